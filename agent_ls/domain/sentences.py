@@ -12,3 +12,9 @@ def sentence(text: str) -> str:
 def counted(count: int, word: str) -> str:
     """Return a count with its word: ``1 step``, ``2 steps``."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def one_line(text: str, chars: int) -> str:
+    """Return the text on one line, cut after so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= chars else f"{line[:chars]}…"

@@ -25,7 +25,6 @@ from agent_ls.domain.events import (
     TurnStarted,
 )
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass, Proceed
 from agent_ls.loop.evidence.findings import reported
 from agent_ls.loop.ports.checks import CompileChecks
@@ -109,11 +108,6 @@ def shown(happened: Happened) -> dict[str, list[str]]:
     return {path: sorted(one.code for one in found) for path, found in findings.items() if found}
 
 
-def test_the_gate_has_its_cap_and_its_stop_reason(happened, checkers) -> None:
-    gate = Compile(checkers(), happened.workspace, happened.store)
-    assert (gate.cap, gate.stop) == (5, StopReason.UNVERIFIED)
-
-
 async def test_a_turn_that_changed_nothing_passes_without_a_report(happened, checkers) -> None:
     assert await judged(happened, checkers()) == Pass()
 
@@ -146,24 +140,10 @@ async def test_all_new_findings_of_all_files_are_sent_back_at_once(happened, che
     assert verdict.text.index("a.py:1:8") < verdict.text.index("b.py:1:8")
 
 
-async def test_more_findings_than_can_be_listed_are_counted(happened, checkers) -> None:
-    await happened.write("a.py", "".join(f"import m{n}\n" for n in range(30)))
-    verdict = await judged(happened, checkers(), max_listed=10)
-    expected = ("introduced 30 problems", "`m9`", "… and 20 more.")
-    Expected(Nudge, says=expected, silent_on=("`m10`",)).hold(verdict)
-
-
 async def test_what_was_there_before_the_turn_is_not_sent_back(happened, checkers) -> None:
     (happened.root / "a.py").write_text(BROKEN)
     await happened.write("a.py", "\n\n" + BROKEN + "y = 2\n")
     assert isinstance(await judged(happened, checkers()), Pass)
-
-
-async def test_what_was_there_before_the_first_of_several_edits_counts(happened, checkers) -> None:
-    await happened.write("a.py", BROKEN)
-    await happened.write("a.py", BROKEN + "y = 2\n")
-    await happened.write("./a.py", BROKEN + "z = 3\n")
-    Expected(Nudge, says=("introduced 1 problem",)).hold(await judged(happened, checkers()))
 
 
 async def test_a_new_file_is_new_as_a_whole(happened, checkers) -> None:
@@ -384,11 +364,6 @@ async def test_a_missing_checker_is_reported_once_in_a_turn(happened, checkers) 
     assert "/no/such/ruff" in reported[0].problems[0]
 
 
-async def test_after_edits_can_be_left_unchecked(happened, checkers) -> None:
-    await happened.write("a.py", BROKEN)
-    assert await followed(happened, checkers(), enabled=False) == "Edited."
-
-
 async def test_a_refused_edit_is_not_checked(happened, checkers) -> None:
     await happened.write("a.py", BROKEN)
     happened.events[-1] = EditApplied(call_id="c", path="a.py", status="refused")
@@ -418,14 +393,6 @@ async def test_what_a_command_broke_is_told_however_it_ended(happened, checkers,
         "Exit code 0.\n\nThe checkers find 1 new problem after this command:\n"
         "a.py:3:5: error ruff F821: Undefined name `missing`"
     )
-
-
-async def test_after_a_command_that_changed_nothing_nobody_looks(happened, checkers) -> None:
-    await happened.write("a.py", BROKEN)
-    policy = PostEdit(checkers(), happened.workspace, happened.store)
-    result = ToolResult(call_id="cal_1", text="Exit code 0.")
-    outcome = await policy.follow(ran(happened), result, view_of(*happened.events))
-    assert outcome == FollowUpOutcome(result)
 
 
 def ran(happened: Happened) -> PlannedCall:
@@ -544,14 +511,6 @@ async def test_what_was_found_of_an_older_text_is_nobodys(happened, waits, tmp_p
     assert verdict.text.endswith("a.txt:1:1: error waits: TODO 2\n… and 1 more.")
 
 
-async def test_that_nothing_is_found_late_is_shown_and_not_told(happened, waits, tmp_path) -> None:
-    await happened.write("a.txt", "fine\n")
-    await followed(happened, waits)
-    go(tmp_path)
-    assert isinstance(await answered(happened, waits), Proceed)
-    assert reports(happened)[-1] == FindingsReported(paths=("a.txt",))
-
-
 async def test_another_process_owes_the_same_answer_and_says_nothing_twice(
     happened, waits, tmp_path
 ) -> None:
@@ -578,14 +537,6 @@ async def test_the_gate_waits_for_what_is_owed_and_nothing_is_owed_then(
     assert verdict.report is not None
     events = reported(verdict.report, verdict.paths, view_of(*happened.events))
     assert events == (FindingsReported(paths=("a.txt",)),)
-
-
-async def test_a_person_may_want_that_an_edit_waits(happened, waits, tmp_path) -> None:
-    go(tmp_path)
-    await happened.write("a.txt", "TODO 1\n")
-    text = await followed(happened, waits, is_slow=True, wait_s=60)
-    assert text.endswith("problem after this edit:\na.txt:1:1: error waits: TODO 1")
-    assert not view_of(*happened.events).unanswered
 
 
 async def test_what_a_checker_found_stays_shown_while_it_gives_no_answer(

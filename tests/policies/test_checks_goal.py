@@ -61,16 +61,12 @@ ALL = ("bench", "pytest", "Same API.")
 CLOSES = Expected(CloseOut, StopReason.COMPLETED)
 CRITERIA = [
     pytest.param((), GOAL, GOES_ON, id="nothing-is-proven-yet"),
-    pytest.param((proven("bench", "pytest"),), GOAL, GOES_ON, id="one-criterion-is-missing"),
     pytest.param((proven(*ALL),), GOAL, CLOSES, id="all-proven-closes-the-turn"),
     pytest.param(
         (proven(*ALL), EditApplied(call_id="c", path="a.py", status="applied")),
         GOAL,
         GOES_ON,
         id="a-change-undoes-the-proof",
-    ),
-    pytest.param(
-        (proven(*ALL), proven("pytest", is_met=False)), GOAL, GOES_ON, id="the-newest-word-counts"
     ),
     pytest.param((), Goal(text="Look."), GOES_ON, id="a-goal-without-criteria-proves-nothing"),
     pytest.param((proven(*ALL),), None, GOES_ON, id="an-ordinary-turn-has-none"),
@@ -123,15 +119,11 @@ CONFIDENCE = [
     pytest.param(steps(4), "0.1", {}, GOES_ON, 0, id="not-before-the-fifth-step"),
     pytest.param(steps(5), "0.49\nNo.", {}, ASKS, 1, id="the-fifth-step-is-judged"),
     pytest.param(steps(5), "0.5\nWell.", {}, GOES_ON, 1, id="half-is-enough"),
-    pytest.param(steps(6), "0.1", {}, GOES_ON, 0, id="and-not-the-sixth"),
-    pytest.param(steps(10), "0.1", {}, ASKS, 1, id="but-the-tenth"),
     pytest.param(steps(5), "I cannot say.", {}, ASKS, 1, id="no-number-is-none"),
     pytest.param(steps(5), "", {}, GOES_ON, 1, id="a-model-that-cannot-be-asked-says-nothing"),
     pytest.param(steps(5), "0.1", {"threshold": 0}, GOES_ON, 0, id="it-can-be-switched-off"),
-    pytest.param(steps(5), "0.6", {"threshold": 0.7}, ASKS, 1, id="the-threshold-is-a-setting"),
     pytest.param(doubt("I’m not sure how to go on."), "0.1", {}, ASKS, 1, id="doubt-is-judged"),
     pytest.param(doubt("I am sure."), "0.1", {}, GOES_ON, 0, id="certainty-is-not"),
-    pytest.param(doubt("I'm stuck."), "0.1", {"on_doubt": False}, GOES_ON, 0, id="or-never"),
     pytest.param(
         [*steps(5), *asked()], "0.1", {}, GOES_ON, 0, id="who-said-go-on-is-not-asked-again"
     ),
@@ -208,7 +200,6 @@ class Uses:
 GB = 1024**3
 FULL = Expected(CloseOut, StopReason.RESOURCE_LIMIT)
 RESOURCES = [
-    pytest.param(Consumption(GB, 1e9, 10, 1_000), {}, GOES_ON, id="half-the-memory-is-fine"),
     pytest.param(
         Consumption(int(1.5 * GB), 0, 0, 0),
         {},
@@ -216,17 +207,8 @@ RESOURCES = [
         id="three-quarters-are-told",
     ),
     pytest.param(Consumption(2 * GB, 0, 0, 0), {}, FULL, id="at-the-limit-the-turn-closes"),
-    pytest.param(Consumption(9 * GB, 0, 0, 0), {"max_memory_bytes": 0}, GOES_ON, id="no-limit"),
-    pytest.param(
-        Consumption(157_000_000, 0, 0, 0),
-        {"max_memory_bytes": 100_000},
-        Expected(CloseOut, StopReason.RESOURCE_LIMIT, ("157 of 0.100 MB of memory",)),
-        id="a-small-limit-is-not-shown-as-none",
-    ),
     pytest.param(Consumption(0, 60.0, 0, 0), {"max_cpu_s": 60}, FULL, id="processor-time"),
     pytest.param(Consumption(0, 0, 800, 1_000), {}, FULL, id="four-fifths-of-the-descriptors"),
-    pytest.param(Consumption(0, 0, 560, 1_000), {}, Expected(Nudge), id="descriptors-get-tight"),
-    pytest.param(Consumption(0, 0, 9_999, 0), {}, GOES_ON, id="an-unknown-limit-is-none"),
     pytest.param(
         Consumption(9 * GB, 9.0, 9, 9),
         {"max_memory_bytes": 0, "max_descriptors_share": 0},

@@ -48,9 +48,7 @@ def of_tokens(tokens: int) -> str:
 WHOLE = [
     pytest.param("", {}, id="an-empty-result-stays-whole"),
     pytest.param("ok", {}, id="a-short-result-stays-whole"),
-    pytest.param(of_tokens(1_999), {}, id="one-token-below-the-limit-stays-whole"),
     pytest.param(of_tokens(2_000), {}, id="at-the-limit-it-stays-whole"),
-    pytest.param("x\n" * 500, {}, id="many-short-lines-within-the-limit-stay-whole"),
     pytest.param(numbered(10_000), {"max_tokens": 0}, id="zero-keeps-everything-whole"),
 ]
 
@@ -68,15 +66,9 @@ CUT = [
     pytest.param(numbered(1_000), {}, id="many-lines"),
     pytest.param(numbered(1_000, width=900), {}, id="many-long-lines"),
     pytest.param("x" * 1_000_000, {}, id="one-endless-line"),
-    pytest.param("x" * 1_000_000 + "\nshort", {}, id="an-endless-line-before-a-short-one"),
     pytest.param("short\n" + "x" * 1_000_000, {}, id="an-endless-line-after-a-short-one"),
-    pytest.param("é" * 50_000, {}, id="letters-of-two-bytes"),
     pytest.param("a\udc80b" * 20_000, {}, id="half-characters"),
-    pytest.param("\x0c\u2028" * 20_000, {}, id="strange-line-ends"),
-    pytest.param("\n" * 50_000, {}, id="nothing-but-line-ends"),
     pytest.param(numbered(1_000), {"max_tokens": 100}, id="a-small-limit"),
-    pytest.param(numbered(1_000), {"max_tokens": 1}, id="a-limit-too-small-for-anything"),
-    pytest.param(numbered(1_000), {"head_lines": 0}, id="no-first-lines"),
     pytest.param(numbered(1_000), {"tail_lines": 0}, id="no-last-lines"),
 ]
 
@@ -159,7 +151,6 @@ async def test_an_error_is_cut_like_any_result(store) -> None:
 
 MASKED = [
     pytest.param("nothing here", "nothing here", id="a-harmless-text-stays"),
-    pytest.param("", "", id="an-empty-text-stays"),
     pytest.param(f"id = {FAKE_KEY}\n", "id = [masked aws key id]\n", id="a-key-is-masked"),
     pytest.param(
         "-----BEGIN PRIVATE KEY-----\nabc\n", "-----BEGIN PRIVATE KEY-----[masked private key]",

@@ -116,13 +116,6 @@ ROWS = [
         goal_of(BAD), (), ((BAD, False),), (f"`{BAD}` fails:\nit broke",), id="a-test-that-fails"
     ),
     pytest.param(
-        goal_of(GOOD, BAD, "exit 1"),
-        (),
-        ((GOOD, True), (BAD, False), ("exit 1", False)),
-        ("it broke", "exit code 1, no output"),
-        id="all-failing-ones-are-told",
-    ),
-    pytest.param(
         Goal(text="x", acceptance=(Criterion(text="Good.", command=BAD),)),
         (),
         ((BAD, False),),
@@ -130,13 +123,6 @@ ROWS = [
         id="a-criterion-with-a-command",
     ),
     pytest.param(goal_of(BAD), (proven(BAD),), (), (), id="proven-already"),
-    pytest.param(
-        goal_of(BAD),
-        (proven(BAD, is_met=False),),
-        ((BAD, False),),
-        ("it broke",),
-        id="what-failed-is-run-again",
-    ),
     pytest.param(goal_of(BAD), (PolicySilenced(origin="verification"),), (), (), id="silenced"),
     pytest.param(
         goal_of(BAD),

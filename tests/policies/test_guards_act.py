@@ -9,13 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from agent_ls.domain.approvals import (
-    ApprovalAnswer,
-    ApprovalChoice,
-    ApprovalRequest,
-    Preview,
-    QuestionAnswer,
-)
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest, Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.events import (
     ApprovalRequested,
@@ -27,7 +21,6 @@ from agent_ls.domain.events import (
     PlanResolved,
     PlanUpdated,
     PromptQueued,
-    QuestionResolved,
     ToolCallFinished,
     ToolCallStarted,
 )
@@ -205,10 +198,6 @@ def event(one: Event) -> Said:
 
 EDITED = event(EditApplied(call_id="cal_x", path="b.py", status="applied"))
 STEERED = event(PromptQueued(text="It is there now.", kind="steer"))
-ANSWERED = event(QuestionResolved(question_id="qst_1", answer=QuestionAnswer(text="yes")))
-UNANSWERED = event(
-    QuestionResolved(question_id="qst_1", answer=QuestionAnswer(text="", by="nobody"))
-)
 OLD, NEW = ({"path": "a.py", "version": one} for one in ("1", "2"))
 READ_OLD, READ_NEW = (ran("read_file", Effect.READ, data=one) for one in (OLD, NEW))
 TIMED_OUT = failed(LATE, ErrorKind.TIMEOUT)
@@ -216,12 +205,6 @@ WAITS = {2: (ALLOWED, 2), 4: (ALLOWED, 4)}
 REFUSED = Expected(Deny, says=("has just failed", "another way"))
 
 
-def STALE(call: ToolCall) -> list[Event]:
-    moved = EditApplied(call_id=call.id, path="a.py", status="stale")
-    return [moved, *failed("it changed meanwhile")(call)]
-
-
-BOTH = ("run_command:a", "run_command:b")
 GIVEN_UP = Expected(Deny, says=("Attempt 3", "failed"))
 
 
@@ -230,14 +213,11 @@ GIVEN_UP = Expected(Deny, says=("Attempt 3", "failed"))
     [
         pytest.param(READ, (), ALLOWED, id="a-first-attempt-runs"),
         pytest.param(READ, (failed(),), REFUSED, id="an-identical-retry-is-refused"),
-        pytest.param(EDIT, (failed("not found"),), REFUSED, id="of-edits-too"),
         pytest.param(READ, (failed(), EDITED), ALLOWED, id="after-an-edit-it-may-work"),
         pytest.param(
             READ, (failed(), ran("run_command", Effect.EXECUTE)), ALLOWED, id="after-a-command-too"
         ),
         pytest.param(READ, (failed(), STEERED), ALLOWED, id="after-the-users-words-too"),
-        pytest.param(READ, (failed(), ANSWERED), ALLOWED, id="after-an-answer-too"),
-        pytest.param(READ, (failed(), UNANSWERED), REFUSED, id="no-answer-changes-nothing"),
         pytest.param(
             READ, (failed(), ran("grep", Effect.READ)), REFUSED, id="a-read-between-changes-nothing"
         ),
@@ -253,7 +233,6 @@ GIVEN_UP = Expected(Deny, says=("Attempt 3", "failed"))
             REFUSED,
             id="a-file-that-is-the-same-is-none",
         ),
-        pytest.param(EDIT, (STALE,), ALLOWED, id="an-edit-of-a-text-that-moved-may-come-again"),
         pytest.param(READ, (failed(error=ErrorKind.STRUCTURAL),), ALLOWED, id="a-slip-never-ran"),
         pytest.param(READ, (failed(error=ErrorKind.DENIED),), ALLOWED, id="a-guards-no-is-its-own"),
         pytest.param(
@@ -262,11 +241,7 @@ GIVEN_UP = Expected(Deny, says=("Attempt 3", "failed"))
         pytest.param(EDIT, (rejected(), STEERED), ALLOWED, id="unless-the-user-spoke"),
         pytest.param(EDIT, (rejected("nobody"),), ALLOWED, id="nobodys-no-is-no-decision"),
         pytest.param(TEST, (TIMED_OUT,), WAITS[2], id="what-may-pass-by-waits-2-s"),
-        pytest.param(TEST, (TIMED_OUT,) * 2, WAITS[4], id="then-4-s"),
         pytest.param(TEST, (TIMED_OUT,) * 3, GIVEN_UP, id="after-three-attempts-it-has-failed"),
-        pytest.param(
-            READ, (failed("Connection reset by peer"),), WAITS[2], id="a-lost-connection"
-        ),
         pytest.param(TEST, (*(TIMED_OUT,) * 3, EDITED), ALLOWED, id="an-edit-gives-three-more"),
     ],
 )  # fmt: skip
@@ -291,13 +266,10 @@ THERE = ("run_command", {"command": "make", "cwd": "a.py"})
     [
         pytest.param(SEVEN, "x = 1", "x = 7", 1, ALLOWED, id="what-was-missing-is-there"),
         pytest.param(SEVEN, "x = 1", "y = 1", 1, ALLOWED, id="any-other-text-is-another"),
-        pytest.param(SEVEN, "x = 1", "x = 1", 1, REFUSED, id="written-again-it-is-the-same"),
         pytest.param(READ, GONE, "x = 1", 1, ALLOWED, id="the-file-has-been-made"),
-        pytest.param(READ, GONE, GONE, 1, REFUSED, id="it-is-still-missing"),
         pytest.param(SAME, "x = 1", "x = 2", 1, ALLOWED, id="it-is-no-longer-exactly-so"),
         pytest.param(SAME, "x = 1", GONE, 1, ALLOWED, id="the-file-is-gone"),
         pytest.param(THERE, GONE, "x = 1", 3, ALLOWED, id="after-three-attempts-too"),
-        pytest.param(THERE, GONE, GONE, 3, GIVEN_UP, id="three-attempts-are-enough"),
     ],
 )
 async def test_a_failed_call_may_come_again_when_others_changed_its_file(
@@ -382,7 +354,6 @@ IDS = ("cal_9",)
     [
         pytest.param(Mode.PLAN, READ, {}, ALLOWED, id="plan-mode-reads"),
         pytest.param(Mode.PLAN, EDIT, {}, DEFERRED, id="plan-mode-edits-later"),
-        pytest.param(Mode.PLAN, TEST, {}, DEFERRED, id="plan-mode-runs-commands-later"),
         pytest.param(
             Mode.PLAN, ("run_command", {"command": "ls"}), {}, DEFERRED, id="even-those-that-look"
         ),
@@ -393,7 +364,6 @@ IDS = ("cal_9",)
             ALLOWED,
             id="what-was-allowed-runs",
         ),
-        pytest.param(Mode.PLAN, EDIT, {"each": IDS}, ALLOWED, id="so-does-what-asks-by-itself"),
         pytest.param(Mode.PLAN, EDIT, {"unasked": IDS}, DEFERRED, id="an-eager-plan-has-no-rights"),
         pytest.param(Mode.ASK, EDIT, {}, ALLOWED, id="other-modes-defer-nothing"),
     ],

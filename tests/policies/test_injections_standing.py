@@ -79,7 +79,6 @@ def missing(path: str) -> list[Event]:
 FAILURES = [
     pytest.param([], {}, (), (), id="nothing-failed"),
     pytest.param(missing("a.py"), {}, (), (), id="one-failure-stands-before-its-eyes"),
-    pytest.param(missing("a.py"), {"min_failures": 1}, ("a.py",), (), id="one-when-wanted"),
     pytest.param(
         [*missing("a.py"), *missing("b.py")],
         {},
@@ -102,26 +101,8 @@ FAILURES = [
         id="a-later-success-settles",
     ),
     pytest.param(
-        [event for name in "abcdefg" for event in missing(f"{name}.py")],
-        {},
-        ("g.py", "c.py"),
-        ("a.py", "b.py"),
-        id="only-the-last-five",
-    ),
-    pytest.param(
-        [event for name in "abcdefg" for event in missing(f"{name}.py")],
-        {"max_kept": 2},
-        ("g.py", "f.py"),
-        ("e.py",),
-        id="older-than-kept-is-forgotten",
-    ),
-    pytest.param(
-        [*missing("b.py"), *missing("c.py"), *steps(6)], {}, ("b.py", "c.py"), (), id="young-enough"
-    ),
-    pytest.param(
         [*missing("b.py"), *missing("c.py"), *steps(8)], {}, (), (), id="old-ones-are-no-news"
     ),
-    pytest.param([*missing("a.py"), *missing("b.py")], {"max_shown": 0}, (), (), id="0-is-none"),
     pytest.param(
         called("run_command", "pytest", "Exit code 1.\n2 failed", exit_code=1) * 2,
         {},
@@ -263,21 +244,11 @@ _VERIFY = "Nothing has been run since your last 8 edits."
 _PLAN = "You have changed files in several steps without a plan."
 
 HINTS = [
-    pytest.param(edited() * 7, {}, (), id="seven-edits-need-none"),
     pytest.param(edited() * 8, {}, (_VERIFY,), id="after-eight-edits-verify"),
     pytest.param([*edited() * 8, prepared(1, _VERIFY), *edited()], {}, (), id="said-once"),
     pytest.param([*edited() * 8, ran(), *edited() * 7], {}, (), id="a-command-resets-it"),
-    pytest.param(
-        [*edited() * 8, prepared(1, _VERIFY), ran(), *edited() * 8],
-        {},
-        (_VERIFY,),
-        id="and-then-again",
-    ),
-    pytest.param(edited() * 99, {"verify_after_edits": 0}, (), id="verify-switched-off"),
-    pytest.param([*edited(), *steps(11)], {}, (), id="eleven-steps-need-no-plan"),
     pytest.param([*edited(), *steps(12)], {}, (_PLAN[:-1],), id="after-twelve-steps-plan"),
     pytest.param(steps(30), {}, (), id="no-plan-for-a-question"),
-    pytest.param([*edited(), *steps(12), prepared(13, _PLAN)], {}, (), id="plan-said-once"),
     pytest.param(
         [*edited(), PlanUpdated(items=()), *steps(12)], {}, (), id="not-when-there-was-a-plan"
     ),

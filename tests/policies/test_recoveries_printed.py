@@ -81,12 +81,10 @@ OTHERS = [
     pytest.param(
         f"```diff\n{PATCH}\n```", [("apply_patch", {"patch": PATCH})], id="a-fenced-patch"
     ),
-    pytest.param(f"{PATCH}\nApply it yourself.", [], id="a-patch-for-the-person"),
     pytest.param(PATCH.removesuffix("*** End Patch"), [], id="a-patch-without-its-end"),
     pytest.param(
         f"<tool_call>{JSON}</tool_call>\n<tool_call>{JSON}</tool_call>", READ * 2, id="two-calls"
     ),
-    pytest.param(f"[{JSON}, {JSON}]", READ * 2, id="two-in-a-list"),
     pytest.param('{"name": "list_dir"}', [("list_dir", {})], id="no-arguments"),
     pytest.param(
         "<function=edit_file><parameter=path>a</parameter><parameter=edits>"
@@ -101,25 +99,16 @@ OTHERS = [
         id="what-only-looks-like-a-list-is-text",
     ),
     pytest.param(
-        f"<function=a><parameter=b>{'[' * 100_000}</parameter></function>",
-        [("a", {"b": "[" * 100_000})],
-        id="brackets-without-end-are-text",
-    ),
-    pytest.param(
         "<function=a>\n<parameter=b>1</parameter>, and\n</function>", [], id="words-between"
     ),
     pytest.param("Hello.", [], id="prose"),
     pytest.param("", [], id="nothing"),
     pytest.param(f"```json\n{JSON}\n```\nThat is how a call looks.", [], id="explained-after"),
     pytest.param(f"<tool_call>{JSON}</tool_call> and\n{{}}", [], id="something-behind-it"),
-    pytest.param('{"a": 1}', [], id="another-object"),
     pytest.param(f'[{JSON}, {{"a": 1}}]', [], id="a-list-with-something-else"),
     pytest.param('{"name": "x", "arguments": {}, "input": {}}', [], id="two-kinds-of-arguments"),
     pytest.param('{"name": "x", "arguments": [1]}', [], id="arguments-that-are-a-list"),
-    pytest.param('{"name": "x", ', [], id="broken-json"),
     pytest.param('<tool_call>{"name": }</tool_call>', [], id="broken-json-in-a-tag"),
-    pytest.param("<function=a>some words</function>", [], id="words-in-a-function"),
-    pytest.param("[1, 2]", [], id="a-list-of-numbers"),
     pytest.param("[" * 100_000 + "]" * 100_000, [], id="nested-too-deeply"),
     pytest.param(f"[{', '.join([JSON] * 26)}]", [], id="more-than-an-answer-may-have"),
 ]

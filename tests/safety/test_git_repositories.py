@@ -13,6 +13,7 @@ from agent_ls.domain.verdicts import Allow, Ask
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.commands import READ_ONLY_ENV, decide
 from agent_ls.safety.programs import child_path
+from tests.safety.tables import rows
 
 _IDENTITY = ("-c", "user.name=x", "-c", "user.email=x@x", "-c", "protocol.file.allow=always")
 
@@ -243,67 +244,7 @@ def test_a_worktree_inside_is_fine_and_a_submodule_is_asked_about(tmp_path: Path
         assert isinstance(decide("git status", folder, roots), Ask)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git show HEAD:.env",
-        "git show :.env",
-        "git show :0:.env",
-        "git show HEAD:./.env",
-        "git show HEAD:sub/../.env",
-        "git show 'HEAD@{2020-01-01 12:00}:id_rsa'",
-        "git show 'HEAD^{/fix: it}:id_rsa'",
-        "git cat-file -p HEAD:.env",
-        "git cat-file blob HEAD:id_rsa",
-        "git log -p -- .env",
-        "git log -p -- ':(glob).env*'",
-        "git log -p -- ':(icase).ENV'",
-        "git log -p -- ':/.env'",
-        "git log -p -- '::id_rsa'",
-        "git log -p -- '.e*'",
-        "git log -p -- '*env'",
-        "git log -p -- '[.]env'",
-        "git diff -- '\\.env'",
-        "git diff -U .env",
-        "git blame --abbrev .env",
-        "git blame -L 1,5 HEAD -- .env",
-        "git log -L 1,5:.env",
-        "git diff HEAD:.env HEAD:a.txt",
-        "git diff --no-index .env a.txt",
-        "git diff -Oorder",
-        "git grep x -- .env",
-        "git grep -f .env",
-        "git grep -Oless x",
-        "git grep --untracked x",
-        "git blame --contents .env a.txt",
-        "git blame --ignore-revs-file=.env a.txt",
-        "git blame -S .env a.txt",
-        "git ls-files --exclude-from=.env -i -o",
-        "git ls-files --exclude-per-directory=.env -o",
-        "git log --output=x",
-        "git show --ext-diff",
-        "git -c core.pager=x log",
-        "git --git-dir=sub/.git log",
-        "git --exec-path=. status",
-        "git -p log",
-        "git --bare log",
-        "git -C .. -C repo log",
-        "git log --format='%GG'",
-        "git for-each-ref --format='%(signature)'",
-        "git tag --format='%(contents:signature)' -v x",
-        "git rev-parse --parseopt",
-        "git config --list",
-        "git config --file .env --get user.name",
-        "git config core.pager x",
-        "git log --stdin",
-        "git cat-file --filters HEAD:a.txt",
-        "git status --ignore-submodules=none",
-        "git diff --submodule=diff",
-        "git ls-remote .",
-        "git stash show stash@{0} -- .env",
-        "git archive HEAD",
-    ],
-)
+@pytest.mark.parametrize("command", rows("git_asking"))
 def test_git_commands_that_do_more_than_look_around_ask(command: str, tmp_path: Path) -> None:
     repository = _repository(tmp_path.resolve())
     verdict = decide(command, repository, (Root("repo", repository, is_trusted=True),))
@@ -348,51 +289,7 @@ def tracked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return repository
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git grep KEY",
-        "git grep -n -a -e KEY",
-        "git grep --color=always KEY",
-        "git grep PRIVATE HEAD~2",
-        "git grep KEY $SUBTREE",
-        "git grep KEY HEAD -- .",
-        "git log -p",
-        "git log --stat -p",
-        "git log -U0 --no-renames",
-        "git log -u -S PRIVATE",
-        "git log -p -G PRIVATE --all",
-        "git log --cc -m",
-        "git log --word-diff",
-        "git log -p -s",
-        "git log -p -S --quiet",
-        "git reflog -p",
-        "git stash list -p",
-        "git stash show -p",
-        "git stash show -p stash@{0}",
-        "git show HEAD~2",
-        "git show -R --text HEAD~2",
-        "git show $BLOB",
-        "git show --stat $BLOB",
-        "git show blob",
-        "git diff HEAD~2",
-        "git diff HEAD~1..stash",
-        "git diff --check HEAD~3",
-        "git diff --relative HEAD~3",
-        "git diff $EMPTY HEAD",
-        "git diff $BLOB $OTHER",
-        "git diff $BLOB..$OTHER",
-        "git diff-tree -p HEAD~1",
-        "git diff-tree -p $EMPTY $SUBTREE",
-        "git diff-index -p HEAD~3",
-        "git cat-file -p $BLOB",
-        "git cat-file -p blob",
-        "git archive HEAD",
-        "git for-each-ref --format='%(raw)'",
-        "git tag -l --format='%(*raw)%(raw)'",
-        "git status -v",
-    ],
-)
+@pytest.mark.parametrize("command", rows("git_secrets"))
 def test_git_prints_no_text_of_a_tracked_secret_unasked(command: str, tracked: Path) -> None:
     known = {
         "$BLOB": _git(tracked, "rev-parse", "HEAD:.env"),
@@ -405,39 +302,6 @@ def test_git_prints_no_text_of_a_tracked_secret_unasked(command: str, tracked: P
     assert isinstance(decide(command, tracked, (Root("repo", tracked, True),)), Ask)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git log",
-        "git log --stat",
-        "git log -S KEY --oneline",
-        "git log -p -1",
-        "git log -p -- a.txt",
-        "git log -p --follow a.txt",
-        "git log --graph --oneline --all",
-        "git show",
-        "git show HEAD",
-        "git show HEAD:a.txt",
-        "git show --name-only HEAD~2",
-        "git show --stat HEAD~1",
-        "git show nothing",
-        "git show HEAD^{tree}",
-        "git diff",
-        "git diff HEAD~1",
-        "git diff --stat HEAD~3",
-        "git diff --quiet HEAD~3",
-        "git diff HEAD~3 -- a.txt",
-        "git diff nothing..HEAD",
-        "git stash show",
-        "git grep two",
-        "git grep -n nothing",
-        "git grep KEY -- '*.py'",
-        "git blame a.txt",
-        "git cat-file -p HEAD",
-        "git cat-file -p HEAD^{tree}",
-        "git cat-file -p HEAD:a.txt",
-        "git cat-file -t HEAD",
-    ],
-)
+@pytest.mark.parametrize("command", rows("git_plain"))
 def test_git_prints_the_rest_of_such_a_repository(command: str, tracked: Path) -> None:
     assert decide(command, tracked, (Root("repo", tracked, True),)) == Allow()

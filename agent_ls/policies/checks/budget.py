@@ -81,7 +81,6 @@ class Budget:
     options: BudgetOptions = BudgetOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from what the turn's requests used, and whether a recovery was tried."""
         recovery = view.turn.events.tallied(_Recovery)
         before, next_usd = recovery.begun_at, _next_usd(view)
         spent = self._spent(view.usage)

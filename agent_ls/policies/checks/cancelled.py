@@ -21,7 +21,6 @@ class Cancelled:
     name: ClassVar[str] = "cancelled"
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the requests to stop that were recorded in this turn."""
         for request in view.each(CancelRequested):
             return Halt(StopReason.CANCELLED, f"Stopped by {request.by}.")
         return Proceed()

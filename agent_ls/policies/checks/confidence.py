@@ -19,6 +19,7 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.goals import Goal
 from agent_ls.domain.record import Record
+from agent_ls.domain.sentences import one_line
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Escalate, Proceed
 from agent_ls.loop.evidence.proofs import unproven
@@ -71,7 +72,6 @@ class Confidence:
     options: ConfidenceOptions = ConfidenceOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from one judgement of the newest steps, where one is due."""
         goal = view.goal
         if goal is None or not self.options.threshold or not self._is_due(view):
             return Proceed()
@@ -144,17 +144,12 @@ def _steps(view: TurnView, count: int) -> list[str]:
     told: list[str] = []
     for answer in list(view.each(Answered))[-count:]:
         message = answer.message
-        lines = [_short(message.text)] if message.text.strip() else []
+        lines = [one_line(message.text, _MAX_CHARS)] if message.text.strip() else []
         for call in message.calls:
             result = results.get(call.id)
             how = "no result yet"
             if result is not None:
-                how = f"{result.error or 'ok'}: {_short(result.text)}"
-            lines.append(f"{call.tool}({_short(call.arguments_json)}) -> {how}")
+                how = f"{result.error or 'ok'}: {one_line(result.text, _MAX_CHARS)}"
+            lines.append(f"{call.tool}({one_line(call.arguments_json, _MAX_CHARS)}) -> {how}")
         told.append("- " + "\n  ".join(lines or ["(nothing)"]))
     return told
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_CHARS else f"{line[:_MAX_CHARS]}…"

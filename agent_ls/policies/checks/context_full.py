@@ -31,7 +31,6 @@ class ContextFull:
     options: ContextFullOptions = ContextFullOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the size of the next request and what was tried since the last answer."""
         window = view.facts.window_tokens
         used = view.context_tokens
         if window <= 0 or used < window * self.options.share:

@@ -41,7 +41,6 @@ class ContextPressure:
     options: ContextPressureOptions = ContextPressureOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the exchanges, the size and the time since the last compaction."""
         options = self.options
         window = view.facts.window_tokens
         # What can be said without going through the whole conversation is said first.

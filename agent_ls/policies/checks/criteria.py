@@ -21,7 +21,6 @@ class Criteria:
     name: ClassVar[str] = "criteria"
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the goal's commands and criteria, and what of them is proven."""
         goal = view.goal
         if goal is None or not (goal.commands or goal.judged) or unproven(view):
             return Proceed()

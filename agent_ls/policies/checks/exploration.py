@@ -61,7 +61,6 @@ class Exploration:
     options: ExplorationOptions = ExplorationOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the files read in each step, if there is no edit yet."""
         is_edited = any(one.status == "applied" for one in view.each(EditApplied))
         if is_edited or view.is_silenced(self.name) or not asks_for_change(view):
             return Proceed()

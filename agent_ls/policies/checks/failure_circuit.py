@@ -35,7 +35,6 @@ class FailureCircuit:
     options: FailureCircuitOptions = FailureCircuitOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the results since the last good one or the last open circuit."""
         limit = self.options.max_failures
         circuit = view.turn.events.tallied(_Circuit)
         failures, opened = circuit.failures, circuit.has_opened

@@ -32,7 +32,6 @@ class FailureLimit:
     options: FailureLimitOptions = FailureLimitOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the steps given up since the last answer."""
         if view.failed_steps < self.options.max_failed_steps:
             return Proceed()
         return Halt(

@@ -39,7 +39,6 @@ class LateFindings:
     options: LateFindingsOptions = LateFindingsOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from what the checkers say by now, if one of them owes an answer."""
         if not view.unanswered:
             return Proceed()
         looked = await check_changes(view, self.checks, self.workspace, self.blobs, within_s=0.0)

@@ -27,7 +27,6 @@ class MonitorAlert:
     name: ClassVar[str] = "monitor_alert"
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the alerts since the person was last asked, and what was said of them."""
         heard = view.turn.events.tallied(_Heard)
         if not heard.alerts or view.is_silenced(self.name):
             return Proceed()

@@ -40,7 +40,6 @@ class Repetition:
     options: RepetitionOptions = RepetitionOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the newest call and how often it was made in vain."""
         window = calls_in_vain(view)[-self.options.window_calls :]
         if not window or view.is_silenced(self.name):
             return Proceed()

@@ -41,7 +41,6 @@ class Resources:
     options: ResourcesOptions = ResourcesOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from what is in use now."""
         shares = await self._shares()
         if not shares:
             return Proceed()

@@ -10,6 +10,7 @@ from pydantic import Field
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.events import Answered, Event, ToolCallFinished
 from agent_ls.domain.record import Record
+from agent_ls.domain.sentences import one_line
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Escalate, Proceed
 from agent_ls.loop.evidence.fingerprints import error_signature, fingerprint, paths_in
@@ -40,7 +41,6 @@ class SameError:
     options: SameErrorOptions = SameErrorOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the errors of the newest steps since anything was new."""
         limit = self.options.max_repeats
         steps = view.turn.events.tallied(_Errors).by_step[-limit:] if limit else []
         if not limit or len(steps) < limit or view.is_silenced(self.name):
@@ -100,5 +100,5 @@ class _Errors:
 
 
 def _first_line(text: str) -> str:
-    line = " ".join(text.strip().partition("\n")[0].split()).removeprefix("error: ")
-    return line if len(line) <= _MAX_QUOTED_CHARS else f"{line[:_MAX_QUOTED_CHARS]}…"
+    line = text.strip().partition("\n")[0].removeprefix("error: ")
+    return one_line(line, _MAX_QUOTED_CHARS)

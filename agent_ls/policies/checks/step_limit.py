@@ -34,7 +34,6 @@ class StepLimit:
     options: StepLimitOptions = StepLimitOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the number of answers the turn has had."""
         limit, name = self._limit(view.mode)
         if limit and view.steps >= limit:
             return CloseOut(

@@ -29,7 +29,6 @@ class WallClock:
     options: WallClockOptions = WallClockOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the monotonic time the turn has taken."""
         limit = self.options.limit_s
         if limit and view.elapsed_s >= limit:
             return CloseOut(

@@ -21,7 +21,6 @@ class WrapUp:
     name: ClassVar[str] = "wrap_up"
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the requests that were recorded in this turn."""
         for request in view.each(WrapUpRequested):
             stop = StopReason.OPEN_TASKS if view.open_tasks else StopReason.COMPLETED
             return CloseOut(stop, f"Asked to finish by {request.by}.")

@@ -38,7 +38,6 @@ class NewestResults:
     options: NewestResultsOptions = NewestResultsOptions()
 
     async def compact(self, view: TurnView, target_tokens: int) -> CompactorVerdict:
-        """Answer with the largest length of a result at which all of them fit."""
         window = view.facts.window_tokens
         is_full = window and view.context_tokens >= window * self.options.from_share
         if not (is_full or view.is_compaction_forced):

@@ -79,7 +79,6 @@ class Summarize:
     options: SummarizeOptions = SummarizeOptions()
 
     async def compact(self, view: TurnView, target_tokens: int) -> CompactorVerdict:
-        """Answer with a summary of everything before the last steps, if that is shorter."""
         at = cut_before_steps(view.messages, self.options.keep_steps)
         dropped = view.messages[:at]
         if not at or tokens_of(dropped) < self.options.min_tokens:

@@ -36,7 +36,6 @@ class Window:
     options: WindowOptions = WindowOptions()
 
     async def compact(self, view: TurnView, target_tokens: int) -> CompactorVerdict:
-        """Answer with the smallest cut that meets the target, or the largest allowed one."""
         cuts = allowed_cuts(view.messages)
         if not cuts or view.estimated_tokens <= target_tokens:
             return Unchanged()

@@ -35,7 +35,6 @@ class WorkLog:
     options: WorkLogOptions = WorkLogOptions()
 
     async def compact(self, view: TurnView, target_tokens: int) -> CompactorVerdict:
-        """Answer with the cut before the newest messages; the phase says whether it is enough."""
         options = self.options
         newest = len(view.messages) - options.keep_messages
         at = max((one for one in allowed_cuts(view.messages) if one <= newest), default=0)

@@ -26,6 +26,5 @@ class AfterToolHooks:
     async def follow(
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
-        """Answer from what the hooks say."""
         changed, events = await ask_after_tool(planned, result, view, self.hooks)
         return FollowUpOutcome(changed, events)

@@ -24,7 +24,6 @@ class DryRun:
     async def follow(
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
-        """Answer from the call's effect."""
         if not self.is_dry_run or planned.effect not in _SIMULATED or result.error is not None:
             return FollowUpOutcome(result)
         command = getattr(planned.arguments, "command", None)

@@ -35,7 +35,6 @@ class MaskSecrets:
     async def follow(
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
-        """Answer with the result as everybody may see it."""
         if not self.options.enabled:
             return FollowUpOutcome(result)
         masked = {"text": await mask_slowly(result.text), "data": await _masked(result.data)}

@@ -48,7 +48,6 @@ class PostEdit:
     async def follow(
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
-        """Answer from what the checkers say now of all files the turn changed."""
         if not self.options.enabled or not _has_changed_files(planned, result, view):
             return FollowUpOutcome(result)
         looked = await check_changes(

@@ -32,7 +32,6 @@ class PostEditHooks:
     async def follow(
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
-        """Answer from how the checks of each changed file end."""
         if not self._has_edited(planned, view):
             return FollowUpOutcome(result)
         wanted = [

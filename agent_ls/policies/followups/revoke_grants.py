@@ -30,7 +30,6 @@ class RevokeGrants:
     async def follow(
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
-        """Answer from what was changed since the person said yes, by this call or before it."""
         if not view.session.changed_at:
             return FollowUpOutcome(result)
         roots = self.workspace.roots

@@ -49,7 +49,6 @@ class SyntaxCheck:
     async def follow(
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
-        """Answer from the texts before and after each edit of the call."""
         if not self.options.enabled or planned.effect is not Effect.WRITE or result.error:
             return FollowUpOutcome(result)
         told: list[str] = []

@@ -51,7 +51,6 @@ class TruncateResult:
     async def follow(
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
-        """Answer from the size of the result's text."""
         is_read = planned.tool.kind is ToolKind.READ
         wanted = self.options.max_read_tokens if is_read else self.options.max_tokens
         window = int(view.facts.window_tokens * self.options.window_share)

@@ -44,11 +44,9 @@ class Compile:
 
     @property
     def cap(self) -> int:
-        """Return how many nudges a turn bears."""
         return self.options.max_nudges
 
     async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
-        """Answer from what the checkers say now of the turn's changes."""
         looked = await check_changes(view, self.checks, self.workspace, self.blobs, anew=True)
         if looked is None:
             return Pass()

@@ -42,11 +42,9 @@ class IncompleteAction:
 
     @property
     def cap(self) -> int:
-        """Return how many nudges a turn bears."""
         return self.options.max_nudges
 
     async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
-        """Answer from the last sentences of the answer and what the person wants."""
         # In plan mode announcing is the task itself.
         if view.is_silenced(self.name) or view.mode is Mode.PLAN or view.turn.text_only:
             return Pass()
@@ -116,21 +114,14 @@ _LIST_ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s")
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_][.!?…])\s+|(?<=[)\"'”»][.!?…])\s+")
 
 _ACTIONS = (
-    "add adding adjust adjusting analy[sz]e analy[sz]ing apply applying begin beginning build "
-    "building change changing check checking clean cleaning continue continuing convert converting "
-    "correct correcting create creating debug debugging delete deleting edit editing examine "
-    "examining execute executing explore exploring extract extracting fetch fetching find finding "
-    "finish finishing fix fixing generate generating get getting grep grepping implement "
-    "implementing insert inserting inspect inspecting install installing investigate investigating "
-    "list listing locate locating look looking make making modify modifying move moving open "
-    "opening patch patching proceed proceeding put putting read reading refactor refactoring "
-    "remove removing rename renaming replace replacing restore restoring resolve resolving revert "
-    "reverting review reviewing rewrite rewriting run running scan scanning search searching see "
-    "set setting split splitting start starting switch switching test testing trace tracing try "
-    "trying update updating use using verify verifying view viewing write writing"
+    "add adjust analy[sz]e apply begin build change check clean continue convert correct create "
+    "debug delete edit examine execute explore extract fetch find finish fix generate get grep "
+    "implement insert inspect install investigate list locate look make modify move open patch "
+    "proceed put read refactor remove rename replace restore resolve revert review rewrite run "
+    "scan search see set split start switch test trace try update use verify view write"
 )
-_ACT = "|".join(_ACTIONS.split())
-_ACTING = "|".join(word for word in _ACTIONS.split() if word.endswith("ing"))
+_ACTING = "|".join(rf"{one.removesuffix('e')}\w?ing" for one in _ACTIONS.split())
+_ACT = "|".join((*_ACTIONS.split(), _ACTING))
 _FILLER = (
     "now|next|then|also|first|just|quickly|simply|immediately|actually|carefully|start by|begin by|"
     "start with|go ahead and|proceed to|proceed by|continue to|continue by|try to|need to|have to|"

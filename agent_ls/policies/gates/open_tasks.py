@@ -39,11 +39,9 @@ class OpenTasks:
 
     @property
     def cap(self) -> int:
-        """Return how many nudges a turn bears."""
         return self.options.max_nudges
 
     async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
-        """Answer from the plan as it was last updated in this turn."""
         if view.is_silenced(self.name) or view.mode is Mode.PLAN or view.turn.text_only:
             return Pass()
         items = view.open_tasks

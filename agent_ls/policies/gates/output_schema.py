@@ -34,11 +34,9 @@ class OutputSchema:
 
     @property
     def cap(self) -> int:
-        """Return how many nudges a turn bears."""
         return self.options.max_nudges
 
     async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
-        """Answer from whether an output was asked for and given."""
         if view.turn.output_schema is None or view.turn.final_output is not None:
             return Pass()
         if view.turn.text_only:

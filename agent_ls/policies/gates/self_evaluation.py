@@ -86,11 +86,9 @@ class SelfEvaluation:
 
     @property
     def cap(self) -> int:
-        """Return how many corrections a turn bears."""
         return self.options.max_corrections if self.options.level == "full" else 0
 
     async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
-        """Answer from what the cheap model says of the work."""
         is_off = self.options.level == "off" or view.is_silenced(self.name)
         if is_off or view.mode is Mode.PLAN or wants_no_action(view.user_words):
             return Pass()

@@ -23,11 +23,9 @@ class TextOnlyAnswer:
 
     @property
     def cap(self) -> int:
-        """Return how many nudges a turn bears: the circuit opens once before it closes the turn."""
         return 1
 
     async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
-        """Answer from whether the step was allowed to call tools."""
         request = view.turn.request
         if request is None or not request.text_only or view.nudges(self.name):
             return Pass()

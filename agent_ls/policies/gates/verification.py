@@ -69,11 +69,9 @@ class Verification:
 
     @property
     def cap(self) -> int:
-        """Return how many nudges a turn bears."""
         return self.options.max_nudges
 
     async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
-        """Answer from the goal's commands, and from a judgement of its other criteria."""
         goal = view.goal
         if goal is None or view.mode is Mode.PLAN or view.is_silenced(self.name):
             return Pass()

@@ -39,10 +39,6 @@ class Approval:
     rules: Rules | None = None
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
-        """Answer from the mode; only where it asks do earlier grants count.
-
-        What the person rejects once and for all is rejected in every mode.
-        """
         grant = planned.grant
         rule = await self._rule(grant)
         if rule == "reject":

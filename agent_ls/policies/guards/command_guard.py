@@ -24,7 +24,6 @@ class CommandGuard:
     workspace: Workspace
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
-        """Answer from the command's text and its folder."""
         verdict = await decide_call(planned, self.workspace)
         match verdict:
             case Deny():

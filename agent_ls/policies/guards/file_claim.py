@@ -38,7 +38,6 @@ class FileClaim:
     options: FileClaimOptions = FileClaimOptions()
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
-        """Answer from the board."""
         owner = view.session.session_id
         if planned.effect is Effect.DELEGATE:
             self.claims.release(owner)

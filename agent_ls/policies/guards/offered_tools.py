@@ -21,7 +21,6 @@ class OfferedTools:
     name: ClassVar[str] = "offered_tools"
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
-        """Answer from the front that was announced last."""
         prefix = view.session.prefix
         names = {planned.tool.name}
         if names <= EDIT_FORMATS:

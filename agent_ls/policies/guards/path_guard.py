@@ -27,7 +27,6 @@ class PathGuard:
     workspace: Workspace
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
-        """Answer from the places that the call's paths lead to; the strictest counts."""
         if not planned.paths:
             return Allow()
         # Links are followed on the disk, which may be slow.

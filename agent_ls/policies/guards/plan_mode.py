@@ -25,7 +25,6 @@ class PlanMode:
     name: ClassVar[str] = "plan_mode"
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
-        """Answer from the mode and from what was decided."""
         if view.mode is not Mode.PLAN or planned.effect in _FREE:
             return Allow()
         if planned.call.id in view.turn.allowed_calls.keys() | view.turn.released_calls:

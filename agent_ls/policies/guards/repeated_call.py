@@ -34,7 +34,6 @@ class RepeatedCall:
     options: RepeatedCallOptions = RepeatedCallOptions()
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
-        """Answer from how often the call was made before, in vain."""
         limit = self.options.refuse_at
         if not limit or view.is_silenced(self.name):
             return Allow()

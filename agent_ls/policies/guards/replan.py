@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.record import Record
-from agent_ls.domain.sentences import sentence
+from agent_ls.domain.sentences import one_line, sentence
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
 from agent_ls.loop.evidence.news import is_transient
 from agent_ls.loop.evidence.retries import failures_in_vain, met_by
@@ -44,7 +44,6 @@ class Replan:
     options: ReplanOptions = ReplanOptions()
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
-        """Answer from what became of this call before, if nothing changed since."""
         if not self.options.enabled:
             return Allow()
         call = planned.call
@@ -66,8 +65,8 @@ class Replan:
             return Allow(after_s=self.options.wait_s * 2 ** (len(failures) - 1))
         return Deny(
             "Exactly this call has just failed and nothing has changed since, so it was not "
-            f"repeated. It said: {sentence(_short(last.text))} Try another way: other "
-            "arguments, another tool, or change first what made it fail."
+            f"repeated. It said: {sentence(one_line(last.text, _SHOWN_CHARS))} "
+            "Try another way: other arguments, another tool, or change first what made it fail."
         )
 
 
@@ -79,8 +78,3 @@ def _given_up(view: TurnView) -> str:
         f"{item}: mark it blocked with update_plan and say why, then go on with what does not "
         "depend on it, or take a different approach."
     )
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_CHARS else line[: _SHOWN_CHARS - 1] + "…"

@@ -12,6 +12,7 @@ from agent_ls.domain.events import Answered, Event, ToolCallFinished
 from agent_ls.domain.failure_kinds import FailureKind, failure_kind
 from agent_ls.domain.plain_json import object_in
 from agent_ls.domain.record import Record
+from agent_ls.domain.sentences import one_line
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.evidence.fingerprints import UNKNOWN_TOOL, error_signature
 from agent_ls.loop.state.view import TurnView
@@ -78,7 +79,6 @@ class FailureEvidence:
     options: FailureEvidenceOptions = FailureEvidenceOptions()
 
     async def propose(self, view: TurnView) -> Slot | None:
-        """Answer from the turn's results."""
         failures = _failures(view, self.options)
         count = sum(one.times for one in failures)
         if count < self.options.min_failures or not self.options.max_shown:
@@ -161,16 +161,11 @@ def _target(call: ToolCall) -> str:
     """Return what the call was about, on one line; empty when its arguments do not say."""
     named = object_in(call.arguments_json)
     found = (named[name] for name in _TARGETS if isinstance(named.get(name), str))
-    return _short(str(next(found, "")), _MAX_TARGET_CHARS)
+    return one_line(str(next(found, "")), _MAX_TARGET_CHARS)
 
 
 def _first_words(result: ToolResult) -> str:
     """Return the telling line: the first of an error, the last of a command's output."""
     lines = [line for line in result.text.splitlines() if line.strip()] or ["no words"]
     is_output = result.error is None and len(lines) > 1
-    return _short(f"{lines[0]} … {lines[-1]}" if is_output else lines[0], _MAX_WORDS_CHARS)
-
-
-def _short(text: str, chars: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= chars else f"{line[:chars]}…"
+    return one_line(f"{lines[0]} … {lines[-1]}" if is_output else lines[0], _MAX_WORDS_CHARS)

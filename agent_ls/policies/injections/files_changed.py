@@ -38,7 +38,6 @@ class FilesChanged:
     options: FilesChangedOptions = FilesChangedOptions()
 
     async def propose(self, view: TurnView) -> Slot | None:
-        """Answer from what the turn's reads and edits saw, and from the files now."""
         newest = reversed(view.turn.events.tallied(_Looks).newest.values())
         # Newest first: what counts of a file is the last look, however its path was spelled.
         holds: dict[str, bool] = {}

@@ -34,7 +34,6 @@ class Orientation:
     options: OrientationOptions = OrientationOptions()
 
     async def propose(self, view: TurnView) -> Slot | None:
-        """Answer from what happened since the last request."""
         lines: list[str] = []
         if resumed := view.each_since(SessionResumed, RequestPrepared):
             lines.append(_after_resume(resumed[-1]))

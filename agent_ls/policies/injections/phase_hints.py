@@ -45,7 +45,6 @@ class PhaseHints:
     options: PhaseHintsOptions = PhaseHintsOptions()
 
     async def propose(self, view: TurnView) -> Slot | None:
-        """Answer from the turn's edits, commands and plans."""
         if view.mode is Mode.PLAN or view.is_silenced(self.name):
             return None
         text = self._verify(view) or self._plan(view)

@@ -10,6 +10,7 @@ from pydantic import Field, PositiveInt
 from agent_ls.domain.events import Answered, RequestPrepared, ToolCallFinished
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.record import Record
+from agent_ls.domain.sentences import one_line
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.state.view import TurnView
 
@@ -44,7 +45,6 @@ class Recitation:
     options: RecitationOptions = RecitationOptions()
 
     async def propose(self, view: TurnView) -> Slot | None:
-        """Answer from the steps since the last reminder."""
         if not self.options.max_tokens or not self._is_due(view):
             return None
         return Slot(self.name, 3, self.options.max_tokens, _text(view))
@@ -83,16 +83,16 @@ def _steps_since(view: TurnView) -> int:
 
 def _text(view: TurnView) -> str:
     """Return the reminder, the most important first, because its end may be cut."""
-    lines = [_HEADING, f"Task: {_short(view.turn.prompt, _MAX_TASK_CHARS)}"]
+    lines = [_HEADING, f"Task: {one_line(view.turn.prompt, _MAX_TASK_CHARS)}"]
     if steers := view.user_words[1:]:
-        lines.append(f"The user added: {_short(steers[-1], _MAX_WORDS_CHARS)}")
+        lines.append(f"The user added: {one_line(steers[-1], _MAX_WORDS_CHARS)}")
     if view.session.plan:
         lines.append(_plan(view.session.plan))
     if files := list(view.turn.touched)[-_MAX_NAMED:]:
         lines.append(f"Files you changed: {', '.join(files)}")
     failed = [one.result for one in view.each(ToolCallFinished) if one.result.error is not None]
     for result in failed[-_MAX_ERRORS:]:
-        lines.append(f"Recent error: {_short(result.text, _MAX_WORDS_CHARS)}")
+        lines.append(f"Recent error: {one_line(result.text, _MAX_WORDS_CHARS)}")
     return "\n".join(lines)
 
 
@@ -100,15 +100,9 @@ def _plan(items: tuple[PlanItem, ...]) -> str:
     """Return how far the plan is, and what comes next."""
     done = sum(item.status is PlanStatus.COMPLETED for item in items)
     left = [
-        f"{_short(item.text, _MAX_WORDS_CHARS)} ({item.status})"
+        f"{one_line(item.text, _MAX_WORDS_CHARS)} ({item.status})"
         for item in items
         if item.status is not PlanStatus.COMPLETED
     ]
     rest = f"; next: {'; '.join(left[:_MAX_NAMED])}" if left else ""
     return f"Plan: {done} of {len(items)} done{rest}"
-
-
-def _short(text: str, chars: int) -> str:
-    """Return the text on one line, cut."""
-    line = " ".join(text.split())
-    return line if len(line) <= chars else f"{line[:chars]}…"

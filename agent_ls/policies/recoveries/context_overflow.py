@@ -34,7 +34,6 @@ class ContextOverflow:
     options: ContextOverflowOptions = ContextOverflowOptions()
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        """Answer from the attempt's failure, or its finish and input."""
         # A compaction begins another step, so what counts is the time since the last answer.
         has_compacted = view.recoveries_since_answer(self.name) > 0
         if attempt.error is not None:

@@ -42,7 +42,6 @@ class Continuation:
     options: ContinuationOptions = ContinuationOptions()
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        """Answer from the finish and how often this answer was continued."""
         is_cut_text = (
             attempt.error is None
             and attempt.finish is FinishReason.LENGTH

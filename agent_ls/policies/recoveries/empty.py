@@ -28,7 +28,6 @@ class Empty:
     options: EmptyOptions = EmptyOptions()
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        """Answer from what the attempt brought."""
         # In a text-only step calls do not count, because they are discarded.
         calls = not view.turn.text_only and (attempt.calls or attempt.cut_calls)
         has_something = attempt.text.strip() or attempt.reasoning.strip() or calls

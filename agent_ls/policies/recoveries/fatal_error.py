@@ -38,7 +38,6 @@ class FatalError:
     name: ClassVar[str] = "fatal_error"
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        """Answer from the class of the attempt's failure."""
         if attempt.error is None or attempt.error.failure not in _ADVICE:
             return Accept()
         said = attempt.error.message.strip() or f"The request for {view.session.model} failed."

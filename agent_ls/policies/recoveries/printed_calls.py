@@ -43,7 +43,6 @@ class PrintedCalls:
     options: PrintedCallsOptions = PrintedCallsOptions()
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        """Answer from the attempt's text; the machine holds what is found against the tools."""
         is_plain = attempt.error is None and not attempt.calls and not attempt.cut_calls
         if not self.options.enabled or not is_plain or attempt.finish is FinishReason.LENGTH:
             return Accept()

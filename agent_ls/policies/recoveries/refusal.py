@@ -26,7 +26,6 @@ class Refusal:
     name: ClassVar[str] = "refusal"
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        """Answer from how the attempt ended."""
         if attempt.error is not None:
             if attempt.error.failure is not ProviderFailure.CONTENT_FILTER:
                 return Accept()

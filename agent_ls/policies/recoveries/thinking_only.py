@@ -31,7 +31,6 @@ class ThinkingOnly:
     options: ThinkingOnlyOptions = ThinkingOnlyOptions()
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        """Answer from what the attempt brought."""
         # In a text-only step calls do not count, because they are discarded.
         calls = not view.turn.text_only and (attempt.calls or attempt.cut_calls)
         is_thinking_only = (

@@ -77,7 +77,6 @@ class Transport:
     models: ModelOptions = ModelOptions()
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        """Answer from the attempt's failure and how often it was tried since the last answer."""
         why = _failure(attempt)
         if why is None:
             return Accept()

@@ -32,7 +32,6 @@ class TruncatedCall:
     options: TruncatedCallOptions = TruncatedCallOptions()
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        """Answer from the calls that never closed."""
         if attempt.error is not None or not attempt.cut_calls:
             return Accept()
         tools = ", ".join(dict.fromkeys(call.tool or "(no name)" for call in attempt.cut_calls))
