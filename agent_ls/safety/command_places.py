@@ -1,18 +1,22 @@
-"""Does a shell command touch what the file tools would refuse or ask for?
+"""What the rules say of a call that runs a shell command: of its shape, and the places it names.
 
 Text cannot show everything that a command does. What it names as an operand or a redirection is
-judged here as the file tools judge it, in every mode.
+judged here as the file tools judge it, in every mode; ``commands`` judges the shape.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import assert_never
 
-from agent_ls.domain.verdicts import Ask, Deny
-from agent_ls.loop.ports.workspace import Root
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.verdicts import Allow, Ask, Deny
+from agent_ls.loop.ports.workspace import Root, Workspace
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.safety.commands import CommandVerdict, decide
 from agent_ls.safety.control_files import (
     IS_HARD_LINK,
     has_other_names,
@@ -27,13 +31,47 @@ from agent_ls.safety.own_places import holds_own, is_own
 from agent_ls.safety.paths import is_inside
 from agent_ls.safety.text import visible_line
 
+COMMAND_TOOL = "run_command"
 _MAX_PLACES = 2_000
 _DEVICES = ("/dev/", "/proc/self/fd/")
 _TEMPORARY = ("/tmp", "/var/tmp")
 _OUTSIDE = "is outside the workspace, and the command would change it"
 
 
-def judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Ask | Deny | None:
+async def decide_call(planned: PlannedCall, workspace: Workspace) -> CommandVerdict | None:
+    """Return what the rules say of the call's command; None for a call that runs none."""
+    if planned.tool.name != COMMAND_TOOL:
+        return None
+    command = str(getattr(planned.arguments, "command", ""))
+    folder = str(getattr(planned.arguments, "cwd", "."))
+    try:
+        _, cwd = workspace.locate(folder)
+    except WorkspaceError as error:
+        return Deny(str(error), whatever_tool=True)
+    return await asyncio.to_thread(decide_command, command, cwd, workspace.roots)
+
+
+def decide_command(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVerdict:
+    """Return what the command's shape says, or what the places it names say where that is more.
+
+    Looks at the disk, so call it off the event loop.
+    """
+    verdict = decide(command, cwd, roots)
+    if isinstance(verdict, Deny):
+        return verdict
+    if isinstance(verdict, Allow):
+        # What is plainly read-only was looked at place by place already.
+        return Allow(reads_only=True)
+    match _judge_places(command, cwd, roots):
+        case Deny() as refused:
+            return refused
+        case Ask(reason=reason):
+            return Ask(f"{verdict.reason} {reason}", broad=False)
+        case None:
+            return verdict
+
+
+def _judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Ask | Deny | None:
     """Return what speaks against a command by the places it names; None: nothing.
 
     Shape: Deny where it may change what is agent-ls's own; an Ask that no grant answers where it

@@ -41,10 +41,22 @@ _WRAPPERS = words(
 )
 _TEXT = words("echo printf true false : test [ export local declare typeset set unset exit wait")
 _READERS = (PROGRAMS.keys() | LOOKS.keys() | words("source . bat less more pygmentize")) - _TEXT
-_WRITERS = words("tee touch truncate patch sponge ed ex vi vim nano mkfifo mknod split")
 _COPIERS = words("cp mv install ln rsync scp dd")
 _TAKERS = words("rm rmdir unlink shred")
-_MAKERS = words("mkdir chmod chown chgrp")
+_USES: dict[str, Use] = {
+    **dict.fromkeys(_TAKERS, "take"),
+    **dict.fromkeys(words("mkdir chmod chown chgrp"), "change"),
+    **dict.fromkeys(
+        words("tee touch truncate patch sponge ed ex vi vim nano mkfifo mknod split"), "write"
+    ),
+}
+_IN_PLACE: tuple[str, Use] = (r"-\w*i|--in-place|inplace", "write")
+_ALTERING: dict[str, tuple[str, Use]] = {
+    **dict.fromkeys(("sed", "perl", "awk", "gawk"), _IN_PLACE),
+    **dict.fromkeys(("sort", "tree"), (r"-\w*o|--output", "any")),
+    "find": (r"-(?:exec|ok|delete|fprint|fls)", "any"),
+}
+"""Options with which a program does more than read, and what it does then."""
 _VALUES = {
     "sed": r"-\w*[ef]|--expression|--file",
     "perl": r"-\w*[eE]",
@@ -166,10 +178,10 @@ class _Reading:
         if name in ("cd", "pushd", "popd"):
             self._move(name, given)
         elif name not in _TEXT:
-            is_reading = name in _READERS and _only_reads(name, given)
-            if not is_reading:
+            use = _use(name, given)
+            if use != "read" or name == "git":
                 yield from self._named("any", ["."])
-            yield from self._operands(name, given, is_reading=is_reading)
+            yield from self._operands(name, given, use)
 
     def _move(self, name: str, given: Sequence[list[str]]) -> None:
         goals = [one for values in given for one in values if not one.startswith("-")]
@@ -197,9 +209,7 @@ class _Reading:
         yield from self.read(tree.root_node)
         self.trail, self.depth = trail, self.depth - 1
 
-    def _operands(
-        self, name: str, given: Sequence[list[str]], *, is_reading: bool
-    ) -> Iterator[Named]:
+    def _operands(self, name: str, given: Sequence[list[str]], use: Use) -> Iterator[Named]:
         if _INTERPRETERS.fullmatch(name) or name in ("sed", "find"):
             self.runs_code = True
             for value in itertools.chain(*given):
@@ -212,14 +222,14 @@ class _Reading:
         if name in _COPIERS:
             yield from self._copied(name, given)
             return
-        if not is_reading:
+        if use != "read" or name == "git":
             yield from self._named("change", _outputs(name, given))
-        for values, use in zip(given, _uses(name, given, is_reading=is_reading), strict=True):
-            for value in values if use is not None else ():
+        for values, its in zip(given, _uses(name, given, use), strict=True):
+            for value in values if its is not None else ():
                 # A piece of a word may be a place; that it is what is changed is not plain.
-                whole = () if use in ("read", "any") else _unbraced(value)
-                yield from self._named(use or "any", whole)
-                yield from self._named("read" if use == "read" else "any", _pieces(value))
+                whole = () if its in ("read", "any") else _unbraced(value)
+                yield from self._named(its or "any", whole)
+                yield from self._named("read" if its == "read" else "any", _pieces(value))
 
     def _copied(self, name: str, given: Sequence[list[str]]) -> Iterator[Named]:
         """Read what is copied and write where it goes, under its own name in a folder too."""
@@ -306,29 +316,24 @@ def _is_no_program(word: str) -> bool:
     return bool(_ASSIGNMENT.match(word)) or word[:1].isdigit()
 
 
-def _only_reads(name: str, given: Sequence[list[str]]) -> bool:
+def _use(name: str, given: Sequence[list[str]]) -> Use:
+    """Return what a program does with the places it gets."""
     values = [one for values in given for one in values]
-    match name:
-        case "sed":
-            return not any(re.match(r"-\w*i|--in-place", one) for one in values)
-        case "find":
-            return not any(re.match(r"-(?:exec|ok|delete|fprint|fls)", one) for one in values)
-        case "awk" | "gawk":
-            return "inplace" not in values
-        case "sort" | "tree":
-            return not any(re.match(r"-\w*o|--output", one) for one in values)
-        case "uniq":
-            # A second operand is written to.
-            return sum(not one.startswith("-") for one in values) < 2
-        case "git":
-            return False
-        case _:
-            return True
+    pattern, use = _ALTERING.get(name, ("(?!)", "any"))
+    if name == "find" and _deletes_found(given):
+        return "change"
+    if any(re.match(pattern, one) for one in values):
+        return use
+    if name == "git":
+        return "read" if _subcommand(given) in _GIT_READS else "any"
+    if name == "uniq" and sum(not one.startswith("-") for one in values) > 1:
+        # A second operand is written to.
+        return "any"
+    return "read" if name in _READERS else _USES.get(name, "any")
 
 
-def _uses(name: str, given: Sequence[list[str]], *, is_reading: bool) -> list[Use | None]:
+def _uses(name: str, given: Sequence[list[str]], use: Use) -> list[Use | None]:
     """Return what a program does with each of its arguments; None where one is no path."""
-    use = "read" if is_reading else _use(name, given)
     uses: list[Use | None] = [use] * len(given)
     if use != "read":
         for at in _no_places(name, given):
@@ -339,17 +344,6 @@ def _uses(name: str, given: Sequence[list[str]], *, is_reading: bool) -> list[Us
     if first is not None and _begins_with_pattern(name, given):
         uses[first] = None
     return uses
-
-
-def _use(name: str, given: Sequence[list[str]]) -> Use:
-    """Return what a program that does not only read does with the places it gets."""
-    if name in _WRITERS or (name in ("sed", "perl", "awk", "gawk") and _edits(given)):
-        return "write"
-    if name in _TAKERS:
-        return "take"
-    if name in _MAKERS or (name == "find" and _deletes_found(given)):
-        return "change"
-    return "read" if name == "git" and _subcommand(given) in _GIT_READS else "any"
 
 
 def _no_places(name: str, given: Sequence[list[str]]) -> Iterator[int]:
@@ -418,10 +412,6 @@ def _begins_with_pattern(name: str, given: Sequence[list[str]]) -> bool:
     if program is None or program.operands != "pattern":
         return False
     return not any(re.match(r"-\w*[ef]|--regexp|--file", one[0]) for one in given)
-
-
-def _edits(given: Sequence[list[str]]) -> bool:
-    return any(re.match(r"-\w*i|--in-place|inplace", one) for values in given for one in values)
 
 
 def _pieces(word: str) -> list[str]:

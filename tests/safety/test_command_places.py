@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.command_calls import decide_command
+from agent_ls.safety.command_places import decide_command
 from tests.safety.tables import rows
 
 

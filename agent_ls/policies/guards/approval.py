@@ -14,7 +14,7 @@ from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
-from agent_ls.safety.command_calls import decide_call
+from agent_ls.safety.command_places import decide_call
 from agent_ls.safety.stale_grants import stale_grants
 
 _JUDGED_LATER = frozenset({Effect.DELEGATE})

@@ -9,7 +9,7 @@ from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
-from agent_ls.safety.command_calls import decide_call
+from agent_ls.safety.command_places import decide_call
 
 
 @dataclass(frozen=True, slots=True)
