@@ -24,11 +24,11 @@ _TOKEN = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _BEFORE_PATTERN = frozenset({"", "~", "!~", "!", "(", ",", "{", ";", "&&", "||", "\n", "}"})
-"""A slash behind anything else could divide, and then what follows would be read as a pattern."""
+"""After any other token a slash may be a division, so it is not read as a pattern."""
 
 
 def is_plain_awk(program: str) -> bool:
-    """Say whether this program can do nothing but compute and print."""
+    """Say whether this program only computes and prints."""
     if not program.strip() or len(program) > _MAX_CHARS:
         return False
     at, before, prints = 0, "", False

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path, PurePath
 
 HAS_DESCRIPTORS = {os.open, os.mkdir, os.unlink, os.stat, os.rename} <= os.supports_dir_fd
-"""Whether this system can open relative to a descriptor; where not, the checked path must do."""
+"""Whether this system can open relative to a descriptor. If not, the checked path is opened."""
 
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _CLOSED = getattr(os, "O_CLOEXEC", 0)
@@ -50,7 +50,7 @@ def open_beneath(root: Path, below: PurePath | str, flags: int, mode: int = 0o66
 
 @contextmanager
 def folder_beneath(root: Path, below: PurePath, *, create: bool = False) -> Generator[int]:
-    """Hold a descriptor of the folder ``root/below``, made first where ``create`` says so."""
+    """Yield a descriptor of the folder ``root/below``; ``create`` makes a missing folder."""
     if create:
         _make_folders(root, below)
     descriptor = open_beneath(root, below, _FOLDER)
@@ -61,7 +61,7 @@ def folder_beneath(root: Path, below: PurePath, *, create: bool = False) -> Gene
 
 
 def rename_new(folder: int, name: str, to_folder: int, to_name: str) -> None:
-    """Give a file another name where nothing has that name yet, in one step.
+    """Rename a file in one step, unless the new name is taken.
 
     Errors: ``FileExistsError`` when something has it.
     """

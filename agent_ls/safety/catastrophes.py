@@ -63,7 +63,7 @@ def catastrophe(command: str, depth: int = 0) -> str:
 
 
 def _loose(node: Node) -> str:
-    """Return a word as the shell would roughly see it: quotes and backslashes gone."""
+    """Return a word without quotes and backslashes."""
     text = (node.text or b"").decode("utf-8", "replace")
     return re.sub(r"[\"'\\]", "", text)
 
@@ -95,7 +95,7 @@ def _judge(written: Sequence[str], depth: int) -> str:
 
 
 def _unwrapped(written: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the program, and behind wrappers everything that could be one."""
+    """Yield the program and, after each wrapper such as ``sudo``, every word that may be one."""
     rest = [word for word in written if word]
     while rest:
         program, *rest = rest

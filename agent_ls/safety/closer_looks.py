@@ -36,7 +36,7 @@ _FIND_BARE = words(
 
 
 def find_tests(arguments: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return where find looks, and its tests and operators with their values; empty for none.
+    """Return find's starting points, and its tests and operators with their values ("" for none).
 
     Errors: ``MustAskError`` for what is not known to only read.
     """
@@ -144,7 +144,7 @@ _PRINTF = re.compile(r"(?:[^%]|%%|%[-+ #0]{0,3}\d{0,3}(?:\.\d{0,3})?[sbqcdiuoxXe
 
 
 def _printf(arguments: Sequence[str]) -> list[str]:
-    """No option, which could be -v, and no %n: both assign a variable."""
+    """Refuse options (-v) and %n: both assign a variable."""
     if not arguments or arguments[0].startswith("-") or not _PRINTF.fullmatch(arguments[0]):
         raise MustAskError("it uses printf with more than plain conversions")
     return []
@@ -158,7 +158,7 @@ def _tree(arguments: Sequence[str]) -> list[str]:
 
 
 def _strings(arguments: Sequence[str]) -> list[str]:
-    """Every word that begins with @ names a file of more words, wherever it stands."""
+    """Refuse any word that begins with @: it names a file with more options."""
     if any(word.startswith("@") for word in arguments):
         raise MustAskError("it uses strings with a file of options")
     return _parsed("strings", arguments).operands
@@ -176,7 +176,7 @@ def _fd(arguments: Sequence[str]) -> list[str]:
 
 
 def _shaped(shape: str) -> Look:
-    """Return a look at a program that may be called with words of this shape, and reads no path."""
+    """Return a look that accepts arguments which match a pattern, and reads no path."""
     pattern = re.compile(shape)
 
     def look(arguments: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the rules say of a call that runs a shell command: of its shape, and the places it names.
+"""Decides whether a call may run its shell command, by the command's shape and the paths it names.
 
 Text cannot show everything that a command does. What it names as an operand or a redirection is
 judged here as the file tools judge it, in every mode; ``commands`` judges the shape.
@@ -39,7 +39,7 @@ _OUTSIDE = "is outside the workspace, and the command would change it"
 
 
 async def decide_call(planned: PlannedCall, workspace: Workspace) -> CommandVerdict | None:
-    """Return what the rules say of the call's command; None for a call that runs none."""
+    """Return the verdict on the call's command; None if the tool runs no command."""
     if planned.tool.name != COMMAND_TOOL:
         return None
     command = str(getattr(planned.arguments, "command", ""))
@@ -52,7 +52,7 @@ async def decide_call(planned: PlannedCall, workspace: Workspace) -> CommandVerd
 
 
 def decide_command(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVerdict:
-    """Return what the command's shape says, or what the places it names say where that is more.
+    """Return the stricter of two verdicts: on the command's shape, and on the paths it names.
 
     Looks at the disk, so call it off the event loop.
     """
@@ -72,7 +72,7 @@ def decide_command(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVer
 
 
 def _judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Ask | Deny | None:
-    """Return what speaks against a command by the places it names; None: nothing.
+    """Return the verdict on the paths that a command names; None if they are no reason to ask.
 
     Shape: Deny where it may change what is agent-ls's own; an Ask that no grant answers where it
     changes what steers other programs, touches a place for secrets, or changes one outside.
@@ -114,7 +114,7 @@ def _judge(named: Named, roots: Sequence[Root]) -> Deny | str | None:
 
 
 def _places(named: Named) -> Iterator[Path]:
-    """Yield where a name may lie: as it is written, and where links lead."""
+    """Yield the paths a name may stand for: as written, and with links resolved."""
     path = at_home(named.path.replace(UNKNOWN, "_"))
     for folder in named.folders:
         written = Path(os.path.normpath(folder / path))
@@ -155,7 +155,7 @@ def _reason(place: Path, use: Use, roots: Sequence[Root]) -> str:
 
 
 def _changes_outside(named: Named, roots: Sequence[Root]) -> bool:
-    """Say whether the text plainly names a place outside as one to write, make, move or delete.
+    """Say whether the command clearly creates, changes, moves or deletes something outside.
 
     Temporary folders are free, but not what is reached from inside the workspace by links or dots.
     """
@@ -181,7 +181,7 @@ def _changes_outside(named: Named, roots: Sequence[Root]) -> bool:
 
 
 def _names(place: Path, roots: Sequence[Root]) -> set[str]:
-    """Return what a place is called, below its root where it lies in one."""
+    """Return the names of a path, relative to its root if it is inside one."""
     for root in roots:
         if place.is_relative_to(root.path):
             return names_of(place.relative_to(root.path).parts)

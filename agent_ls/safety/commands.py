@@ -1,4 +1,4 @@
-"""May this command run unasked? Allow only what is plainly read-only and stays in the workspace.
+"""Decides whether a command may run without asking: only if it plainly reads inside the workspace.
 
 Decides and never runs. Whoever runs an allowed command passes ``READ_ONLY_ENV`` with it, because
 part of what makes it harmless is set there.
@@ -31,7 +31,7 @@ from agent_ls.safety.text import visible_line
 CommandVerdict = Allow | Ask | Deny
 
 _RIPGREP_CONFIG = Path(__file__).parent / "ripgrep.conf"
-"""Leaves hidden files out even where an ignore file names them: globs come before those."""
+"""Excludes hidden files even if an ignore file re-includes them: globs take precedence."""
 
 READ_ONLY_ENV: dict[str, str] = {
     **CLEAN_GIT,
@@ -40,7 +40,7 @@ READ_ONLY_ENV: dict[str, str] = {
     "GOTOOLCHAIN": "local",
     "LC_ALL": "C.UTF-8",
 }
-"""What an allowed command runs with, over the runner's own list."""
+"""Environment of an allowed command, added to the runner's own."""
 
 
 def decide(command: str, cwd: Path, roots: PySequence[Root]) -> CommandVerdict:
@@ -71,7 +71,7 @@ _MUST_BE_SEEN = re.compile(
 
 
 def _must_be_seen(command: str) -> bool:
-    """Say whether a person must see this very text, whatever was granted before."""
+    """Say whether the user must see this exact text, whatever they granted before."""
     too_long = len(command) > MAX_COMMAND_CHARS
     return not command.strip() or too_long or bool(_MUST_BE_SEEN.search(command))
 
@@ -90,7 +90,7 @@ def _judge_all(tree: Sequence, cwd: Path, roots: PySequence[Root]) -> None:
 
 
 def _judge(step: Step, reach: Reach) -> None:
-    """Refuse unless this step only reads, and only what lies inside."""
+    """Refuse unless this command only reads, and only inside the roots."""
     check_command(step.name, reach)
     for word in step.reads:
         if word.is_pattern:
@@ -122,11 +122,11 @@ def _judge_values(name: str, values: list[str], reach: Reach) -> None:
 
 
 _SHOW_WORDS = frozenset({"echo", "basename", "dirname"})
-"""What may get any words: it shows them and opens nothing."""
+"""Programs that print their arguments and open no file."""
 
 
 def _judge_xargs(step: Step, reach: Reach) -> None:
-    """Judge what xargs runs, with all names that it could get and with none."""
+    """Judge the program that xargs runs, both with every name it may get and with none."""
     if step.feed is None:
         raise MustAskError("xargs gets words that are not known")
     parsed = parse(expanded(step.arguments, reach), LANGUAGES["xargs"].options, stops=True)
@@ -145,7 +145,7 @@ def _judge_xargs(step: Step, reach: Reach) -> None:
 
 
 def _judge_find_exec(step: Step, reach: Reach) -> None:
-    """Judge find without its -exec, and what that runs with all names that find could give."""
+    """Judge find without its -exec, and the -exec program with every name that find may pass."""
     values = expanded(step.arguments, reach)
     start = values.index("-exec")
     end = next((n for n in range(start, len(values)) if values[n] in (";", "+")), len(values))
@@ -160,7 +160,7 @@ def _judge_find_exec(step: Step, reach: Reach) -> None:
 def _judge_with_names(
     name: str, arguments: list[str], names: list[str] | None, mark: str | None, reach: Reach
 ) -> None:
-    """Judge a program that gets file names in the place of ``mark``, or behind its words."""
+    """Judge a program that gets file names in place of ``mark``, or after its own arguments."""
     program = PROGRAMS.get(name)
     if names is None or program is None or program.operands not in ("paths", "pattern"):
         raise MustAskError(f"{visible_line(name)[:60]} gets names that are not known")
@@ -225,7 +225,7 @@ def _looks_at_hidden(parsed: Parsed) -> bool:
 def _judge_folders(
     name: str, program: Program, parsed: Parsed, operands: list[str], reach: Reach
 ) -> None:
-    """Refuse to let a program read whole folders in which secrets lie."""
+    """Refuse to read a whole folder that contains secrets."""
     lists_names = parsed.has("--files", "--type-list")
     reads_all = "*" in program.recursive or parsed.has(*program.recursive)
     if lists_names or not reads_all:
@@ -237,7 +237,7 @@ def _judge_folders(
 
 
 def _included_endings(parsed: Parsed) -> tuple[str, ...]:
-    """Return how the names end of all that ``grep --include`` lets through; any name: ``("",)``."""
+    """Return the file endings that ``grep --include`` selects; ``("",)`` for any file."""
     included = parsed.given.get("--include", [])
     is_plain = all(re.fullmatch(r"\*\.\w+", one) for one in included)
     if not included or not is_plain or parsed.has("--exclude"):

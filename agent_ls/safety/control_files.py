@@ -1,4 +1,4 @@
-"""What may be done with a place in the workspace: files that steer programs ask or are denied.
+"""Decides whether a path may be read or written: files that control programs ask or are denied.
 
 Judges the name as it was written and the place it leads to, each also without its disguise.
 """
@@ -29,15 +29,15 @@ IS_HARD_LINK = "is a hard link, so its content may belong elsewhere"
 PathVerdict = Allow | Ask | Deny
 
 _LINKED_STORES = frozenset({"node_modules", ".venv", "venv", "site-packages", ".pnpm-store"})
-"""Package managers link files into these by design."""
+"""Package managers hard-link files into these folders."""
 _COPY = re.compile(
     r"#?([^/#~]+)(?:[#~]|[._-](?:bak|backup|old|orig|save|saved|copy|tmp|sw[op]|rej|\d{1,8}))+$"
 )
-"""What editors, tools and people add to the name of a copy."""
+"""Suffixes of backup copies."""
 
 
 def judge_read(path: str, roots: Sequence[Root]) -> PathVerdict:
-    """Say whether a file or folder may be read: secrets ask, what leads out is denied."""
+    """Decide on reading a file or folder: secrets ask, paths outside are denied."""
     if path == "." and len(roots) > 1:
         # The top of several folders is the list of their names.
         return Allow()
@@ -55,7 +55,7 @@ def judge_read(path: str, roots: Sequence[Root]) -> PathVerdict:
 
 
 def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
-    """Say whether a file may be created, changed, moved or deleted.
+    """Decide on creating, changing, moving or deleting a file.
 
     Shape: Deny for our own control files in every mode; an Ask that no earlier grant answers for
     files that steer other programs, that a later command runs, that hold secrets or that have
@@ -83,7 +83,7 @@ def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
 
 
 def is_executed_later(path: str, roots: Sequence[Root]) -> bool:
-    """Say whether commands do what this file says, so that an edit ends grants for commands.
+    """Say whether later commands execute this file, so that editing it revokes command grants.
 
     Errors: ``WorkspaceError`` for a path that ``locate`` refuses.
     """
@@ -95,28 +95,28 @@ def is_executed_later(path: str, roots: Sequence[Root]) -> bool:
 
 
 def is_secret(place: Place) -> bool:
-    """Say whether secrets are kept under such a name."""
+    """Say whether the place's name is one of files with secrets."""
     return any(has_secret_name(parts) for parts in (place.spelled, place.below.parts))
 
 
 def has_secret_name(parts: Iterable[str]) -> bool:
-    """Say whether these components, as written or undisguised, name a file of secrets."""
+    """Say whether these path components, as written or undisguised, name a file with secrets."""
     return names_secret(names_of(parts))
 
 
 def names_secret(names: set[str]) -> bool:
-    """Say whether secrets are kept under one of these names."""
+    """Say whether one of these names is one of files with secrets."""
     names = names | {_COPY.sub(r"\1", one) for one in names}
     return any(SECRET.search(one) and not NOT_SECRET.search(one) for one in names)
 
 
 def names_own(names: Iterable[str]) -> bool:
-    """Say whether one of these names is always that of a file of ours."""
+    """Say whether one of these names always belongs to agent-ls."""
     return _is_any(names, OURS)
 
 
 def is_loaded_later(names: Iterable[str], place: Path, top: Path) -> bool:
-    """Say whether builds, tests or tools load what lies there, by name or in an environment.
+    """Say whether builds, tests or tools load this file: by its name, or as part of an environment.
 
     A virtual environment may have any name; it is looked for below ``top``.
     """
@@ -127,17 +127,17 @@ def is_loaded_later(names: Iterable[str], place: Path, top: Path) -> bool:
 
 
 def steers(names: Iterable[str]) -> str:
-    """Return what other program a file under these names steers; empty for none."""
+    """Say what a file with one of these names controls; empty for nothing."""
     return next((why for why, pattern in STEERING if _is_any(names, pattern)), "")
 
 
 def _names(place: Place) -> set[str]:
-    """Return what the place is called, as it was written and as it resolves."""
+    """Return the names of a place, as written and as resolved."""
     return names_of(place.spelled) | names_of(place.below.parts)
 
 
 def names_of(parts: Iterable[str]) -> set[str]:
-    """Return what a place is called: as its components are written, and undisguised."""
+    """Return a path in lower case, as written and undisguised."""
     written = tuple(parts)
     return {"/".join(map(str.lower, written)), "/".join(map(undisguised, written))}
 
@@ -147,7 +147,7 @@ def _is_any(names: Iterable[str], pattern: re.Pattern[str]) -> bool:
 
 
 def has_other_names(place: Path) -> bool:
-    """Say whether the file has another name somewhere, which may be outside."""
+    """Say whether the file has a second hard link, which may be outside the workspace."""
     if _LINKED_STORES & set(place.parts):
         return False
     try:

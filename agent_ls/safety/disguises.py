@@ -1,4 +1,4 @@
-"""Names that a file system may take for another: what is protected is protected in disguise too.
+"""Recognises protected names in spellings that some file systems treat as the same name.
 
 Windows and macOS ignore case, some code points, trailing dots and blanks, and know short names
 and streams; a repository checked out there must not get past a rule that Linux would hold.
@@ -17,7 +17,7 @@ _SHORT_NAMES = {name.replace(".", "")[:6]: f".{name}" for name in reversed(_DOTT
 
 
 def undisguised(name: str) -> str:
-    """Return one component in lower case as the most forgiving file system would read it."""
+    """Return one path component as the most lenient file system reads it, in lower case."""
     folded = unicodedata.normalize("NFKC", name)
     folded = "".join(c for c in folded if not _is_ignored(c))
     folded = unicodedata.normalize("NFKC", folded.casefold())

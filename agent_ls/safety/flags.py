@@ -1,4 +1,4 @@
-"""Reads a program's options by a short specification; an option that is not in it is not known.
+"""Parses a program's arguments by a short specification of its options.
 
 A specification lists options, separated by blanks:
 ``-abc`` three options without a value, ``--all`` a long one, ``-n:`` and ``--lines:`` with a text
@@ -38,7 +38,7 @@ class Options:
 
 @dataclass(slots=True)
 class Parsed:
-    """What stands on a command line."""
+    """A parsed command line."""
 
     given: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Values by option; an empty text for one without."""

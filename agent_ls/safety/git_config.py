@@ -1,4 +1,4 @@
-"""The configuration of a repository, which can name programs: overridden, or an objection.
+"""Neutralises git configuration that can name programs, or objects to it.
 
 What can be overridden is, by ``CLEAN_GIT``. Of the rest only settings known to name no program
 are let through: reads ``git_settings.toml``.

@@ -126,7 +126,7 @@ def _config(folder: str, rest: list[str]) -> GitUse:
 
 
 def _paths_in(operand: str) -> list[str]:
-    """Return every path that a revision, a pathspec or a range of lines could name.
+    """Return every path that a revision, a pathspec or a line range may name.
 
     A colon ends a revision, a stage or the magic of a pathspec, but may also stand in a date.
     """

@@ -1,4 +1,4 @@
-"""Whether git may run unasked in a folder: git itself says which repository it would use and how.
+"""Decides whether git may run unasked in a folder, by what git says about its repository.
 
 Owns the questions to git and what the answers must be: an ordinary repository inside the
 workspace, no part of which lies elsewhere, with settings that run nothing.
@@ -24,11 +24,11 @@ from agent_ls.safety.text import visible_line
 _ANSWER_S = 2.0
 _MAX_ENTRIES = 50_000
 _OTHERS = frozenset({"hooks", "lfs", "modules", "annex"})
-"""Folders of a repository that reading never looks into."""
+"""Folders in .git that read-only commands never open."""
 
 
 def _run(folder: Path, *question: str, lines: str = "") -> subprocess.CompletedProcess[bytes]:
-    """Return how git ended, run as an allowed command would be; ``lines`` are its input."""
+    """Run git like an allowed command, with ``lines`` as its input."""
     kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
     return subprocess.run(
         ["git", *question],
@@ -103,7 +103,7 @@ def _holds_text(folder: Path, use: GitUse) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where the parts of a repository lie, by git's own word."""
+    """Locations of a repository's parts, as git reports them."""
 
     top: Path
     own: Path
@@ -160,7 +160,7 @@ def _is_in(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def _check_parts(place: Path) -> None:
-    """Refuse links, pipes and second names inside a repository, and objects of another one."""
+    """Refuse links, pipes and hard links in .git, and objects of another repository."""
     for count, entry in enumerate(_entries(place)):
         if count > _MAX_ENTRIES:
             raise MustAskError("the repository has more files than can be checked")
@@ -204,7 +204,7 @@ def _check_settings(top: Path) -> None:
 
 
 def _check_submodules(top: Path) -> None:
-    """Refuse repositories inside: git runs itself there, with their settings too."""
+    """Refuse checked-out submodules: git runs in them with their settings."""
     listing = _ask(top, "ls-files", "-z", "--stage")
     if listing is None:
         raise MustAskError("git cannot read the index")

@@ -38,9 +38,9 @@ _DATA_NAME = rf"(?:^|[/_-]){_WORDS}(?:{_KINDS})?$|\.{_WORDS}{_KINDS}$"
 
 OURS = _compiled(_TABLE["ours"])
 STEERING = tuple((why, _compiled(names)) for why, names in _TABLE["steering"].items())
-"""Each with what such a file does, in words that follow its name."""
+"""Pairs of what such a file does, in words that follow its name, and its pattern."""
 EXECUTED_LATER = _compiled(_TABLE["executed_later"])
 EXECUTED_LATER_AS_WRITTEN = frozenset(_TABLE["executed_later_as_written"].split())
 SECRET = re.compile(f"{_compiled(_TABLE['secret']).pattern}|{_DATA_NAME}")
 NOT_SECRET = _compiled(_TABLE["not_secret"])
-"""What stands under a secret's name on purpose, for everybody to read."""
+"""Public files whose names look like those of secrets."""

@@ -1,4 +1,4 @@
-"""Which files a shell text names, and what it does with them, as far as the text says.
+"""Finds the files that a shell command names, and what it does with them.
 
 A search, not a proof: it looks at every command and redirection that the grammar finds, also in a
 text that does not parse. Owns reading; ``command_places`` decides.
@@ -23,7 +23,7 @@ from agent_ls.safety.read_only import PROGRAMS
 from agent_ls.syntax.parsing import Node, parse_shell, walk
 
 UNKNOWN = "\0"
-"""Stands in a name for what only the running shell knows."""
+"""Placeholder in a name for text that only the running shell knows."""
 
 Use = Literal["read", "write", "take", "change", "any"]
 """``take`` removes or renames; ``change`` makes a folder, sets rights or is where an option lets
@@ -64,14 +64,14 @@ _VALUES = {
     "touch": r"-[drt]",
     "truncate": r"-[rs]",
 }
-"""Options of programs that write whose value is no place that they write to."""
+"""Options of writing programs whose value is not written to."""
 _OUTPUT = re.compile(r"-[A-Za-z]*[oO]|--?out[\w-]*")
 _OUTPUT_JOINED = re.compile(r"(?:--?out[\w-]*=|-o)(.+)", re.DOTALL)
 _BRACES = re.compile(r"\{([^{},]*(?:,[^{},]*)+)\}")
 _SHELLS = re.compile(r"(?:ba|z|da|k|a)?sh")
 _MAX_DEPTH = 3
 _APART = ("subshell", "command_substitution", "process_substitution", "pipeline")
-"""What a ``cd`` inside does not outlive."""
+"""Constructs after which a ``cd`` inside them has no effect."""
 _INTERPRETERS = re.compile(
     r"(?:ba|z|da|k|fi|a|tc|c)?sh|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|node|nodejs|deno|bun"
     r"|php[\d.]*|lua[\d.]*|[gmn]?awk|eval|tclsh|Rscript|osascript|ssh|trap|script"
@@ -90,15 +90,15 @@ class Named:
 
     use: Use
     path: str
-    """As the shell would get it; ``UNKNOWN`` stands for what it cannot be said to be."""
+    """As the shell would expand it; ``UNKNOWN`` where that is not known."""
     folders: tuple[Path, ...]
     """The folders it may be relative to."""
     here: Path | None
-    """The one of them in which the text, read from left to right, names it; None: not known."""
+    """The current folder at this point of the text; None if not known."""
 
 
 def named_places(command: str, cwd: Path) -> Iterator[Named]:
-    """Yield what a shell text names, in no particular order and perhaps more than once."""
+    """Yield the paths that a shell command names, unordered and possibly repeated."""
     tree = parse_shell(command.encode("utf-8", "replace"))
     if tree is None or tree.root_node.has_error:
         for token in _TOKEN.findall(command):
@@ -109,15 +109,15 @@ def named_places(command: str, cwd: Path) -> Iterator[Named]:
 
 @dataclass(slots=True)
 class _Reading:
-    """What is known while a text is read from left to right."""
+    """State while a command is read from left to right."""
 
     cwd: Path
     folders: dict[Path, None] = field(init=False)
     trail: list[Path | None] = field(init=False)
-    """The folders gone through, the present one last; None for one that is not known."""
+    """The folders visited, the current one last; None for an unknown one."""
     variables: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     runs_code: bool = False
-    """An interpreter stands in the text, so what is fed to it counts too."""
+    """Whether an interpreter was seen, so that here-documents count as code."""
     depth: int = 0
 
     def __post_init__(self) -> None:
@@ -201,7 +201,7 @@ class _Reading:
         return path if here is None else here / path
 
     def _script(self, text: str) -> Iterator[Named]:
-        """Yield what a text names that another shell gets to run."""
+        """Yield the paths named in a script for a nested shell."""
         tree = parse_shell(text.encode("utf-8", "replace"))
         if tree is None or self.depth >= _MAX_DEPTH:
             return
@@ -232,7 +232,7 @@ class _Reading:
                 yield from self._named("read" if its == "read" else "any", _pieces(value))
 
     def _copied(self, name: str, given: Sequence[list[str]]) -> Iterator[Named]:
-        """Read what is copied and write where it goes, under its own name in a folder too."""
+        """Yield reads of the sources and writes to the target, also by the source's name in it."""
         into = [one for values in given for value in values for one in _unbraced(value)]
         options = ("of=", "--target-directory=")
         goals = [one.partition("=")[2] for one in into if one.startswith(options)]
@@ -264,7 +264,7 @@ class _Reading:
                     yield Named(use, name, (folder,), None)
 
     def _values(self, node: Node) -> list[str]:
-        """Return what a word may become, its quotes removed."""
+        """Return the possible values of a word, unquoted."""
         match node.type:
             case "raw_string":
                 return [_text(node)[1:-1]]
@@ -301,7 +301,7 @@ class _Reading:
 
 
 def _program(given: list[list[str]]) -> tuple[str, list[list[str]]]:
-    """Return the program that runs in the end, and its arguments; what wraps it is passed over."""
+    """Return the program and its arguments, without wrappers such as ``sudo``."""
     while given:
         name = Path(given[0][0]).name
         given = given[1:]
@@ -363,14 +363,14 @@ def _no_places(name: str, given: Sequence[list[str]]) -> Iterator[int]:
 
 
 def _deletes_found(given: Sequence[list[str]]) -> bool:
-    """Say whether find deletes or moves what lies where it begins."""
+    """Say whether find deletes or moves files below its starting points."""
     values = [one[0] for one in given]
     runs = [b for a, b in itertools.pairwise(values) if re.fullmatch("-(?:exec|ok)(?:dir)?", a)]
     return "-delete" in values or any(one in _TAKERS | {"mv"} for one in runs)
 
 
 def _outputs(name: str, given: Sequence[list[str]]) -> Iterator[str]:
-    """Yield where an option such as ``-o`` lets the result go."""
+    """Yield the output files of options such as ``-o``."""
     if name in ("find", "unzip") or _INTERPRETERS.fullmatch(name):
         return
     for before, values in itertools.pairwise([[""], *given]):
@@ -381,7 +381,7 @@ def _outputs(name: str, given: Sequence[list[str]]) -> Iterator[str]:
 
 
 def _unbraced(word: str) -> list[str]:
-    """Return the words that the shell makes of one with braces."""
+    """Return the words of a brace expansion."""
     found, at = [word], 0
     while at < len(found) < _MAX_VALUES:
         if braces := _BRACES.search(found[at]):
@@ -393,7 +393,7 @@ def _unbraced(word: str) -> list[str]:
 
 
 def _subcommand(given: Sequence[list[str]]) -> str:
-    """Return what git is to do, behind its own options."""
+    """Return git's subcommand."""
     rest = [one[0] for one in given]
     while rest and rest[0].startswith("-"):
         rest = rest[2:] if rest[0] in ("-C", "-c") else rest[1:]
@@ -407,7 +407,7 @@ def _configures(given: Sequence[list[str]]) -> bool:
 
 
 def _begins_with_pattern(name: str, given: Sequence[list[str]]) -> bool:
-    """Say whether the first operand is what is looked for, and no file."""
+    """Say whether the first operand is a search pattern."""
     program = PROGRAMS.get(name)
     if program is None or program.operands != "pattern":
         return False
@@ -415,7 +415,7 @@ def _begins_with_pattern(name: str, given: Sequence[list[str]]) -> bool:
 
 
 def _pieces(word: str) -> list[str]:
-    """Return the paths that a word may hold: itself, an option's value, the members of a list."""
+    """Return the paths in a word: the word, an option's value, the parts of a list."""
     found = [word, *re.split(r"[=:,{}]", word)]
     if word.startswith("-") and not word.startswith("--"):
         found.append(word[2:])
@@ -430,7 +430,7 @@ def _decoded(text: str) -> str:
 
 
 def at_home(path: str) -> str:
-    """Return the path with a home folder for ``~``, as the shell would."""
+    """Return the path with ``~`` expanded."""
     # Path.expanduser raises for a name that nobody has.
     return os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111
 

@@ -21,7 +21,7 @@ from agent_ls.safety.text import visible_line
 _MAX_FITTING = 2_000
 _MAX_WALKED = 20_000
 _NOT_WALKED = frozenset({".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__"})
-"""Where files with a secret's name are other people's: test keys, certificates."""
+"""Folders of third-party code, where files named like secrets are test data."""
 SECRET_SAMPLES = words(
     """
     .env .env.local id_rsa id_ed25519 credentials credentials.json secrets.yml secrets.json .netrc
@@ -59,7 +59,7 @@ class Reach:
         return is_inside(path, self.roots)
 
     def moved(self, path: str) -> Reach:
-        """Return the reach from another folder, as ``cd`` would go there.
+        """Return the reach after ``cd`` to a folder.
 
         Errors: ``MustAskError``, also where a link stands in the way: the shell goes back from
         there by name, programs go by where it leads.
@@ -72,7 +72,7 @@ class Reach:
         return Reach(by_name, self.roots)
 
     def check(self, path: str, *, may_be_name: bool = False) -> None:
-        """Refuse a path that leads out, to a secret, or to what is no file or folder.
+        """Refuse a path that leads outside, to a secret, or to a special file.
 
         With ``may_be_name`` it may be a revision, which then simply does not exist.
         """
@@ -91,7 +91,7 @@ class Reach:
     def check_folder(
         self, path: str, *, hidden: bool, follows: bool = False, endings: tuple[str, ...] = ("",)
     ) -> None:
-        """Refuse a folder that is read as a whole while secrets lie in it.
+        """Refuse to read a folder recursively if it contains secrets.
 
         With ``follows`` whoever reads it goes where links lead, so it must not hold any. Only files
         whose names have one of these endings are read.
@@ -110,7 +110,7 @@ class Reach:
                 raise MustAskError(f"it would read {_shown(name)}, a place for secrets")
 
     def fitting(self, pattern: str) -> list[str]:
-        """Return the names the shell would put in a pattern's place; itself when none fits.
+        """Return the names a pattern expands to; the pattern itself when nothing matches.
 
         Errors: ``MustAskError`` for a pattern that could fit options, secrets or hidden files.
         """
@@ -156,7 +156,7 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def _could_be_secret(pattern: str) -> bool:
-    """Say whether what is written of a pattern's name already points at a secret."""
+    """Say whether a pattern is likely to match secrets."""
     if has_secret_name([pattern.replace("*", "x")]):
         return True
     begins = pattern.split("*", 1)[0]

@@ -1,4 +1,4 @@
-"""Where agent-ls keeps what is its own: settings, keys, rules, trust, history, logs, caches.
+"""Recognises agent-ls's own files: settings, keys, rules, trust, history, logs, caches.
 
 Told by where a path leads and by inode, never by its name alone: the folders can be set to lie
 anywhere, a workspace can be one of them, hold one or link to one.
@@ -19,12 +19,12 @@ _stores: set[Path] = set()
 
 
 def claim_store(file: Path) -> None:
-    """Count the file of an SQLite store among our own, wherever it was put."""
+    """Treat an SQLite store and its side files as agent-ls's own."""
     _stores.update(file.with_name(file.name + end) for end in ("", "-wal", "-shm"))
 
 
 def is_own(place: Path) -> bool:
-    """Say whether a place is one of our folders or lies in one; of a hard link it does not know.
+    """Say whether a path is inside one of our folders; hard links are not recognised.
 
     Looks at the disk; what cannot be looked at is told by its path alone.
     """
@@ -38,7 +38,7 @@ def is_own(place: Path) -> bool:
 
 
 def holds_own(place: Path) -> bool:
-    """Say whether one of our folders lies below a place, so that a move would take it along."""
+    """Say whether a path contains one of our folders, so that moving it would move them."""
     real = _resolved(place)
     return any(one.is_relative_to(real) for one in own_folders())
 

@@ -1,4 +1,4 @@
-"""From a path as the model writes it to a place below a root, or a refusal.
+"""Resolves a path that the model wrote to a place below a root, or refuses it.
 
 Owns spelling and resolution; what may be done with a place is decided in ``control_files``.
 Paths are plain text here: no URI, no tilde, no variable is ever decoded or expanded.
@@ -115,7 +115,7 @@ def locate_file(path: str, roots: Sequence[Root]) -> Place:
 
 
 def check_no_link(path: str, roots: Sequence[Root]) -> None:
-    """Refuse to take a link away: who names it may mean it, or the file that it leads to.
+    """Refuse to remove a link: the model may mean the link or its target.
 
     Shape: links above it do not count.
     Errors: ``WorkspaceError``, and as ``locate``.

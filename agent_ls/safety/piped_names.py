@@ -1,4 +1,4 @@
-"""Which files a pipe could name: for programs that take the names of files from another one.
+"""Finds the file names that a pipe may pass to xargs, or find to its -exec program.
 
 An answer holds every name that could come, as the disk is now, and perhaps more. Where that cannot
 be said there is none.
@@ -19,13 +19,13 @@ from agent_ls.safety.shell_walk import Step
 
 _MAX_NAMES = 2_000
 _PLAIN_NAME = re.compile(r"(?!-)[^\s'\"\\]+")
-"""What stays one name in a list of names."""
+"""Names that xargs does not split or read as options."""
 _PLAIN_PATTERN = re.compile(r"[\w.*+-]+")
-"""What find and we read alike: brackets and escapes differ."""
+"""Patterns that find and fnmatch read alike; they differ in brackets and escapes."""
 
 
 def piped_names(feed: Sequence[Step], reach: Reach) -> list[str] | None:
-    """Return the names that could come out of these commands, a name a line; None: any text.
+    """Return the file names these commands may print, one a line; None for other text.
 
     Errors: ``MustAskError`` where names would fall apart, or there are too many.
     """
@@ -47,7 +47,7 @@ def piped_names(feed: Sequence[Step], reach: Reach) -> list[str] | None:
 
 
 def found_names(arguments: Sequence[str], reach: Reach) -> list[str] | None:
-    """Return the names that find could give; None: any text.
+    """Return the names that find may print; None if it may print other text.
 
     Errors: ``MustAskError`` where names would fall apart, or there are too many.
     """
@@ -70,11 +70,11 @@ _SEARCH = _LISTS | words(
     "-i --ignore-case -w --word-regexp -F --fixed-strings -e --regexp -n --line-number -s -E "
     "--include --exclude --exclude-dir -g --glob -t --type -T --type-not --hidden -S --smart-case"
 )
-"""Options with which nothing but names comes out, where one of ``_LISTS`` is among them."""
+"""Options that keep the output a list of names, if one of ``_LISTS`` is given."""
 
 
 def _searched_names(program: str, values: Sequence[str], reach: Reach) -> list[str] | None:
-    """Return the names that a search could list; None: any text."""
+    """Return the names that a search may list; None if it may print other text."""
     known = _SEARCH | (words("-r --recursive") if program == "grep" else frozenset[str]())
     parsed = parse(values, PROGRAMS[program].options)
     if not parsed.has(*_LISTS) or set(parsed.given) - known:
@@ -87,7 +87,7 @@ def _searched_names(program: str, values: Sequence[str], reach: Reach) -> list[s
 def _names_below(
     places: Sequence[str], reach: Reach, fitting: Sequence[str] = (), *, files_only: bool = False
 ) -> Iterator[str]:
-    """Yield what lies below these places and fits all patterns, and the places themselves."""
+    """Yield the files and folders below these places that match all patterns, and the places."""
     for place in places:
         top = reach.folder / place
         if not files_only or not top.is_dir():
@@ -116,11 +116,11 @@ _FILTERS = {
     "uniq": frozenset[str](),
     "grep": words("-v --invert-match -i --ignore-case -E --extended-regexp -F"),
 }
-"""Options with which lines come out as they went in."""
+"""Options with which a filter passes lines on unchanged."""
 
 
 def _is_filter(step: Step) -> bool:
-    """Say whether lines come out of a command as they went in, some or all of them."""
+    """Say whether a command prints only lines of its input, unchanged."""
     keeps = _FILTERS.get(step.name)
     if keeps is None or step.reads or any(word.is_pattern for word in step.arguments):
         return False

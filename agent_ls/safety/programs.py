@@ -1,4 +1,4 @@
-"""Which program a name stands for, and whether the workspace has a hand in that."""
+"""Finds the program behind a name, and refuses programs that the workspace controls."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _SHORT_VERSION = {
     "-V": words("python python3 tmux rg curl wget psql ruff uv pip pip3"),
     "version": words("go"),
 }
-"""Programs for which these say the version and nothing else."""
+"""Programs for which this option only prints the version."""
 
 
 def child_path() -> str:
-    """Return PATH for children: absolute folders only, so that no folder of work adds programs."""
+    """Return PATH for child processes, with absolute folders only."""
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if entry.startswith("/")) or "/usr/bin:/bin"
 
 
 def check_command(name: str, reach: Reach) -> None:
-    """Refuse a command of the shell that runs what ``check_program`` refuses."""
+    """Refuse as ``check_program`` does, except for builtins of the shell."""
     if name not in BUILTINS:
         check_program(name, reach)
 
 
 def check_program(name: str, reach: Reach) -> None:
-    """Refuse a program that the workspace brings, or that it can choose."""
+    """Refuse a program that lies in the workspace, or that its version files select."""
     if "/" in name:
         raise MustAskError("the program is named by a path")
     found = shutil.which(name, path=child_path())
@@ -50,7 +50,7 @@ def check_program(name: str, reach: Reach) -> None:
 
 
 def check_version(name: str, option: str, reach: Reach) -> None:
-    """Refuse options that mean something else, and programs that a version file could replace."""
+    """Refuse options with another meaning, and programs that a version file may replace."""
     if option in _SHORT_VERSION and name not in _SHORT_VERSION[option]:
         raise MustAskError(f"{name} {option} is more than a question for the version")
     found = shutil.which(name, path=child_path())

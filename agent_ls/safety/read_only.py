@@ -78,4 +78,4 @@ VERSIONED = words(
     "ruby java javac go tar grep sed awk gawk find ls diff patch curl wget ruff uv gdb pandoc "
     "sqlite3 psql tmux zsh fish nvim vim npm pip pip3 docker tsc"
 )
-"""Asked for their version and nothing else, these do nothing else."""
+"""Programs that only print their version when asked for it."""

@@ -1,4 +1,4 @@
-"""What the person allowed or rejected once and for all: rules that they can see and take back.
+"""Rules: what the user always allows or rejects, which they can list and revoke.
 
 Owns one small file in the user's data folder, never one of the workspace.
 """
@@ -38,7 +38,7 @@ def rules_file() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class SavedRules:
-    """The rules in a file, which need not exist; other servers write it too, so nothing is kept."""
+    """The rules in a file that may not exist. Other servers write it, so nothing is cached."""
 
     file: Path
 
@@ -88,7 +88,7 @@ class SavedRules:
         self._change(lambda old: (*(one for one in old if (one.grant, one.folders) != same), new))
 
     def revoke(self, grants: Collection[str], folders: Sequence[Path]) -> None:
-        """Allow these there no longer; what is rejected stays so.
+        """Remove rules that allow these grants; keep rules that reject.
 
         Errors: ``SettingsError`` when that cannot be written down.
         """

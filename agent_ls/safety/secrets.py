@@ -112,7 +112,7 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
 
 
 def mask_part(text: str, *, is_in_key: bool) -> tuple[str, bool]:
-    """Mask a part that ends where ``can_part`` allows it; say whether it ends inside a private key.
+    """Mask a part that ends where ``can_part`` allows; return also if it ends in a private key.
 
     ``is_in_key``: whether the part before did.
     """
@@ -121,7 +121,7 @@ def mask_part(text: str, *, is_in_key: bool) -> tuple[str, bool]:
 
 
 async def mask_slowly(text: str) -> str:
-    """Return ``mask(text)``, in parts between which everything else has its turn."""
+    """Return ``mask(text)``, yielding to the event loop between parts."""
     masked: list[str] = []
     is_in_key = False
     for part in _parts(text):
@@ -132,12 +132,12 @@ async def mask_slowly(text: str) -> str:
 
 
 def can_part(text: str, end: int) -> bool:
-    """Say whether a text can be parted behind the line that ends there without parting a secret."""
+    """Say whether splitting the text after this line splits no secret."""
     return not _OPEN_LINE.search(text[max(end - _LINE_CHARS, 0) : end])
 
 
 def ends_in_key(text: str, *, is_in_key: bool) -> bool:
-    """Say whether a part that nobody sees ends inside a private key."""
+    """Say whether a part ends inside a private key, without masking it."""
     for edge in _KEY_EDGE.finditer(text):
         is_in_key = edge[1] == "BEGIN"
     return is_in_key

@@ -1,4 +1,4 @@
-"""A shell text read twice, by the grammar and by a strict reader of ours, into a tree of commands.
+"""Parses a shell command twice, with our strict reader and with the grammar, into a tree.
 
 The grammar is not bash, and neither are we: what both read as the same words in the same order
 and nesting is understood, and everything else is not. Owns reading; ``commands`` decides.
@@ -27,7 +27,7 @@ class Command:
     words: tuple[Word, ...]
     """At least one."""
     reads: tuple[Word, ...] = ()
-    """Files that stand as its input."""
+    """Files redirected to its input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Commands in braces, or in parentheses: then what they change ends with them."""
+    """Commands in braces or, as a subshell, in parentheses."""
 
     body: Sequence
     is_subshell: bool
@@ -57,7 +57,7 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """Branches with their conditions, and what else."""
+    """Branches with their conditions, and the else branch."""
 
     branches: tuple[tuple[Sequence, Sequence], ...]
     otherwise: Sequence | None
@@ -68,10 +68,10 @@ Element = Command | Assignment | Group | For | If
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What runs together; of one element, it runs in the shell itself."""
+    """Commands joined by pipes; a single one runs in the shell itself."""
 
     connector: Connector
-    """What joins it to the one before; empty for the first."""
+    """The operator before it; empty for the first."""
     elements: tuple[Element, ...]
     is_negated: bool = False
 
@@ -115,20 +115,20 @@ _Spans = tuple[tuple[int, int], ...]
 
 @dataclass(slots=True)
 class _Found:
-    """What stands around an element: its words so far and its input."""
+    """Words and input files read so far."""
 
     words: list[Word] = field(default_factory=list[Word])
     reads: list[Word] = field(default_factory=list[Word])
 
 
 class _Parser(WordReader):
-    """Reads one text from left to right; refuses whatever it does not know."""
+    """Parses a text from left to right; refuses what it does not know."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.count = 0
         self.spans: list[_Spans] = []
-        """Of all commands and loops, which the grammar has to find too."""
+        """Of all commands and loops, to compare with the grammar."""
         self._depth = 0
 
     def whole(self) -> Sequence:
@@ -139,7 +139,7 @@ class _Parser(WordReader):
         return tree
 
     def _sequence(self, ends: frozenset[str]) -> tuple[Sequence, str]:
-        """Read up to one of ``ends``, which is read too; an empty one is the end of the text."""
+        """Read up to and including one of ``ends``; "" stands for the end of the text."""
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise MustAskError("it is nested too deeply")
@@ -163,7 +163,7 @@ class _Parser(WordReader):
             self._skip_blanks()
 
     def _end(self, ends: frozenset[str]) -> str | None:
-        """Read what ends this sequence; None when a command stands there."""
+        """Read the end of this sequence; None if a command follows."""
         if self._at >= len(self._text):
             if "" in ends:
                 return ""
@@ -182,7 +182,7 @@ class _Parser(WordReader):
         return found[0] if found and found[0] in _RESERVED else ""
 
     def _connector(self, ends: frozenset[str]) -> Connector:
-        """Read what stands behind a pipeline; before an end it may be nothing."""
+        """Read the operator after a pipeline, which may be missing at an end."""
         if operator := _OPERATOR.match(self._text, self._at):
             self._at = operator.end()
             if operator[0] == "&&":
@@ -350,7 +350,7 @@ def _check_against_grammar(command: str, ours: list[_Spans]) -> None:
 
 
 def _byte_places(text: str) -> list[int] | range:
-    """Return where in its bytes each code point of a text begins, and where the text ends."""
+    """Return the byte offset of each code point, and of the end."""
     if text.isascii():
         return range(len(text) + 1)
     places = [0]

@@ -1,4 +1,4 @@
-"""Walks a tree of commands as a shell would, with every folder and value that it may have then.
+"""Walks a tree of commands like a shell, with every folder and variable value it may have.
 
 A command may fail, so what follows it is judged for both. Owns the order and the state; what one
 command may do is the judge's to say.
@@ -35,7 +35,7 @@ _TAKES_NUMBERS = frozenset({"exit", "test", "[", "echo", "printf"})
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where the shell stands, and what its variables hold."""
+    """The shell's working directory and variables."""
 
     reach: Reach
     variables: tuple[tuple[str, str], ...] = ()
@@ -56,7 +56,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One simple command with the words as programs get them."""
+    """One simple command with expanded words."""
 
     name: str
     arguments: tuple[Word, ...]
@@ -77,10 +77,10 @@ _Outcome = tuple[States, States]
 
 @dataclass(slots=True)
 class Walk:
-    """One walk; counts what it has done, so that no text costs too much."""
+    """One walk, limited in steps."""
 
     judge: Callable[[Step, Reach], None]
-    """Raises for a step that must not run there unasked."""
+    """Raises ``MustAskError`` for a step that must not run unasked."""
     _steps: int = 0
 
     def sequence(self, tree: Sequence, states: States) -> _Outcome:
@@ -189,7 +189,7 @@ def _joined(*some: Iterable[State]) -> States:
 
 
 def _check_name(name: str) -> None:
-    """Refuse to assign what a shell or a program may give a meaning to."""
+    """Refuse to assign variables that a shell or a program may interpret."""
     if name in _SPECIAL or not (_NAME.fullmatch(name) or name in _NAMES):
         raise MustAskError(f"it assigns {name}")
 
@@ -206,7 +206,7 @@ def _step(command: Command, state: State, feed: tuple[Element, ...] = ()) -> Ste
 
 
 def _check_unknown(step: Step) -> None:
-    """Refuse numbers that only the shell will know, but where any number does."""
+    """Refuse numbers known only at run time, except where any number is harmless."""
     if step.name not in _TAKES_NUMBERS and any(NUMBER in value for value in step.values):
         raise MustAskError(f"{step.name} gets a number that is not known")
     if any(NUMBER in word.value for word in step.reads):

@@ -1,4 +1,4 @@
-"""Words of a shell text, read strictly: quotes, escapes, patterns and the plainest variables.
+"""Reads words of a shell command strictly: quotes, escapes, patterns and plain variables.
 
 Whatever is read here is what bash reads; everything else is not understood. Owns words; what they
 form together is read in ``shell_tree``.
@@ -17,12 +17,12 @@ from agent_ls.safety.text import has_hidden
 MAX_COMMAND_CHARS = 10_000
 
 NUMBER = "\ue000"
-"""Stands in a word for a number that only the shell will know; no command may hold it itself."""
+"""Placeholder in a word for a number known only at run time; refused in commands."""
 _QUOTED, _BARE, _END = "\ue001", "\ue002", "\ue003"
-"""Around a variable's name in a word's value: inside of quotes, outside, and behind it."""
+"""Marks around a variable's name: its start in quotes, its start outside, its end."""
 _USE = re.compile(f"([{_QUOTED}{_BARE}])([^{_END}]*){_END}")
 _UNSPLIT = re.compile(f"[\\w./:=@%+,{NUMBER}-]+")
-"""What stays one word outside of quotes, and no pattern."""
+"""Values that need no quotes: they stay one word and are no pattern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class Word:
     """One word of a command."""
 
     value: str
-    """What the program gets, quotes and escapes removed; of a pattern the pattern itself."""
+    """The unquoted value; of a pattern the pattern itself."""
     start: int
     """Code points, of the written word in the text."""
     end: int
     is_pattern: bool = False
-    """Whether the shell would look for files that it fits."""
+    """Whether the shell expands it to file names."""
     is_plain: bool = True
     """Written without quotes, escapes and variables."""
 
@@ -59,7 +59,7 @@ def _value(use: re.Match[str], variables: Mapping[str, str]) -> str:
 
 
 def check_text(command: str) -> None:
-    """Refuse a text that is too long or empty, or that a person would not see as it is."""
+    """Refuse a text that is too long, empty, or not displayed as it is."""
     if len(command) > MAX_COMMAND_CHARS:
         raise MustAskError(f"it is longer than {MAX_COMMAND_CHARS:,} characters")
     if not command.strip():
@@ -68,7 +68,7 @@ def check_text(command: str) -> None:
 
 
 def _check_characters(command: str) -> None:
-    """Refuse what a person would not see, or would take for something else."""
+    """Refuse invisible characters and look-alikes."""
     if has_hidden(command) or any(not (c.isprintable() or c in "\n\t") for c in command):
         raise MustAskError("it holds control or invisible characters")
     for word in re.findall(r"[^\W_]+", command):
@@ -86,7 +86,7 @@ _UNQUOTED = re.compile(r"[A-Za-z0-9_./:=@%+,^*?\[\]~!#-]|[^\x00-\x7f]")
 _ESCAPABLE = " *?[]().|+$^;&<>\\'\"#!{}/-:,"
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*|[?#$])|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 _BRACES = re.compile(r"[@^]\{[a-z0-9]*\}|\{\}")
-"""Braces that expand to nothing else: git's references, and an empty pair."""
+"""Braces that the shell does not expand: git's references, and an empty pair."""
 
 
 _OUT_OF_PLACE = {
@@ -98,7 +98,7 @@ _OUT_OF_PLACE = {
 
 
 def out_of_place(rest: str) -> str:
-    """Say what stands at the beginning of this text, where a command goes on or ends."""
+    """Describe the unexpected text at this position."""
     for sign, words in _OUT_OF_PLACE.items():
         if rest.startswith(sign):
             return words
@@ -106,7 +106,7 @@ def out_of_place(rest: str) -> str:
 
 
 class WordReader:
-    """Reads words from a text, from left to right; refuses whatever it does not know."""
+    """Reads words from left to right; refuses what it does not know."""
 
     def __init__(self, text: str) -> None:
         self._text = text

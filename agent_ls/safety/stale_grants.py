@@ -1,4 +1,4 @@
-"""Which permissions to run commands ended because a call changed what commands run.
+"""Finds grants for commands that ended because a call changed what commands run.
 
 Counted from the events, so that no crash and no stop comes between a change and what follows.
 """
@@ -20,7 +20,7 @@ _COMMANDS = "run_command"
 def stale_grants(
     state: SessionState, roots: Sequence[Root], rules: Rules | None
 ) -> GrantsRevoked | None:
-    """Return the revocation of what was allowed before such a change; None: nothing was.
+    """Return the revocation of grants older than such a change; None if there are none.
 
     A yes held for what the command did then; which file a command runs cannot be told from outside.
     """

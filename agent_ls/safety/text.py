@@ -1,4 +1,4 @@
-"""Characters that hide something: taken out for the model, made visible for a person.
+"""Removes hidden characters for the model, and makes them visible for the user.
 
 Legitimate scripts survive: joiners inside words and emoji, direction marks beside right-to-left
 letters, flags made of tags. Owns the rules; whoever shows or sends text calls them.
@@ -65,7 +65,7 @@ _FLAG_TAGS = re.compile(
 _LONG_BLANKS = re.compile(r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]{80,}")
 _MANY_LINES = re.compile(r"\n(?:[ \t]*\n){8,}")
 _PART_CHARS = 16 * 2**10
-"""Made plain in about a millisecond."""
+"""Processed in about a millisecond."""
 
 
 def cleaned(text: str) -> str:
@@ -80,7 +80,7 @@ def cleaned(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return the text for a person who decides by it: what would hide shows as an escape.
+    """Return the text for a user who decides by it, with hidden characters as escapes.
 
     Shape: stays in its lines; long runs of blanks and empty lines, which push text out of sight,
     are replaced by their count.
@@ -127,7 +127,7 @@ def plain_output(text: str) -> str:
 
 
 async def plain_output_slowly(text: str) -> str:
-    """Return ``plain_output(text)``, in parts between which everything else has its turn."""
+    """Return ``plain_output(text)``, yielding to the event loop between parts."""
     parts: list[str] = []
     at = 0
     while at < len(text):
@@ -146,7 +146,7 @@ def _last_part(line: str) -> str:
 
 
 def _overstruck(text: str) -> str:
-    """Carry out backspaces, as ``man`` writes bold text, within each line."""
+    """Apply backspaces within each line, as ``man`` writes bold text."""
     if "\b" not in text:
         return text
     kept: list[str] = []
@@ -170,7 +170,7 @@ def _escaped(character: str) -> str:
 
 
 def _without_hidden(text: str, replace: Callable[[str], str]) -> str:
-    """Replace hidden characters that have no business where they stand."""
+    """Replace hidden characters that are not legitimate at their position."""
     parts: list[str] = []
     at = 0
     while match := _HIDDEN.search(text, at):
@@ -188,7 +188,7 @@ def _without_hidden(text: str, replace: Callable[[str], str]) -> str:
 
 
 def _belongs(text: str, at: int) -> bool:
-    """Say whether a character that can hide something does honest work here."""
+    """Say whether a hidden character is legitimate at this position."""
     character, before, after = text[at], text[at - 1 : at] if at else "", text[at + 1 : at + 2]
     number = ord(character)
     if number in (0x200C, 0x200D):

@@ -1,4 +1,4 @@
-"""Which folders the user trusts: what their content would run may run.
+"""The folders that the user trusts to run what their content configures.
 
 Owns one small file in the user's data folder; asks nobody and runs nothing.
 """
@@ -30,7 +30,7 @@ class TrustedFolders:
     """The folders that the user has said to trust; those below them count too."""
 
     def __init__(self, file: Path) -> None:
-        """Take the file, which need not exist; other servers write it too, so nothing is kept."""
+        """Use this file, which may not exist. Other servers write it, so nothing is cached."""
         self._file = file
 
     def all(self) -> tuple[Path, ...]:
