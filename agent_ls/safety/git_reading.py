@@ -28,6 +28,7 @@ _NO_PATCH = words(
     "--stat --numstat --shortstat --dirstat --summary --compact-summary --name-only --name-status "
     "--raw --no-patch -s --quiet"
 )
+_NO_NAMES = words("--name-only --name-status --no-patch -s --quiet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def _names_question(head: tuple[str, ...], rest: list[str], parsed: Parsed) -> t
         return ()
     if any(parsed.given.get("--relative", [])):
         raise MustAskError("it shows a patch with paths cut short")
-    if any(one in rest for one in ("--name-only", "--name-status", "--no-patch", "-s", "--quiet")):
+    if parsed.has(*_NO_NAMES) or _NO_NAMES & set(rest):
         # Git does not do these together with a list of names.
         raise MustAskError("it shows a patch and says not to")
     return (*head, "--name-status", "-z", *rest)
