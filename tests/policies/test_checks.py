@@ -14,8 +14,8 @@ from agent_ls.loop.sockets import Check
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.checks.budget import Budget, BudgetOptions
 from agent_ls.policies.checks.cancelled import Cancelled
-from agent_ls.policies.checks.context_full import ContextFull, ContextFullOptions
-from agent_ls.policies.checks.failure_limit import FailureLimit, FailureLimitOptions
+from agent_ls.policies.checks.context_full import ContextFull
+from agent_ls.policies.checks.failure_limit import FailureLimit
 from agent_ls.policies.checks.step_limit import StepLimit, StepLimitOptions
 from agent_ls.policies.checks.wall_clock import WallClock, WallClockOptions
 from tests.policies.views import Expected, prepared, recovered, said, spent, steps, view_of
@@ -158,72 +158,66 @@ COMPACTED = Compacted(
     origin="window", why="", drop_before=1, summary="s" * 2_000, before_tokens=9, after_tokens=8
 )
 CONTEXT_FULL = [
-    pytest.param((spent(1_000_000),), 0, {}, GOES_ON, id="an-unknown-window-is-never-full"),
-    pytest.param((spent(949), said()), 1_000, {}, GOES_ON, id="one-token-below-the-share-goes-on"),
+    pytest.param((spent(1_000_000),), 0, GOES_ON, id="an-unknown-window-is-never-full"),
+    pytest.param((spent(949), said()), 1_000, GOES_ON, id="one-token-below-the-share-goes-on"),
     pytest.param(
         (spent(950), said()),
         1_000,
-        {},
         Expected(Compact, says=("950 of the model's 1,000 tokens",)),
         id="at-the-share-it-is-shortened-first",
     ),
     pytest.param(
         (spent(5_000), TO_COMPACT, COMPACTED, Moved(to=Phase.CHECK)),
         500,
-        {},
         CLOSED_AS_FULL,
         id="a-compaction-that-did-not-help-enough-closes-the-turn",
     ),
     pytest.param(
         (spent(5_000), TO_COMPACT, COMPACTED, Moved(to=Phase.CHECK)),
         1_000,
-        {},
         GOES_ON,
         id="a-compaction-that-helped-lets-the-turn-go-on",
     ),
     pytest.param(
         (TO_COMPACT, COMPACTED, said("done"), spent(950)),
         1_000,
-        {},
         COMPACTS,
         id="an-answer-since-the-last-compaction-allows-another",
     ),
 ]
 
 
-@pytest.mark.parametrize("happened, window_tokens, options, expected", CONTEXT_FULL)
+@pytest.mark.parametrize("happened, window_tokens, expected", CONTEXT_FULL)
 async def test_a_full_window_is_shortened_once_and_then_closes(
-    happened, window_tokens, options, expected
+    happened, window_tokens, expected
 ) -> None:
     view = view_of(*happened, prompt="Go.", window_tokens=window_tokens)
-    await check(ContextFull(ContextFullOptions(**options)), view, expected)
+    await check(ContextFull(), view, expected)
 
 
 FAILED_STEP = (prepared(), recovered("transport", "fail_step", text="429: slow down."))
 FAILURE_LIMIT = [
-    pytest.param((), {}, GOES_ON, id="without-failures-the-turn-goes-on"),
-    pytest.param(FAILED_STEP * 2, {}, GOES_ON, id="two-failed-steps-are-borne"),
+    pytest.param((), GOES_ON, id="without-failures-the-turn-goes-on"),
+    pytest.param(FAILED_STEP * 2, GOES_ON, id="two-failed-steps-are-borne"),
     pytest.param(
         FAILED_STEP * 3,
-        {},
         Expected(Halt, StopReason.ERROR, ("3 steps in a row", "429: slow down.")),
         id="three-failed-steps-in-a-row-stop-the-turn",
     ),
     pytest.param(
-        (*FAILED_STEP * 2, *steps(1), *FAILED_STEP), {}, GOES_ON, id="an-answer-resets-the-count"
+        (*FAILED_STEP * 2, *steps(1), *FAILED_STEP), GOES_ON, id="an-answer-resets-the-count"
     ),
     pytest.param(
         (prepared(), *[recovered("transport", "retry")] * 9),
-        {},
         GOES_ON,
         id="retries-are-not-failed-steps",
     ),
 ]
 
 
-@pytest.mark.parametrize("happened, options, expected", FAILURE_LIMIT)
-async def test_steps_that_fail_in_a_row_stop_the_turn(happened, options, expected) -> None:
-    await check(FailureLimit(FailureLimitOptions(**options)), view_of(*happened), expected)
+@pytest.mark.parametrize("happened, expected", FAILURE_LIMIT)
+async def test_steps_that_fail_in_a_row_stop_the_turn(happened, expected) -> None:
+    await check(FailureLimit(), view_of(*happened), expected)
 
 
 BAD_OPTIONS = [

@@ -29,9 +29,9 @@ from agent_ls.domain.verdicts import Allow, CloseOut, Deny, Escalate, Nudge, Pas
 from agent_ls.loop.evidence.fingerprints import error_signature, fingerprint
 from agent_ls.loop.sockets import Check, Gate, PlannedCall
 from agent_ls.loop.state.view import TurnView
-from agent_ls.policies.checks.exploration import Exploration, ExplorationOptions
+from agent_ls.policies.checks.exploration import Exploration
 from agent_ls.policies.checks.failure_circuit import FailureCircuit, FailureCircuitOptions
-from agent_ls.policies.checks.repetition import Repetition, RepetitionOptions
+from agent_ls.policies.checks.repetition import Repetition
 from agent_ls.policies.checks.same_error import SameError, SameErrorOptions
 from agent_ls.policies.checks.wrap_up import WrapUp
 from agent_ls.policies.gates.text_only import TextOnlyAnswer
@@ -124,45 +124,41 @@ def told_as(view: TurnView, verdict: object) -> Event:
 TWICE = Expected(Nudge, says=("3 times", "nothing changed"))
 WARNED = Expected(Nudge, says=("Warning", "4 times"))
 REPETITION = [
-    pytest.param(reads(2), {}, GOES_ON, id="twice-the-same-is-nothing"),
-    pytest.param(reads(3), {}, TWICE, id="the-third-identical-read-is-nudged"),
-    pytest.param(reads(4), {}, WARNED, id="the-fourth-is-a-warning"),
-    pytest.param(reads(6), {}, GOES_ON, id="then-the-guard-speaks"),
+    pytest.param(reads(2), GOES_ON, id="twice-the-same-is-nothing"),
+    pytest.param(reads(3), TWICE, id="the-third-identical-read-is-nudged"),
+    pytest.param(reads(4), WARNED, id="the-fourth-is-a-warning"),
+    pytest.param(reads(6), GOES_ON, id="then-the-guard-speaks"),
     pytest.param(
         reads(2).steps(9, path="b.py").step(path="a.py"),
-        {},
         GOES_ON,
         id="what-is-older-than-the-window-is-forgotten",
     ),
-    pytest.param(reads(3).step(path="b.py"), {}, GOES_ON, id="something-else-now-is-no-repetition"),
-    pytest.param(reads(2).then(APPLIED).step(path="a.py"), {}, GOES_ON, id="an-edit-in-between"),
+    pytest.param(reads(3).step(path="b.py"), GOES_ON, id="something-else-now-is-no-repetition"),
+    pytest.param(reads(2).then(APPLIED).step(path="a.py"), GOES_ON, id="an-edit-in-between"),
     pytest.param(
         reads(2).then(PromptQueued(text="Look again.", kind="steer")).step(path="a.py"),
-        {},
         GOES_ON,
         id="the-users-words-in-between",
     ),
     pytest.param(
         reads(2).step("run_command", command="make", effect=Effect.EXECUTE).step(path="a.py"),
-        {},
         GOES_ON,
         id="a-new-command-in-between",
     ),
     pytest.param(
         reads(2).step(path="a.py", error=ErrorKind.TIMEOUT).step(path="a.py"),
-        {},
         GOES_ON,
         id="an-error-that-passes-by-itself",
     ),
     pytest.param(
-        reads(3).then(PolicySilenced(origin="repetition")), {}, GOES_ON, id="unless-it-is-silenced"
+        reads(3).then(PolicySilenced(origin="repetition")), GOES_ON, id="unless-it-is-silenced"
     ),
 ]
 
 
-@pytest.mark.parametrize("told, options, expected", REPETITION)
-async def test_a_call_made_again_and_again_is_told(told: Told, options, expected) -> None:
-    await check(Repetition(RepetitionOptions(**options)), view_of(*told.events), expected)
+@pytest.mark.parametrize("told, expected", REPETITION)
+async def test_a_call_made_again_and_again_is_told(told: Told, expected) -> None:
+    await check(Repetition(), view_of(*told.events), expected)
 
 
 async def test_each_repetition_is_told_once() -> None:
@@ -392,32 +388,28 @@ def looked(*names: str) -> Told:
 TEN = [f"f{number}.py" for number in range(10)]
 MAKE_IT = Expected(Nudge, says=("make the first edit now",))
 EXPLORATION = [
-    pytest.param(looked(*TEN), "Fix the parser.", {}, MAKE_IT, id="the-tenth-file-is-nudged"),
-    pytest.param(looked(*TEN), "What does it do?", {}, GOES_ON, id="a-question-may-read-on"),
-    pytest.param(
-        looked(*TEN).then(APPLIED), "Fix it.", {}, GOES_ON, id="after-an-edit-it-is-silent"
-    ),
+    pytest.param(looked(*TEN), "Fix the parser.", MAKE_IT, id="the-tenth-file-is-nudged"),
+    pytest.param(looked(*TEN), "What does it do?", GOES_ON, id="a-question-may-read-on"),
+    pytest.param(looked(*TEN).then(APPLIED), "Fix it.", GOES_ON, id="after-an-edit-it-is-silent"),
     pytest.param(
         looked("a.py").steps(14, "grep", pattern="x"),
         "Fix it.",
-        {},
         Expected(Nudge, says=("hardly seen a new file",)),
         id="fifteen-steps-with-nothing-new-are-nudged",
     ),
     pytest.param(
         looked("a.py").steps(12, "grep", pattern="x").then(*looked("b.py", "c.py").events),
         "Fix it.",
-        {},
         GOES_ON,
         id="two-new-files-lately-are-progress",
     ),
 ]
 
 
-@pytest.mark.parametrize("told, prompt, options, expected", EXPLORATION)
-async def test_looking_without_changing_is_nudged(told: Told, prompt, options, expected) -> None:
+@pytest.mark.parametrize("told, prompt, expected", EXPLORATION)
+async def test_looking_without_changing_is_nudged(told: Told, prompt, expected) -> None:
     view = view_of(*told.events, prompt=prompt)
-    await check(Exploration(ExplorationOptions(**options)), view, expected)
+    await check(Exploration(), view, expected)
 
 
 async def test_plan_mode_may_look_for_as_long_as_it_likes() -> None:

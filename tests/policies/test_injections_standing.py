@@ -23,7 +23,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem
 from agent_ls.loop.sockets import Injection
 from agent_ls.loop.state.view import TurnView
-from agent_ls.policies.injections.failure_evidence import FailureEvidence, FailureEvidenceOptions
+from agent_ls.policies.injections.failure_evidence import FailureEvidence
 from agent_ls.policies.injections.orientation import Orientation, OrientationOptions
 from agent_ls.policies.injections.phase_hints import PhaseHints, PhaseHintsOptions
 from tests.policies.views import call_of, prepared, said, steps, view_of
@@ -77,37 +77,27 @@ def missing(path: str) -> list[Event]:
 
 
 FAILURES = [
-    pytest.param([], {}, (), (), id="nothing-failed"),
-    pytest.param(missing("a.py"), {}, (), (), id="one-failure-stands-before-its-eyes"),
+    pytest.param([], (), id="nothing-failed"),
+    pytest.param(missing("a.py"), (), id="one-failure-stands-before-its-eyes"),
     pytest.param(
         [*missing("a.py"), *missing("b.py")],
-        {},
         ("- read_file b.py, not_found: b.py does not exist.\n  Search for", "- read_file a.py"),
-        (),
         id="two-failures-are-listed-with-a-suggestion",
     ),
     pytest.param(
         [*missing("a.py"), *missing("a.py"), *missing("a.py")],
-        {},
         ("read_file a.py (3 times), not_found",),
-        (),
         id="equal-ones-are-counted",
     ),
     pytest.param(
         [*missing("a.py"), *missing("b.py"), *called("read_file", "b.py")],
-        {},
-        (),
         (),
         id="a-later-success-settles",
     ),
-    pytest.param(
-        [*missing("b.py"), *missing("c.py"), *steps(8)], {}, (), (), id="old-ones-are-no-news"
-    ),
+    pytest.param([*missing("b.py"), *missing("c.py"), *steps(8)], (), id="old-ones-are-no-news"),
     pytest.param(
         called("run_command", "pytest", "Exit code 1.\n2 failed", exit_code=1) * 2,
-        {},
         ("run_command pytest (2 times), logic: Exit code 1. … 2 failed", "mend the code"),
-        (),
         id="a-bad-exit-code-is-a-failure",
     ),
     pytest.param(
@@ -116,22 +106,16 @@ FAILURES = [
             *called("run_command", "pytest", "Exit code 1.\n1 failed", exit_code=1),
             *called("run_command", "pytest", "Exit code 0.", exit_code=0),
         ],
-        {},
-        (),
         (),
         id="a-passing-run-settles-all-of-them",
     ),
     pytest.param(
         called("read_file", "a.py", "Cancelled.", error=ErrorKind.CANCELLED) * 3,
-        {},
-        (),
         (),
         id="cancelled-is-no-failure",
     ),
     pytest.param(
         called("Read", "a.py", "error: There is no tool 'Read'.", error=ErrorKind.STRUCTURAL) * 2,
-        {},
-        (),
         (),
         id="a-tool-that-is-not-there-has-no-schema-to-read",
     ),
@@ -146,18 +130,16 @@ FAILURES = [
                 result=ToolResult(call_id="y", text="bad too", error=ErrorKind.STRUCTURAL)
             ),
         ],
-        {},
         ("- grep, validation: bad too\n", "- grep, validation: bad"),
-        (),
         id="arguments-that-do-not-parse-have-no-target",
     ),
 ]
 
 
-@pytest.mark.parametrize("happened, options, says, silent_on", FAILURES)
-async def test_the_newest_unsettled_failures_are_named(happened, options, says, silent_on) -> None:
-    policy = FailureEvidence(FailureEvidenceOptions(**options))
-    await check(policy, view_of(*happened), says=says, silent_on=silent_on, priority=2)
+@pytest.mark.parametrize("happened, says", FAILURES)
+async def test_the_newest_unsettled_failures_are_named(happened, says) -> None:
+    policy = FailureEvidence()
+    await check(policy, view_of(*happened), says=says, priority=2)
 
 
 @pytest.mark.parametrize(

@@ -28,14 +28,14 @@ from agent_ls.domain.verdicts import (
 from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.sockets import Attempt, Recovery
 from agent_ls.loop.state.view import TurnView
-from agent_ls.policies.recoveries.context_overflow import ContextOverflow, ContextOverflowOptions
+from agent_ls.policies.recoveries.context_overflow import ContextOverflow
 from agent_ls.policies.recoveries.continuation import Continuation, ContinuationOptions
-from agent_ls.policies.recoveries.empty import Empty, EmptyOptions
+from agent_ls.policies.recoveries.empty import Empty
 from agent_ls.policies.recoveries.fatal_error import FatalError
 from agent_ls.policies.recoveries.refusal import Refusal
-from agent_ls.policies.recoveries.thinking_only import ThinkingOnly, ThinkingOnlyOptions
+from agent_ls.policies.recoveries.thinking_only import ThinkingOnly
 from agent_ls.policies.recoveries.transport import Transport, TransportOptions
-from agent_ls.policies.recoveries.truncated_call import TruncatedCall, TruncatedCallOptions
+from agent_ls.policies.recoveries.truncated_call import TruncatedCall
 from tests.policies.views import Expected, call_of, prepared, recovered, said, view_of
 
 ACCEPTED = Expected(Accept)
@@ -262,22 +262,20 @@ COMPACTED_BEFORE = recovered("context_overflow", "compact")
 COMPACTS = Expected(Compact)
 CUT_TEXT = brought("half", finish=FinishReason.LENGTH, input_tokens=800)
 CONTEXT_OVERFLOW = [
-    pytest.param(ANSWER, (), 1_000, {}, ACCEPTED, id="a-good-answer-is-left-alone"),
-    pytest.param(OVERFLOW, (), 0, {}, COMPACTS, id="an-overflow-is-compacted-with-any-window"),
+    pytest.param(ANSWER, (), 1_000, ACCEPTED, id="a-good-answer-is-left-alone"),
+    pytest.param(OVERFLOW, (), 0, COMPACTS, id="an-overflow-is-compacted-with-any-window"),
     pytest.param(
         OVERFLOW,
         (COMPACTED_BEFORE, Moved(to=Phase.COMPACT), Moved(to=Phase.CHECK), prepared(2)),
         0,
-        {},
         Expected(Fail, StopReason.CONTEXT_FULL, ("new session",)),
         id="an-overflow-after-a-compaction-ends-the-turn-although-it-is-another-step",
     ),
-    pytest.param(CUT_TEXT, (), 1_000, {}, COMPACTS, id="a-cut-answer-with-a-full-window-compacts"),
+    pytest.param(CUT_TEXT, (), 1_000, COMPACTS, id="a-cut-answer-with-a-full-window-compacts"),
     pytest.param(
         brought("half", finish=FinishReason.LENGTH, input_tokens=799),
         (),
         1_000,
-        {},
         ACCEPTED,
         id="a-cut-answer-with-a-smaller-input-is-the-output-limits-doing",
     ),
@@ -285,7 +283,6 @@ CONTEXT_OVERFLOW = [
         CUT_TEXT,
         (COMPACTED_BEFORE, prepared(2)),
         1_000,
-        {},
         ACCEPTED,
         id="a-cut-answer-is-compacted-only-once",
     ),
@@ -293,18 +290,17 @@ CONTEXT_OVERFLOW = [
         brought(calls=(CALL,), finish=FinishReason.LENGTH, input_tokens=900),
         (),
         1_000,
-        {},
         ACCEPTED,
         id="whole-calls-are-worth-keeping",
     ),
 ]
 
 
-@pytest.mark.parametrize("attempt, happened, window_tokens, options, expected", CONTEXT_OVERFLOW)
+@pytest.mark.parametrize("attempt, happened, window_tokens, expected", CONTEXT_OVERFLOW)
 async def test_a_conversation_that_does_not_fit_is_shortened_once(
-    attempt, happened, window_tokens, options, expected
+    attempt, happened, window_tokens, expected
 ) -> None:
-    policy = ContextOverflow(ContextOverflowOptions(**options))
+    policy = ContextOverflow()
     view = view_of(prepared(), *happened, window_tokens=window_tokens)
     await check(policy, attempt, view, expected)
 
@@ -339,37 +335,34 @@ async def test_a_refusal_is_never_silent(attempt, expected) -> None:
 
 CUT_CALL = brought("Writing it.", cut_calls=(CUT,), finish=FinishReason.LENGTH)
 TRUNCATED_CALL = [
-    pytest.param(ANSWER, (), {}, ACCEPTED, id="a-good-answer-is-left-alone"),
+    pytest.param(ANSWER, (), ACCEPTED, id="a-good-answer-is-left-alone"),
     pytest.param(
         CUT_CALL,
         (),
-        {},
         Expected(Reask, says=("output limit", "write_file", "smaller")),
         id="a-cut-call-is-asked-for-in-smaller-pieces",
     ),
     pytest.param(
         brought(calls=(CALL,), cut_calls=(CUT,), finish=FinishReason.LENGTH),
         (),
-        {},
         Expected(Reask, says=("Nothing of that answer was run",)),
         id="whole-calls-beside-a-cut-one-do-not-run",
     ),
     pytest.param(
         CUT_CALL,
         (recovered("truncated_call", "reask"),) * 2,
-        {},
         Expected(StepFailed, says=("write_file",)),
         id="the-third-cut-call-fails-the-step",
     ),
     pytest.param(
-        failed(ProviderFailure.BROKEN_STREAM), (), {}, ACCEPTED, id="a-broken-stream-is-not-its"
+        failed(ProviderFailure.BROKEN_STREAM), (), ACCEPTED, id="a-broken-stream-is-not-its"
     ),
 ]
 
 
-@pytest.mark.parametrize("attempt, happened, options, expected", TRUNCATED_CALL)
-async def test_a_cut_call_never_runs(attempt, happened, options, expected) -> None:
-    policy = TruncatedCall(TruncatedCallOptions(**options))
+@pytest.mark.parametrize("attempt, happened, expected", TRUNCATED_CALL)
+async def test_a_cut_call_never_runs(attempt, happened, expected) -> None:
+    policy = TruncatedCall()
     await check(policy, attempt, view_of(prepared(), *happened), expected)
 
 
@@ -418,83 +411,75 @@ async def test_a_conversation_that_is_small_is_not_shortened_for_a_long_answer()
 THOUGHT = brought(reasoning=" First I would read a.py. ")
 TEXT_ONLY = Moved(to=Phase.PREPARE, text_only=True)
 THINKING_ONLY = [
-    pytest.param(ANSWER, (), {}, ACCEPTED, id="a-good-answer-is-left-alone"),
+    pytest.param(ANSWER, (), ACCEPTED, id="a-good-answer-is-left-alone"),
     pytest.param(
         THOUGHT,
         (),
-        {},
         Expected(Reask, says=("no visible answer",)),
         id="thinking-alone-is-asked-for-an-answer",
     ),
     pytest.param(
         THOUGHT,
         (recovered("thinking_only", "reask"),),
-        {},
         Expected(Promote, says=("First I would read a.py.",)),
         id="thinking-alone-again-becomes-the-answer",
     ),
     pytest.param(
-        THOUGHT, (CONTINUED,), {}, ACCEPTED, id="a-continued-answer-may-end-in-thinking-alone"
+        THOUGHT, (CONTINUED,), ACCEPTED, id="a-continued-answer-may-end-in-thinking-alone"
     ),
     pytest.param(
         brought(reasoning="Hm.", calls=(CALL,)),
         (TEXT_ONLY, prepared(2)),
-        {},
         Expected(Reask),
         id="calls-that-were-forbidden-are-no-answer",
     ),
 ]
 
 
-@pytest.mark.parametrize("attempt, happened, options, expected", THINKING_ONLY)
+@pytest.mark.parametrize("attempt, happened, expected", THINKING_ONLY)
 async def test_thinking_alone_is_asked_for_an_answer_and_then_promoted(
-    attempt, happened, options, expected
+    attempt, happened, expected
 ) -> None:
-    policy = ThinkingOnly(ThinkingOnlyOptions(**options))
+    policy = ThinkingOnly()
     await check(policy, attempt, view_of(prepared(), *happened), expected)
 
 
 NOTHING = brought()
 EMPTY = [
-    pytest.param(ANSWER, (), {}, ACCEPTED, id="a-good-answer-is-left-alone"),
-    pytest.param(CUT_CALL, (), {}, ACCEPTED, id="cut-calls-are-for-another"),
-    pytest.param(THOUGHT, (), {}, ACCEPTED, id="thinking-is-for-another"),
+    pytest.param(ANSWER, (), ACCEPTED, id="a-good-answer-is-left-alone"),
+    pytest.param(CUT_CALL, (), ACCEPTED, id="cut-calls-are-for-another"),
+    pytest.param(THOUGHT, (), ACCEPTED, id="thinking-is-for-another"),
     pytest.param(
-        NOTHING, (), {}, Expected(Reask, says=("empty",)), id="an-empty-answer-is-asked-for-again"
+        NOTHING, (), Expected(Reask, says=("empty",)), id="an-empty-answer-is-asked-for-again"
     ),
-    pytest.param(brought(" \n"), (), {}, Expected(Reask), id="blanks-are-empty"),
+    pytest.param(brought(" \n"), (), Expected(Reask), id="blanks-are-empty"),
     pytest.param(
         NOTHING,
         (TEXT_ONLY, prepared()),
-        {},
         Expected(Reask, says=("Say in words",)),
         id="where-calls-do-not-run-words-are-asked-for",
     ),
     pytest.param(
         NOTHING,
         (recovered("empty", "reask"),) * 2,
-        {},
         Expected(Promote, says=("an empty answer 3 times in a row",)),
         id="the-third-one-is-accepted-and-said-to-be-empty",
     ),
-    pytest.param(
-        NOTHING, (CONTINUED,), {}, ACCEPTED, id="a-continued-answer-may-have-nothing-to-add"
-    ),
+    pytest.param(NOTHING, (CONTINUED,), ACCEPTED, id="a-continued-answer-may-have-nothing-to-add"),
     pytest.param(
         brought(calls=(CALL,)),
         (TEXT_ONLY, prepared(2)),
-        {},
         Expected(Reask),
         id="calls-that-were-forbidden-are-no-answer",
     ),
 ]
 
 
-@pytest.mark.parametrize("attempt, happened, options, expected", EMPTY)
+@pytest.mark.parametrize("attempt, happened, expected", EMPTY)
 async def test_an_empty_answer_is_asked_for_again_and_then_accepted(
-    attempt, happened, options, expected
+    attempt, happened, expected
 ) -> None:
-    policy = Empty(EmptyOptions(**options))
+    policy = Empty()
     await check(policy, attempt, view_of(prepared(), *happened), expected)
 
 
