@@ -31,11 +31,6 @@ class TypeScript:
     version: str
 
     @property
-    def major(self) -> int:
-        """Return the first number of the version."""
-        return int(self.version.partition(".")[0])
-
-    @property
     def tsc(self) -> Path:
         """Return the program, to be run by node."""
         return self.package / "bin" / "tsc"
