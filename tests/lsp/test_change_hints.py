@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -72,10 +71,7 @@ class Desk:
         )
         self.outdated = asyncio.Event()
         self.chooser = Chooser(self.reviews, workspace.shown)
-        # To it everything that was ever written has settled.
-        files = ClosedFiles(
-            attention.closed_places, pause_s=0.01, now_ns=lambda: time.time_ns() + 10**12
-        )
+        files = ClosedFiles(attention.closed_places, pause_s=0.01)
         self.hints = ChangeHints(
             self.reviews,
             documents,

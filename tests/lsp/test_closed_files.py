@@ -4,51 +4,52 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from agent_ls.lsp.workspace.closed_files import ClosedFiles
+from agent_ls.lsp.workspace.closed_files import ClosedFiles, Stamp
+
+
+class Watched(ClosedFiles):
+    """Tells of each look."""
+
+    def __init__(self, places: Callable[[Iterable[str]], list[tuple[str, Path]]]) -> None:
+        super().__init__(places, pause_s=0)
+        self.looks: asyncio.Queue[None] = asyncio.Queue()
+
+    async def _looked_at(self, places: Collection[Path]) -> dict[Path, Stamp]:
+        self.looks.put_nowait(None)
+        return await super()._looked_at(places)
 
 
 @dataclass
 class Place:
-    """A folder with a file that somebody follows, at a time that the test sets."""
+    """A folder with a file that somebody follows."""
 
     folder: Path
-    later_ns: int = 10**12
-    """By how much the clock is ahead of what the file system writes down."""
     told: asyncio.Event = field(default_factory=asyncio.Event)
-    looks: asyncio.Queue[None] = field(default_factory=asyncio.Queue)
-    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
     def __post_init__(self) -> None:
         self.file.write_text("one")
+        self.files = Watched(self.closed)
 
     @property
     def file(self) -> Path:
         return self.folder / "a.py"
 
-    def files(self) -> ClosedFiles:
-        return ClosedFiles(self.closed, pause_s=0, now_ns=self.now_ns)
-
     def closed(self, paths: Iterable[str]) -> list[tuple[str, Path]]:
         return [(path, self.folder / path) for path in paths if not path.startswith("open")]
 
-    def now_ns(self) -> int:
-        self.loop.call_soon_threadsafe(self.looks.put_nowait, None)
-        return time.time_ns() + self.later_ns
-
     async def looked(self) -> None:
         """Wait until a second look begins, so that what the first one finds has been told."""
-        while not self.looks.empty():
-            self.looks.get_nowait()
+        while not self.files.looks.empty():
+            self.files.looks.get_nowait()
         async with asyncio.timeout(60):
             for _ in range(2):
-                await self.looks.get()
+                await self.files.looks.get()
 
 
 def _again(file: Path) -> None:
@@ -75,7 +76,7 @@ async def test_a_change_is_told_and_nothing_else(
     tmp_path: Path, do: Callable[[Path], object]
 ) -> None:
     here = Place(tmp_path)
-    files = here.files()
+    files = here.files
     files.follow(here.told.set, await files.stamps(["a.py"]))
     await here.looked()
     assert not here.told.is_set()
@@ -91,7 +92,7 @@ async def test_a_change_is_told_and_nothing_else(
 
 async def test_a_change_is_told_once_also_to_those_who_take_their_time(tmp_path: Path) -> None:
     here = Place(tmp_path)
-    files = here.files()
+    files = here.files
     files.follow(here.told.set, await files.stamps(["a.py"]))
     here.file.unlink()
     async with asyncio.timeout(60):
@@ -104,7 +105,7 @@ async def test_a_change_is_told_once_also_to_those_who_take_their_time(tmp_path:
 
 async def test_a_file_that_comes_is_told(tmp_path: Path) -> None:
     here = Place(tmp_path)
-    files = here.files()
+    files = here.files
     files.follow(here.told.set, await files.stamps(["b.py"]))
     (tmp_path / "b.py").touch()
     async with asyncio.timeout(60):
@@ -112,31 +113,10 @@ async def test_a_file_that_comes_is_told(tmp_path: Path) -> None:
     files.follow(here.told.set, {})
 
 
-async def test_a_file_that_has_just_changed_is_told_once_more_when_it_has_settled(
-    tmp_path: Path,
-) -> None:
-    # Within a tick of the file system's clock it can be written again without showing it.
-    here = Place(tmp_path, later_ns=0)
-    files = here.files()
-    young = await files.stamps(["a.py"])
-    files.follow(here.told.set, young)
-    await here.looked()
-    assert not here.told.is_set()
-    here.later_ns = 10**10
-    async with asyncio.timeout(60):
-        await here.told.wait()
-    files.follow(here.told.set, settled := await files.stamps(["a.py"]))
-    assert young["a.py"].signature == settled["a.py"].signature
-    here.told.clear()
-    await here.looked()
-    assert not here.told.is_set()
-    files.follow(here.told.set, {})
-
-
 async def test_each_is_told_of_its_own_files(tmp_path: Path) -> None:
     here, other = Place(tmp_path), asyncio.Event()
     (tmp_path / "b.py").touch()
-    files = here.files()
+    files = here.files
     files.follow(here.told.set, await files.stamps(["a.py"]))
     files.follow(other.set, await files.stamps(["b.py"]))
     (tmp_path / "b.py").write_text("longer")
@@ -149,7 +129,7 @@ async def test_each_is_told_of_its_own_files(tmp_path: Path) -> None:
 
 async def test_nothing_is_looked_at_while_nobody_follows_anything(tmp_path: Path) -> None:
     here = Place(tmp_path)
-    files, before = here.files(), asyncio.all_tasks()
+    files, before = here.files, asyncio.all_tasks()
     files.follow(here.told.set, await files.stamps(["open.py"]))
     assert asyncio.all_tasks() == before
     files.follow(here.told.set, await files.stamps(["a.py"]))

@@ -7,7 +7,6 @@ looked at now and then by what the file system says of them; reading them is the
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,6 @@ from agent_ls.workspace.seen_files import Signature, signature
 
 _PAUSE_S = 2.0
 """Between two looks."""
-_SETTLED_NS = 2_000_000_000
-"""A file that changed more recently than this could change again without showing it."""
 
 Tell = Callable[[], None]
 
@@ -29,10 +26,6 @@ class Stamp:
     place: Path
     signature: Signature | None
     """None: no file is there."""
-    is_settled: bool
-    """Whether a later change would show: of a file that has just changed it would not, and so the
-    stamp is another once more when some time has passed.
-    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +44,9 @@ class ClosedFiles:
         places: Callable[[Iterable[str]], Iterable[tuple[str, Path]]],
         *,
         pause_s: float = _PAUSE_S,
-        now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         """Take what finds those that are not open among paths as the agent names them."""
-        self._places, self._pause_s, self._now_ns = places, pause_s, now_ns
+        self._places, self._pause_s = places, pause_s
         self._followed: dict[Tell, _Followed] = {}
         self._watching: asyncio.Task[None] | None = None
 
@@ -101,17 +93,7 @@ class ClosedFiles:
     async def _looked_at(self, places: Collection[Path]) -> dict[Path, Stamp]:
         if not places:
             return {}
-        return await asyncio.to_thread(lambda: {place: self._stamp(place) for place in places})
-
-    def _stamp(self, place: Path) -> Stamp:
-        # First the time: what is written while the file is looked at is newer.
-        now_ns = self._now_ns()
-        found = signature(place)
-        if found is None:
-            return Stamp(place, None, True)
-        _, _, modified_ns, changed_ns = found
-        ages_ns = (abs(now_ns - modified_ns), abs(now_ns - changed_ns))
-        return Stamp(place, found, min(ages_ns) >= _SETTLED_NS)
+        return await asyncio.to_thread(lambda: {one: Stamp(one, signature(one)) for one in places})
 
 
 async def _still_gone(folders: Collection[Path]) -> frozenset[Path]:
