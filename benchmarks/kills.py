@@ -227,7 +227,7 @@ class Chain:
         """Carry out one turn whose server is killed at least once; return the last server."""
         round_.write_files(self._root)
         await editor.open(round_.open_file)
-        session_id = await editor.execute("agent-ls.session.new")
+        session_id = (await editor.execute("agent-ls.session.new"))["sessionId"]
         await editor.execute("agent-ls.mode", self._chance.choice(_MODES))
         editor.shown.progress.clear()
         editor.incidents = 0
@@ -305,7 +305,7 @@ class Chain:
     async def _resume(self, editor: Editor, session_id: str) -> bool:
         editor.incidents = 0
         try:
-            found = await editor.execute("agent-ls.session.resume")
+            found = (await editor.execute("agent-ls.session.resume"))["sessionId"]
         except ServerError as error:
             self._tally.unresumable.append(f"{session_id}: {error}")
             return False

@@ -11,11 +11,12 @@ import json
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from pydantic.json_schema import models_json_schema
 
 from agent_ls.lsp import wire
+from agent_ls.lsp.handlers.verbs import VERBS
 
 ROOT = Path(__file__).resolve().parent.parent
 _SCALARS = {
@@ -28,18 +29,22 @@ _SCALARS = {
     None: "unknown",
 }
 NOTE = "Generated from agent_ls/lsp/wire.py by tools/generate_wire.py; do not edit."
+TO_SERVER = tuple(
+    wire.Method(one.method, one.params, None if result is type(None) else result)
+    for one in VERBS
+    if one.method
+    for result in (get_type_hints(one.run)["return"],)
+)
+DIRECTIONS = (("client → server", TO_SERVER), ("server → client", wire.TO_CLIENT))
 
 
 def schema() -> dict[str, Any]:
     """Return one JSON schema: ``$defs`` for every type, ``methods`` by name."""
-    models = [
-        (one.params, "validation" if one.to_server else "serialization") for one in wire.METHODS
-    ]
-    models += [
-        (one.result, "serialization" if one.to_server else "validation")
-        for one in wire.METHODS
-        if one.result
-    ]
+    read, written = "validation", "serialization"
+    models = [(one.params, read) for one in TO_SERVER]
+    models += [(one.params, written) for one in wire.TO_CLIENT]
+    models += [(one.result, written) for one in TO_SERVER if one.result]
+    models += [(one.result, read) for one in wire.TO_CLIENT if one.result]
     _, whole = models_json_schema(models, by_alias=True)  # type: ignore[arg-type]
     definitions = dict(sorted(_plain(whole["$defs"]).items()))
     definitions["Update"]["description"] = "One thing that happened; tagged by `sessionUpdate`."
@@ -50,11 +55,12 @@ def schema() -> dict[str, Any]:
         "version": wire.VERSION,
         "methods": {
             one.name: {
-                "direction": "client → server" if one.to_server else "server → client",
+                "direction": direction,
                 "params": {"$ref": f"#/$defs/{one.params.__name__}"},
                 "result": {"$ref": f"#/$defs/{one.result.__name__}"} if one.result else None,
             }
-            for one in wire.METHODS
+            for direction, methods in DIRECTIONS
+            for one in methods
         },
         "$defs": definitions,
     }
@@ -134,10 +140,10 @@ def typescript() -> str:
             out += [f"export type {name} =", *(f"  | {one}" for one in members)]
             out[-1] += ";"
             out.append("")
-    out += _method_map("AgentRequests", "Requests to the server.", True, False)
-    out += _method_map("AgentNotifications", "Notifications to the server.", True, True)
-    out += _method_map("ClientRequests", "Requests to the client.", False, False)
-    out += _method_map("ClientNotifications", "Notifications to the client.", False, True)
+    out += _method_map("AgentRequests", "Requests to the server.", TO_SERVER, False)
+    out += _method_map("AgentNotifications", "Notifications to the server.", TO_SERVER, True)
+    out += _method_map("ClientRequests", "Requests to the client.", wire.TO_CLIENT, False)
+    out += _method_map("ClientNotifications", "Notifications to the client.", wire.TO_CLIENT, True)
     return "\n".join(out).rstrip() + "\n"
 
 
@@ -150,13 +156,15 @@ def _prose(text: str) -> str:
     return " ".join(text.split()).replace("``", "`")
 
 
-def _method_map(name: str, doc: str, to_server: bool, notification: bool) -> list[str]:
+def _method_map(
+    name: str, doc: str, methods: tuple[wire.Method, ...], notification: bool
+) -> list[str]:
     rows = [
         f'  "{one.name}": {{ params: {one.params.__name__}'
         + (f"; result: {one.result.__name__}" if one.result else "")
         + " };"
-        for one in wire.METHODS
-        if one.to_server is to_server and (one.result is None) is notification
+        for one in methods
+        if (one.result is None) is notification
     ]
     return [f"/** {doc} */", f"export interface {name} {{", *rows, "}", ""]
 
@@ -184,8 +192,7 @@ def reference() -> str:
         "| method | direction | params | result |",
         "|---|---|---|---|",
     ]
-    for one in wire.METHODS:
-        arrow = "client → server" if one.to_server else "server → client"
+    for arrow, one in ((arrow, one) for arrow, methods in DIRECTIONS for one in methods):
         result = f"[{one.result.__name__}](#{one.result.__name__.lower()})" if one.result else "–"
         out.append(
             f"| `{one.name}` | {arrow} | "

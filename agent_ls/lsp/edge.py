@@ -15,7 +15,7 @@ from agent_ls.lsp import wire
 from agent_ls.lsp.connection.changeover import Changeover
 from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
-from agent_ls.lsp.connection.options import without_defaults
+from agent_ls.lsp.connection.options import configuration, without_defaults
 from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.editor_sessions import EditorSessions
 from agent_ls.lsp.faces.faces import Faces
@@ -108,8 +108,16 @@ class Edge:
         if roots != self.workspace.roots:
             self.workspace.replace_disk(DiskWorkspace(roots))
 
+    async def use_editor_settings(self, told: Mapping[str, Any]) -> None:
+        """Take over what the editor says of its settings; it is asked where it says nothing."""
+        found = told or await configuration(self.server)
+        self.editor_settings = {**self.initial_settings, **found}
+        await self.reload()
+
     async def open(self) -> None:
         """Load the settings and open the store; what fails is told, and kept for later requests."""
+        found = await configuration(self.server)
+        self.editor_settings = {**self.initial_settings, **found}
         self.loaded = await asyncio.to_thread(self._load_settings)
         self._tell_problems()
         self._use_settings()

@@ -1,58 +1,69 @@
-"""Loads the agent behind an answered ``initialize``: modules, message types, settings, store."""
+"""Loads the agent behind an answered ``initialize``, and serves all that a client can ask for."""
 
 from __future__ import annotations
 
-import asyncio
-import importlib
-import logging
 from collections.abc import Mapping
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 
 from agent_ls.lsp import wire
-from agent_ls.lsp.connection.asking import ClientError
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
-from agent_ls.lsp.connection.options import SECTION, settings_in, settings_of
+from agent_ls.lsp.connection.options import settings_in
+from agent_ls.lsp.connection.structuring import error_object
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.server import COMMANDS, FEATURES
+from agent_ls.lsp.handlers.verbs import FEATURES, VERBS, Run
 
-_log = logging.getLogger(__name__)
-
-_CONFIGURATION_S = 1.0
+_CHANGES_SETTINGS = frozenset(
+    {types.WORKSPACE_DID_CHANGE_CONFIGURATION, types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS}
+)
+"""These wait for the requests that run; the others wait for these."""
+_COMMANDS = {one.command: one for one in VERBS if one.command}
 
 
 async def open_edge(
     server: AgentLanguageServer, options: Mapping[str, Any], command_line: Mapping[str, Any]
 ) -> Edge:
     """Return the edge, ready for requests; what could not be opened is told to the person."""
-    for method in wire.METHODS:
-        server.custom_method(method.name, method.params, method.result)
-    await asyncio.to_thread(_import_handlers)
     edge = Edge(server, command_line, settings_in(options))
-    edge.editor_settings = {**edge.initial_settings, **await configuration(server)}
+    for method in wire.TO_CLIENT:
+        server.custom_method(method.name, method.params, method.result)
+    for verb in VERBS:
+        if verb.method:
+            server.custom_method(verb.method, verb.params)
+            _serve(edge, verb.method, verb.run)
+    for name, run in FEATURES.items():
+        _serve(edge, name, run)
+    _serve(edge, types.WORKSPACE_EXECUTE_COMMAND, _execute)
     await edge.open()
     return edge
 
 
-async def configuration(server: AgentLanguageServer) -> dict[str, Any]:
-    """Return what the editor's own settings say, where it can be asked."""
-    if not server.profile.configuration:
-        return {}
-    params = types.ConfigurationParams(items=[types.ConfigurationItem(section=SECTION)])
+def _serve(edge: Edge, method: str, run: Run) -> None:
+    async def handle(params: Any) -> Any:
+        if method in _CHANGES_SETTINGS:
+            return await run(edge, params)
+        async with edge.changeover.request():
+            return await run(edge, params)
+
+    edge.server.feature(method)(handle)
+
+
+async def _execute(edge: Edge, asked: types.ExecuteCommandParams) -> Any:
+    """Run a command; a result of one field is answered as that field's value."""
+    edge.editor.command_came()
+    name = asked.command
+    if name not in _COMMANDS:
+        raise JsonRpcInvalidParams(f"There is no command {name}.")
+    verb = _COMMANDS[name]
     try:
-        answer = await server.ask_client(
-            types.WORKSPACE_CONFIGURATION, params, timeout_s=_CONFIGURATION_S
-        )
-    except ClientError as error:
-        _log.info("no configuration: %s", error)
-        return {}
-    return settings_of(answer[0]) if answer else {}
-
-
-def _import_handlers() -> None:
-    """Import all handlers now, so that the first request of each does not wait for the disk."""
-    modules = {module for module, _ in FEATURES.values()}
-    modules |= {place.partition(".")[0] for place in COMMANDS.values()}
-    for module in sorted(modules):
-        importlib.import_module(f"agent_ls.lsp.handlers.{module}")
+        result = await verb.run(edge, verb.read(asked.arguments or ()))
+    except Exception as error:
+        # Some editors show no error of a command.
+        edge.editor.say_failed(name, error_object(error, name)["message"])
+        raise
+    if isinstance(result, wire.Wire):
+        values = result.model_dump(mode="json", by_alias=True)
+        return next(iter(values.values())) if len(values) == 1 else values
+    return result

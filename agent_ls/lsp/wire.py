@@ -546,6 +546,19 @@ class UpdateParams(Wire):
 # Requests.
 
 
+class EditorDiagnostic(Wire):
+    """One diagnostic that the editor has, of whatever server."""
+
+    line: int
+    column: int = 0
+    end_line: int
+    end_column: int = 0
+    message: str
+    source: str = ""
+    code: str = ""
+    severity: Severity = Severity.ERROR
+
+
 class AnchorParams(Deciding):
     """Where the prompt is asked."""
 
@@ -554,12 +567,22 @@ class AnchorParams(Deciding):
     """0-based: the cursor's, or the first that is selected."""
     last_line: Line | None = None
     """The last selected line; null: nothing is selected."""
+    is_comment: StrictBool = False
+    """The prompt is what the instruction comment nearest to the line says then."""
+    problems: list[EditorDiagnostic] = []
+    """What the editor says of the place, where it tells that with a code action."""
+
+    @model_validator(mode="after")
+    def _has_its_lines_in_order(self) -> Self:
+        if self.last_line is not None and self.last_line < self.line:
+            raise ValueError("lastLine is before line")
+        return self
 
 
 class PromptParams(Deciding):
     """Say something to the agent; starts a turn, or queues while one runs."""
 
-    text: Text
+    text: Text = ""
     session_id: Name | None = None
     """Null: the current session, made on first use."""
     anchor: AnchorParams | None = None
@@ -571,7 +594,8 @@ class PromptParams(Deciding):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if self.goal is None and not self.text.strip():
+        is_comment = self.anchor is not None and self.anchor.is_comment
+        if self.goal is None and not is_comment and not self.text.strip():
             raise ValueError("the prompt is empty: say what to do")
         return self
 
@@ -594,6 +618,7 @@ class CancelParams(Deciding):
     """Stop the running turn."""
 
     session_id: Name | None = None
+    """Null: every turn that runs."""
 
 
 class CancelResult(Wire):
@@ -679,7 +704,8 @@ class SessionsNewParams(Deciding):
 class SessionsResumeParams(Deciding):
     """Open a stored session; it becomes the current one."""
 
-    session_id: Name
+    session_id: Name | None = None
+    """Null: the one that was cut off last."""
     continue_turn: StrictBool = True
     """Go on with a turn that was cut off."""
 
@@ -693,9 +719,9 @@ class SessionResult(Wire):
 class ApprovalResolveParams(Deciding):
     """Answer a permission request."""
 
-    choice: ApprovalChoice
+    choice: ApprovalChoice | None = None
     approval_id: Name | None = None
-    """Null decides nothing: the error names what waits."""
+    """Without both nothing is decided: the error names what waits."""
     session_id: Name | None = None
     note: Text = ""
     """Words for the model, with a rejection."""
@@ -882,19 +908,6 @@ class ConfigResult(Wire):
     """What is wrong with the settings, for a person."""
 
 
-class EditorDiagnostic(Wire):
-    """One diagnostic that the editor has, of whatever server."""
-
-    line: int
-    column: int = 0
-    end_line: int
-    end_column: int = 0
-    message: str
-    source: str = ""
-    code: str = ""
-    severity: Severity = Severity.ERROR
-
-
 class EditorDiagnosticsParams(Wire):
     """All that the editor knows of one document, other servers' included."""
 
@@ -922,24 +935,10 @@ class Method:
     params: type[Wire]
     result: type[Wire] | None
     """None: a notification."""
-    to_server: bool = True
 
 
-METHODS = (
-    Method("agent/prompt", PromptParams, PromptResult),
-    Method("agent/steer", SteerParams, PromptResult),
-    Method("agent/cancel", CancelParams, CancelResult),
-    Method("agent/snapshot", SnapshotParams, SnapshotResult),
-    Method("agent/sessions/list", SessionsListParams, SessionsListResult),
-    Method("agent/sessions/new", SessionsNewParams, SessionResult),
-    Method("agent/sessions/resume", SessionsResumeParams, SessionResult),
-    Method("agent/approval/resolve", ApprovalResolveParams, ResolveResult),
-    Method("agent/question/resolve", QuestionResolveParams, ResolveResult),
-    Method("agent/review/list", ReviewListParams, ReviewListResult),
-    Method("agent/review/decide", ReviewDecideParams, ReviewDecideResult),
-    Method("agent/review/diff", ReviewDiffParams, ReviewDiffResult),
-    Method("agent/config", ConfigParams, ConfigResult),
-    Method("agent/editorDiagnostics", EditorDiagnosticsParams, None),
-    Method("agent/update", UpdateParams, None, to_server=False),
-    Method("agent/save", SaveParams, SaveResult, to_server=False),
+TO_CLIENT = (
+    Method("agent/update", UpdateParams, None),
+    Method("agent/save", SaveParams, SaveResult),
 )
+"""What the server says or asks; what it is asked stands in ``handlers/verbs.py``."""

@@ -125,7 +125,7 @@ async def test_of_two_servers_on_one_store_only_one_writes_a_session(
             await second.execute("agent-ls.session.resume")
         await first.kill()
         # Its process is gone, so the lease holds no longer.
-        assert await second.execute("agent-ls.session.resume") == begun["sessionId"]
+        assert (await second.execute("agent-ls.session.resume"))["sessionId"] == begun["sessionId"]
         await second.execute("agent-ls.stop")
         await second.until(
             lambda: (
@@ -179,7 +179,8 @@ async def test_changes_that_a_server_shows_unasked_keep_nobody_from_their_sessio
             looks = await stack.enter_async_context(server(tmp_path, model))
             await looks.until(lambda: looks.shown.diagnostics.get(uri) or None, 60, "the hint")
             uses = await stack.enter_async_context(server(tmp_path, model))
-            session_id = await uses.execute("agent-ls.session.resume", begun["sessionId"])
+            session_id = begun["sessionId"]
+            await uses.execute("agent-ls.session.resume", session_id)
             assert session_id == begun["sessionId"]
             # What it shows is no longer its to decide about, and so it goes.
             await looks.execute("agent-ls.review.keep", "all")
@@ -304,7 +305,7 @@ async def test_a_branch_becomes_the_current_session(tmp_path: Path) -> None:
 
         source = await say("First")
         assert await say("Second") == source
-        branch = await editor.execute("agent-ls.session.fork", source, 1)
+        branch = (await editor.execute("agent-ls.session.fork", source, 1))["sessionId"]
         assert await say("Third") == branch != source
         texts = [str(one["content"]) for one in model.requests[-1].messages]
         assert any("One." in text for text in texts)

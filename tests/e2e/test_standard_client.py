@@ -206,8 +206,7 @@ async def test_stopping_withdraws_what_waits(editor: Editor) -> None:
 
 async def test_what_cannot_be_done_is_answered_with_words(editor: Editor) -> None:
     for command, words in (
-        ("agent-ls.prompt", "needs the prompt's text"),
-        ("agent-ls.mode", "needs one of"),
+        ("agent-ls.prompt", "the prompt is empty"),
         ("agent-ls.session.resume", "was cut off"),
         ("agent-ls.nothing", "no command"),
     ):

@@ -80,11 +80,7 @@ async def test_what_pygls_does_not_announce_is_announced() -> None:
         announced = await check(client)
         assert announced["workspace"]["textDocumentContent"] == {"schemes": ["echo"]}
         assert announced["experimental"] == {"agent": {"version": 1}}
-        assert announced["executeCommandProvider"]["commands"] == [
-            "echo.echo",
-            "echo.later",
-            "echo.slow",
-        ]
+        assert announced["executeCommandProvider"]["commands"] == ["echo", "slow"]
         assert announced["textDocumentSync"] == {"openClose": True, "change": 2, "save": True}
         assert "inlineCompletionProvider" not in announced
 

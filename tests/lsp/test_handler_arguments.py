@@ -18,6 +18,7 @@ import pytest_asyncio
 
 from agent_ls.lsp import wire
 from agent_ls.lsp.demo.connection import ServerError
+from agent_ls.lsp.handlers.verbs import VERBS
 from agent_ls.lsp.server import COMMANDS
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.store.sql_store import open_store
@@ -122,7 +123,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage
         await editor.open("o.py")
         older = (await editor.execute("agent-ls.prompt", "Change b."))["sessionId"]
         await teller.step_wait("end", "completed")
-        session = await editor.execute("agent-ls.session.new")
+        session = (await editor.execute("agent-ls.session.new"))["sessionId"]
         turn = (await editor.execute("agent-ls.prompt", "Change a."))["turnId"]
         approval = await editor.until(lambda: _asked(editor), 60, "a permission request")
         turns = (await editor.request("agent/review/list", {}))["turns"]
@@ -228,7 +229,7 @@ _COMMANDS: list[tuple[str, list[Any], str]] = [
     ("approval.resolve", ["allow_once"], "needs an id and a choice. Waiting: apr_"),
     ("approval.resolve", [None, "allow_once"], "needs an id and a choice. Waiting: apr_"),
     ("approval.resolve", [{"choice": "allow_once"}], "needs an id and a choice. Waiting: apr_"),
-    ("approval.resolve", [{"approvalId": "<approval>"}], "choice: is missing"),
+    ("approval.resolve", [{"approvalId": "<approval>"}], "needs an id and a choice"),
     ("approval.resolve", ["<approval>"], "needs an id and a choice"),
     (
         "approval.resolve",
@@ -241,32 +242,30 @@ _COMMANDS: list[tuple[str, list[Any], str]] = [
     ("question.resolve", ["", "red"], "questionId: must not be empty"),
     ("question.resolve", [], "text: is missing"),
     ("edit.discard", ["edit-1"], "No edit edit-1 was offered"),
-    ("edit.discard", [], "needs the id of an edit"),
+    ("edit.discard", [], "edit: is missing"),
     ("nudge.continue", ["ses_9"], "not open here"),
-    ("nudge.continue", [], "needs a session's id"),
-    ("nudge.leave", [], "needs a session's id"),
-    ("nudge.silence", [], "needs a session's id"),
-    ("nudge.leave", [{"sessionId": "ses_9"}], "must be text"),
+    ("nudge.continue", [], "sessionId: is missing"),
+    ("nudge.leave", [], "sessionId: is missing"),
+    ("nudge.silence", [], "sessionId: is missing"),
+    ("nudge.leave", [{"sessionId": "ses_9"}], "not open here"),
     ("stop", ["ses_9"], "not open here"),
     ("finish", ["ses_9"], "not open here"),
-    ("session.fork", [{"sessionId": "<older>"}], "must be text"),
     ("session.fork", ["<older>", 0], "greater than or equal to 1"),
     ("session.fork", ["<older>", True], "must be"),
-    ("session.fork", ["<older>", []], "not understood: must be a whole number, or must be text"),
+    ("session.fork", ["<older>", []], "turn: must be a whole number, or must be text"),
     ("session.fork", ["<older>", "trn_9"], "trn_9"),
     ("session.resume", ["ses_9"], "ses_9"),
     ("trust", ["/nowhere/at/all"], "needs a folder that is there"),
     ("trust", ["relative"], "needs a folder that is there"),
-    ("trust", [{"uri": "file:///tmp"}], "must be text"),
-    ("mode", ["careless"], "needs one of: plan, ask-all, ask, accept-edits, auto"),
-    ("mode", [], "needs one of"),
-    ("model", ["  "], "needs the model's name, such as .*must not be empty"),
+    ("trust", [{"uri": "file:///tmp"}], "uri: is not known"),
+    ("mode", ["careless"], "mode: must be 'plan', 'ask-all', 'ask', "),
+    ("model", ["  "], "model: must not be empty"),
     ("prompt", [{"text": "Do it.", "session": "<older>"}], "session: is not known"),
-    ("prompt", [{"text": "Do it.", "line": 3}], "mean nothing without uri"),
-    ("prompt", [{"text": "Do it.", "uri": "<a.py>", "line": -1}], "greater than or equal"),
-    ("prompt", [{"text": "Do it.", "uri": "<a.py>", "line": 2, "lastLine": 1}], "before line"),
-    ("prompt", [], "needs the prompt's text"),
-    ("steer", ["  "], "needs the text.*must not be empty"),
+    ("prompt", [{"text": "Do it.", "anchor": {"line": 3}}], "anchor.uri: is missing"),
+    ("prompt", [{"text": "Do it.", "anchor": {"uri": "<a.py>", "line": -1}}], "greater than or"),
+    ("prompt", [{"text": "x", "anchor": {"uri": "u", "line": 2, "lastLine": 1}}], "before line"),
+    ("prompt", [], "the prompt is empty"),
+    ("steer", ["  "], "text: must not be empty"),
     ("question.resolve", ["  "], "text: must not be empty"),
 ]
 
@@ -298,11 +297,9 @@ _NEEDS: dict[str, dict[str, Any]] = {
     "agent/sessions/resume": {"sessionId": "<older>"},
 }
 _WITH_A_SESSION = [
-    one.name for one in wire.METHODS if one.to_server and "session_id" in one.params.model_fields
+    one.method for one in VERBS if one.method and "session_id" in one.params.model_fields
 ]
-_DECIDING = [
-    one.name for one in wire.METHODS if one.to_server and issubclass(one.params, wire.Deciding)
-]
+_DECIDING = [one.method for one in VERBS if one.method and issubclass(one.params, wire.Deciding)]
 
 
 @pytest.mark.parametrize("method", _WITH_A_SESSION)
@@ -405,7 +402,7 @@ async def test_what_is_refused_begins_no_session(tmp_path: Path) -> None:
 
 async def test_the_permission_that_is_named_is_shown(stage: Stage) -> None:
     editor = stage.editor
-    other = await editor.execute("agent-ls.session.new")
+    other = (await editor.execute("agent-ls.session.new"))["sessionId"]
     await editor.execute("agent-ls.prompt", "Ask too.")
     later = await editor.until(lambda: _asked(editor, 1), 60, "another permission request")
     for named, command in ((later, "later"), (stage.ids["<approval>"], "made"), (None, "made")):

@@ -10,6 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
+from agent_ls.lsp.handlers.verbs import VERBS
 from agent_ls.lsp.server import COMMANDS, FEATURES
 from tests.support.raw_lsp import RawClient, raw_client
 
@@ -104,7 +105,8 @@ def good_messages(uri: str) -> list[tuple[str, Any, bool]]:
         "$/cancelRequest": {"id": 1},
         "$/setTrace": {"value": "off"},
     }
-    requests |= {one: {} for one in FEATURES if one not in requests and one not in notifications}
+    served = [*FEATURES, *(one.method for one in VERBS if one.method)]
+    requests |= {one: {} for one in served if one not in requests and one not in notifications}
     told = [(method, params, False) for method, params in notifications.items()]
     asked = [(method, params, True) for method, params in requests.items()]
     place = {"uri": uri, "line": 0, "lastLine": 1, "turnId": "trn_1"}

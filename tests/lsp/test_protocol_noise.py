@@ -91,9 +91,9 @@ async def check(received: list[Any]) -> list[dict[str, Any]]:
     def hover(params: types.HoverParams) -> types.Hover:
         return types.Hover(f"{params.position.line}")
 
-    @server.command("echo")
-    async def command(*arguments: Any) -> Any:
-        return list(arguments)
+    @server.feature(types.WORKSPACE_EXECUTE_COMMAND)
+    async def command(params: types.ExecuteCommandParams) -> Any:
+        return params.arguments
 
     sent = Sent()
     server.protocol.connect(sent)

@@ -362,7 +362,7 @@ async def test_a_turn_of_two_sessions_is_not_restored_before_one_is_named(
     panel = Panel(editor, _BRANCHED)
     await panel.begin()
     await panel.prompt("First")
-    branch = await editor.execute("agent-ls.session.fork", panel.session)
+    branch = (await editor.execute("agent-ls.session.fork", panel.session))["sessionId"]
     turn, call = _of_turn(panel), panel.call(0, 1)
     asked: list[tuple[str, dict[str, Any]]] = [
         *(("agent/review/decide", {"decision": "restore", **one}) for one in (turn, call)),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Preview, Question
@@ -22,12 +20,13 @@ from agent_ls.lsp import wire
 from agent_ls.lsp.connection.documents import DocumentStore
 from agent_ls.lsp.connection.options import settings_in, settings_of, without_defaults
 from agent_ls.lsp.faces.notices import Level, Notices
-from agent_ls.lsp.handlers.commands_answer import resolve_approval, resolve_question
+from agent_ls.lsp.handlers import verbs
 from agent_ls.lsp.handlers.hover import approval_words
+from agent_ls.lsp.handlers.verbs import VERBS
 from agent_ls.lsp.marks import offers
 from agent_ls.lsp.marks.mark import Mark, Nudge, PendingEdit, Span
 from agent_ls.lsp.marks.prompts import comment_prompt
-from agent_ls.lsp.marks.review_choice import Chooser, read_argument
+from agent_ls.lsp.marks.review_choice import Chooser, ReviewArgument
 from agent_ls.lsp.marks.reviews import Reviews
 from agent_ls.lsp.marks.titles import call_title
 from agent_ls.lsp.server import AGENT_VERSION, COMMANDS, FEATURES
@@ -40,34 +39,11 @@ from agent_ls.tools.showing import preview
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.lsp.test_editor_workspace import Editor
 
-HANDLERS = "agent_ls.lsp.handlers"
 
-
-@pytest.mark.parametrize("module", sorted({module for module, _ in FEATURES.values()}))
-def test_every_announced_method_has_a_handler_of_the_one_shape(module: str) -> None:
-    handle = importlib.import_module(f"{HANDLERS}.{module}").handle
-    assert inspect.iscoroutinefunction(handle)
-    assert list(inspect.signature(handle).parameters) == ["edge", "params"]
-
-
-@pytest.mark.parametrize("place", sorted(COMMANDS.values()))
-def test_every_announced_command_has_a_function(place: str) -> None:
-    module, _, name = place.partition(".")
-    function = getattr(importlib.import_module(f"{HANDLERS}.{module}"), name)
-    assert inspect.iscoroutinefunction(function)
-    assert next(iter(inspect.signature(function).parameters)) == "edge"
-
-
-def test_every_custom_request_is_served() -> None:
-    asked = {one.name for one in wire.METHODS if one.to_server}
-    assert asked == {name for name in FEATURES if name.startswith("agent/")}
+def test_what_is_announced_is_what_is_served() -> None:
+    assert [one.command for one in VERBS if one.command] == list(COMMANDS)
+    assert list(verbs.FEATURES) == list(FEATURES)
     assert AGENT_VERSION == wire.VERSION
-
-
-def test_handlers_stay_small() -> None:
-    folder = Path(inspect.getfile(importlib.import_module(HANDLERS))).parent
-    sizes = {path.name: len(path.read_text().splitlines()) for path in folder.glob("*.py")}
-    assert {name: size for name, size in sizes.items() if size > 100} == {}
 
 
 # Offers.
@@ -277,27 +253,23 @@ def test_settings_come_with_the_configuration_with_our_section_or_without(
     assert settings_of(value) == expected
 
 
-async def _read_review(edge: Any, argument: Any) -> object:
-    return read_argument(argument)
-
-
 @pytest.mark.parametrize(
-    ("read", "argument", "words"),
+    ("command", "argument", "words"),
     [
-        (resolve_approval, {"choice": "maybe"}, "not understood: choice: must be 'allow_once', "),
-        (resolve_approval, {}, "not understood: choice: is missing."),
-        (resolve_question, {"text": 5}, "not understood: text: must be text."),
-        (_read_review, {"hunkids": ["h"]}, "not understood: hunkids: is not known."),
-        (_read_review, {"line": "x"}, "not understood: line: must be a whole number"),
+        ("approval.resolve", {"choice": "maybe"}, "not understood: choice: must be 'allow_once', "),
+        ("question.resolve", {"text": 5}, "not understood: text: must be text."),
+        ("review.keep", {"hunkids": ["h"]}, "not understood: hunkids: is not known."),
+        ("review.keep", {"line": "x"}, "not understood: line: must be a whole number"),
     ],
 )
-async def test_an_argument_that_is_not_understood_is_told_in_words(
-    read: Callable[[Any, Any], Awaitable[object]], argument: object, words: str
+def test_an_argument_that_is_not_understood_is_told_in_words(
+    command: str, argument: object, words: str
 ) -> None:
-    with pytest.raises(AgentLsError) as caught:
-        await read(None, argument)
-    assert words in str(caught.value)
-    assert "pydantic" not in str(caught.value)
+    (verb,) = (one for one in VERBS if one.command == f"agent-ls.{command}")
+    with pytest.raises(JsonRpcInvalidParams) as caught:
+        verb.read([argument])
+    assert words in caught.value.message
+    assert "pydantic" not in caught.value.message
 
 
 async def test_a_turn_without_known_changes_is_named(tmp_path: Path) -> None:
@@ -307,8 +279,8 @@ async def test_a_turn_without_known_changes_is_named(tmp_path: Path) -> None:
     reviews = Reviews(documents, workspace, tuple, lambda: None, warned.append)
     chooser = Chooser(reviews, workspace.shown)
     with pytest.raises(AgentLsError, match=r"No changes are known of a turn trn_none\."):
-        await chooser.chosen("trn_none", "open")
-    assert await chooser.chosen(None, "open") == []
+        await chooser.chosen(ReviewArgument(turn_id="trn_none"), "open")
+    assert await chooser.chosen(ReviewArgument(), "open") == []
 
 
 def test_values_that_are_the_defaults_say_nothing() -> None:

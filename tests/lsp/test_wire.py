@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
 from agent_ls.lsp import wire
-from agent_ls.lsp.marks.prompts import PromptArgument
+from agent_ls.lsp.handlers.verbs import VERBS
 from agent_ls.lsp.marks.review_choice import ReviewArgument
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -56,15 +56,14 @@ _LINE: dict[str, Any] = {"line": 3, "endLine": 3, "message": "x"}
         (wire.CancelParams, {}),
         (wire.SnapshotParams, {}),
         (wire.SessionsNewParams, {}),
-        (wire.SessionsResumeParams, {"sessionId": "ses_1"}),
-        (wire.ApprovalResolveParams, {"choice": "allow_once"}),
+        (wire.SessionsResumeParams, {}),
+        (wire.ApprovalResolveParams, {}),
         (wire.QuestionResolveParams, {"text": "red"}),
         (wire.ConfigParams, {}),
         (wire.ReviewListParams, {}),
         (wire.ReviewDecideParams, {"decision": "undo"}),
         (wire.ReviewDiffParams, {"turnId": "trn_1", "path": "a.py"}),
         (wire.EditorDiagnostic, _LINE),
-        (PromptArgument, {}),
         (ReviewArgument, {}),
     ],
 )
@@ -82,11 +81,11 @@ def test_null_is_the_same_as_nothing_where_that_may_be(
             kind.model_validate({**needed, "bogus": None})
 
 
-@pytest.mark.parametrize("name", [one.name for one in wire.METHODS if one.to_server])
+@pytest.mark.parametrize("name", [one.method for one in VERBS if one.method])
 def test_what_decides_leaves_nothing_unheard_and_what_only_reads_takes_newer_clients(
     name: str,
 ) -> None:
-    (method,) = (one for one in wire.METHODS if one.name == name)
+    (method,) = (one for one in VERBS if one.method == name)
     reads = name.endswith(("/list", "/snapshot", "/diff", "/editorDiagnostics"))
     assert issubclass(method.params, wire.Deciding) is not reads
 

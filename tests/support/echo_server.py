@@ -21,7 +21,7 @@ from agent_ls.lsp.connection.language_server import AgentLanguageServer  # noqa:
 server = AgentLanguageServer(
     "echo",
     "1",
-    commands=("echo.later", "echo.echo"),
+    commands=("slow", "echo"),
     content_schemes=("echo",),
     experimental={"agent": {"version": 1}},
 )
@@ -185,13 +185,10 @@ def progress_cancelled(params: types.WorkDoneProgressCancelParams) -> None:
     server.protocol.notify("raw/progressCancelled", params.token)
 
 
-@server.command("echo.echo")
-async def echo_command(ls: AgentLanguageServer, text: Any, more: Any = "default") -> Any:
-    return [text, more]
-
-
-@server.command("echo.slow")
-async def slow_command() -> Any:
+@server.feature(types.WORKSPACE_EXECUTE_COMMAND)
+async def command(params: types.ExecuteCommandParams) -> Any:
+    if params.command == "echo":
+        return [params.command, *(params.arguments or ())]
     server.protocol.notify("raw/started")
     try:
         await asyncio.sleep(60)

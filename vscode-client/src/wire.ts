@@ -32,6 +32,10 @@ export interface AnchorParams {
   line?: number;
   /** The last selected line; null: nothing is selected. */
   lastLine?: number | null;
+  /** The prompt is what the instruction comment nearest to the line says then. */
+  isComment?: boolean;
+  /** What the editor says of the place, where it tells that with a code action. */
+  problems?: EditorDiagnostic[];
 }
 
 /** The answers a person can give; ACP's words and ours. */
@@ -46,8 +50,8 @@ export type ApprovalChoice =
 
 /** Answer a permission request. */
 export interface ApprovalResolveParams {
-  choice: ApprovalChoice;
-  /** Null decides nothing: the error names what waits. */
+  choice?: ApprovalChoice | null;
+  /** Without both nothing is decided: the error names what waits. */
   approvalId?: string | null;
   sessionId?: string | null;
   /** Words for the model, with a rejection. */
@@ -60,6 +64,7 @@ export interface ApprovalResolveParams {
 
 /** Stop the running turn. */
 export interface CancelParams {
+  /** Null: every turn that runs. */
   sessionId?: string | null;
 }
 
@@ -331,7 +336,7 @@ export interface PlanUpdate {
 
 /** Say something to the agent; starts a turn, or queues while one runs. */
 export interface PromptParams {
-  text: string;
+  text?: string;
   /** Null: the current session, made on first use. */
   sessionId?: string | null;
   anchor?: AnchorParams | null;
@@ -594,7 +599,8 @@ export interface SessionsNewParams {
 
 /** Open a stored session; it becomes the current one. */
 export interface SessionsResumeParams {
-  sessionId: string;
+  /** Null: the one that was cut off last. */
+  sessionId?: string | null;
   /** Go on with a turn that was cut off. */
   continueTurn?: boolean;
 }

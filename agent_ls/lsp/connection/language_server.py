@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from pygls.lsp.server import LanguageServer
@@ -49,14 +49,16 @@ class AgentLanguageServer(LanguageServer):
         name: str,
         version: str,
         *,
+        features: Mapping[str, Any] | None = None,
         commands: Sequence[str] = (),
         content_schemes: Sequence[str] = (),
         experimental: dict[str, Any] | None = None,
     ) -> None:
-        """`commands` are announced even where their handlers are registered later;
-        `content_schemes` are those of `workspace/textDocumentContent`; `experimental` is announced
-        as it is.
+        """`features`, with their options, and `commands` are announced; their handlers may be
+        registered later. `content_schemes` are those of `workspace/textDocumentContent`;
+        `experimental` is announced as it is.
         """
+        self.features = dict(features or {})
         self.command_names = tuple(commands)
         self.content_schemes = tuple(content_schemes)
         self.experimental = experimental or {}

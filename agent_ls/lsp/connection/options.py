@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any, cast
 
+from lsprotocol import types
+
+from agent_ls.lsp.connection.asking import ClientError
+from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.settings import Settings
 
-SECTION = "agent-ls"
+_log = logging.getLogger(__name__)
+
+_CONFIGURATION_S = 1.0
+_SECTION = "agent-ls"
 _OURS = ("agent", "settings")
+
+
+async def configuration(server: AgentLanguageServer) -> dict[str, Any]:
+    """Return what the editor's own settings say, where it can be asked."""
+    if not server.profile.configuration:
+        return {}
+    params = types.ConfigurationParams(items=[types.ConfigurationItem(section=_SECTION)])
+    try:
+        answer = await server.ask_client(
+            types.WORKSPACE_CONFIGURATION, params, timeout_s=_CONFIGURATION_S
+        )
+    except ClientError as error:
+        _log.info("no configuration: %s", error)
+        return {}
+    return settings_of(answer[0]) if answer else {}
 
 
 def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,7 +47,7 @@ def settings_of(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         return {}
     found = cast("dict[str, Any]", value)
-    section = found.get(SECTION, found)
+    section = found.get(_SECTION, found)
     return dict(cast("dict[str, Any]", section)) if isinstance(section, dict) else {}
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import inspect
 import logging
 from collections.abc import Callable, Generator, Hashable
 from concurrent.futures import Future
@@ -24,7 +23,6 @@ from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder
 from pygls.exceptions import (
     JsonRpcException,
-    JsonRpcInvalidParams,
     JsonRpcInvalidRequest,
     JsonRpcMethodNotFound,
     JsonRpcRequestCancelled,
@@ -72,6 +70,7 @@ class Owner(Protocol):
     name: str
     version: str
     process_id: int | None
+    features: dict[str, Any]
     command_names: tuple[str, ...]
     content_schemes: tuple[str, ...]
     experimental: dict[str, Any]
@@ -124,7 +123,8 @@ class AgentProtocol(LanguageServerProtocol):
         super().__init__(cast(Any, server), converter)
         self._registered: Any = self.fm
         self._handlers: dict[str, Handler] = self._registered.features
-        self._commands: dict[str, Handler] = self._registered.commands
+        # pygls' own looks at the signature of each command, and goes on when it is cancelled.
+        del self._registered.builtin_features[types.WORKSPACE_EXECUTE_COMMAND]
 
     @property
     def is_shutting_down(self) -> bool:
@@ -210,14 +210,11 @@ class AgentProtocol(LanguageServerProtocol):
             raise JsonRpcServerNotInitialized(f"{method} came before initialize")
         handler = self._get_handler(method)
         params = self.structure.params(method, raw)
-        args: tuple[Any, ...] = (params,)
-        if method == types.WORKSPACE_EXECUTE_COMMAND:
-            handler, args = self._command(params)
         self._execute_handler(
             message_id,
             handler,
             lambda future: self._send_handler_result(future, msg_id=message_id),
-            args,
+            (params,),
         )
 
     def _receive_notification(self, method: str, message: dict[str, Any]) -> None:
@@ -254,21 +251,6 @@ class AgentProtocol(LanguageServerProtocol):
         future = self._request_futures.get(cast(MessageId, message_id))
         if future is not None:
             future.cancel()
-
-    def _command(self, params: types.ExecuteCommandParams) -> tuple[Handler, tuple[Any, ...]]:
-        """The handler of a command and its arguments, which stay plain JSON values."""
-        handler = self._commands.get(params.command)
-        if handler is None:
-            raise JsonRpcInvalidParams(f"There is no command {params.command}")
-        arguments = tuple(params.arguments or ())
-        # pygls puts the server before the arguments of a function that asks for it.
-        wrapped = cast(Handler | None, getattr(handler, "func", None))
-        given = arguments if wrapped is None else (self._owner, *arguments)
-        try:
-            inspect.signature(wrapped or handler).bind(*given)
-        except TypeError as error:
-            raise JsonRpcInvalidParams(f"Arguments of {params.command}: {error}") from error
-        return handler, arguments
 
     # How a handler runs; pygls' own generator handlers come through here, too.
 
@@ -419,12 +401,11 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _capabilities(self, encoding: types.PositionEncodingKind | str) -> types.ServerCapabilities:
         server = self._owner
-        commands = sorted({*server.command_names, *self._commands})
         built = ServerCapabilitiesBuilder(
             self.client_capabilities,
-            {*self._handlers, *self._registered.builtin_features},
-            self._registered.feature_options,
-            commands,
+            {*server.features, *self._handlers, *self._registered.builtin_features},
+            {name: options for name, options in server.features.items() if options is not None},
+            sorted(server.command_names),
             types.TextDocumentSyncKind.Incremental,
             None,
             encoding,

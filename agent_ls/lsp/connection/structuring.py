@@ -134,6 +134,9 @@ def error_object(error: BaseException, method: str) -> dict[str, Any]:
         return {"code": INVALID_PARAMS, "message": text}
     if type(error).__module__.startswith("agent_ls."):
         return {"code": REQUEST_FAILED, "message": str(error)}
+    if isinstance(error, OSError):
+        # Of a name that is too long, a folder that may not be read: the disk's word.
+        return {"code": REQUEST_FAILED, "message": f"The disk refused it: {error.strerror}."}
     text = f"agent-ls failed in {method}: {type(error).__name__}: {error}"
     return {"code": INTERNAL_ERROR, "message": text[:500]}
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks.review_carrying import carry_out_restore
-from agent_ls.lsp.marks.review_choice import Chooser, ReviewArgument, read_argument
+from agent_ls.lsp.marks.review_choice import Chooser, ReviewArgument
 from agent_ls.review.ledger import RestorePoint
 from agent_ls.review.moments import lineages, moment_before
 from agent_ls.session.session import Session
 
 
-async def restore(edge: Edge, argument: Any = None) -> bool:
+async def restore(edge: Edge, asked: ReviewArgument) -> bool:
     """Bring the files that were touched since back to how they were then.
 
     Without an argument: the beginning of the newest turn that touched files.
     """
-    asked = read_argument(argument)
-    asked.refuse("uri", "line", "last_line", because="a restore is about all files")
+    asked.refuse("everything", "uri", "line", "last_line", because="a restore is about all files")
     if asked.hunk_ids is not None:
         asked.refuse("turn_id", "call_id", because="hunkIds says which moment is meant")
     elif asked.turn_id is None:

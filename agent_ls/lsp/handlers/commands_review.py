@@ -10,25 +10,27 @@ from typing import Any
 from agent_ls.domain.review import HunkState, ReviewDecision
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks.review_carrying import carry_out
+from agent_ls.lsp.marks.review_choice import ReviewArgument
+from agent_ls.lsp.wire import Deciding
 from agent_ls.review.file_changes import FileLedger
 
 
-async def keep(edge: Edge, argument: Any = None) -> dict[str, int]:
+async def keep(edge: Edge, asked: ReviewArgument) -> dict[str, int]:
     """Keep changes: they are not asked about any more."""
-    return await _decide(edge, "keep", argument)
+    return await _decide(edge, "keep", asked)
 
 
-async def undo(edge: Edge, argument: Any = None) -> dict[str, int]:
+async def undo(edge: Edge, asked: ReviewArgument) -> dict[str, int]:
     """Undo changes; what was typed since stays."""
-    return await _decide(edge, "undo", argument)
+    return await _decide(edge, "undo", asked)
 
 
-async def redo(edge: Edge, argument: Any = None) -> dict[str, int]:
+async def redo(edge: Edge, asked: ReviewArgument) -> dict[str, int]:
     """Take an undo back."""
-    return await _decide(edge, "redo", argument)
+    return await _decide(edge, "redo", asked)
 
 
-async def list_changes(edge: Edge) -> list[dict[str, Any]]:
+async def list_changes(edge: Edge, asked: Deciding) -> list[dict[str, Any]]:
     """Return the turns with open changes, newest first: files, lines, sizes.
 
     A file is left out where the person took its changes back by other means.
@@ -68,10 +70,10 @@ async def _listed(edge: Edge, file: FileLedger) -> dict[str, Any]:
     }
 
 
-async def _decide(edge: Edge, decision: ReviewDecision, argument: Any) -> dict[str, int]:
+async def _decide(edge: Edge, decision: ReviewDecision, asked: ReviewArgument) -> dict[str, int]:
     await edge.sessions.review()
     state: HunkState = "undone" if decision == "redo" else "open"
-    chosen = await edge.chooser.chosen(argument, state)
+    chosen = await edge.chooser.chosen(asked, state)
     count = 0
     for session, selection in chosen:
         count += len((await session.review.ledger()).hunks(selection, state))

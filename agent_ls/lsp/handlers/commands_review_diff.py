@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.marks.review_choice import read_argument
+from agent_ls.lsp.marks.review_choice import ReviewArgument
 from agent_ls.lsp.marks.review_documents import file_diff
 from agent_ls.review.file_changes import FileLedger
 from agent_ls.review.turns import TurnLedger
 
 
-async def diff(edge: Edge, argument: Any = None) -> str:
+async def diff(edge: Edge, asked: ReviewArgument) -> str:
     """Show what a turn changed, all files, as a document.
 
     By default the newest turn with open changes; of a turn or file that is named also those that
     were kept. Errors: ``AgentLsError`` where there is nothing to be seen.
     """
     await edge.sessions.review()
-    asked = read_argument(argument)
-    unheard = "line", "last_line", "call_id", "hunk_ids"
+    unheard = "everything", "line", "last_line", "call_id", "hunk_ids"
     asked.refuse(*unheard, because="a diff is of whole files")
     path = None if asked.uri is None else await edge.chooser.path(asked.uri)
     if asked.turn_id is None:

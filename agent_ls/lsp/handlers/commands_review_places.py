@@ -7,24 +7,23 @@ from typing import Any
 from lsprotocol import types
 
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.marks.review_choice import read_argument
+from agent_ls.lsp.marks.review_choice import ReviewArgument
 from agent_ls.lsp.marks.reviews import place_beside
 
 
-async def next_change(edge: Edge, argument: Any = None) -> dict[str, Any] | None:
+async def next_change(edge: Edge, asked: ReviewArgument) -> dict[str, Any] | None:
     """Go to the next open change behind a place, in the next file after the last one."""
-    return await _go(edge, argument, 1)
+    return await _go(edge, asked, 1)
 
 
-async def previous_change(edge: Edge, argument: Any = None) -> dict[str, Any] | None:
+async def previous_change(edge: Edge, asked: ReviewArgument) -> dict[str, Any] | None:
     """Go to the open change before a place."""
-    return await _go(edge, argument, -1)
+    return await _go(edge, asked, -1)
 
 
-async def _go(edge: Edge, argument: Any, step: int) -> dict[str, Any] | None:
+async def _go(edge: Edge, asked: ReviewArgument, step: int) -> dict[str, Any] | None:
     await edge.sessions.review()
-    asked = read_argument(argument)
-    unheard = "last_line", "turn_id", "call_id", "hunk_ids", "session_id"
+    unheard = "everything", "last_line", "turn_id", "call_id", "hunk_ids", "session_id"
     asked.refuse(*unheard, because="it goes on from one place, over all changes")
     here = _spelled(edge, asked.uri or edge.attention.active() or "")
     places = await _places(edge)

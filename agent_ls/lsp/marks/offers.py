@@ -14,9 +14,9 @@ from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Question
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.focus import MAX_PROBLEMS
 from agent_ls.lsp.marks.mark import ChangeHint, Mark, Nudge, PendingEdit
-from agent_ls.lsp.marks.prompts import PromptArgument, finding_prompt, problem_prompt
+from agent_ls.lsp.marks.prompts import finding_prompt, problem_prompt
 from agent_ls.lsp.marks.titles import choice_name
-from agent_ls.lsp.wire import EditorDiagnostic
+from agent_ls.lsp.wire import AnchorParams, EditorDiagnostic
 from agent_ls.safety.text import label
 from agent_ls.syntax.comments import InstructionComment
 
@@ -87,8 +87,8 @@ def mark_offers(mark: Mark, diagnostic: types.Diagnostic) -> Iterator[types.Code
         case Finding():
             wish = finding_prompt(mark.subject, mark.span.line)
             title = f"Ask the agent to fix: {_short(mark.subject.message)}"
-            asked = PromptArgument(uri=mark.uri, line=mark.span.line, text=wish)
-            yield _asking(title, asked, diagnostic=diagnostic)
+            place = AnchorParams(uri=mark.uri, line=mark.span.line)
+            yield _asking(title, wish, place, diagnostic=diagnostic)
         case ChangeHint():
             # Offered by ``review_offers``, for all changes of the lines at once.
             return
@@ -99,8 +99,8 @@ def comment_offer(
 ) -> types.CodeAction:
     """Return the action that carries an instruction comment out."""
     told = _told(problems)
-    asked = PromptArgument(uri=uri, line=comment.line, about="comment", problems=told)
-    return _asking(f"Run agent: {_short(comment.prompt)}", asked)
+    place = AnchorParams(uri=uri, line=comment.line, is_comment=True, problems=told)
+    return _asking(f"Run agent: {_short(comment.prompt)}", "", place)
 
 
 def problem_offers(
@@ -111,7 +111,7 @@ def problem_offers(
         line = one.range.start.line
         wish = problem_prompt(path or uri, line, one.message, one.source or "")
         title = f"Ask the agent to fix: {_short(one.message)}"
-        yield _asking(title, PromptArgument(uri=uri, line=line, text=wish), diagnostic=one)
+        yield _asking(title, wish, AnchorParams(uri=uri, line=line), diagnostic=one)
 
 
 def selection_offers(
@@ -123,20 +123,13 @@ def selection_offers(
         return
     if where.end.character == 0 and last > first:
         last -= 1
+    place = AnchorParams(uri=uri, line=first, last_line=last, problems=_told(problems))
     for title, wish in (
         ("Ask the agent to explain this", "Explain this code. Change nothing."),
         ("Ask the agent to write tests for this", "Write tests for this code, and run them."),
         ("Ask the agent to improve this", "Improve this code without changing what it does."),
     ):
-        asked = PromptArgument(
-            uri=uri,
-            line=first,
-            last_line=last,
-            about="selection",
-            text=wish,
-            problems=_told(problems),
-        )
-        yield _asking(title, asked, kind=types.CodeActionKind.RefactorRewrite)
+        yield _asking(title, wish, place, kind=types.CodeActionKind.RefactorRewrite)
 
 
 def turn_offers(session_id: str, prompt: str, *, is_cut_off: bool) -> Iterator[types.CodeAction]:
@@ -157,9 +150,9 @@ def is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | st
     return any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)
 
 
-def _told(problems: Sequence[types.Diagnostic]) -> tuple[EditorDiagnostic, ...]:
+def _told(problems: Sequence[types.Diagnostic]) -> list[EditorDiagnostic]:
     """Return what an action takes along of what the editor reports."""
-    return tuple(
+    return [
         EditorDiagnostic(
             line=one.range.start.line,
             end_line=one.range.end.line,
@@ -167,17 +160,19 @@ def _told(problems: Sequence[types.Diagnostic]) -> tuple[EditorDiagnostic, ...]:
             source=one.source or "",
         )
         for one in problems[:MAX_PROBLEMS]
-    )
+    ]
 
 
 def _asking(
     title: str,
-    asked: PromptArgument,
+    wish: str,
+    place: AnchorParams,
     *,
     kind: types.CodeActionKind = types.CodeActionKind.QuickFix,
     diagnostic: types.Diagnostic | None = None,
 ) -> types.CodeAction:
-    argument = asked.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    anchor = place.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    argument = {"text": wish, "anchor": anchor}
     return action(title, "agent-ls.prompt", argument, kind=kind, diagnostic=diagnostic)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.review import HunkState
-from agent_ls.lsp.connection.arguments import read
 from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.marks.reviews import Change, Reviews
 from agent_ls.lsp.wire import Deciding, Line, Name
@@ -32,16 +31,22 @@ class ReviewArgument(Deciding):
     """A call of the turn, for ``agent-ls.restore``."""
     hunk_ids: Annotated[list[Name], Field(min_length=1)] | None = None
     session_id: Name | None = None
+    everything: Literal[True] | None = None
+    """All changes of all sessions; stands alone."""
 
     @model_validator(mode="before")
     @classmethod
     def _from_words(cls, given: object) -> object:
+        if given == "all":
+            return {"everything": True}
         if isinstance(given, str):
             return {"turnId" if given.startswith("trn_") else "uri": given}
         return given
 
     @model_validator(mode="after")
-    def _has_its_lines_in_order(self) -> Self:
+    def _fits_together(self) -> Self:
+        if self.everything and self.model_fields_set != {"everything"}:
+            raise ValueError("everything stands alone")
         if self.last_line is not None and self.line is not None and self.last_line < self.line:
             raise ValueError("lastLine is before line")
         return self
@@ -62,15 +67,16 @@ class Chooser:
         self._reviews = reviews
         self._shown = shown
 
-    async def chosen(self, argument: Any, state: HunkState) -> list[tuple[Session, Selection]]:
+    async def chosen(
+        self, asked: ReviewArgument, state: HunkState
+    ) -> list[tuple[Session, Selection]]:
         """Return the changes by session.
 
         Nothing means the newest turn that has some; words are ``all``, a turn's id, or a file.
         Errors: ``AgentLsError`` for an argument that is not understood, or a part of one.
         """
-        if argument == "all":
+        if asked.everything:
             return [(one, Selection()) for one in await self._sessions()]
-        asked = read_argument(argument)
         if asked == ReviewArgument():
             return await self._newest(state)
         asked.refuse("call_id", because="only agent-ls.restore goes back to a call")
@@ -188,14 +194,6 @@ class Chooser:
             if any(file.those(state) for file in turn.files.values()):
                 return [(session, Selection(turn_id=turn.turn_id))]
         return []
-
-
-def read_argument(argument: Any) -> ReviewArgument:
-    """Return what a command was given. Errors: ``AgentLsError`` when it is not understood."""
-    if argument is None:
-        return ReviewArgument()
-    asked: ReviewArgument = read(ReviewArgument, argument, name="agent-ls.review")
-    return asked
 
 
 def by_session(changes: Iterable[Change]) -> list[tuple[Session, Selection]]:

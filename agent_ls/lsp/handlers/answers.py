@@ -1,0 +1,103 @@
+"""Settling what waits for the person: permission requests, questions, offered edits, nudges."""
+
+from __future__ import annotations
+
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.lsp import wire
+from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.faces.waiting import needs_id, session_asking
+from agent_ls.lsp.marks.marks import INCOMPLETE_ACTION
+from agent_ls.lsp.marks.prompts import CONTINUE
+
+
+class ShowParams(wire.Deciding):
+    """Show a permission request in full."""
+
+    approval_id: wire.Name | None = None
+    """Null: the oldest that waits."""
+
+
+class EditParams(wire.Deciding):
+    """Name an edit that waits to be applied by hand."""
+
+    edit: wire.Name
+
+
+class SessionParams(wire.Deciding):
+    """Name a session."""
+
+    session_id: wire.Name
+
+
+async def resolve_approval(edge: Edge, asked: wire.ApprovalResolveParams) -> wire.ResolveResult:
+    """Settle an approval; without an id and a choice the error names what waits."""
+    if asked.choice is None:
+        raise needs_id(edge.faces, ApprovalRequest)
+    answer = ApprovalAnswer(
+        choice=asked.choice,
+        note=asked.note,
+        arguments_json=asked.arguments_json,
+        tool=asked.tool,
+    )
+    asked_in = edge.faces, ApprovalRequest, asked.approval_id, asked.session_id
+    session = await session_asking(*asked_in)
+    settled = session is not None and await session.resolve_approval(asked.approval_id, answer)
+    return _settled(edge, settled)
+
+
+async def show_approval(edge: Edge, asked: ShowParams) -> wire.ResolveResult:
+    """Show in a message box what exactly waits for permission."""
+    session = await session_asking(
+        edge.faces, ApprovalRequest, asked.approval_id, takes_oldest=True
+    )
+    if session is None:
+        return _settled(edge, settled=False)
+    waiting = session.state.approvals
+    found = waiting[asked.approval_id or next(iter(waiting))]
+    edge.editor.say("info", f"{found.preview.title}\n\n{found.preview.payload}\n\n{found.reason}")
+    return wire.ResolveResult(settled=True)
+
+
+async def resolve_question(edge: Edge, asked: wire.QuestionResolveParams) -> wire.ResolveResult:
+    """Answer a question; without an id the only one that waits."""
+    asked_in = edge.faces, Question, asked.question_id, asked.session_id
+    session = await session_asking(*asked_in)
+    answer = QuestionAnswer(text=asked.text)
+    settled = session is not None and await session.resolve_question(asked.question_id, answer)
+    return _settled(edge, settled)
+
+
+async def discard_edit(edge: Edge, asked: EditParams) -> wire.ResolveResult:
+    """Say no to an edit that waits to be applied by hand."""
+    if not edge.pending_edits.was_offered(asked.edit):
+        raise AgentLsError(f"No edit {asked.edit} was offered.")
+    return _settled(edge, edge.pending_edits.discard(asked.edit))
+
+
+def _settled(edge: Edge, settled: bool) -> wire.ResolveResult:
+    """Say, without an error, that somebody else was faster; the panel sees that in the result."""
+    if not settled and not edge.server.profile.opted_in:
+        edge.editor.say("info", "That is already settled.")
+    return wire.ResolveResult(settled=settled)
+
+
+async def continue_turn(edge: Edge, asked: SessionParams) -> None:
+    """Tell an agent that announced an action to do it."""
+    session = await edge.sessions.session(asked.session_id)
+    turn = session.state.turn
+    await session.submit(CONTINUE, anchor=turn.anchor if turn else None)
+
+
+async def leave_turn(edge: Edge, asked: SessionParams) -> None:
+    """Leave an announced action undone: a turn that goes on is stopped, a hint goes away."""
+    session = await edge.sessions.session(asked.session_id)
+    if session.state.turn is not None:
+        edge.faces.marks.leave(session.id, session.state.turn.turn_id)
+    await session.cancel("user")
+
+
+async def silence_nudges(edge: Edge, asked: SessionParams) -> None:
+    """Never ask for an announced action in this session again."""
+    session = await edge.sessions.session(asked.session_id)
+    await session.silence(INCOMPLETE_ACTION)

@@ -1,0 +1,185 @@
+"""Sessions, and the choices that hold in them: mode, model, trusted folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from agent_ls import catalogue
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.modes import Mode
+from agent_ls.lsp import wire
+from agent_ls.lsp.connection.uris import path_to_uri, uri_to_path
+from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.faces.publisher import session_info
+
+_OFFERED = 5
+_CHOOSING_S = 600.0
+_MODES = {
+    Mode.PLAN: ("Plan", "Reads and plans; changes nothing."),
+    Mode.ASK_ALL: ("Ask always", "Asks before everything, reading too."),
+    Mode.ASK: ("Ask", "Reads by itself; asks before edits and commands."),
+    Mode.ACCEPT_EDITS: ("Accept edits", "Edits by itself too; asks before commands."),
+    Mode.AUTO: ("Auto", "Asks only for what is always asked."),
+}
+
+
+class ForkParams(wire.Deciding):
+    """Begin a session that knows what another one knew after a turn."""
+
+    session_id: wire.Name | None = None
+    """Null: the current session."""
+    turn: Annotated[int, Field(strict=True, ge=1)] | wire.Name | None = None
+    """An id, or a number from 1; null: the newest turn that is over."""
+
+
+class TrustParams(wire.Deciding):
+    """Trust folders."""
+
+    folder: wire.Name | None = None
+    """A URI or an absolute path; null: all folders that are open."""
+
+
+class TrustResult(wire.Wire):
+    """The folders that are trusted now."""
+
+    folders: list[str]
+
+
+async def list_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.SessionsListResult:
+    """Return the sessions of this workspace, newest first."""
+    cut_off = {one.session_id for one in await edge.sessions.interrupted()}
+    rows = [
+        wire.SessionRow(
+            session_id=one.session_id,
+            title=one.title,
+            updated_ms=one.updated_ms,
+            turns=one.turns,
+            status=one.status,
+            is_interrupted=one.session_id in cut_off,
+            is_open=one.session_id in edge.faces.sessions,
+            forked_from=one.forked_from,
+            is_dry_run=one.is_dry_run,
+            cost=wire.Cost(amount=one.cost_usd),
+        )
+        for one in await edge.sessions.list()
+    ]
+    return wire.SessionsListResult(sessions=rows)
+
+
+async def offer_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.SessionsListResult:
+    """Return the sessions, and offer the newest to open in a message box."""
+    found = await list_sessions(edge, asked)
+    if found.sessions:
+        edge.spawn(_offer(edge))
+    return found
+
+
+async def _offer(edge: Edge) -> None:
+    titles: dict[str, str] = {}
+    for number, one in enumerate((await edge.sessions.list())[:_OFFERED], 1):
+        title = one.title or "untitled"
+        titles[f"{number}. {title} ({one.kind})" if one.kind else f"{number}. {title}"] = (
+            one.session_id
+        )
+    chosen = await edge.editor.choose("Open a session:", list(titles), timeout_s=_CHOOSING_S)
+    if chosen is not None:
+        async with edge.changeover.request():
+            await edge.sessions.resume(titles[chosen])
+
+
+async def new(edge: Edge, asked: wire.SessionsNewParams) -> wire.SessionResult:
+    """Begin another session, which becomes the current one."""
+    session = await edge.sessions.create(asked.mode, asked.model)
+    return wire.SessionResult(session=session_info(session.state))
+
+
+async def resume(edge: Edge, asked: wire.SessionsResumeParams) -> wire.SessionResult:
+    """Open a session and, unless told otherwise, go on with a turn that was cut off."""
+    session_id = asked.session_id
+    if session_id is None:
+        interrupted = await edge.sessions.interrupted()
+        if not interrupted:
+            raise AgentLsError("No session of this workspace was cut off.")
+        session_id = interrupted[0].session_id
+    session = await edge.sessions.resume(session_id, continue_turn=asked.continue_turn)
+    return wire.SessionResult(session=session_info(session.state))
+
+
+async def fork(edge: Edge, asked: ForkParams) -> wire.SessionResult:
+    """Branch a session off after a turn; the branch becomes the current session."""
+    session_id = asked.session_id
+    if session_id is None:
+        current = await edge.sessions.current()
+        if current is None:
+            raise AgentLsError("There is no session yet to branch off from.")
+        session_id = current.id
+    turn = None if asked.turn is None else str(asked.turn)
+    return wire.SessionResult(
+        session=session_info((await edge.sessions.fork(session_id, turn)).state)
+    )
+
+
+async def snapshot(edge: Edge, asked: wire.SnapshotParams) -> wire.SnapshotResult:
+    """Return a session's updates up to now; later ones follow as ``agent/update``."""
+    publisher = edge.faces.publisher
+    if publisher is None:
+        raise AgentLsError(
+            "To use agent/snapshot opt in with initializationOptions.agent.version and "
+            "capabilities.experimental.agent."
+        )
+    session = await edge.sessions.session(asked.session_id)
+    return publisher.snapshot(session.state, await session.journal())
+
+
+async def configure(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
+    """Change what is given, and return how everything is now."""
+    policies = [one.name for one in catalogue.POLICIES]
+    if asked.silence is not None and asked.silence not in policies:
+        raise AgentLsError(f"There is no policy {asked.silence}, only {', '.join(policies)}.")
+    # After the refusals: the first request for the current session makes it.
+    session = await edge.sessions.session(asked.session_id)
+    if asked.mode is not None:
+        await session.set_mode(asked.mode)
+    if asked.model is not None:
+        await session.set_model(asked.model)
+    if asked.silence is not None:
+        await session.silence(asked.silence)
+    state = session.state
+    return wire.ConfigResult(
+        session_id=state.session_id,
+        mode=state.mode,
+        model=state.model,
+        silenced=sorted(state.silenced),
+        modes=[
+            wire.ModeInfo(id=mode, name=name, description=description)
+            for mode, (name, description) in _MODES.items()
+        ],
+        roots=[
+            wire.RootInfo(name=root.name, uri=path_to_uri(root.path), is_trusted=root.is_trusted)
+            for root in edge.workspace.roots
+        ],
+        problems=list(edge.loaded.problems),
+    )
+
+
+async def trust(edge: Edge, asked: TrustParams) -> TrustResult:
+    """Trust a folder, or all open ones: what their content runs may run from now on."""
+    edge.refresh_roots()
+    # A folder that is gone is not trusted: nobody has seen what may come in its place.
+    folders = [root.path for root in edge.workspace.roots if root.path.is_dir()]
+    if asked.folder is not None:
+        folders = [uri_to_path(asked.folder) or Path(asked.folder)]
+    if not folders or not all(one.is_absolute() and one.is_dir() for one in folders):
+        raise AgentLsError(
+            "agent-ls.trust needs a folder that is there: its URI, or an absolute path."
+        )
+    for one in folders:
+        edge.trust.trust(one)
+    edge.refresh_roots()
+    edge.spawn(edge.reload())
+    names = [str(one) for one in folders]
+    edge.editor.say("info", f"Trusted: {', '.join(names)}. Its own tools and settings count now.")
+    return TrustResult(folders=names)

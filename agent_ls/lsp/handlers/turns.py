@@ -1,0 +1,93 @@
+"""Starting, steering and stopping turns; each is answered at once."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.goals import goal_from, typed
+from agent_ls.loop.evidence.output_schema import check_schema
+from agent_ls.lsp import wire
+from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.marks.prompts import comment_prompt
+from agent_ls.session.session import Session
+
+_AROUND_LINES = 3
+"""So many lines around an instruction comment are told."""
+
+
+class PromptWords(wire.PromptParams):
+    """Say something to the agent by a command."""
+
+    when_busy: Literal["steer", "follow_up"] = "follow_up"
+
+
+async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
+    """Start a turn, or queue the words while one runs."""
+    schema = asked.output_schema
+    output_schema = None if schema is None else check_schema(schema, "outputSchema")
+    if asked.goal is None:
+        text, goal = typed(asked.text)
+    else:
+        text, goal = asked.text, goal_from(asked.goal, name="goal")
+    anchor, focus = None, edge.focus()
+    if (place := asked.anchor) is not None:
+        edge.attention.touch(place.uri)
+        lines, around = (place.line, place.last_line), 0
+        if place.is_comment:
+            text, lines = await _comment(edge, place)
+            around = _AROUND_LINES
+        anchor = edge.attention.anchor(place.uri, lines[0])
+        focus = edge.focus(place.uri, lines, around=around, problems=place.problems)
+    session = await edge.sessions.session(asked.session_id)
+    turn_id = await session.submit(
+        text,
+        anchor=anchor,
+        goal=goal,
+        focus=focus,
+        output_schema=output_schema,
+        when_busy=asked.when_busy,
+    )
+    return wire.PromptResult(session_id=session.id, turn_id=turn_id)
+
+
+async def steer(edge: Edge, asked: wire.SteerParams) -> wire.PromptResult:
+    """Steer the turn; start one when none runs."""
+    text, goal = typed(asked.text)
+    session = await edge.sessions.session(asked.session_id)
+    turn_id = await session.submit(text, goal=goal, focus=edge.focus(), when_busy="steer")
+    return wire.PromptResult(session_id=session.id, turn_id=turn_id)
+
+
+async def stop(edge: Edge, asked: wire.CancelParams) -> wire.CancelResult:
+    """Stop the running turns, or the one of a session."""
+    stopped = [await one.cancel("user") for one in await _meant(edge, asked.session_id)]
+    return wire.CancelResult(cancelled=any(stopped))
+
+
+async def finish(edge: Edge, asked: wire.CancelParams) -> wire.CancelResult:
+    """Let the running turns, or the one of a session, come to an end in good order.
+
+    What has begun is brought to its end, and the model says what is done and what is not.
+    """
+    ending = [await one.wrap_up("user") for one in await _meant(edge, asked.session_id)]
+    return wire.CancelResult(cancelled=any(ending))
+
+
+async def _meant(edge: Edge, session_id: str | None) -> list[Session]:
+    """Return the session that is named, or all whose turn was not cut off: that one waits."""
+    if session_id is not None:
+        return [await edge.sessions.session(session_id)]
+    return [one for one in edge.faces.sessions.values() if not one.is_cut_off]
+
+
+async def _comment(edge: Edge, place: wire.AnchorParams) -> tuple[str, tuple[int, int]]:
+    """Return the prompt of the instruction comment nearest to a place, and its lines."""
+    path = edge.attention.path(place.uri) or place.uri
+    text = edge.attention.text(place.uri)
+    comments = await edge.instructions.of(place.uri)
+    found = min(comments, key=lambda one: abs(one.line - place.line), default=None)
+    if found is None or text is None:
+        raise AgentLsError(f"There is no instruction comment in {path} any more.")
+    last = found.line + text.count("\n", found.start, found.end)
+    return comment_prompt(path, found, last), (found.line, last)

@@ -1,0 +1,146 @@
+"""All that a client can ask for: the standard features, and our verbs.
+
+A verb is one typed function. A client names it by a command, by an ``agent/*`` method, or by
+either; both ways lead to the same parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lsprotocol import types
+from pydantic import ValidationError
+from pygls.exceptions import JsonRpcInvalidParams
+
+from agent_ls.domain.mistakes import mistakes_said
+from agent_ls.lsp import wire
+from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.handlers import (
+    agent_review_decide,
+    agent_review_diff,
+    agent_review_list,
+    answers,
+    code_action,
+    code_lens,
+    commands_restore,
+    commands_review,
+    commands_review_diff,
+    commands_review_places,
+    editor_news,
+    hover,
+    sessions,
+    text_document_content,
+    turns,
+)
+from agent_ls.lsp.marks.review_choice import ReviewArgument
+
+Run = Callable[[Edge, Any], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One thing that a client can ask for."""
+
+    params: type[wire.Wire]
+    run: Run
+    command: str = ""
+    """Its name as a command; empty: it is none."""
+    words: tuple[str, ...] = ()
+    """The parameters that plain arguments of the command fill, in this order."""
+    method: str = ""
+    """Its name as a request; empty: it is none."""
+
+    def read(self, arguments: Sequence[Any]) -> wire.Wire:
+        """Return the parameters in a command's arguments: one object with all, or words.
+
+        Fewer words than the verb takes fill the parameters that it needs.
+        Errors: ``JsonRpcInvalidParams`` for what does not fit, and for what is not known.
+        """
+        given: Any = arguments[0] if arguments else None
+        if len(arguments) > max(1, len(self.words)):
+            count = len(self.words) or "no"
+            raise JsonRpcInvalidParams(f"{self.command} takes {count} words, not {len(arguments)}.")
+        if given is None or len(arguments) > 1 or (self.words and not isinstance(given, Mapping)):
+            fields = self.params.model_fields
+            needed = [name for name in self.words if fields[name].is_required()]
+            names = needed if len(arguments) <= len(needed) else self.words
+            given = {name: one for name, one in zip(names, arguments, strict=False)}
+        try:
+            return self.params.model_validate(given, extra="forbid")
+        except ValidationError as error:
+            why = mistakes_said(error)
+        raise JsonRpcInvalidParams(f"{self.command} is not understood: {why}.")
+
+
+VERBS: Final = (
+    Verb(turns.PromptWords, turns.prompt, "agent-ls.prompt", ("text",)),
+    Verb(wire.PromptParams, turns.prompt, method="agent/prompt"),
+    Verb(wire.SteerParams, turns.steer, "agent-ls.steer", ("text",), "agent/steer"),
+    Verb(wire.CancelParams, turns.stop, "agent-ls.stop", ("session_id",), "agent/cancel"),
+    Verb(wire.CancelParams, turns.finish, "agent-ls.finish", ("session_id",)),
+    Verb(wire.SnapshotParams, sessions.snapshot, method="agent/snapshot"),
+    Verb(wire.SessionsListParams, sessions.list_sessions, method="agent/sessions/list"),
+    Verb(wire.SessionsListParams, sessions.offer_sessions, "agent-ls.session.list"),
+    Verb(wire.SessionsNewParams, sessions.new, "agent-ls.session.new", method="agent/sessions/new"),
+    Verb(
+        wire.SessionsResumeParams,
+        sessions.resume,
+        "agent-ls.session.resume",
+        ("session_id",),
+        "agent/sessions/resume",
+    ),
+    Verb(sessions.ForkParams, sessions.fork, "agent-ls.session.fork", ("session_id", "turn")),
+    Verb(
+        wire.ApprovalResolveParams,
+        answers.resolve_approval,
+        "agent-ls.approval.resolve",
+        ("approval_id", "choice"),
+        "agent/approval/resolve",
+    ),
+    Verb(answers.ShowParams, answers.show_approval, "agent-ls.approval.show", ("approval_id",)),
+    Verb(
+        wire.QuestionResolveParams,
+        answers.resolve_question,
+        "agent-ls.question.resolve",
+        ("question_id", "text"),
+        "agent/question/resolve",
+    ),
+    Verb(answers.EditParams, answers.discard_edit, "agent-ls.edit.discard", ("edit",)),
+    Verb(answers.SessionParams, answers.continue_turn, "agent-ls.nudge.continue", ("session_id",)),
+    Verb(answers.SessionParams, answers.leave_turn, "agent-ls.nudge.leave", ("session_id",)),
+    Verb(answers.SessionParams, answers.silence_nudges, "agent-ls.nudge.silence", ("session_id",)),
+    Verb(ReviewArgument, commands_review.keep, "agent-ls.review.keep"),
+    Verb(ReviewArgument, commands_review.undo, "agent-ls.review.undo"),
+    Verb(ReviewArgument, commands_review.redo, "agent-ls.review.redo"),
+    Verb(wire.Deciding, commands_review.list_changes, "agent-ls.review.list"),
+    Verb(ReviewArgument, commands_review_places.next_change, "agent-ls.review.next"),
+    Verb(ReviewArgument, commands_review_places.previous_change, "agent-ls.review.previous"),
+    Verb(ReviewArgument, commands_review_diff.diff, "agent-ls.review.diff"),
+    Verb(ReviewArgument, commands_restore.restore, "agent-ls.restore"),
+    Verb(wire.ReviewListParams, agent_review_list.handle, method="agent/review/list"),
+    Verb(wire.ReviewDecideParams, agent_review_decide.handle, method="agent/review/decide"),
+    Verb(wire.ReviewDiffParams, agent_review_diff.handle, method="agent/review/diff"),
+    Verb(wire.ConfigParams, sessions.configure, method="agent/config"),
+    Verb(wire.ConfigParams, sessions.configure, "agent-ls.mode", ("mode",)),
+    Verb(wire.ConfigParams, sessions.configure, "agent-ls.model", ("model",)),
+    Verb(sessions.TrustParams, sessions.trust, "agent-ls.trust", ("folder",)),
+    Verb(
+        wire.EditorDiagnosticsParams, editor_news.problems_found, method="agent/editorDiagnostics"
+    ),
+)
+
+FEATURES: Final[Mapping[str, Run]] = {
+    types.TEXT_DOCUMENT_CODE_ACTION: code_action.handle,
+    types.TEXT_DOCUMENT_CODE_LENS: code_lens.handle,
+    types.TEXT_DOCUMENT_HOVER: hover.handle,
+    types.WORKSPACE_TEXT_DOCUMENT_CONTENT: text_document_content.handle,
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: editor_news.settings_changed,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: editor_news.folders_changed,
+    types.WORKSPACE_DID_CREATE_FILES: editor_news.files_changed,
+    types.WORKSPACE_DID_RENAME_FILES: editor_news.files_renamed,
+    types.WORKSPACE_DID_DELETE_FILES: editor_news.files_changed,
+    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: editor_news.progress_cancelled,
+}
+"""The standard methods that are served."""
