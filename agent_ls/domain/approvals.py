@@ -68,7 +68,7 @@ class ApprovalAnswer(Record):
     tool: str | None = None
     """For ``amend``: the tool to call instead, with these arguments; None: the same one."""
     by: str = "user"
-    """Which face it came from: ``code_action``, ``panel``, ``message``, ``rule``, ``nobody``."""
+    """``user`` in an editor, ``terminal``, ``rule`` or ``nobody``; older journals name the face."""
 
 
 class Question(Record):

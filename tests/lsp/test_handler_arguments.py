@@ -56,6 +56,9 @@ when = { first = "Change a." }
 [[answer.call]]
 tool = "run_command"
 arguments = { command = "touch made" }
+[[answer]]
+when = { first = "Change a." }
+text = "As you say."
 """
 
 

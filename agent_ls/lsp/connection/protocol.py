@@ -22,7 +22,6 @@ from cattrs import Converter
 from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder
 from pygls.exceptions import (
-    JsonRpcException,
     JsonRpcInvalidRequest,
     JsonRpcMethodNotFound,
     JsonRpcRequestCancelled,
@@ -36,7 +35,12 @@ from agent_ls.lsp.connection.documents import Change, DocumentStore
 from agent_ls.lsp.connection.frames import Fault, Message, encode_frame
 from agent_ls.lsp.connection.positions import ENCODINGS
 from agent_ls.lsp.connection.saved_texts import SavedTexts
-from agent_ls.lsp.connection.structuring import Structure, Unstructured, error_object
+from agent_ls.lsp.connection.structuring import (
+    INTERNAL_ERROR,
+    Structure,
+    Unstructured,
+    error_object,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -359,9 +363,10 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _answer_error(self, message_id: MessageId, error: BaseException) -> None:
         method = self._running.pop(message_id, "the request")
-        if not isinstance(error, JsonRpcException | Unstructured | asyncio.CancelledError):
+        told = error_object(error, method)
+        if told["code"] == INTERNAL_ERROR:
             logger.error("Failed in %s", method, exc_info=error)
-        self._send_error(message_id, error_object(error, method))
+        self._send_error(message_id, told)
 
     def _refuse(self, message_id: MessageId | None, reason: str) -> None:
         logger.warning("Refused a message: %s", reason)

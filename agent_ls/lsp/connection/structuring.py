@@ -132,12 +132,13 @@ def error_object(error: BaseException, method: str) -> dict[str, Any]:
     if isinstance(error, Unstructured):
         text = f"Invalid parameters for {method}: {error}"
         return {"code": INVALID_PARAMS, "message": text}
-    if type(error).__module__.startswith("agent_ls."):
+    kind = type(error)
+    if kind.__module__.startswith("agent_ls.") and kind.__name__ != "BugError":
         return {"code": REQUEST_FAILED, "message": str(error)}
     if isinstance(error, OSError):
         # Of a name that is too long, a folder that may not be read: the disk's word.
         return {"code": REQUEST_FAILED, "message": f"The disk refused it: {error.strerror}."}
-    text = f"agent-ls failed in {method}: {type(error).__name__}: {error}"
+    text = f"agent-ls failed in {method}: {kind.__name__}: {error}"
     return {"code": INTERNAL_ERROR, "message": text[:500]}
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from lsprotocol import types
 from pydantic import ValidationError
+from pydantic.alias_generators import to_camel
 from pygls.exceptions import JsonRpcInvalidParams
 
 from agent_ls.domain.mistakes import mistakes_said
@@ -66,7 +67,7 @@ class Verb:
             fields = self.params.model_fields
             needed = [name for name in self.words if fields[name].is_required()]
             names = needed if len(arguments) <= len(needed) else self.words
-            given = {name: one for name, one in zip(names, arguments, strict=False)}
+            given = {to_camel(name): one for name, one in zip(names, arguments, strict=False)}
         try:
             return self.params.model_validate(given, extra="forbid")
         except ValidationError as error:

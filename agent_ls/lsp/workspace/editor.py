@@ -157,7 +157,8 @@ class EditorClient:
         A client with the panel does.
         """
         if not self._server.profile.opted_in:
-            self.say("error", visible_line(f"{command}: {why.removeprefix(f'{command} ')}"))
+            words = why if why.startswith(command) else f"{command}: {why}"
+            self.say("error", visible_line(words))
 
     def say(self, level: Level, text: str) -> None:
         """Show words, or write them to the client's log."""
