@@ -28,10 +28,10 @@ async def open_edge(
     """Return the edge, ready for requests; what could not be opened is told to the person."""
     edge = Edge(server, command_line, settings_in(options))
     for method in wire.TO_CLIENT:
-        server.custom_method(method.name, method.params, method.result)
+        server.protocol.structure.add(method.name, method.params, method.result)
     for verb in VERBS:
         if verb.method:
-            server.custom_method(verb.method, verb.params)
+            server.protocol.structure.add(verb.method, verb.params)
             _serve(edge, verb.method, verb.run)
     for name, run in FEATURES.items():
         _serve(edge, name, run)

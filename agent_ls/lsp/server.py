@@ -133,7 +133,7 @@ class _Life:
         options: object = params.initialization_options
         if isinstance(options, dict):
             self._options = cast("dict[str, Any]", options)
-        self._server.hold_messages()
+        self._server.protocol.hold()
         asyncio.get_running_loop().call_later(_START_ANYWAY_S, self.load)
 
     async def on_shutdown(self) -> None:
@@ -173,7 +173,7 @@ class _Life:
             server.stop(1)
             return
         self._edge = edge
-        server.release_messages()
+        server.protocol.release()
         # What is loaded stays: looking through all of it for garbage takes 80 ms each time.
         gc.freeze()
         # Nor is all that came since looked through while somebody may wait: `faces` lets that be

@@ -12,6 +12,7 @@ from lsprotocol import types
 
 from agent_ls.lsp.connection.frames import Message
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
+from agent_ls.lsp.connection.stdio import FrameWriter
 
 METHODS = [
     "initialize",
@@ -66,7 +67,7 @@ messages = st.one_of(
 )
 
 
-class Sent:
+class Sent(FrameWriter):
     """What the protocol sends, as plain values."""
 
     def __init__(self) -> None:
@@ -74,9 +75,6 @@ class Sent:
 
     def send(self, frame: bytes) -> None:
         self.messages.append(json.loads(frame.partition(b"\r\n\r\n")[2]))
-
-    def send_droppable(self, key: Any, payload: Any, **more: Any) -> None:
-        raise AssertionError("nothing here is droppable")
 
 
 async def check(received: list[Any]) -> list[dict[str, Any]]:

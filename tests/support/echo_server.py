@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field  # noqa: E402
 from pygls.exceptions import JsonRpcException  # noqa: E402
 
 from agent_ls.lsp.connection.asking import ClientError  # noqa: E402
+from agent_ls.lsp.connection.documents import DocumentEvent  # noqa: E402
 from agent_ls.lsp.connection.language_server import AgentLanguageServer  # noqa: E402
 
 server = AgentLanguageServer(
@@ -47,8 +48,8 @@ class Result(BaseModel):
 
 
 for method in ("agent/echo", "agent/slow", "agent/held"):
-    server.custom_method(method, Params, Result)
-server.custom_method("agent/save", None, Nested)
+    server.protocol.structure.add(method, Params, Result)
+server.protocol.structure.add("agent/save", None, Nested)
 
 
 @server.feature("agent/echo")
@@ -96,7 +97,6 @@ def leftovers(params: Any) -> Any:
         len(protocol._request_futures),
         len(protocol._running),
         len(protocol.questions),
-        len(protocol._result_types),
     ]
 
 
@@ -143,18 +143,17 @@ async def flood(params: Any) -> Any:
     return "done"
 
 
-server.on_caught_up.append(lambda keys: server.protocol.notify("raw/caughtUp", sorted(keys)))
-
-
 @server.feature("raw/hold")
 def hold(params: Any) -> Any:
-    server.hold_messages()
+    server.protocol.hold()
 
 
-@server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-def saved(params: types.DidSaveTextDocumentParams) -> None:
-    if params.text_document.uri == "release:":
-        server.release_messages()
+def opened(event: DocumentEvent) -> None:
+    if event.uri == "release:":
+        server.protocol.release()
+
+
+server.documents.listen(opened)
 
 
 @server.feature("raw/print")

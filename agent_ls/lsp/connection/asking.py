@@ -17,37 +17,11 @@ SendMessage = Callable[[dict[str, Any]], None]
 
 
 class ClientError(Exception):
-    """The client gave no usable answer to a question."""
-
-    def __init__(self, method: str, message: str) -> None:
-        super().__init__(message)
-        self.method = method
-
-
-class ClientTimeout(ClientError):
-    """No answer came in time; a late one will be ignored."""
+    """The client gave no usable answer: none in time, none at all, or one of another shape."""
 
 
 class ClientRefused(ClientError):
     """The client answered with an error."""
-
-    def __init__(self, method: str, code: int, message: str, data: Any = None) -> None:
-        super().__init__(method, f"The editor refused {method}: {message} ({code})")
-        self.code = code
-        self.data = data
-
-
-class ClientAnswerUnclear(ClientError):
-    """The answer has another shape than agreed, such as `{}` for a dismissed question."""
-
-    def __init__(self, method: str, answer: Any, problem: str) -> None:
-        super().__init__(method, f"The editor's answer to {method} is not understood: {problem}")
-        self.answer = answer
-        """What came, as plain JSON values."""
-
-
-class ClientGone(ClientError):
-    """The connection ended while, or before, the question was open."""
 
 
 class Questions:
@@ -67,10 +41,10 @@ class Questions:
 
         A question that is given up, by the time limit or by cancelling, is taken back from the
         client, too.
-        Errors: `ClientTimeout`, `ClientRefused`, `ClientGone`.
+        Errors: `ClientError`, of which `ClientRefused` says that the client answered no.
         """
         if self._is_closed:
-            raise ClientGone(method, f"The editor is gone; {method} was not sent")
+            raise ClientError(f"The editor is gone; {method} was not sent")
         self._asked += 1
         number = self._asked
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -83,7 +57,7 @@ class Questions:
         except TimeoutError:
             self._take_back(number)
             text = f"The editor did not answer {method} within {timeout_s:g} s"
-            raise ClientTimeout(method, text) from None
+            raise ClientError(text) from None
         except asyncio.CancelledError:
             self._take_back(number)
             raise
@@ -101,23 +75,16 @@ class Questions:
         if error is None:
             answer.set_result(message.get("result"))
             return
-        known = cast(dict[str, Any], error if isinstance(error, dict) else {"message": str(error)})
-        code = known.get("code")
-        answer.set_exception(
-            ClientRefused(
-                method,
-                code if isinstance(code, int) else -32603,
-                str(known.get("message", "no reason given")),
-                known.get("data"),
-            )
-        )
+        known = cast(dict[str, Any], error) if isinstance(error, dict) else {"message": error}
+        reason = f"{known.get('message', 'no reason given')} ({known.get('code', 'no code')})"
+        answer.set_exception(ClientRefused(f"The editor refused {method}: {reason}"))
 
     def close(self) -> None:
-        """Ends every open question with `ClientGone`, and every later one at once."""
+        """Ends every open question with `ClientError`, and every later one at once."""
         self._is_closed = True
         for method, answer in self._open.values():
             if not answer.done():
-                answer.set_exception(ClientGone(method, f"The editor left {method} unanswered"))
+                answer.set_exception(ClientError(f"The editor left {method} unanswered"))
 
     def _take_back(self, number: int) -> None:
         if not self._is_closed:

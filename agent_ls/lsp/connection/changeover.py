@@ -1,4 +1,4 @@
-"""Requests run side by side; a change of settings runs alone, and later requests wait for it.
+"""Requests run side by side; a change of settings runs alone, when no request runs.
 
 Otherwise a request would find the store closed, or sessions that belong to the one before.
 """
@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
-
-_DOOR_S = 2.0
-"""Later requests wait this long for those that run already; then the change waits instead."""
+from contextlib import asynccontextmanager
 
 
 class Changeover:
     """Counts the requests that run, and lets a change in when none does."""
 
-    def __init__(self, *, door_s: float = _DOOR_S) -> None:
+    def __init__(self) -> None:
         """Begin with no request."""
-        self._door_s = door_s
         self._door = asyncio.Lock()
         self._count = 0
         self._unused = asyncio.Event()
@@ -47,14 +43,11 @@ class Changeover:
 
     @asynccontextmanager
     async def alone(self) -> AsyncGenerator[None]:
-        """Work when no request does, and keep later ones waiting."""
+        """Work when no request does; one that comes meanwhile waits."""
         while True:
+            # Without the door: a request that runs may wait for an answer to a later one.
+            await self._unused.wait()
             async with self._door:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._door_s):
-                        await self._unused.wait()
                 if not self._count:
                     yield
                     return
-            # One that runs may wait for the editor, and that for an answer to a later one.
-            await self._unused.wait()

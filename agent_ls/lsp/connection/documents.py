@@ -78,13 +78,14 @@ class Snapshot:
     version: int | None
     """The client's number: may start at 0, may be missing, may go back."""
     text: str
-    """A half surrogate pair, which some editors can hold, reads as U+FFFD, which is as long."""
+    """A half surrogate pair, which some editors can hold, reads as U+FFFD."""
     language_id: str
     revision: int
     """Ours: grows with every change to any document, also where the client's version does not."""
     in_sync: bool
-    """False after a change that could not be understood: the editor's text is then another one,
-    and no edit may be computed on this one until the document is opened again or sent whole."""
+    """False after a change that could not be understood, or that cut a surrogate pair in two: the
+    editor's text is then another one, and no edit may be computed on this one until the document
+    is opened again or sent whole."""
 
 
 class DocumentEventKind(Enum):
@@ -119,8 +120,6 @@ class _Document:
     lines: list[str]
     in_sync: bool = True
     path: Path | None = None
-    has_halves: bool = False
-    """Half surrogate pairs may be in it: a search of it all would be long for a keystroke."""
     snapshot: Snapshot | None = None
     positions: TextPositions | None = None
 
@@ -238,6 +237,7 @@ class DocumentStore:
         """Applies changes in their order; places outside the text are clamped to it.
 
         A document that was never opened is taken over if its whole text comes, else left alone.
+        Errors: `ValueError` for a change that cuts a surrogate pair in two.
         """
         document = self._find(uri)
         if document is None:
@@ -313,14 +313,9 @@ class DocumentStore:
             # A line feed that comes to stand behind that CR makes one line end of the two.
             first -= 1
             head = lines[first]
-        segment = head + text + tail
-        if encoding == "utf-16" and not segment.isascii() and _SURROGATE.search(segment):
-            # An editor may replace one half of a pair; the halves meet again here.
-            segment = segment.encode("utf-16-le", "surrogatepass").decode(
-                "utf-16-le", "surrogatepass"
-            )
-        document.has_halves = document.has_halves or _has_halves(segment)
-        parts = split_lines(segment, ends)
+        if _has_halves(text):
+            raise ValueError("a text with half a surrogate pair")
+        parts = split_lines(head + text + tail, ends)
         if last + 1 < len(lines) and not parts[-1]:
             parts.pop()
         lines[first : last + 1] = parts
@@ -328,8 +323,6 @@ class DocumentStore:
     def _snapshot(self, document: _Document) -> Snapshot:
         if document.snapshot is None:
             text = "".join(document.lines)
-            if document.has_halves:
-                text = _SURROGATE.sub("\ufffd", text)
             document.snapshot = Snapshot(
                 document.uri,
                 document.version,
@@ -369,8 +362,10 @@ class DocumentStore:
 
 
 def _put_whole(document: _Document, text: str, ends: LineEnds) -> None:
-    document.lines, document.in_sync = split_lines(text, ends), True
-    document.has_halves = _has_halves(text)
+    document.in_sync = not _has_halves(text)
+    if not document.in_sync:
+        text = _SURROGATE.sub("\ufffd", text)
+    document.lines = split_lines(text, ends)
 
 
 def _has_halves(text: str) -> bool:
@@ -393,14 +388,7 @@ def _cut(
     number, column = (number, column) if number >= 0 else (0, 0)
     index = column_to_index(line, column, encoding, ends)
     head, tail = line[:index], line[index:]
-    if encoding == "utf-16" and not line.isascii() and index < content_length(line, ends):
-        surplus = column - index_to_column(line, index, encoding)
-        if surplus > 0:
-            high, low = _halves(tail[0])
-            return number, head + high, low + tail[1:]
+    is_inside = encoding == "utf-16" and not line.isascii() and index < content_length(line, ends)
+    if is_inside and column > index_to_column(line, index, encoding):
+        raise ValueError("a column inside a character")
     return number, head, tail
-
-
-def _halves(character: str) -> tuple[str, str]:
-    value = ord(character) - 0x10000
-    return chr(0xD800 + (value >> 10)), chr(0xDC00 + (value & 0x3FF))

@@ -12,8 +12,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
 
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
@@ -22,7 +22,6 @@ from agent_ls.lsp.connection.clients import ClientProfile
 from agent_ls.lsp.connection.documents import DocumentStore
 from agent_ls.lsp.connection.protocol import AgentProtocol
 from agent_ls.lsp.connection.stdio import FrameReader, FrameWriter, Pipes
-from agent_ls.lsp.connection.structuring import Model
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +37,8 @@ class AgentLanguageServer(LanguageServer):
     """A language server for one client, on pygls, with our protocol underneath.
 
     `feature` and `command` register handlers as in pygls. Differences: command handlers get their
-    arguments as plain JSON values; handlers of custom methods get the type that `custom_method`
-    gave them, else plain JSON values; there are no thread handlers.
+    arguments as plain JSON values; handlers of custom methods get the type that
+    `protocol.structure` has for them, else plain JSON values; there are no thread handlers.
     """
 
     protocol: AgentProtocol  # pyright: ignore[reportIncompatibleVariableOverride] - set once
@@ -64,8 +63,6 @@ class AgentLanguageServer(LanguageServer):
         self.experimental = experimental or {}
         self.on_stop: list[Callable[[], Awaitable[object]]] = []
         """Called, all at once, when the connection has ended; together they have one second."""
-        self.on_caught_up: list[Callable[[frozenset[Hashable]], None]] = []
-        """Called with the keys of dropped messages once a slow client has read the others."""
         self._stopped: asyncio.Future[int] | None = None
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls leaves *args untyped
             name, version, protocol_cls=AgentProtocol, converter_factory=default_converter
@@ -81,35 +78,9 @@ class AgentLanguageServer(LanguageServer):
         """What the client can do."""
         return self.protocol.profile
 
-    def custom_method(
-        self, method: str, params_model: type[Model] | None, result_model: type[Model] | None = None
-    ) -> None:
-        """Gives a method that is not LSP's its types, in whichever direction it is sent.
-
-        May be called at any time before the first such message is handled, so that the models can
-        be imported late.
-        """
-        self.protocol.structure.add(method, params_model, result_model)
-
     async def ask_client(self, method: str, params: Any = None, *, timeout_s: float = 30) -> Any:
         """The client's typed answer to a request; see `AgentProtocol.ask_client`."""
         return await self.protocol.ask_client(method, params, timeout_s=timeout_s)
-
-    def hold_messages(self) -> None:
-        """Keeps messages that need more than is loaded; see `AgentProtocol.hold`."""
-        self.protocol.hold()
-
-    def release_messages(self) -> None:
-        """Handles what was held, in its order."""
-        self.protocol.release()
-
-    def thread(self) -> NoReturn:
-        """Not to be used: pygls cannot cancel thread handlers, and they starve its pool."""
-        raise NotImplementedError("use an async handler and asyncio.to_thread")
-
-    def report_server_error(self, error: Exception, source: Any) -> None:
-        """Logs; a window that pops up for each defect of ours would help nobody."""
-        logger.error("%s", error)
 
     def stop(self, code: int, reason: str = "") -> None:
         """Ends the connection; the first call settles the exit code."""
@@ -147,10 +118,7 @@ class AgentLanguageServer(LanguageServer):
         def lost(reason: str) -> None:
             loop.call_soon_threadsafe(self.stop, 1, reason)
 
-        def caught_up(keys: frozenset[Hashable]) -> None:
-            loop.call_soon_threadsafe(self._caught_up, keys)
-
-        writer = FrameWriter(pipes.outgoing, lost=lost, caught_up=caught_up)
+        writer = FrameWriter(pipes.outgoing, lost=lost)
         self.protocol.connect(writer)
         FrameReader(pipes.incoming, self.protocol.receive, self._input_ended).start()
         self._stop_on_signals(loop)
@@ -163,10 +131,6 @@ class AgentLanguageServer(LanguageServer):
 
     def _input_ended(self) -> None:
         self.stop(0 if self.protocol.is_shutting_down else 1, "the client has closed the pipe")
-
-    def _caught_up(self, keys: frozenset[Hashable]) -> None:
-        for listener in self.on_caught_up:
-            listener(keys)
 
     def _stop_on_signals(self, loop: asyncio.AbstractEventLoop) -> None:
         if threading.current_thread() is not threading.main_thread():

@@ -11,12 +11,10 @@ to the client have a time limit; no traceback leaves the process; documents are 
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import logging
 from collections.abc import Callable, Generator, Hashable
 from concurrent.futures import Future
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from cattrs import Converter
 from lsprotocol import types
@@ -29,7 +27,7 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from agent_ls.lsp.connection.asking import ClientAnswerUnclear, Questions
+from agent_ls.lsp.connection.asking import ClientError, Questions
 from agent_ls.lsp.connection.clients import ClientProfile
 from agent_ls.lsp.connection.documents import Change, DocumentStore
 from agent_ls.lsp.connection.frames import Fault, Message, encode_frame
@@ -41,6 +39,9 @@ from agent_ls.lsp.connection.structuring import (
     Unstructured,
     error_object,
 )
+
+if TYPE_CHECKING:
+    from agent_ls.lsp.connection.stdio import FrameWriter
 
 logger = logging.getLogger(__name__)
 
@@ -84,26 +85,6 @@ class Owner(Protocol):
         ...
 
 
-class Outbox(Protocol):
-    """Where frames go; must not block."""
-
-    def send(self, frame: bytes) -> None:
-        """Sends one frame."""
-        ...
-
-    def send_droppable(
-        self,
-        key: Hashable,
-        payload: Any,
-        *,
-        size: int,
-        encode: Callable[[Any], bytes],
-        merge: Callable[[Any, Any], Any] | None = None,
-    ) -> None:
-        """Sends what may be merged or dropped while the client is slow."""
-        ...
-
-
 class AgentProtocol(LanguageServerProtocol):
     """One connection to one client."""
 
@@ -119,7 +100,7 @@ class AgentProtocol(LanguageServerProtocol):
         """The workspace folders, URI to name, in the client's order."""
         self.structure = Structure(converter)
         self.questions = Questions(self._send_message)
-        self._outbox: Outbox | None = None
+        self._outbox: FrameWriter | None = None
         self._is_initialized = False
         self._running: dict[MessageId, str] = {}
         """Method of each request that is not answered yet."""
@@ -127,8 +108,9 @@ class AgentProtocol(LanguageServerProtocol):
         super().__init__(cast(Any, server), converter)
         self._registered: Any = self.fm
         self._handlers: dict[str, Handler] = self._registered.features
-        # pygls' own looks at the signature of each command, and goes on when it is cancelled.
-        del self._registered.builtin_features[types.WORKSPACE_EXECUTE_COMMAND]
+        # pygls goes on with a command that is cancelled, and knows only tokens of its own.
+        for method in types.WORKSPACE_EXECUTE_COMMAND, types.WINDOW_WORK_DONE_PROGRESS_CANCEL:
+            del self._registered.builtin_features[method]
 
     @property
     def is_shutting_down(self) -> bool:
@@ -145,13 +127,12 @@ class AgentProtocol(LanguageServerProtocol):
             message_id = _id_of(value) if isinstance(value, dict) and "method" in value else None
             text = f"agent-ls received {item.reason}"
             self._send_error(message_id, {"code": _PARSE_ERROR, "message": text})
-            return
-        if isinstance(value, list):
-            self._refuse_batch(cast(list[Any], value))
+            if item.is_end:
+                self._owner.stop(1, "the client's messages cannot be read any more")
         elif isinstance(value, dict):
             self._receive_object(cast(dict[str, Any], value))
         else:
-            self._refuse(None, "a message must be a JSON object")
+            self._refuse(None, "a message must be one JSON object, and LSP has no batches")
 
     def hold(self) -> None:
         """Keeps every message but the connection's own and the documents' until `release`.
@@ -175,23 +156,14 @@ class AgentProtocol(LanguageServerProtocol):
                 self._refuse(_id_of(message), "neither a method nor an answer")
         elif not isinstance(method, str) or message.get("jsonrpc") != "2.0":
             self._refuse(_id_of(message), 'a message needs a "method" and "jsonrpc": "2.0"')
-        elif (
-            self._held is not None and method not in _NEVER_HELD and method != types.CANCEL_REQUEST
-        ):
+        elif self._held is not None and method not in _NEVER_HELD:
             self._held.append(message)
         elif "id" in message:
-            # Every handler gets its own context, so that one message's id is not seen by another.
-            contextvars.copy_context().run(self._receive_request, message["id"], method, message)
+            self._receive_request(message["id"], method, message.get("params"))
         else:
-            contextvars.copy_context().run(self._receive_notification, method, message)
+            self._receive_notification(method, message.get("params"))
 
-    def _refuse_batch(self, batch: list[Any]) -> None:
-        """LSP has no batches; whoever waits for an answer to a part of one is told."""
-        ids = [_id_of(part) for part in batch]
-        for message_id in [i for i in ids if i is not None] or [None]:
-            self._refuse(message_id, "batches are not part of LSP; send each message in its frame")
-
-    def _receive_request(self, message_id: Any, method: str, message: dict[str, Any]) -> None:
+    def _receive_request(self, message_id: Any, method: str, raw: Any) -> None:
         if type(message_id) not in (int, str):
             self._refuse(None, f"the id of {method} is neither an integer nor a string")
             return
@@ -199,9 +171,8 @@ class AgentProtocol(LanguageServerProtocol):
             self._refuse(message_id, f"id {message_id!r} is in use by a request still running")
             return
         self._running[message_id] = method
-        self._ctx_msg_id.set(message_id)
         try:
-            self._start_request(message_id, method, message.get("params"))
+            self._start_request(message_id, method, raw)
         except Exception as error:
             self._answer_error(message_id, error)
 
@@ -221,10 +192,11 @@ class AgentProtocol(LanguageServerProtocol):
             (params,),
         )
 
-    def _receive_notification(self, method: str, message: dict[str, Any]) -> None:
-        raw = message.get("params")
+    def _receive_notification(self, method: str, raw: Any) -> None:
         if method == types.CANCEL_REQUEST:
-            self._cancel(_id_of(raw))
+            future = self._request_futures.get(cast(MessageId, _id_of(raw)))
+            if future is not None:
+                future.cancel()
         elif method == types.EXIT:
             self._owner.stop(0 if self._shutdown else 1)
         elif self._shutdown or not self._is_initialized:
@@ -232,11 +204,11 @@ class AgentProtocol(LanguageServerProtocol):
         elif method in _RAW:
             self._synchronise(method, raw)
         else:
-            self._notified(method, raw, None)
+            self._notified(method, raw)
 
-    def _notified(self, method: str, raw: Any, handler: Handler | None) -> None:
+    def _notified(self, method: str, raw: Any) -> None:
         try:
-            handler = handler or self._get_handler(method)
+            handler = self._get_handler(method)
             params = self.structure.params(method, raw)
             self._execute_handler(object(), handler, self._check_handler_result, (params,))
         except JsonRpcMethodNotFound:
@@ -245,16 +217,6 @@ class AgentProtocol(LanguageServerProtocol):
             logger.warning("Ignored %s: %s", method, error)
         except Exception:
             logger.exception("Failed in %s", method)
-
-    def _cancel(self, message_id: MessageId | None) -> None:
-        for message in self._held or ():
-            if message_id is not None and _id_of(message) == message_id and "method" in message:
-                cast(list[Any], self._held).remove(message)
-                self._answer_error(message_id, _cancelled(message_id))
-                return
-        future = self._request_futures.get(cast(MessageId, message_id))
-        if future is not None:
-            future.cancel()
 
     # How a handler runs; pygls' own generator handlers come through here, too.
 
@@ -286,7 +248,7 @@ class AgentProtocol(LanguageServerProtocol):
 
     # What goes out.
 
-    def connect(self, outbox: Outbox) -> None:
+    def connect(self, outbox: FrameWriter) -> None:
         """Sends everything there from now on."""
         self._outbox = outbox
 
@@ -327,30 +289,14 @@ class AgentProtocol(LanguageServerProtocol):
         """The client's typed answer to a request.
 
         Cancelling takes the question back from the client.
-        Errors: `ClientTimeout`, `ClientRefused`, `ClientAnswerUnclear`, `ClientGone`, all of them
-        `ClientError`.
+        Errors: `ClientError`, of which `ClientRefused` says that the client answered no.
         """
         raw = await self.questions.ask(method, params, timeout_s)
         try:
             return self.structure.result(method, raw)
         except Unstructured as error:
-            raise ClientAnswerUnclear(method, raw, str(error)) from error
-
-    def send_request_async(
-        self, method: str, params: Any | None = None, msg_id: Any = None
-    ) -> asyncio.Future[Any]:
-        """The same as `ask_client` with its usual time limit; pygls' own methods come here."""
-        return asyncio.ensure_future(self.ask_client(method, params))
-
-    def send_request(
-        self,
-        method: str,
-        params: Any | None = None,
-        callback: Callable[[Any], None] | None = None,
-        msg_id: Any = None,
-    ) -> Future[Any]:
-        """Not to be used: it has no time limit and nobody who handles a refusal."""
-        raise NotImplementedError("use ask_client, which has a time limit")
+            words = f"The editor's answer to {method} is not understood: {error}"
+            raise ClientError(words) from error
 
     def _answer(self, message_id: MessageId, result: Any) -> None:
         try:
@@ -428,9 +374,8 @@ class AgentProtocol(LanguageServerProtocol):
         if (handler := self._handlers.get(types.SHUTDOWN)) is not None:
             yield handler, args, None
         self._shutdown = True
-        current = self.msg_id
         for message_id, future in list(self._request_futures.items()):
-            if message_id in self._running and message_id != current:
+            if self._running.get(message_id, types.SHUTDOWN) != types.SHUTDOWN:
                 future.cancel()
 
     @lsp_method(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
@@ -446,15 +391,6 @@ class AgentProtocol(LanguageServerProtocol):
         if (handler := self._handlers.get(method)) is not None:
             yield handler, (params,), None
 
-    @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
-    def lsp_work_done_progress_cancel(
-        self, params: types.WorkDoneProgressCancelParams
-    ) -> UserSteps:
-        """Tells the registered handler; tokens are kept by whoever made them."""
-        handler = self._handlers.get(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
-        if handler is not None:
-            yield handler, (params,), None
-
     # The documents.
 
     def _synchronise(self, method: str, raw: Any) -> None:
@@ -467,8 +403,6 @@ class AgentProtocol(LanguageServerProtocol):
             # The editor's text has moved on without us.
             self.documents.lose_sync(uri)
             logger.error("Could not follow %s of %r: %r", method, uri, error)
-        if method in self._handlers:
-            self._notified(method, raw, self._handlers[method])
 
     def _apply(self, method: str, uri: str, document: dict[str, Any], raw: dict[str, Any]) -> None:
         version = document.get("version")

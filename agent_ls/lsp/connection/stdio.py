@@ -156,17 +156,12 @@ class FrameWriter:
         descriptor: int,
         *,
         lost: Callable[[str], None],
-        caught_up: Callable[[frozenset[Hashable]], None] | None = None,
         max_queued_bytes: int = MAX_QUEUED_BYTES,
         max_droppable: int = MAX_DROPPABLE,
     ) -> None:
-        """`lost` is called once, with the reason, when the client can no longer be reached;
-        `caught_up` with the keys of what was dropped, as soon as the queue is empty again.
-        Both are called on any thread.
-        """
+        """`lost` is called once, on any thread, when the client can no longer be reached."""
         self._descriptor = descriptor
         self._lost = lost
-        self._caught_up = caught_up
         self._max_queued_bytes = max_queued_bytes
         self._max_droppable = max_droppable
         self._direct = _DirectWrite(descriptor)
@@ -174,7 +169,6 @@ class FrameWriter:
         self._queue: deque[bytes | _Droppable] = deque()
         self._queued_bytes = 0
         self._queued_droppable = 0
-        self._dropped: set[Hashable] = set()
         self._is_writing = False
         self._is_closed = False
         threading.Thread(target=self._run, name="lsp-writer", daemon=True).start()
@@ -212,7 +206,6 @@ class FrameWriter:
             if self._is_closed:
                 return
             if self._queued_droppable and self._queued_droppable + size > self._max_droppable:
-                self._dropped.add(key)
                 return
             self._queued_droppable += size
             newest = self._queue[-1] if self._queue else None
@@ -262,15 +255,9 @@ class FrameWriter:
         return b"".join(map(_encoded, taken))
 
     def _wrote(self) -> None:
-        dropped: frozenset[Hashable] = frozenset()
         with self._changed:
             self._is_writing = False
-            if not self._queue:
-                dropped = frozenset(self._dropped)
-                self._dropped.clear()
             self._changed.notify_all()
-        if dropped and self._caught_up:
-            self._caught_up(dropped)
 
     def _give_up(self, reason: str) -> None:
         """Called with the condition held."""

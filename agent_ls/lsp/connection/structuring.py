@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, Self, cast
 
 from cattrs import Converter, transform_error
@@ -174,31 +174,25 @@ def _tolerated_initialize(converter: Converter, params: dict[str, Any]) -> dict[
     """Leaves out each capability and option that does not fit: newer clients know newer values."""
     if _fits(converter, params, types.InitializeParams):
         return params
-    kept: dict[str, Any] = {"capabilities": {}}
-    for name, value in params.items():
-        if name != "capabilities" and _fits(
-            converter, {"capabilities": {}, name: value}, types.InitializeParams
-        ):
-            kept[name] = value
-    groups = params.get("capabilities")
-    if isinstance(groups, dict):
-        for group, value in cast(dict[str, Any], groups).items():
-            kept["capabilities"][group] = _fitting_group(converter, group, value)
     logger.warning("Parts of the client's initialize request were not understood and left out")
+
+    def fits_beside(member: dict[str, Any]) -> bool:
+        return _fits(converter, {"capabilities": {}, **member}, types.InitializeParams)
+
+    kept = _fitting({**params, "capabilities": {}}, fits_beside)
+    for group, members in _fitting(params.get("capabilities"), lambda _: True).items():
+
+        def fits_group(member: dict[str, Any], group: str = group) -> bool:
+            return _fits(converter, {group: member}, types.ClientCapabilities)
+
+        kept["capabilities"][group] = _fitting(members, fits_group)
     return kept
 
 
-def _fitting_group(converter: Converter, group: str, value: Any) -> Any:
-    if _fits(converter, {group: value}, types.ClientCapabilities):
-        return value
-    if not isinstance(value, dict):
-        return None
-    members = cast(dict[str, Any], value)
-    return {
-        name: member
-        for name, member in members.items()
-        if _fits(converter, {group: {name: member}}, types.ClientCapabilities)
-    }
+def _fitting(members: Any, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """Return those members that fit, each looked at by itself; none of what is no object."""
+    found = cast(dict[str, Any], members if isinstance(members, dict) else {})
+    return {name: one for name, one in found.items() if fits({name: one})}
 
 
 def _tolerated_code_action(converter: Converter, params: dict[str, Any]) -> dict[str, Any]:
