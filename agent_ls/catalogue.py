@@ -12,6 +12,7 @@ from agent_ls.checkers.commands import CommandChecker
 from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff
 from agent_ls.checkers.tsc import Tsc
+from agent_ls.loop.sockets import Check, Compactor, FollowUp, Gate, Guard, Injection, Recovery
 from agent_ls.observers.external_monitor import ExternalMonitor, MonitorOptions
 from agent_ls.policies.checks.budget import Budget
 from agent_ls.policies.checks.cancelled import Cancelled
@@ -99,7 +100,7 @@ from agent_ls.tools.write_file import WriteFile
 
 __all__ = ["parameters_of", "spec_of"]
 
-CHECKS: tuple[type[Any], ...] = (
+CHECKS: tuple[type[Check], ...] = (
     Cancelled,
     LateFindings,
     Resources,
@@ -120,13 +121,13 @@ CHECKS: tuple[type[Any], ...] = (
 )
 """Before every step; the first that decides wins."""
 
-COMPACTORS: tuple[type[Any], ...] = (NewestResults, Summarize, Window)
+COMPACTORS: tuple[type[Compactor], ...] = (NewestResults, Summarize, Window)
 """What can be read again goes first; what says what was there comes before what only drops."""
 
-BUDGET_COMPACTORS: tuple[type[Any], ...] = (WorkLog,)
+BUDGET_COMPACTORS: tuple[type[Compactor], ...] = (WorkLog,)
 """Asked once a turn when its tokens or its money run out."""
 
-INJECTIONS: tuple[type[Any], ...] = (
+INJECTIONS: tuple[type[Injection], ...] = (
     FailureEvidence,
     FilesChanged,
     Orientation,
@@ -135,7 +136,7 @@ INJECTIONS: tuple[type[Any], ...] = (
 )
 """What the next request may carry; ranked by priority, then by this order."""
 
-RECOVERIES: tuple[type[Any], ...] = (
+RECOVERIES: tuple[type[Recovery], ...] = (
     FatalError,
     ContextOverflow,
     Transport,
@@ -148,7 +149,7 @@ RECOVERIES: tuple[type[Any], ...] = (
 )
 """What to do with a bad attempt; errors first, the first that acts wins."""
 
-GUARDS: tuple[type[Any], ...] = (
+GUARDS: tuple[type[Guard], ...] = (
     OfferedTools,
     PathGuard,
     CommandGuard,
@@ -160,7 +161,7 @@ GUARDS: tuple[type[Any], ...] = (
 )
 """Before every call; deny before ask before allow."""
 
-FOLLOW_UPS: tuple[type[Any], ...] = (
+FOLLOW_UPS: tuple[type[FollowUp], ...] = (
     RevokeGrants,
     PostEdit,
     SyntaxCheck,
@@ -172,7 +173,7 @@ FOLLOW_UPS: tuple[type[Any], ...] = (
 )
 """After every call; each sees what the one before made of the result."""
 
-GATES: tuple[type[Any], ...] = (
+GATES: tuple[type[Gate], ...] = (
     TextOnlyAnswer,
     IncompleteAction,
     OutputSchema,

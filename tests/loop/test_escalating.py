@@ -18,7 +18,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Escalate
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.machine.escalating import escalate, settled
+from agent_ls.loop.machine.escalating import escalate, follow_earlier_answers
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.turn import Move, Turn
 from agent_ls.store.sql_store import open_store
@@ -68,7 +68,9 @@ async def check(
         kit = Kit(**parts)
         turn = Turn(kit, recorder)
         before = recorder.state.seq
-        move = await (settled(turn) if is_restart else escalate(turn, "same_error", VERDICT))
+        move = await (
+            follow_earlier_answers(turn) if is_restart else escalate(turn, "same_error", VERDICT)
+        )
         state = recorder.state
         assert state.turn is not None
         added = [one.event for one in state.turn.events if one.seq > before]

@@ -16,8 +16,9 @@ from agent_ls.domain.events import (
     ToolCallFinished,
 )
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.plans import PlanItem, PlanStatus
+from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.sentences import sentence
+from agent_ls.loop.evidence.fingerprints import calls_of
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.turn import Turn
 
@@ -62,8 +63,10 @@ async def denied(
     in_a_row = _denials(turn) + 1
     if limit and in_a_row >= limit:
         text += "\n" + await _put_to_the_person(planned, reason, turn)
-    elif in_a_row > 1 and not whatever_tool and (tool := _specialist(turn)):
-        text += f" A sub-agent ({tool}) may know another way; it has no more rights than you."
+    elif in_a_row > 1 and not whatever_tool:
+        agents = [one.name for one in turn.kit.tools.values() if one.effect is Effect.DELEGATE]
+        for tool in agents:
+            text += f" A sub-agent ({tool}) may know another way; it has no more rights than you."
     return ToolResult(call_id=planned.call.id, text=text, error=ErrorKind.DENIED)
 
 
@@ -81,16 +84,13 @@ def _untold(turn: Turn) -> str:
     return "" if any(_SAID in one.result.text for one in told) else "".join(said[-1:])
 
 
-def _specialist(turn: Turn) -> str:
-    """Return the tool that asks another agent; empty when there is none."""
-    tools = turn.kit.tools.values()
-    return next((tool.name for tool in tools if tool.effect is Effect.DELEGATE), "")
-
-
 def _alternatives(planned: PlannedCall, turn: Turn) -> list[str]:
     """Return the tools for the same end that need no permission and were not refused so far."""
     kinds = _SERVES.get(planned.tool.kind, ())
-    refused = _refused_tools(turn) | {planned.tool.name}
+    calls = calls_of(turn.view.each(Answered))
+    finished = [one.result for one in turn.view.each(ToolCallFinished)]
+    denied_ids = {one.call_id for one in finished if one.error is ErrorKind.DENIED}
+    refused = {call.tool for call in calls.values() if call.id in denied_ids}
     free = _FREE[turn.session.mode]
     prefix = turn.session.prefix
     offered = prefix.tools if prefix is not None else tuple(turn.kit.tools)
@@ -100,19 +100,8 @@ def _alternatives(planned: PlannedCall, turn: Turn) -> list[str]:
         if tool.kind in kinds
         and tool.effect in free
         and tool.name in offered
-        and tool.name not in refused
+        and tool.name not in refused | {planned.tool.name}
     ]
-
-
-def _refused_tools(turn: Turn) -> set[str]:
-    names = {
-        call.id: call.tool for answer in turn.view.each(Answered) for call in answer.message.calls
-    }
-    return {
-        names.get(one.result.call_id, "")
-        for one in turn.view.each(ToolCallFinished)
-        if one.result.error is ErrorKind.DENIED
-    }
 
 
 def _denials(turn: Turn) -> int:
@@ -142,9 +131,11 @@ def _denials(turn: Turn) -> int:
 async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> str:
     """Mark the plan item blocked, ask how to go on, and return both in words for the model."""
     words: list[str] = []
-    if item := _current(turn):
+    plan = turn.session.plan
+    item = next((one for one in plan if one.status is PlanStatus.IN_PROGRESS), None)
+    if item is not None:
         blocked = item.model_copy(update={"status": PlanStatus.BLOCKED})
-        items = tuple(blocked if one is item else one for one in turn.session.plan)
+        items = tuple(blocked if one is item else one for one in plan)
         await turn.emit(PlanUpdated(items=items))
         words.append(f"The plan item “{item.text}” is marked blocked.")
     about = f" at “{item.text}”" if item else ""
@@ -165,8 +156,3 @@ async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> s
     else:
         words.append("Nobody is there to be asked. Go on without it, and say what is missing.")
     return " ".join(words)
-
-
-def _current(turn: Turn) -> PlanItem | None:
-    plan = turn.session.plan
-    return next((one for one in plan if one.status is PlanStatus.IN_PROGRESS), None)

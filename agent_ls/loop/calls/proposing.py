@@ -43,7 +43,8 @@ async def decide_on_plan(turn: Turn) -> Move | None:
 
     Returns the way to ACT when something of it runs; None when nothing does.
     """
-    steps = _steps(turn, PLAN_MODE)
+    plans = [plan for plan in turn.state.proposals if plan.origin == PLAN_MODE]
+    steps = [one for plan in plans for one in plan.calls]
     if steps and turn.kit.options.runs_plans:
         await _decide(turn, turn.state.turn_id, steps)
     return Move(Phase.ACT) if turn.state.due_calls else None
@@ -78,10 +79,6 @@ async def take_over(turn: Turn) -> bool:
         Answered(step_id=turn.state.step_id, message=AssistantMessage(calls=calls), origin="plan")
     )
     return True
-
-
-def _steps(turn: Turn, origin: str) -> list[ProposedCall]:
-    return [one for plan in turn.state.proposals if plan.origin == origin for one in plan.calls]
 
 
 async def _decide(turn: Turn, plan_id: str, steps: list[ProposedCall]) -> None:

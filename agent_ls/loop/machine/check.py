@@ -23,7 +23,7 @@ from agent_ls.domain.verdicts import (
     TextOnly,
 )
 from agent_ls.loop.evidence.findings import reported
-from agent_ls.loop.machine.escalating import escalate, settled
+from agent_ls.loop.machine.escalating import escalate, follow_earlier_answers
 from agent_ls.loop.sockets import Check
 from agent_ls.loop.turn import Move, Turn
 
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 async def check(turn: Turn) -> Move:
     """Ask the checks in order; advisories gather, the first that decides wins."""
-    if (answered := await settled(turn)) is not None:
+    if (answered := await follow_earlier_answers(turn)) is not None:
         return answered
     text_only = False
     for one in turn.kit.checks:
@@ -55,7 +55,8 @@ async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
             return None
         case TextOnly(why=why):
             # After a restart it may have been said already.
-            if not any(one.name == said.origin for said in _said_since_move(turn)):
+            said = turn.view.each_since(AdvisoryRaised, Moved)
+            if not any(one.name == each.origin for each in said):
                 await turn.emit(AdvisoryRaised(origin=one.name, text=why, priority=0))
             return None
         case Compact(why=why):
@@ -77,10 +78,6 @@ async def _show(verdict: Proceed | Nudge, turn: Turn) -> None:
     if verdict.report is not None:
         for event in reported(verdict.report, verdict.paths, turn.view):
             await turn.emit(event)
-
-
-def _said_since_move(turn: Turn) -> list[AdvisoryRaised]:
-    return turn.view.each_since(AdvisoryRaised, Moved)
 
 
 async def _checked(one: Check, turn: Turn) -> CheckVerdict:

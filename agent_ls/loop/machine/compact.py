@@ -32,7 +32,9 @@ async def compact(turn: Turn) -> Move:
         return Move(Phase.CHECK)
     options = turn.kit.options
     is_forced = turn.view.is_compaction_forced
-    if is_forced and _in_a_row(turn) > options.max_compactions:
+    moves = turn.view.each_since(Moved, Answered)
+    in_a_row = sum(one.to is Phase.COMPACT for one in moves)
+    if is_forced and in_a_row > options.max_compactions:
         return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
     before = turn.view.estimated_tokens
     await _ask(turn, turn.kit.compactors, _target(turn))
@@ -56,7 +58,9 @@ async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int) -> No
 
     The last one only drops messages: it is asked where the conversation has to fit.
     """
-    must_fit = _must_fit(turn)
+    limit = turn.facts.window_tokens * turn.kit.options.compact_hard_share
+    is_over = limit > 0 and turn.view.context_tokens >= limit
+    must_fit = is_over or turn.view.is_compaction_forced
     for number, one in enumerate(compactors):
         view = turn.view
         is_last = number == len(compactors) - 1
@@ -70,12 +74,6 @@ async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int) -> No
                 await _shorten(turn, one.name, verdict)
             case _:
                 assert_never(verdict)
-
-
-def _must_fit(turn: Turn) -> bool:
-    """Say whether even what only drops messages has to be asked."""
-    limit = turn.facts.window_tokens * turn.kit.options.compact_hard_share
-    return turn.view.is_compaction_forced or (limit > 0 and turn.view.context_tokens >= limit)
 
 
 async def _shorten(turn: Turn, origin: str, verdict: Shortened) -> None:
@@ -96,9 +94,3 @@ async def _shorten(turn: Turn, origin: str, verdict: Shortened) -> None:
     if saved > 0:
         after = view.estimated_tokens - saved
         await turn.emit(event.model_copy(update={"after_tokens": after}))
-
-
-def _in_a_row(turn: Turn) -> int:
-    """Return how often COMPACT was entered since the last answer."""
-    moves = turn.view.each_since(Moved, Answered)
-    return sum(one.to is Phase.COMPACT for one in moves)

@@ -12,8 +12,8 @@ from agent_ls.domain.verdicts import Escalate
 from agent_ls.loop.turn import Move, Turn
 
 
-async def settled(turn: Turn) -> Move | None:
-    """Do what the person answered right before the process died; None: nothing that ends it."""
+async def follow_earlier_answers(turn: Turn) -> Move | None:
+    """Do what the person answered right before the process died; return the move if it ends."""
     for question, answer in _answers(turn):
         if (move := await _follow(turn, question, answer)) is not None:
             return move

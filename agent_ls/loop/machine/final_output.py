@@ -8,6 +8,7 @@ from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.events import Answered, FinalOutputGiven, ToolCallFinished
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
+from agent_ls.loop.evidence.fingerprints import calls_of
 from agent_ls.loop.turn import Move, Turn
 
 _TOOL = "final_output"
@@ -36,10 +37,9 @@ def output_text(turn: Turn) -> str | None:
 
 def _wrong(turn: Turn) -> int:
     """Return how many calls of the turn gave an output that does not fit."""
-    tools = {
-        call.id: call.tool for answer in turn.view.each(Answered) for call in answer.message.calls
-    }
+    calls = calls_of(turn.view.each(Answered)).values()
+    tried = {call.id for call in calls if call.tool == _TOOL}
     return sum(
-        one.result.error is ErrorKind.STRUCTURAL and tools.get(one.result.call_id) == _TOOL
+        one.result.error is ErrorKind.STRUCTURAL and one.result.call_id in tried
         for one in turn.view.each(ToolCallFinished)
     )

@@ -51,29 +51,17 @@ async def system_prompt(turn: Turn, rules: str) -> str:
     """Return the text for this session's folders, rules and mode."""
     kit = turn.kit
     facts, tree = await asyncio.gather(kit.surroundings.facts(), kit.workspace.describe())
-    parts = [
+    now = datetime.fromtimestamp(kit.clock.now_ms() / 1000).astimezone()
+    parts = (
         kit.role.strip(),
-        *_about_tools(turn),
-        "\n".join(["# Environment", _today(turn), *facts]),
-    ]
-    if tree.strip():
-        parts.append(f"# Project\n{tree.strip()}")
-    if rules:
-        parts.append(rules)
-    parts.append(_permissions(turn))
-    return "\n\n".join(parts)
-
-
-def _about_tools(turn: Turn) -> list[str]:
-    """Return which edit tool is for what, and references where they are on."""
-    use = editing(frozenset(spec.name for spec in turn.specs))
-    return [text for text in (use, REFERENCES if turn.kit.options.references else "") if text]
-
-
-def _today(turn: Turn) -> str:
-    """Return the date when the prompt was made, where the user is."""
-    now = datetime.fromtimestamp(turn.kit.clock.now_ms() / 1000).astimezone()
-    return f"Date: {now:%A, %Y-%m-%d}."
+        editing(frozenset(spec.name for spec in turn.specs)),
+        REFERENCES if kit.options.references else "",
+        "\n".join(["# Environment", f"Date: {now:%A, %Y-%m-%d}.", *facts]),
+        f"# Project\n{tree.strip()}" if tree.strip() else "",
+        rules,
+        _permissions(turn),
+    )
+    return "\n\n".join(filter(None, parts))
 
 
 def _permissions(turn: Turn) -> str:
@@ -95,7 +83,11 @@ async def project_rules(turn: Turn, nested: tuple[str, ...] | None = None) -> Ru
     """
     if nested is None:
         nested = await _nested(turn)
-    parts = [*await _outer(turn), *await _top(turn), *await _below(turn, nested)]
+    outer = [
+        _ruled(one.source, one.text, is_trusted=one.is_trusted)
+        for one in await turn.kit.surroundings.rules()
+    ]
+    parts = [*outer, *await _top(turn), *await _below(turn, nested)]
     return Rules("\n\n".join(parts), nested)
 
 
@@ -145,14 +137,6 @@ async def _below(turn: Turn, nested: tuple[str, ...]) -> list[str]:
     if named:
         parts.append(f"More rules, to be read before you work there: {', '.join(named)}.")
     return parts
-
-
-async def _outer(turn: Turn) -> list[str]:
-    """Return the user's own rules and those of the folders above, in the same repository."""
-    return [
-        _ruled(one.source, one.text, is_trusted=one.is_trusted)
-        for one in await turn.kit.surroundings.rules()
-    ]
 
 
 async def _top(turn: Turn) -> list[str]:

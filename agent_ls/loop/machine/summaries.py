@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ValidationError
-
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from agent_ls.domain.plain_json import object_in
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.loop.state.view import TurnView, message_tokens
 
@@ -101,17 +100,11 @@ def _files(calls: Sequence[ToolCall]) -> list[str]:
     """Return the files that the calls named, the latest last."""
     found: dict[str, None] = {}
     for call in calls:
-        try:
-            path = _Named.model_validate_json(call.arguments_json).path
-        except ValidationError:
-            continue
-        found.pop(path, None)
-        found[path] = None
+        path = object_in(call.arguments_json).get("path")
+        if isinstance(path, str):
+            found.pop(path, None)
+            found[path] = None
     return list(found)[-_MAX_NAMED:]
-
-
-class _Named(BaseModel):
-    path: str
 
 
 def _failures(dropped: Sequence[Message]) -> list[str]:
