@@ -133,7 +133,6 @@ def _wants(hook: Hook, tool: str, paths: tuple[str, ...]) -> bool:
 
 
 def _understood(run: HookRun, limit_s: float) -> Said:
-    """Return what exit code and output mean."""
     if run.has_timed_out:
         why = f"it did not end within {limit_s:g} s"
         return Said(HookOutcome.TIMED_OUT, why, duration_ms=run.duration_ms)

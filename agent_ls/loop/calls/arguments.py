@@ -17,7 +17,7 @@ from agent_ls.domain.mistakes import causes
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.calls.other_agents import counterpart
-from agent_ls.loop.calls.references import DESTINATION, destination_in, literal
+from agent_ls.loop.calls.references import DESTINATION, destination_in
 from agent_ls.loop.sockets import PlannedCall, Tool
 
 _SHOWN_CHARS = 2_000
@@ -40,7 +40,7 @@ def plan_call(
         return structural(call, f"{error}.", specs)
     own = {key: value for key, value in data.items() if key not in DESTINATION}
     try:
-        arguments = tool.Arguments.model_validate(literal(own))
+        arguments = tool.Arguments.model_validate(own)
     except ValidationError as error:
         return structural(call, _why(error), specs)
     return PlannedCall(call, tool, arguments, goes_to)

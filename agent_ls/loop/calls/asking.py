@@ -124,7 +124,6 @@ async def revoke_rules(event: GrantsRevoked, kit: Kit) -> None:
 
 
 def _refusal_words(answer: ApprovalAnswer) -> str:
-    """Return what the model reads when a person, or nobody, did not say yes."""
     if answer.by == "nobody":
         why = answer.note or "nobody is there to give it"
         return (

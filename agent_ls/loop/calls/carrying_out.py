@@ -50,7 +50,6 @@ async def carry_out(
 
 
 async def _run(planned: PlannedCall, prepared: PlannedCall, turn: Turn) -> None:
-    """Run what became of the call, and record its result."""
     await turn.emit(
         ToolCallStarted(
             call_id=prepared.call.id,
@@ -144,7 +143,6 @@ async def _execute(planned: PlannedCall, turn: Turn) -> Ran:
 
 
 async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> ToolResult:
-    """Let the follow-ups complete the result."""
     result = ran.result
     for event in ran.events:
         await turn.emit(event)

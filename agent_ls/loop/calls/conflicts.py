@@ -44,7 +44,6 @@ def _places(planned: _Call, name: Name) -> list[str]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Say whether two paths are equal or one holds the other."""
     if "." in (one, other):
         return True
     return one == other or one.startswith(other + "/") or other.startswith(one + "/")

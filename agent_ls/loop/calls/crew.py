@@ -155,7 +155,6 @@ class Crew:
         return Results(calls, self._turn.session.outputs)
 
     async def _stop(self) -> None:
-        """Cancel what still runs and give it time to end."""
         for task in self._running:
             task.cancel()
         options = self._turn.kit.options

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from pydantic import JsonValue
 
@@ -23,11 +23,8 @@ from agent_ls.loop.state.expressions import (
     parse_expression,
     parse_output,
     shown,
-    unescaped,
 )
 from agent_ls.loop.state.outputs import CUT, MISSING, OUTCOMES, value_at, value_of
-
-T = TypeVar("T")
 
 DESTINATION = frozenset({"output_path", "output_method"})
 """Arguments that every tool takes, and none sees."""
@@ -70,11 +67,6 @@ def destination_in(data: Mapping[str, Any]) -> Destination | None:
     if method not in _METHODS:
         raise ValueError(f"output_method {method!r} is none of {', '.join(_METHODS)}")
     return Destination(parse_output(path), cast("OutputMethod", method))
-
-
-def literal(data: T) -> T:
-    """Return arguments in which what only looks like a reference stands as it was meant."""
-    return _mapped(data, {})
 
 
 def resolved(call: ToolCall, values: Mapping[str, JsonValue]) -> ToolCall:
@@ -171,7 +163,6 @@ class Results:
 
 
 def _touch(one: Path, other: Path) -> bool:
-    """Say whether two paths are equal or one holds the other."""
     size = min(len(one), len(other))
     return one[:size] == other[:size]
 
@@ -209,12 +200,10 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _mapped(value: Any, values: Mapping[str, JsonValue]) -> Any:
-    """Return the value with its references replaced, and escaped ones made literal."""
+    """Return the value with its references replaced."""
     if isinstance(value, str):
-        expression = parse_expression(value) if values else None
-        if expression is not None and expression.text in values:
-            return values[expression.text]
-        return value if values else unescaped(value)
+        expression = parse_expression(value)
+        return value if expression is None else values.get(expression.text, value)
     if isinstance(value, dict) and not cast("dict[str, Any]", value).keys() >= _CALL:
         return {key: _mapped(one, values) for key, one in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):

@@ -70,7 +70,6 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
 
 
 async def _answered(question: Question, turn: Turn) -> ToolOutput:
-    """Ask the person, and return the answer as the tool's output."""
     answer = await turn.kit.approver.ask(question)
     if answer.is_answered:
         return ToolOutput(f"The user answers: {answer.text}")

@@ -113,7 +113,6 @@ def changed_by(call_id: str, view: TurnView) -> str:
 
 
 def _told(planned: PlannedCall, view: TurnView) -> dict[str, JsonValue]:
-    """Return what every tool hook is told."""
     return {
         "session_id": view.session.session_id,
         "turn_id": view.turn.turn_id,

@@ -132,7 +132,6 @@ class Progress(BaseModel):
                 return self
 
     def _with_run(self, output: str) -> Progress:
-        """Return the progress after a command, if it was a test run."""
         changes: dict[str, object] = {}
         if _TESTS.search(output):
             changes["passed"] = sum(int(one) for one in _PASSED.findall(output)[-1:])

@@ -74,7 +74,6 @@ async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
 
 
 async def _show(verdict: Proceed | Nudge, turn: Turn) -> None:
-    """Show what checkers have found."""
     if verdict.report is not None:
         for event in reported(verdict.report, verdict.paths, turn.view):
             await turn.emit(event)

@@ -113,7 +113,6 @@ def _fitting(turn: Turn, request: ModelRequest, told: UserMessage) -> ModelReque
 
 
 def _mechanical(turn: Turn) -> str:
-    """Return closing words made from the journal."""
     state = turn.state
     done = ", ".join(sorted(state.touched)) or "nothing"
     text = f"Stopped: {state.why} Files changed so far: {done}."

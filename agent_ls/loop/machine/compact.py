@@ -44,7 +44,6 @@ async def compact(turn: Turn) -> Move:
 
 
 def _target(turn: Turn) -> int:
-    """Return the size to aim at, in estimated tokens."""
     view, share = turn.view, turn.kit.options.compact_to_share
     window, size = turn.facts.window_tokens, view.estimated_tokens
     # A provider that refuses what is sent knows its window better than any table does.
@@ -77,7 +76,6 @@ async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int) -> No
 
 
 async def _shorten(turn: Turn, origin: str, verdict: Shortened) -> None:
-    """Record the compaction if the conversation is smaller with it."""
     view = turn.view
     event = Compacted(
         origin=origin,

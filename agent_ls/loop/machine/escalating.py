@@ -37,7 +37,6 @@ async def escalate(turn: Turn, origin: str, verdict: Escalate) -> Move | None:
 
 
 async def _follow(turn: Turn, question: Question, answer: QuestionAnswer) -> Move | None:
-    """Do what the answer to an escalation means."""
     words = answer.text.strip()
     if not answer.is_answered and turn.state.phase is Phase.CHECK:
         # Nobody has read along: the model hands over what it has.

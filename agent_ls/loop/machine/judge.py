@@ -84,7 +84,6 @@ async def _after(turn: Turn, gate: Gate, verdict: GateVerdict) -> Move | None:
 
 
 async def _fail(turn: Turn, gate: Gate, nudge: Nudge) -> Move:
-    """Record the failure; nudge, or end the turn at the cap."""
     shown = nudge.shown or nudge.text
     await turn.emit(GateFailed(origin=gate.name, text=shown, instead=nudge.instead))
     if turn.view.nudges(gate.name) >= gate.cap:

@@ -109,7 +109,6 @@ async def _conclude(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
 
 
 async def _step(turn: Turn) -> None:
-    """Run the current phase and make the move it asks for."""
     phase = turn.state.phase
     move = await _walked(turn, phase)
     if move.to not in SUCCESSORS[phase]:
@@ -171,7 +170,6 @@ def _output(turn: Turn) -> str:
 
 
 async def _end(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
-    """Record the end, with what a person needs to know of it."""
     state = turn.state
     stop = break_off.stop if break_off else state.stop or StopReason.COMPLETED
     why = break_off.why if break_off else state.why

@@ -140,7 +140,6 @@ async def _below(turn: Turn, nested: tuple[str, ...]) -> list[str]:
 
 
 async def _top(turn: Turn) -> list[str]:
-    """Return the rules at the root of each folder."""
     roots = turn.kit.workspace.roots
     found: list[str] = []
     for root in roots:

@@ -93,7 +93,6 @@ def _without_room(view: TurnView) -> Move | None:
 
 
 def _slot_tokens(turn: Turn, view: TurnView) -> int:
-    """Return what the slots of this request may take together."""
     budget, window = turn.kit.options.injection_budget_tokens, view.facts.window_tokens
     if not window:
         return budget
@@ -122,7 +121,6 @@ def _cut(text: str, limit_tokens: int) -> str:
 
 
 def _advisories(view: TurnView) -> list[Slot]:
-    """Return what the checks said since the last request as slots."""
     return [
         Slot(one.origin, one.priority, text_tokens(one.text), one.text)
         for one in view.each_since(AdvisoryRaised, RequestPrepared)

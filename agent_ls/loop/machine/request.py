@@ -43,7 +43,6 @@ def request_of(
 
 
 def _with_slots(turn: Turn) -> tuple[Message, ...]:
-    """Return the conversation with the step's slots in their place."""
     messages, state = turn.session.messages, turn.state
     texts = state.request.slots if state.request else ()
     if not texts:

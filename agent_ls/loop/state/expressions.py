@@ -50,12 +50,6 @@ def parse_expression(text: str) -> Expression | None:
     return Expression(text.strip(), _branches(text))
 
 
-def unescaped(text: str) -> str:
-    """Return a text that only looks like a reference, written ``††…``, as it was meant."""
-    is_meant = text.startswith(DAGGER * 2) and _WHOLE.fullmatch(text[1:])
-    return text[1:] if is_meant else text
-
-
 def parse_output(text: str) -> Expression:
     """Return where a result goes: ``a && b`` to both, ``a || b`` to the first when all went well,
     else to the second.

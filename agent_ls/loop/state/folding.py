@@ -50,7 +50,6 @@ def fold(state: SessionState, stored: e.StoredEvent) -> SessionState:
 
 
 def _fold_session(state: SessionState, event: e.Event) -> SessionState:
-    """Carry out what an event means to the session as a whole."""
     match event:
         case e.SessionCreated():
             return replace(
@@ -111,7 +110,6 @@ def _fold_changed(state: SessionState, event: e.Event) -> SessionState:
 
 
 def _fold_seen(state: SessionState, event: e.Event) -> SessionState:
-    """Carry out what an event means to the texts that the model knows."""
     match event:
         case e.ToolCallFinished(result=result) if result.error is None:
             return replace(state, seen=after_result(state.seen, result.data))
@@ -124,7 +122,6 @@ def _fold_seen(state: SessionState, event: e.Event) -> SessionState:
 
 
 def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
-    """Carry out what an event adds to, or takes from, the conversation."""
     match event:
         case e.TurnStarted():
             return replace(

@@ -64,7 +64,6 @@ def fold_turn(turn: TurnState, event: e.Event) -> TurnState:
 
 
 def _fold_recovery(turn: TurnState, event: e.RecoveryChosen) -> TurnState:
-    """Carry out what a recovery means to the next attempt, and to who makes it."""
     match event.action:
         case "reask":
             told = UserMessage(text=event.text, origin=event.origin)
@@ -103,7 +102,6 @@ def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
 
 
 def _fold_child(turn: TurnState, event: e.ChildEnded) -> TurnState:
-    """Take over what a sub-agent spent and changed."""
     touched = dict(turn.touched)
     for file in event.files:
         first = touched.get(file.path)
@@ -121,7 +119,6 @@ def _fold_proposal(turn: TurnState, event: e.PlanProposed) -> TurnState:
 
 
 def _fold_plan(turn: TurnState, event: e.PlanResolved) -> TurnState:
-    """Carry out what was decided on a plan."""
     plans = [plan for plan in turn.proposals if plan.plan_id == event.plan_id]
     decided = [one for plan in plans for one in plan.calls]
     runs = {*event.approved, *event.each, *event.unasked}
