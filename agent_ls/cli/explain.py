@@ -73,7 +73,8 @@ async def _explained(arguments: argparse.Namespace, folder: Path) -> Explained:
     planned = _planned(arguments.kind, arguments.subject, workspace)
     view = _view(mode)
     decision, by, reason, every_time = "allow", "guards", "", False
-    for guard in (one for one in catalogue.GUARDS if one.name in _GUARDS):
+    guards: list[type[Any]] = [one for one in catalogue.GUARDS if one.name in _GUARDS]
+    for guard in guards:
         wanted = {one.name for one in fields(guard)}
         own = {name: port for name, port in ports.items() if name in wanted}
         match await guard(**own).judge(planned, view):
