@@ -188,7 +188,6 @@ def _session_kit(
         recorder=recorder,
         approver=approver,
         ports=ChildPorts(
-            ports["store"],
             ports["clock"],
             ports["ids"],
             ports["claims"],

@@ -1,14 +1,13 @@
 """What an agent changed in one file during one turn, as hunks that can be kept and undone.
 
 Pure. A file's ledger is a fold: the agent's edits make hunks, what others typed between them moves
-hunks (``edit_steps``), and a decision changes how a hunk stands (``hunks``).
+hunks (``edit_steps``), and a decision changes the state of a hunk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.domain.images import FileImage, Images, change_words
@@ -27,15 +26,13 @@ class FileLedger:
     """One file in one turn."""
 
     path: str
-    """Where the agent left it."""
+    """Where the file is today, or was last."""
     base: str | None
-    """The text before the turn's first touch; None: there was no file."""
+    """The text before the turn's first edit; None: there was no file."""
     text: str | None
     """As the agent left it, undone hunks undone; None: it is gone."""
     hunks: tuple[Hunk, ...] = ()
-    """In the order of the text; what happened to the whole file comes first."""
-    moved_from: str | None = None
-    """Where it was before the turn; None: at ``path``."""
+    """In the order of the text; changes of the whole file come first."""
     modes: FileModes = FileModes()
     """What is known of its permissions."""
     lost: str | None = None
@@ -43,21 +40,22 @@ class FileLedger:
     file was made anew.
     """
     images: Images | None = None
-    """Of the first hunk, when that is ``opaque``."""
-    under: FileLedger | None = None
-    """With ``images``: what the turn had changed before, whose hunks follow; it is the file again
-    when the first hunk is undone.
-    """
-
-    @property
-    def live(self) -> FileLedger:
-        """Return what the hunks that are some lines of a text stand in."""
-        return self.under.live if self.under is not None and self._is_opaque_undone else self
+    """Both sides of the first hunk, when that is ``opaque``."""
+    blobs: tuple[str | None, str | None] = (None, None)
+    """The content before and after the last edits with nothing of anybody else's in between."""
+    number: int = 0
+    """The file's, in ``Ledger.chains``."""
 
     @property
     def has_place(self) -> bool:
         """Say whether there is a file that its changes can be shown in."""
         return self.text is not None or (self.images is not None and self.images[1] is not None)
+
+    @property
+    def moved_from(self) -> str | None:
+        """Return where it was before the turn; None: at ``path``."""
+        moved = (one.old[0] for one in self.hunks if one.kind == "moved" and one.state != "undone")
+        return next((path for path in moved if path != self.path), None)
 
     @property
     def exact(self) -> str:
@@ -69,12 +67,17 @@ class FileLedger:
         """Return the hunks that are some lines of the text."""
         return tuple(one for one in self.hunks if one.kind == "text")
 
+    @property
+    def is_opaque(self) -> bool:
+        """Say whether it is changed as a whole now, and every other edit belongs to that."""
+        return self.images is not None and self.hunks[0].state == "open"
+
     def open(self, ids: Iterable[str] | None = None) -> tuple[Hunk, ...]:
         """Return the hunks nobody has decided about, those of these ids when given."""
         return self.those("open", ids)
 
     def those(self, state: HunkState, ids: Iterable[str] | None = None) -> tuple[Hunk, ...]:
-        """Return the hunks that stand so, those of these ids when given."""
+        """Return the hunks in this state, those of these ids when given."""
         wanted = None if ids is None else set(ids)
         return tuple(
             one for one in self.hunks if one.state == state and (wanted is None or one.id in wanted)
@@ -82,66 +85,52 @@ class FileLedger:
 
     def edited(self, before: str | None, after: str | None, at: str) -> FileLedger:
         """Return the ledger after an edit of the agent's; ``at`` names the edit."""
-        known = (self._settled or FileLedger(self.path, before, before)).drifted(before, at)
+        known = (
+            self
+            if self.images is None
+            else FileLedger(self.path, before, before, number=self.number)
+        )
+        known = known.drifted(before, at)
         if after is None:
-            return known.removed(at)
+            return known._removed(at)
         if known.text is None:
             if known.base is None:
                 lines = lines_of(after)
                 return replace(known, text=after, hunks=(Hunk(at, "created", 0, (), lines),))
-            # Taken away and made anew: all in all it was changed, from what would have come back.
+            # Deleted and made anew: all in all it was changed, from what would have come back.
             known = replace(known, text=known.exact, hunks=_moves(known.hunks))
-        if any(one.kind == "created" and one.state == "kept" for one in known.hunks):
+        created = next((one for one in known.hunks if one.kind == "created"), None)
+        if created is None:
+            return known._stepped(after, at, is_agent=True)
+        if created.state == "kept":
             return known._accepted.edited(known.text, after, at)
-        if any(one.kind == "created" for one in known.hunks):
-            hunks = tuple(
-                replace(one, id=at, new=lines_of(after), state="open")
-                if one.kind == "created"
-                else one
-                for one in known.hunks
-            )
-            return replace(known, text=after, hunks=hunks)
-        return known.stepped(after, at, is_agent=True)
+        hunk = replace(created, id=at, new=lines_of(after), state="open")
+        return replace(known, text=after, hunks=(hunk,))
 
-    def replaced(self, before: FileImage | None, after: FileImage | None, at: str) -> FileLedger:
+    def replaced(self, images: Images, earlier: FileImage | None, at: str) -> FileLedger:
         """Return the ledger after the agent made one whole file of another; a side is no text.
 
-        Shape: without hunks when the turn has left everything as it was.
+        ``earlier`` is what ``blobs`` begins with. Where that leads to the image before, it is one
+        change with what the turn did earlier; else what it did earlier counts as accepted. No hunks
+        are left when the turn has left everything as it was.
         """
-        under = self if self.is_opaque else self._settled or FileLedger(self.path, None, None)
-        if under.images is not None and holds_same(under.images[1], before):
-            # It is one change with the one before.
-            before, after = joined(under.images, (before, after))
-            under = under.under or FileLedger(self.path, None, None)
+        before, after = images
+        digest = before and before.digest
+        if self.is_opaque and self.images is not None and holds_same(self.images[1], before):
+            before, after = joined(self.images, images)
+        elif self.images is None and self._has_other_content and self.blobs[1] == digest:
+            before, after = joined((earlier, before), images)
+        moves = _moves(self.hunks)
         if holds_same(before, after):
-            return under
-        rest = under.hunks
+            return FileLedger(self.path, None, None, moves, number=self.number)
         hunk = Hunk(at, "opaque", 0, (), (change_words((before, after)),))
-        return FileLedger(
-            self.path,
-            None,
-            None,
-            (hunk, *rest),
-            self.moved_from,
-            images=(before, after),
-            under=under if rest else None,
-        )
+        hunks, images = (hunk, *moves), (before, after)
+        return FileLedger(self.path, None, None, hunks, images=images, number=self.number)
 
     @property
-    def is_opaque(self) -> bool:
-        """Say whether it is changed as a whole now, and every other edit belongs to that."""
-        return self.images is not None and self.hunks[0].state == "open"
-
-    @property
-    def _is_opaque_undone(self) -> bool:
-        return self.images is not None and self.hunks[0].state == "undone"
-
-    @property
-    def _settled(self) -> FileLedger | None:
-        """Return what a decision about the whole file has left of it to be edited."""
-        if self.images is None:
-            return self
-        return self.live if self._is_opaque_undone and self.under is not None else None
+    def _has_other_content(self) -> bool:
+        """Say whether the turn changed its content."""
+        return any(one.kind != "moved" for one in self.hunks)
 
     @property
     def _is_the_agents(self) -> bool:
@@ -161,7 +150,7 @@ class FileLedger:
     def mode_change(self, after: FileLedger) -> ModeChange | None:
         """Return what becomes of the permissions with a decision that leaves that ledger.
 
-        They go back with the last of the lines, and are there again with the first.
+        They go back with the last of the lines, and come again with the first.
         """
         was, will_be = (
             all(one.state == "undone" for one in ledger.parts) for ledger in (self, after)
@@ -185,24 +174,19 @@ class FileLedger:
         if flat(now) == flat(self.text):
             return replace(self, text=now)
         if any(one.kind == "created" for one in self.hunks):
-            hunks = tuple(
-                replace(one, new=lines_of(now), is_mixed=True) if one.kind == "created" else one
-                for one in self.hunks
-            )
-            return replace(self, text=now, hunks=hunks)
-        return self.stepped(now, at, is_agent=False)
+            hunks = (replace(one, new=lines_of(now), is_mixed=True) for one in self.hunks)
+            return replace(self, text=now, hunks=tuple(hunks))
+        return self._stepped(now, at, is_agent=False)
 
-    def stepped(self, after: str, at: str, *, is_agent: bool) -> FileLedger:
-        """Return the ledger with the text ``after``, its hunks moved, joined and made."""
+    def _stepped(self, after: str, at: str, *, is_agent: bool) -> FileLedger:
         assert self.text is not None
         whole = (one for one in self.hunks if one.kind != "text")
         parts = stepped(self.parts, self.text, after, at, is_agent=is_agent)
         return replace(self, text=after, hunks=(*whole, *parts))
 
-    def removed(self, at: str) -> FileLedger:
-        """Return the ledger after the agent deleted the file."""
+    def _removed(self, at: str) -> FileLedger:
         if self.base is None and not self._is_the_agents:
-            return self._accepted.removed(at)
+            return self._accepted._removed(at)
         if self.base is None:
             return replace(self, text=None, hunks=())
         lost = self._without_open
@@ -224,31 +208,25 @@ class FileLedger:
 
     def moved(self, path: str, at: str) -> FileLedger:
         """Return the ledger after the agent moved the file."""
-        origin = self.moved_from or self.path
+        origin = next((one.old[0] for one in _moves(self.hunks)), self.path)
         others = tuple(one for one in self.hunks if one.kind != "moved")
         if self.base is None or origin == path:
-            return replace(self, path=path, moved_from=None, hunks=others)
+            return replace(self, path=path, hunks=others)
         move = Hunk(at, "moved", 0, (origin,), (path,))
-        return replace(self, path=path, moved_from=origin, hunks=(move, *others))
+        return replace(self, path=path, hunks=(move, *others))
 
     def renamed(self, path: str) -> FileLedger:
-        """Return the ledger after the person renamed the file, which is no change of the agent's.
-
-        Shape: a move of the agent's leads there, or from there while it is undone.
+        """Return the ledger after the person renamed the file, which is no change of the agent's:
+        a move of the agent's leads there, or from there while it is undone.
         """
-        under = self.under and self.under.renamed(path)
-        origin, goal = self.moved_from, path
-        if origin is not None and origin == self.path:
-            origin, goal = path, next(one.new[0] for one in self.hunks if one.kind == "moved")
-        if origin is None or origin == goal:
-            # It is back where it was.
-            hunks = tuple(one for one in self.hunks if one.kind != "moved")
-            return replace(self, path=path, moved_from=None, hunks=hunks, under=under)
-        hunks = tuple(
-            replace(one, old=(origin,), new=(goal,)) if one.kind == "moved" else one
-            for one in self.hunks
-        )
-        return replace(self, path=path, moved_from=origin, hunks=hunks, under=under)
+        hunks: list[Hunk] = []
+        for one in self.hunks:
+            if one.kind == "moved":
+                is_undone = one.state == "undone"
+                one = replace(one, old=(path,)) if is_undone else replace(one, new=(path,))
+            if one.kind != "moved" or one.old != one.new:
+                hunks.append(one)
+        return replace(self, path=path, hunks=tuple(hunks))
 
     def decided(self, ids: Iterable[str], state: HunkState, mode: int | None = None) -> FileLedger:
         """Return the ledger with these hunks in this state, and the text that follows from it.
@@ -257,11 +235,9 @@ class FileLedger:
         """
         wanted = set(ids)
         ledger = self
-        if self.images is not None:
-            return self._image_decided(wanted, state, mode)
         for one in self.hunks:
             if one.id in wanted and one.kind != "text":
-                ledger = ledger.whole_decided(one, state, mode)
+                ledger = ledger._whole_decided(one, state, mode)
         if ledger.text is None or not any(one.id in wanted for one in ledger.parts):
             return ledger
         lines = list(lines_of(ledger.text))
@@ -277,39 +253,21 @@ class FileLedger:
             hunks.append(after)
         return replace(ledger, text="\n".join(lines), hunks=tuple(hunks))
 
-    def _image_decided(self, ids: set[str], state: HunkState, mode: int | None) -> FileLedger:
-        first, *_ = self.hunks
-        if first.id in ids:
-            first = replace(first, state=state)
-        under = self.under and self.under.decided(ids, state, mode)
-        hunks = (first, *(under.hunks if under else ()))
-        after = replace(self, hunks=hunks, under=under)
-        return replace(after, path=after.live.path, moved_from=after.live.moved_from)
-
-    def whole_decided(self, hunk: Hunk, state: HunkState, mode: int | None) -> FileLedger:
-        """Return the ledger with a change of the whole file in this state."""
-        hunks = tuple(replace(one, state=state) if one is hunk else one for one in self.hunks)
-        modes = self.modes if mode is None else replace(self.modes, lost=mode)
-        after = replace(self, hunks=hunks, modes=modes)
-        is_undone = state == "undone"
-        match hunk.kind:
-            case "created":
-                if is_undone:
-                    # One that is gone already keeps what a redo brings back.
-                    return replace(
-                        after, text=None, lost=self.lost if self.text is None else self.text
-                    )
-                return replace(after, text=self.lost if self.text is None else self.text)
-            case "deleted":
-                return replace(after, text=self.lost if is_undone else None)
-            case "moved":
-                if is_undone == (hunk.state == "undone"):
-                    return after
-                return replace(after, path=hunk.old[0] if is_undone else hunk.new[0])
-            case "text" | "opaque":
-                return after
-            case _:
-                assert_never(hunk.kind)
+    def _whole_decided(self, hunk: Hunk, state: HunkState, mode: int | None) -> FileLedger:
+        after = self.marked((hunk.id,), state)
+        if mode is not None:
+            after = replace(after, modes=replace(self.modes, lost=mode))
+        if hunk.kind == "created":
+            # One that is gone already keeps what a redo brings back.
+            kept = self.lost if self.text is None else self.text
+            return (
+                replace(after, text=None, lost=kept)
+                if state == "undone"
+                else replace(after, text=kept)
+            )
+        if hunk.kind == "deleted":
+            return replace(after, text=self.lost if state == "undone" else None)
+        return after
 
 
 def holds_same(one: FileImage | None, other: FileImage | None) -> bool:

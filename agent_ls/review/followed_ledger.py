@@ -7,26 +7,37 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
+from operator import itemgetter
 
 from agent_ls.domain import events as e
 from agent_ls.loop.calls.edit_recorder import EditRecorder
-from agent_ls.loop.ports.store import Blobs, Journals
+from agent_ls.loop.ports.store import Blobs, Journals, Store
 from agent_ls.loop.state.recorder import Recorder
-from agent_ls.review.fold import COUNTS, LedgerFold, lost_of
 from agent_ls.review.ledger import Ledger
 
 _log = logging.getLogger(__name__)
 
+_COUNTS = (
+    e.TurnStarted,
+    e.Answered,
+    e.EditIntended,
+    e.EditApplied,
+    e.CommandChanged,
+    e.CommandChangesLeftOut,
+    e.ChildStarted,
+    e.ReviewDecided,
+    e.ReviewApplied,
+    e.FileRenamed,
+)
+"""What a ledger is made of."""
+
 
 class FollowedLedger:
-    """One session's ledger as of now; a Reader of its events."""
+    """One session's ledger as of now; a Reader of its events and of its sub-agents'."""
 
     def __init__(
-        self,
-        recorder: Recorder,
-        journals: Journals,
-        blobs: Blobs,
-        edits: EditRecorder,
+        self, recorder: Recorder, journals: Journals, blobs: Blobs, edits: EditRecorder
     ) -> None:
         """Follow the session; its journal is read when the ledger is first asked for.
 
@@ -34,7 +45,7 @@ class FollowedLedger:
         """
         self._session_id = recorder.session_id
         self._journals, self._blobs, self._edits = journals, blobs, edits
-        self._fold = self._empty()
+        self._ledger = Ledger(blobs.get_blob)
         self._fed: list[e.StoredEvent] = []
         """What the ledger has taken in of this process, should it have to begin anew."""
         self._pending: list[e.StoredEvent] = []
@@ -43,12 +54,12 @@ class FollowedLedger:
         self._reading: asyncio.Future[None] | None = None
         """Goes on when nobody waits for it any more; None: nothing is read."""
         self.version = 0
-        """Another one whenever the ledger may have changed."""
-        recorder.follow(self)
+        """Grows whenever the ledger may have changed."""
+        recorder.follow(self, with_children=True)
 
     def on_event(self, stored: e.StoredEvent) -> None:
         """Keep what the ledger is made of."""
-        if isinstance(stored.event, COUNTS):
+        if isinstance(stored.event, _COUNTS):
             self._pending.append(stored)
             self.version += 1
 
@@ -67,15 +78,7 @@ class FollowedLedger:
             # Those who stop waiting, such as an editor at each key, leave the others a ledger
             # that gets on.
             await asyncio.shield(self._reading)
-        return self._fold.ledger
-
-    async def foreseen(self) -> Ledger:
-        """Return the ledger as it were if the sub-agents that work at the moment ended now.
-
-        Errors: as ``newest``.
-        """
-        await self.newest()
-        return await self._fold.foreseen()
+        return self._ledger
 
     async def close(self) -> None:
         """Wait until what was begun is read."""
@@ -87,28 +90,78 @@ class FollowedLedger:
             await self._read()
         except BaseException:
             # The store failed: half an event may be taken in.
-            self._fold, self._missing = self._empty(), self._first
+            self._ledger, self._missing = Ledger(self._blobs.get_blob), self._first
             self._pending, self._fed = [*self._fed, *self._pending], []
             raise
         finally:
             self._reading = None
 
-    def _empty(self) -> LedgerFold:
-        return LedgerFold(self._journals.load, self._blobs.get_blob)
-
     async def _read(self) -> None:
         if self._missing:
-            journal = await self._journals.load(self._session_id)
-            self._fold.ledger.lost_events += lost_of(journal)
-            for one in journal:
-                if one.seq <= self._missing and isinstance(one.event, COUNTS):
-                    await self._fold.feed(one)
+            await _take_in(self._ledger, self._journals, self._session_id, self._missing)
             self._missing = 0
-            for edit, intent in self._fold.ledger.unsettled():
+            for edit, intent in self._ledger.unsettled():
                 await self._edits.settle(edit, intent)
         while self._pending:
-            await self._fold.feed(self._pending[0])
+            await self._ledger.feed(self._pending[0])
             self._fed.append(self._pending.pop(0))
+
+
+async def has_open_changes(session_id: str, store: Store) -> bool:
+    """Say whether a stored session has changes that nobody has decided about.
+
+    Errors: ``StoreError`` when the journal cannot be read.
+    """
+    ledger = Ledger(store.get_blob)
+    await _take_in(ledger, store, session_id)
+    return any(file.open() for turn in ledger.turns.values() for file in turn.files.values())
+
+
+async def _take_in(
+    ledger: Ledger, journals: Journals, session_id: str, last: int | None = None
+) -> None:
+    """Feed a ledger a session's journal and its sub-agents' in the order in which things happened,
+    up to the session's event ``last``, and count the events that are missing.
+    """
+    journal = await journals.load(session_id)
+    ledger.lost_events += _lost_of(journal)
+    own = [one for one in journal if last is None or one.seq <= last]
+    found = await _with_children(ledger, journals, own, 0)
+    for _, stored in sorted(found, key=itemgetter(0)):
+        await ledger.feed(stored)
+
+
+async def _with_children(
+    ledger: Ledger, journals: Journals, journal: Sequence[e.StoredEvent], since_ms: int
+) -> list[tuple[int, e.StoredEvent]]:
+    """Return the events that count, of all below too, with when each happened: never before what
+    its own journal has before it, or before its sub-agent began.
+    """
+    found: list[tuple[int, e.StoredEvent]] = []
+    children: dict[str, list[tuple[int, e.StoredEvent]]] = {}
+    for one in journal:
+        since_ms = max(since_ms, one.at_ms)
+        event = one.event
+        if isinstance(event, e.ChildEnded):
+            inner = children.get(event.child_id, [])
+            # The clock may have been set back meanwhile.
+            since_ms = max([since_ms, *(at_ms for at_ms, _ in inner)])
+            # Each file that it changed is an event at least, where its whole journal is gone.
+            ledger.lost_events += 0 if inner else len(event.files)
+        elif isinstance(event, _COUNTS):
+            found.append((since_ms, one))
+        if isinstance(event, e.ChildStarted):
+            stored = await journals.load(event.child_id)
+            ledger.lost_events += _lost_of(stored)
+            inner = await _with_children(ledger, journals, stored, since_ms)
+            children[event.child_id] = inner
+            found += inner
+    return found
+
+
+def _lost_of(journal: Sequence[e.StoredEvent]) -> int:
+    """Return how many events are missing from a journal before its last one."""
+    return journal[-1].seq - len(journal) if journal else 0
 
 
 def _ended(reading: asyncio.Future[None]) -> None:

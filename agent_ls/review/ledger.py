@@ -1,38 +1,38 @@
-"""The agent's changes of one session, turn by turn: a fold of its stored events.
+"""The agent's changes of one session, turn by turn and file by file: a fold of its stored events.
 
-Owns pairing intents with outcomes; in which order the events of several journals are taken in is
-``fold.py``'s, what an edit means to a turn's files ``following.py``'s, and to a
-file's hunks ``file_changes.py``'s. What is not an event did not happen: a restarted server folds
+A *chain* is one file with every edit of it, whatever its name is meanwhile; each turn that edited
+the file has a ``FileLedger`` of it. What is not an event did not happen: a restarted server folds
 the same.
 """
 
 from __future__ import annotations
 
-import copy
+import asyncio
 import posixpath
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from agent_ls.domain import events as e
-from agent_ls.domain.edits import FileEdit, MoveFile
-from agent_ls.domain.images import PutImage, is_text
+from agent_ls.domain.edits import FileEdit
+from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import Modes
 from agent_ls.domain.review import HunkState
 from agent_ls.review.file_changes import FileLedger
-from agent_ls.review.following import follow_edit, went_back
 from agent_ls.review.hunks import Hunk
-from agent_ls.review.lineages import Lineages
-from agent_ls.review.renames import follow, renames
-from agent_ls.review.touches import Fetch, Touch, modes_of, unless_damaged
-from agent_ls.review.turns import TurnLedger
+from agent_ls.review.touches import (
+    Fetch,
+    Touch,
+    both_images,
+    image_of,
+    images_of,
+    modes_of,
+    texts_of,
+    unless_damaged,
+)
 
-
-@dataclass(frozen=True, slots=True)
-class RestorePoint:
-    """A moment that files can be brought back to: before a turn, or before a call of it."""
-
-    turn_id: str
-    call_id: str = ""
+_INLINE_CHARACTERS = 200_000
+"""Edits of larger texts are compared by a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,55 +44,79 @@ class Selection:
     hunks: frozenset[str] | None = None
 
 
+@dataclass(slots=True)
+class FileChain:
+    """One file, with every edit of it."""
+
+    number: int
+    path: str
+    """Where it is, or was last."""
+    touches: list[Touch] = field(default_factory=list[Touch])
+    """Oldest first."""
+    is_gone: bool = False
+    arrived: int = 0
+    """Larger than that of every file that got a name earlier."""
+
+
+@dataclass(slots=True)
+class TurnLedger:
+    """What one turn changed."""
+
+    turn_id: str
+    prompt: str
+    files: dict[int, FileLedger] = field(default_factory=dict[int, FileLedger])
+    """By the number of the chain, the file that changed last at the end; another dict after each
+    change, so that a reader which waits in between has one state of it.
+    """
+    left_files: int = 0
+    """Files that commands changed as well and that are not under review."""
+
+    def at(self, path: str) -> list[FileLedger]:
+        """Return the files of a path: several where a file is gone and another got its name."""
+        return [one for one in self.files.values() if one.path == path]
+
+    def put(self, number: int, file: FileLedger | None) -> None:
+        """Replace what is known of a file; None: nothing of it was changed."""
+        files = {key: value for key, value in self.files.items() if key != number}
+        if file is not None and (file.hunks or file.base is not None or file.text is not None):
+            files[number] = file
+        self.files = files
+
+
 class Ledger:
     """The turns of one session with their files."""
 
     def __init__(self, fetch: Fetch) -> None:
-        """Take how stored bytes are got."""
+        """Begin empty; ``fetch`` gets stored bytes."""
         self.turns: dict[str, TurnLedger] = {}
         """By id, oldest first."""
-        self.lineages = Lineages()
-        """What happened to each file."""
+        self.chains: list[FileChain] = []
+        self.touches: list[Touch] = []
+        """Every edit that happened, oldest first."""
         self.turn_of: dict[str, str] = {}
-        """By call, in the order of the answers; what a stopped one did may be heard of when the
-        next turn has begun.
-        """
+        """By call, in the order of the answers; a stopped call may end in the next turn."""
         self.lost_events = 0
         """How many events the journals lack, as far as their numbers tell; each may be a change."""
         self._fetch = partial(unless_damaged, fetch)
         self._turn_id = ""
+        self._arrivals = 0
         self._intents: dict[tuple[str, str], e.EditIntended] = {}
         self._decisions: dict[str, tuple[FileEdit | PutImage, e.ReviewDecided]] = {}
-        self._rooms: dict[str, str] = {}
-        """What the files that make room are called again once they have left it."""
-        self._seen: dict[str, dict[str, Hunk]] = {}
-        """The hunks that a decision was about, by id, as they were when it was taken in first."""
+        self._children: dict[str, tuple[str, str]] = {}
+        """What the names of a sub-agent's edits begin with, and the session's call, by session."""
 
-    def copied(self) -> Ledger:
-        """Return one that goes on from here by itself, and knows as well what decisions saw."""
-        other = copy.copy(self)
-        other.turns = {one: replace(turn) for one, turn in self.turns.items()}
-        other.lineages = self.lineages.copied()
-        other.turn_of, other._rooms = dict(self.turn_of), dict(self._rooms)
-        other._intents, other._decisions = dict(self._intents), dict(self._decisions)
-        return other
+    def at(self, path: str) -> FileChain | None:
+        """Return the file that has a name now, else the one that had it last."""
+        found = [one for one in self.chains if one.path == path]
+        return max(found, key=lambda one: (not one.is_gone, one.arrived), default=None)
 
-    @property
-    def touches(self) -> list[Touch]:
-        """Return every edit that happened, oldest first."""
-        return self.lineages.touches
-
-    def file(self, turn_id: str, path: str) -> FileLedger | None:
-        """Return a file's ledger."""
-        turn = self.turns.get(turn_id)
-        return turn.files.get(path) if turn else None
-
-    def called(self, path: str) -> str:
-        """Return what a file is called once it has left the room that it made for others."""
-        return self._rooms.get(path, path)
+    def is_taken(self, chain: FileChain) -> bool:
+        """Say whether another file has the name of this one now."""
+        there = self.at(chain.path)
+        return there is not None and there is not chain and not there.is_gone
 
     def hunks(self, chosen: Selection, state: HunkState) -> list[Hunk]:
-        """Return the chosen hunks that stand so, newest turn first."""
+        """Return the chosen hunks in this state, newest turn first."""
         return [
             one
             for turn in reversed(list(self.turns.values()))
@@ -101,86 +125,161 @@ class Ledger:
             for one in file.those(state, chosen.hunks)
         ]
 
+    def of_chain(self, number: int, since: str = "") -> Iterator[tuple[TurnLedger, FileLedger]]:
+        """Yield the turns that changed a file, newest first, down to the turn ``since``."""
+        for turn in reversed(list(self.turns.values())):
+            if (file := turn.files.get(number)) is not None:
+                yield turn, file
+            if turn.turn_id == since:
+                break
+
     def unsettled(self) -> list[tuple[FileEdit | PutImage, e.ReviewDecided]]:
         """Return the edits that have no outcome, each with its decision."""
         return list(self._decisions.values())
 
-    async def feed(self, stored: e.StoredEvent, at: str = "", call_id: str = "") -> None:
-        """Take the next event in; the rest is set for those of a sub-agent: what its journal's
-        numbers are told apart by, and the call of its parent's that its edits count as.
-        """
-        event, at = stored.event, f"{at}{stored.seq}"
+    async def feed(self, stored: e.StoredEvent) -> None:
+        """Take in the next event, of the session or of one of its sub-agents."""
+        event = stored.event
+        prefix, call_id = self._children.get(stored.session_id, ("", ""))
+        at = f"{prefix}{stored.seq}"
         match event:
             case e.TurnStarted() | e.Answered():
-                if not at.count("."):
-                    self._begun(event)
-            case e.ReviewDecided() | e.ReviewApplied() | e.FileRenamed():
+                if not prefix:
+                    self._began(event)
+            case e.ChildStarted():
+                self._children[event.child_id] = f"{at}.", call_id or event.call_id
+            case e.EditIntended() | e.EditApplied() | e.CommandChanged():
+                if (touch := self._touch_of(event)) is not None:
+                    await self._edited(touch, call_id or event.call_id, at)
+            case e.CommandChangesLeftOut():
+                turn = self.turns.get(self._turn(call_id or event.call_id))
+                if turn is not None:
+                    turn.left_files += event.left_files
+            case e.FileRenamed() | e.ReviewDecided() | e.ReviewApplied():
                 await self._reviewed(event, at)
-            case e.EditIntended():
-                self._intents[event.call_id, event.edit.path] = event
-            case e.EditApplied():
-                intent = self._intents.pop((event.call_id, event.path), None)
-                if intent is not None and event.status == "applied":
-                    blobs = intent.before_blob, event.after_blob
-                    modes = modes_of(intent.edit, intent.before_mode, event.after_mode)
-                    call_id = call_id or event.call_id
-                    places = intent.place, intent.new_place
-                    touch = self._touched(intent.edit, blobs, modes, call_id, at, places=places)
-                    await follow_edit(self.turns, touch, self._fetch)
-            case e.CommandChanged() | e.CommandChangesLeftOut():
-                await self._commanded(event, at, call_id or event.call_id)
             case _:
                 pass
 
-    async def _commanded(
-        self, event: e.CommandChanged | e.CommandChangesLeftOut, at: str, call_id: str
-    ) -> None:
-        if isinstance(event, e.CommandChangesLeftOut):
-            turn = self.turns.get(self._turn(call_id))
-            if turn is not None:
-                turn.left_files += event.left_files
-        elif event.is_before_known or event.images:
-            # No link stood there when it was seen; where one stands now is another file.
-            path, blobs = event.path, (event.before_blob, event.after_blob)
-            touch = Touch(
-                self._turn(call_id),
-                path,
-                path,
-                *blobs,
-                None,
-                call_id,
-                at,
-                images=event.images,
-                modes=(event.before_mode, event.after_mode),
-                command=event.call_id,
-            )
-            self.lineages.keep(touch)
-            await follow_edit(self.turns, touch, self._fetch)
+    def _touch_of(self, event: e.EditIntended | e.EditApplied | e.CommandChanged) -> Touch | None:
+        """Return the edit that happened by an event; None: none did."""
+        if isinstance(event, e.EditIntended):
+            self._intents[event.call_id, event.edit.path] = event
+            return None
+        if isinstance(event, e.CommandChanged):
+            return _command_touch(event) if event.is_before_known or event.images else None
+        intent = self._intents.pop((event.call_id, event.path), None)
+        if intent is None or event.status != "applied":
+            return None
+        modes = modes_of(intent.edit, intent.before_mode, event.after_mode)
+        places = intent.place, intent.new_place
+        return _touch(intent.edit, (intent.before_blob, event.after_blob), modes, places)
 
-    def _begun(self, event: e.TurnStarted | e.Answered) -> None:
+    async def _reviewed(
+        self, event: e.FileRenamed | e.ReviewDecided | e.ReviewApplied, at: str
+    ) -> None:
+        if isinstance(event, e.FileRenamed):
+            for chain in self.renamed(event.path):
+                new_path = event.new_path + chain.path.removeprefix(event.path)
+                for turn, file in self.of_chain(chain.number):
+                    if any(one.kind == "moved" for one in file.hunks):
+                        turn.files = {**turn.files, chain.number: file.renamed(new_path)}
+                        break
+                self._arrive(chain, new_path)
+        elif isinstance(event, e.ReviewApplied):
+            edit, decision = self._decisions.pop(event.review_id, (None, None))
+            if edit is not None and decision is not None and event.status == "applied":
+                await self._carried_out(decision, edit, event.after_blob, at)
+        elif event.edit is not None:
+            self._decisions[event.review_id] = event.edit, event
+        else:
+            self._decided(event)
+
+    def renamed(self, path: str) -> list[FileChain]:
+        """Return the files that have another name when this file or folder gets one."""
+        return [
+            one
+            for one in self.chains
+            if not one.is_gone and (one.path == path or one.path.startswith(f"{path}/"))
+        ]
+
+    def _began(self, event: e.TurnStarted | e.Answered) -> None:
         if isinstance(event, e.Answered):
             self.turn_of.update((one.id, self._turn_id) for one in event.message.calls)
             return
         self._turn_id = event.turn_id
         self.turns[event.turn_id] = TurnLedger(event.turn_id, event.prompt)
 
-    async def _reviewed(
-        self, event: e.ReviewDecided | e.ReviewApplied | e.FileRenamed, at: str
-    ) -> None:
-        if isinstance(event, e.FileRenamed):
-            for path, new_path in renames(self, event.path, event.new_path).items():
-                follow(self, path, new_path)
+    def _turn(self, call_id: str) -> str:
+        return self.turn_of.setdefault(call_id, self._turn_id) if call_id else self._turn_id
+
+    async def _edited(self, touch: Touch, call_id: str, at: str) -> None:
+        """Take in an edit of the agent's."""
+        touch = replace(touch, turn_id=self._turn(call_id), call_id=call_id, at=at)
+        images = None
+        if touch.path != touch.new_path:
+            chain, turn = self.at(touch.path), self.turns.get(touch.turn_id)
+            known = turn.files.get(chain.number) if turn and chain else None
+            images = await images_of(touch, self._fetch)
+            if known is not None and known.is_opaque:
+                images = await both_images(touch, self._fetch)
+        if images is not None:
+            # A file that is no text is put back by its bytes, at both places.
+            before, after = images
+            touch = replace(touch, edit=None)
+            await self._followed(
+                replace(touch, new_path=touch.path, after_blob=None, images=(before, None))
+            )
+            await self._followed(
+                replace(
+                    touch,
+                    path=touch.new_path,
+                    before_blob=None,
+                    images=(None, after),
+                    at=f"{touch.at}.to",
+                )
+            )
+        else:
+            await self._followed(touch)
+
+    async def _followed(self, touch: Touch) -> None:
+        chain = self.at(touch.path) or self._new_chain(touch.path)
+        self._keep(chain, touch)
+        await self._follow(chain, touch)
+
+    def _new_chain(self, path: str) -> FileChain:
+        self.chains.append(FileChain(len(self.chains), path))
+        return self.chains[-1]
+
+    def _keep(self, chain: FileChain, touch: Touch) -> None:
+        self.touches.append(touch)
+        chain.touches.append(touch)
+        is_here = not chain.is_gone and len(chain.touches) > 1 and chain.path == touch.new_path
+        chain.is_gone = touch.is_gone
+        if not is_here:
+            self._arrive(chain, touch.new_path)
+
+    def _arrive(self, chain: FileChain, path: str) -> None:
+        self._arrivals += 1
+        chain.path, chain.arrived = path, self._arrivals
+        for turn, file in self.of_chain(chain.number):
+            # Not at the end: the turn did not change it now.
+            turn.files = {**turn.files, chain.number: replace(file, path=path)}
+
+    async def _follow(self, chain: FileChain, touch: Touch) -> None:
+        """Let the turn's ledger of the file follow an edit."""
+        turn = self.turns.get(touch.turn_id)
+        if turn is not None:
+            known = turn.files.get(chain.number)
+            turn.put(chain.number, await _followed(known, chain.number, touch, self._fetch))
+
+    def _decided(self, event: e.ReviewDecided) -> None:
+        """Take in a decision that needed no edit."""
+        if (chain := self._chain_of(event)) is None:
             return
-        if isinstance(event, e.ReviewDecided):
-            self._seen.setdefault(event.review_id, self._hunks_of(event))
-            if event.edit is None:
-                self._decided(event)
-            else:
-                self._decisions[event.review_id] = event.edit, event
-            return
-        edit, decision = self._decisions.pop(event.review_id, (None, None))
-        if edit is not None and decision is not None and event.status == "applied":
-            await self._carried_out(decision, edit, event.after_blob, at)
+        if event.decision != "restore":
+            self._mark(event, chain, chain.touches[-1].after_blob)
+        elif not event.call_id:
+            self._restored(event, chain)
 
     async def _carried_out(
         self,
@@ -189,137 +288,134 @@ class Ledger:
         after_blob: str | None,
         at: str,
     ) -> None:
+        """Take in a decision whose edit was applied."""
+        if (chain := self._chain_of(decision)) is None:
+            return
+        touch = _review_touch(decision, edit, after_blob, at)
+        touch = replace(touch, turn_id=self._turn_id)
         if decision.decision != "restore":
-            if not self._decided(decision):
-                await self._left(decision, edit, after_blob, at)
-            if not decision.hunks and edit.kind == "move":
-                self._made_room(decision.turn_id, edit)
-        if isinstance(edit, PutImage):
-            blobs, images = (None, after_blob), (edit.base, edit.goal)
-            places = edit.path, edit.path
-            touch = Touch(self._turn(""), *places, *blobs, None, "", at, decision, images)
-            self.lineages.keep(touch)
-        else:
-            blobs = decision.before_blob, after_blob
-            modes = modes_of(edit, decision.before_mode)
-            touch = self._touched(edit, blobs, modes, "", at, decision)
-        if decision.call_id:
+            self._mark(decision, chain, after_blob)
+        self._keep(chain, touch)
+        if decision.decision == "restore" and decision.call_id:
             # What the turn did before that call stays a change of its.
-            await went_back(self.turns, replace(touch, turn_id=decision.turn_id), self._fetch)
+            await self._went_back(chain, replace(touch, turn_id=decision.turn_id))
         elif decision.decision == "restore":
-            self._restored(decision, touch.new_path)
-        if touch.path in self._rooms and (touch.new_path != touch.path or touch.is_gone):
-            self._left_room(touch.path)
+            self._restored(decision, chain)
 
-    def _touched(
-        self,
-        edit: FileEdit,
-        blobs: tuple[str | None, str | None],
-        modes: Modes,
-        call_id: str,
-        at: str,
-        decision: e.ReviewDecided | None = None,
-        places: tuple[str, str] = ("", ""),
-    ) -> Touch:
-        # No link is followed now: what a path of the journal led to then, the journal says.
-        path = places[0] or posixpath.normpath(edit.path)
-        new_path = path
-        if edit.kind == "move":
-            new_path = places[1] or posixpath.normpath(edit.new_path)
-        turn_id = self._turn(call_id)
-        touch = Touch(turn_id, path, new_path, *blobs, edit, call_id, at, decision, modes=modes)
-        # A file that was moved and then deleted comes back at once where it was before.
-        origin = decision.path if decision is not None and touch.brings_back else path
-        self.lineages.keep(replace(touch, path=origin))
-        return touch
-
-    def _turn(self, call_id: str) -> str:
-        return self.turn_of.setdefault(call_id, self._turn_id) if call_id else self._turn_id
-
-    def _decided(self, event: e.ReviewDecided) -> bool:
-        """Let changes stand as was decided; say whether all of them are as the person saw them.
-
-        Not so where a sub-agent that still worked then had changed the same lines before: what it
-        did was not decided about, and now it is one change with what was.
-        """
-        if event.decision == "restore":
-            if not event.call_id:
-                self._restored(event, event.path)
-            return True
-        turn, seen = self.turns.get(event.turn_id), self._seen[event.review_id]
-        file = turn.files.get(event.path) if turn else None
-        if turn is None or file is None:
-            return not seen
-        there = self._hunks_of(event)
-        meant = [one for one in seen if one in there and _is_same(seen[one], there[one])]
-        state: dict[str, HunkState] = {"keep": "kept", "undo": "undone", "redo": "open"}
-        after = file.decided(meant, state[event.decision], event.before_mode)
-        turn.put([after], gone=[event.path])
-        return len(meant) == len(seen)
-
-    async def _left(
-        self,
-        decision: e.ReviewDecided,
-        edit: FileEdit | PutImage,
-        after_blob: str | None,
-        at: str,
-    ) -> None:
-        """Let a file be as a decision left it, though not all that it named stands so."""
-        turn = self.turns.get(decision.turn_id)
-        file = turn.files.get(decision.path) if turn else None
-        if turn is None or file is None:
-            return
-        if edit.kind == "move":
-            turn.put([file.renamed(edit.new_path)], gone=[decision.path])
-            return
-        data = None if after_blob is None else await self._fetch(after_blob)
-        if data is None or not is_text(data):
-            return
-        if edit.kind == "create" and file.text is None:
-            # A deleted file came back with more than it had before the turn.
-            turn.put([file.edited(None, data.decode(), at)], gone=[decision.path])
-        elif edit.kind == "change" and file.text is not None:
-            after = file.drifted(data.decode(), at)
-            # Nobody else has written in the changes: the text of before one of them is back.
-            mixed = {one.id for one in file.hunks if one.is_mixed}
-            hunks = tuple(replace(one, is_mixed=one.id in mixed) for one in after.hunks)
-            turn.put([replace(after, hunks=hunks)], gone=[decision.path])
-
-    def _hunks_of(self, event: e.ReviewDecided) -> dict[str, Hunk]:
-        """Return the hunks that a decision names, by id."""
-        file = self.file(event.turn_id, event.path)
-        return {one.id: one for one in file.hunks if one.id in event.hunks} if file else {}
-
-    def _made_room(self, turn_id: str, edit: MoveFile) -> None:
-        """Let a file be reviewed under another name, none of its changes being decided about.
-
-        A turn knows it by the name that it had then, and by that again when it leaves the room.
-        """
-        those = self.lineages.of(edit.path)
-        self._rooms[edit.new_path] = edit.path
-        for turn in self.turns.values():
-            file = turn.files.get(edit.path)
-            hunks = () if file is None else file.hunks
-            is_known = any(those is not None and those.made(one.id) for one in hunks)
-            # The files of a ring go by their names, whatever brought them there.
-            is_known |= turn.turn_id == turn_id and any(one.kind == "moved" for one in hunks)
-            if file and is_known:
-                turn.put([replace(file, path=edit.new_path)], gone=[edit.path])
-
-    def _left_room(self, room: str) -> None:
-        path = self._rooms.pop(room)
-        for turn in self.turns.values():
-            if file := turn.files.get(room):
-                turn.put([replace(file, path=path)], gone=[room])
-
-    def _restored(self, event: e.ReviewDecided, path: str) -> None:
-        """Let everything that this turn and later ones changed in the file be undone."""
-        those = self.lineages.of(path)
+    def _chain_of(self, decision: e.ReviewDecided) -> FileChain | None:
+        """Return the file that a decision is about; that of its path where no hunk is known."""
+        ids = set(decision.hunks)
         for turn in reversed(list(self.turns.values())):
-            turn.undo(lambda one: those is not None and those.made(one.id), event.before_mode)
-            if turn.turn_id == event.turn_id:
-                break
+            if decision.decision == "restore" or turn.turn_id == decision.turn_id:
+                for number, file in turn.files.items():
+                    if any(one.id in ids for one in file.hunks):
+                        return self.chains[number]
+        return self.at(decision.path)
+
+    def _mark(self, event: e.ReviewDecided, chain: FileChain, left: str | None) -> None:
+        turn = self.turns.get(event.turn_id)
+        file = turn.files.get(chain.number) if turn else None
+        if turn is not None and file is not None:
+            states: dict[str, HunkState] = {"keep": "kept", "undo": "undone", "redo": "open"}
+            after = file.decided(event.hunks, states[event.decision], event.before_mode)
+            turn.put(chain.number, replace(after, blobs=(left, left)))
+
+    async def _went_back(self, chain: FileChain, touch: Touch) -> None:
+        """Let a turn's file follow a restore to before a call, which takes kept changes back too;
+        what it leaves of these is no change of the agent's against them.
+        """
+        turn = self.turns[touch.turn_id]
+        file = turn.files.get(chain.number)
+        kept = {one.id for one in file.parts if one.state == "kept"} if file else set[str]()
+        if file is not None:
+            turn.put(chain.number, file.marked(kept, "open"))
+        await self._follow(chain, touch)
+        if (after := turn.files.get(chain.number)) is not None:
+            turn.put(chain.number, after.marked(kept, "kept"))
+
+    def _restored(self, event: e.ReviewDecided, chain: FileChain) -> None:
+        """Let everything that this turn and later ones changed in the file be undone."""
+        for turn, file in self.of_chain(chain.number, event.turn_id):
+            undone = file.decided([one.id for one in file.hunks], "undone", event.before_mode)
+            turn.put(chain.number, undone)
 
 
-def _is_same(one: Hunk, other: Hunk) -> bool:
-    return (one.old, one.new) == (other.old, other.new)
+async def _followed(
+    known: FileLedger | None, number: int, touch: Touch, fetch: Fetch
+) -> FileLedger | None:
+    """Return what an edit makes of a turn's ledger of the file."""
+    path, at = touch.new_path, touch.at
+    images = await images_of(touch, fetch)
+    if images is not None or (known is not None and known.is_opaque):
+        images = images or await both_images(touch, fetch)
+        known = known or FileLedger(path, None, None, number=number)
+        digest = known.blobs[0]
+        earlier = await image_of(digest, known.modes.base, fetch)
+        return known.replaced(images, earlier, at)
+    before, after = await texts_of(touch, fetch)
+    if known is None:
+        known = FileLedger(touch.path, before, before, number=number)
+    if touch.edit is not None and touch.edit.kind == "move":
+        changed = replace(known, path=touch.path).drifted(before, at).moved(path, at)
+    elif len(before or "") + len(after or "") <= _INLINE_CHARACTERS:
+        changed = known.edited(before, after, at)
+    else:
+        changed = await asyncio.to_thread(known.edited, before, after, at)
+    is_one = bool(known.hunks) and known.blobs[1] == touch.before_blob
+    first = known.blobs[0] if is_one else touch.before_blob
+    changed = replace(changed.permitted(touch.modes), path=path, blobs=(first, touch.after_blob))
+    # What was made and taken away in one turn never was.
+    return None if changed.base is None and changed.text is None else changed
+
+
+def _command_touch(event: e.CommandChanged) -> Touch:
+    # No link stood there when it was seen; where one stands now is another file.
+    return Touch(
+        "",
+        event.path,
+        event.path,
+        event.before_blob,
+        event.after_blob,
+        images=event.images,
+        modes=(event.before_mode, event.after_mode),
+        command=event.call_id,
+    )
+
+
+def _review_touch(
+    decision: e.ReviewDecided, edit: FileEdit | PutImage, after_blob: str | None, at: str
+) -> Touch:
+    if isinstance(edit, PutImage):
+        images = edit.base, edit.goal
+        touch = Touch("", edit.path, edit.path, None, after_blob, images=images)
+    else:
+        modes = modes_of(edit, decision.before_mode)
+        touch = _touch(edit, (decision.before_blob, after_blob), modes)
+        if touch.is_new and not touch.is_gone:
+            # A file that was moved and then deleted comes back at once where it was before.
+            touch = replace(touch, path=decision.path)
+    return replace(touch, at=at, decision=decision)
+
+
+def _touch(
+    edit: FileEdit,
+    blobs: tuple[str | None, str | None],
+    modes: Modes,
+    places: tuple[str, str] = ("", ""),
+) -> Touch:
+    # No link is followed now: what a path of the journal led to then, the journal says.
+    path = places[0] or posixpath.normpath(edit.path)
+    new_path = path
+    if edit.kind == "move":
+        new_path = places[1] or posixpath.normpath(edit.new_path)
+    return Touch("", path, new_path, *blobs, edit, modes=modes)
+
+
+def names_in(hunk_ids: Iterable[str]) -> set[str]:
+    """Return the names of edits that these ids may begin with."""
+    found = set[str]()
+    for one in hunk_ids:
+        while one:
+            found.add(one)
+            one = one.rpartition(".")[0]
+    return found

@@ -29,8 +29,7 @@ def placed(ledger: FileLedger, now: str) -> list[HunkPlace]:
     other means, and they come back when that is taken back.
     """
     if ledger.images is not None:
-        rest = placed(ledger.live, now) if ledger.live is not ledger else []
-        return [HunkPlace(ledger.hunks[0], 0, 0, False), *rest]
+        return [HunkPlace(one, 0, 0, False) for one in ledger.hunks]
     if ledger.text is None:
         return []
     goal = lines_of(now)

@@ -1,48 +1,54 @@
-"""The person's review of what the agent changed: keep, undo, redo, by hunk, file, turn or all.
+"""The person's review of what the agent changed: keep, undo, redo, restore.
 
-Owns the way from a decision to its events and edits. How hunks come to be is in
-``ledger``; what an undo has to do to a file is in ``plans``.
+Owns the way from a decision to its events and edits. How hunks come to be is in ``ledger``; what an
+undo has to do to a file is in ``plans``, what a restore has to do in ``restore``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 from agent_ls.domain import events as e
-from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.edits import EditOutcome, FileEdit
+from agent_ls.domain.errors import AgentLsError, BytesDamaged, StoreError, WorkspaceError
 from agent_ls.domain.ids import Ids
+from agent_ls.domain.images import PutImage
 from agent_ls.domain.review import HunkState, ReviewDecision
-from agent_ls.loop.calls.edit_recorder import EditRecorder
+from agent_ls.loop.calls.edit_recorder import EditRecorder, put_hindrance
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.ports.store import Blobs, Journals
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import CommandWatch
 from agent_ls.loop.state.recorder import Recorder
-from agent_ls.review.carrying import MOST_STEPS, OF_ONE_FILE, Carrying
 from agent_ls.review.file_changes import FileLedger
 from agent_ls.review.followed_ledger import FollowedLedger
 from agent_ls.review.hunks import Hunk
-from agent_ls.review.images import linked, wholes_of
-from agent_ls.review.ledger import Ledger, RestorePoint, Selection
-from agent_ls.review.losses import kept_as_rest
-from agent_ls.review.newer import newer_changes, overtaken
-from agent_ls.review.order import goals, in_order, in_the_way
+from agent_ls.review.ledger import Ledger, Selection
 from agent_ls.review.plans import next_step
-from agent_ls.review.renames import renames
-from agent_ls.review.restoring import Restoring
-from agent_ls.review.rings import Ring, ring_of, room_step
-from agent_ls.review.steps import Clash, FileResult, Step, places
+from agent_ls.review.restore import (
+    RestorePoint,
+    Since,
+    calls_that_changed,
+    chains_since,
+    restoring_step,
+)
+from agent_ls.review.steps import Clash, FileResult, Step, conflict, only_rest, places
 
 _FROM: Mapping[ReviewDecision, HunkState] = {"keep": "open", "undo": "open", "redo": "undone"}
 _GOAL: Mapping[ReviewDecision, HunkState] = {"keep": "kept", "undo": "undone", "redo": "open"}
-"""How changes stand before and after a decision about them."""
+"""The state of changes before and after a decision about them."""
 
-_ROUNDS = 4
-"""How often a turn's files are looked for: some get a name only when others have left it."""
+_OF_ONE_FILE = (WorkspaceError, StoreError, OSError)
+"""What keeps one file from its decision, while each of the others is tried all the same."""
+
+_MOST_STEPS = 6
+"""How often a file's next step is planned: it may change under one, or need several."""
+
+T = TypeVar("T")
 
 
 class Review:
@@ -66,22 +72,13 @@ class Review:
         ``claim`` is awaited before a decision: nobody else may write the session from then on.
         In ``claimed`` nobody may while something is recorded that the person has not decided.
         """
-        self._recorder, self._workspace, self._order = recorder, workspace, order
+        self._recorder, self._workspace, self._blobs = recorder, workspace, blobs
+        self._order, self._ids = order, ids
         self._claim, self._claimed = claim, claimed
-        self._queue = EditOrder()
-        """The files that are decided about right now, by the names the ledger has for them."""
-        edits = EditRecorder(recorder, workspace, blobs, watch)
-        self._followed = FollowedLedger(recorder, journals, blobs, edits)
-        self._carrying = Carrying(edits, ids)
-        self._restoring = Restoring(
-            recorder,
-            workspace=workspace,
-            blobs=blobs,
-            order=order,
-            carrying=self._carrying,
-            ledger=self.ledger,
-            claim=claim,
-        )
+        self._edits = EditRecorder(recorder, workspace, blobs, watch)
+        self._followed = FollowedLedger(recorder, journals, blobs, self._edits)
+        self._one_decision = asyncio.Lock()
+        self._tasks = set[asyncio.Task[Any]]()
 
     @property
     def version(self) -> int:
@@ -95,6 +92,12 @@ class Review:
         """
         return await self._followed.newest()
 
+    async def close(self) -> None:
+        """Wait until what was begun is recorded."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._followed.close()
+
     async def decide(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
         """Keep, undo or redo; return what became of each file, newest turn first; a redo goes
         the other way, for what a newer turn changed may be what an older one made.
@@ -104,32 +107,7 @@ class Review:
         """
         if decision == "restore":
             raise AgentLsError("A restore needs the turn to whose beginning it goes back.")
-        async with self._carrying.one_decision():
-            await self._claim()
-            return await self._decided(decision, chosen)
-
-    async def _decided(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
-        ledger = await self.ledger()
-        found: list[FileResult] = []
-        turns = list(ledger.turns)
-        for turn_id in turns if decision == "redo" else reversed(turns):
-            if chosen.turn_id not in (None, turn_id):
-                continue
-            stuck = {} if chosen.path else await self._parted(decision, turn_id, chosen.hunks)
-            seen = set[str]()
-            for _ in range(_ROUNDS):
-                files = (await self.ledger()).turns[turn_id].files
-                # A file that got its name back only now is another one than had it before.
-                order = in_order(files, wholes_of(files, _GOAL[decision]))
-                left = [one for one in order if seen.isdisjoint(_ids(files[one]))]
-                seen.update(*(_ids(files[one]) for one in left))
-                for path in left:
-                    if chosen.path in (None, path):
-                        result = stuck.get(path) or await self._in_turn(
-                            decision, turn_id, path, chosen.hunks
-                        )
-                        found += [] if result.status == "nothing" else [result]
-        return found
+        return await self._wholly(self._decide(decision, chosen))
 
     async def restore(
         self, turn_id: str, call_id: str = "", *, dry_run: bool = False
@@ -139,170 +117,269 @@ class Review:
 
         Errors: ``AgentLsError`` when there is no such turn or no such call, or a turn runs.
         """
-        async with self._carrying.one_decision():
-            return await self._restoring.restore(RestorePoint(turn_id, call_id), dry_run=dry_run)
-
-    async def close(self) -> None:
-        """Wait until what was begun is recorded."""
-        await self._carrying.close()
-        await self._followed.close()
+        return await self._wholly(self._restore(RestorePoint(turn_id, call_id), is_dry=dry_run))
 
     async def follow(self, path: str, new_path: str) -> None:
-        """Know that the person renamed a file, or a folder with all that is in it.
+        """Record that the person renamed a file, or a folder with all that is in it.
 
         Errors: ``AgentLsError`` where another process writes the session, or the store fails.
         """
-        # What a sub-agent has changed is known of when it ends, and then by the name of today.
-        renamed = renames(await self._followed.foreseen(), path, new_path)
-        if not renamed and not self._has_findings(path):
-            return
-        names = [Path(one) for pair in renamed.items() for one in pair]
-        where = [self._workspace.locate(str(one))[1] for one in names]
-        # What is under way ends under the name that it began with.
-        async with self._queue.of(names), self._order.of(where):
-            renamed = renames(await self._followed.foreseen(), path, new_path)
-            if renamed or self._has_findings(path):
-                # Who goes on with it elsewhere is not kept from that.
-                async with self._claimed():
-                    await self._recorder.emit(e.FileRenamed(path=path, new_path=new_path))
+        if (await self.ledger()).renamed(path) or self._has_findings(path):
+            await self._wholly(self._follow(path, new_path))
+
+    async def _follow(self, path: str, new_path: str) -> None:
+        if (await self.ledger()).renamed(path) or self._has_findings(path):
+            # Whoever goes on with it elsewhere is not kept from that.
+            async with self._claimed():
+                await self._recorder.emit(e.FileRenamed(path=path, new_path=new_path))
 
     def _has_findings(self, path: str) -> bool:
         """Say whether checkers found anything there, maybe in a file that no change is in."""
         found = self._recorder.state.findings
         return any(one == path or one.startswith(f"{path}/") for one in found)
 
-    async def _parted(
-        self, decision: ReviewDecision, turn_id: str, wanted: frozenset[str] | None
-    ) -> dict[str, FileResult]:
-        """Let one of the files that changed places make room; return what keeps them there."""
-        stuck: dict[str, FileResult] = {}
-        if decision == "keep":
-            return stuck
-        for path in list((await self.ledger()).turns[turn_id].files):
-            ring = ring_of((await self.ledger()).turns[turn_id].files, path, _FROM[decision])
-            if not ring or stuck.keys() & set(ring):
-                continue
-            try:
-                async with self._queue.of([Path(name) for name in ring]):
-                    result = await self._carrying.settled(
-                        self._make_room(decision, turn_id, ring, wanted)
-                    )
-            except OF_ONE_FILE as error:
-                result = FileResult(turn_id, path, "refused", reason=str(error))
-            if result is not None:
-                stuck[result.path] = result
-        return stuck
+    async def _wholly(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do one thing after the other, each to its end, whoever stops waiting for it."""
 
-    async def _make_room(
-        self, decision: ReviewDecision, turn_id: str, ring: Ring, wanted: frozenset[str] | None
-    ) -> FileResult | None:
-        async with self._order.of(places(self._workspace, ring)):
-            states = _FROM[decision], _GOAL[decision]
-            # Where all of them are gone one comes back first, and makes room then.
-            for _ in range(2):
-                ledger = await self.ledger()
-                files = ledger.turns[turn_id].files
-                if ring_of(files, ring[0], states[0]) != ring:
-                    return None
-                newer = partial(newer_changes, ledger, turn_id)
-                for name in ring:
-                    hunks = files[name].those(states[0], wanted)
-                    if (clash := overtaken(ledger, turn_id, files[name], hunks)) is not None:
-                        return FileResult(turn_id, name, "conflict", 0, clash.reason, clash)
-                step = await room_step(self._workspace, files, ring, wanted, states, newer)
-                if isinstance(step, Clash):
-                    return FileResult(turn_id, step.path, "conflict", 0, step.reason, step)
-                if step is not None and step.edit is not None:
-                    event = self._carrying.decided(decision, turn_id, step.edit.path, step.hunks)
-                    await self._carrying.applied(event, step.edit)
-        return None
+        async def alone() -> T:
+            async with self._one_decision:
+                return await work
 
-    async def _in_turn(
-        self, decision: ReviewDecision, turn_id: str, path: str, wanted: frozenset[str] | None
-    ) -> FileResult:
-        """Decide about a file once what was decided about it before is done.
+        task = asyncio.ensure_future(alone())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
 
-        Otherwise each decision would find its plan overtaken by the others' until it gives up.
-        """
-        files = (await self.ledger()).turns[turn_id].files
-        file = files.get(path)
-        hunks = [one for one in file.hunks if wanted is None or one.id in wanted] if file else []
-        if not hunks:
-            return FileResult(turn_id, path, "nothing")
-        names = {path, *goals(hunks), *linked(path, wholes_of(files, _GOAL[decision]))}
-        async with self._queue.of([Path(name) for name in names]):
-            return await self._decide_file(decision, turn_id, path, wanted)
+    async def _decide(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
+        await self._claim()
+        ledger = await self.ledger()
+        wanted = {one.number for one in ledger.chains if chosen.path in (None, one.path)}
+        found: list[FileResult] = []
+        turns = list(ledger.turns)
+        for turn_id in turns if decision == "redo" else reversed(turns):
+            if chosen.turn_id in (None, turn_id):
+                files = (await self.ledger()).turns[turn_id].files
+                numbers = [one for one in files if one in wanted]
+                results = await _in_rounds(
+                    numbers if decision == "redo" else numbers[::-1],
+                    lambda number, turn_id=turn_id: self._decide_file(
+                        decision, turn_id, number, chosen.hunks
+                    ),
+                )
+                found += [one for one in results.values() if one.status != "nothing"]
+        return found
 
     async def _decide_file(
-        self, decision: ReviewDecision, turn_id: str, path: str, wanted: frozenset[str] | None
+        self, decision: ReviewDecision, turn_id: str, number: int, wanted: frozenset[str] | None
     ) -> FileResult:
-        from_state, goal = _FROM[decision], _GOAL[decision]
-        settled_hunks = 0
+        settled, path = 0, ""
         try:
-            for _ in range(MOST_STEPS):
-                file = (await self.ledger()).file(turn_id, path)
-                hunks = file.those(from_state, wanted) if file else ()
+            for _ in range(_MOST_STEPS):
+                ledger = await self.ledger()
+                path, file = ledger.chains[number].path, ledger.turns[turn_id].files.get(number)
+                hunks = file.those(_FROM[decision], wanted) if file else ()
                 if file is None or not hunks:
-                    status = "done" if settled_hunks else "nothing"
-                    return FileResult(turn_id, path, status, settled_hunks)
+                    return FileResult(turn_id, path, "done" if settled else "nothing", settled)
                 if decision == "keep":
                     ids = tuple(one.id for one in hunks)
-                    event = self._carrying.decided(decision, turn_id, path, ids)
-                    await self._carrying.settled(self._recorder.emit(event))
+                    await self._recorder.emit(self._event(decision, turn_id, path, ids))
                     return FileResult(turn_id, path, "done", len(ids))
-                done = await self._carrying.settled(
-                    self._one_step(decision, turn_id, file, hunks, goal)
-                )
+                done = await self._one_step(decision, turn_id, file, hunks)
                 if isinstance(done, FileResult):
-                    return replace(done, hunks=settled_hunks)
-                settled_hunks += done
-                files, ids = (await self.ledger()).turns[turn_id].files, _ids(file)
-                after = (name for name in (path, *goals(hunks)) if name in files)
-                path = next((one for one in after if ids & _ids(files[one])), path)
+                    return replace(done, hunks=settled)
+                settled += done
             reason = "it changes all the time"
-        except OF_ONE_FILE as error:
+        except _OF_ONE_FILE as error:
             reason = str(error)
         # What was settled before it met that stays so, and is said.
-        return FileResult(turn_id, path, "refused", settled_hunks, reason)
+        return FileResult(turn_id, path, "refused", settled, reason)
 
     async def _one_step(
-        self,
-        decision: ReviewDecision,
-        turn_id: str,
-        file: FileLedger,
-        hunks: Sequence[Hunk],
-        goal: HunkState,
+        self, decision: ReviewDecision, turn_id: str, file: FileLedger, hunks: Sequence[Hunk]
     ) -> FileResult | int:
         """Carry one edit out; return how many hunks it settled, or why it cannot go on."""
-        workspace = self._workspace
-        wholes = wholes_of((await self.ledger()).turns[turn_id].files, goal)
-        names = {file.path, *goals(hunks), *linked(file.path, wholes)}
-        async with self._order.of(places(workspace, names)):
+        moves = (one for one in hunks if one.kind == "moved")
+        names = {file.path, *(name for one in moves for name in (*one.old, *one.new))}
+        async with self._order.of(places(self._workspace, names)):
             ledger = await self.ledger()
-            files = ledger.turns[turn_id].files
-            if files.get(file.path) is not file:
+            if ledger.turns[turn_id].files.get(file.number) is not file:
                 # The agent was faster.
                 return 0
-            step = in_the_way(files, file, hunks) or overtaken(ledger, turn_id, file, hunks)
-            newer = newer_changes(ledger, turn_id, file)
-            step = step or await next_step(workspace, file, hunks, goal, newer=newer, wholes=wholes)
+            goal = _GOAL[decision]
+            step = await next_step(self._workspace, ledger, turn_id, file, hunks, goal)
             if isinstance(step, Step) and goal == "undone":
-                own = ledger.lineages.that_made(_ids(file))
-                touches = own.touches if own else ()
-                step = await kept_as_rest(workspace, ledger.touches, touches, step.edit) or step
+                chain = ledger.chains[file.number]
+                step = await only_rest(self._workspace, ledger, chain, step.edit) or step
             if isinstance(step, Clash):
-                return FileResult(turn_id, file.path, "conflict", 0, step.reason, step)
-            event = self._carrying.decided(decision, turn_id, file.path, step.hunks)
+                return conflict(turn_id, step)
+            event = self._event(decision, turn_id, file.path, step.hunks)
             if step.edit is None:
                 await self._recorder.emit(event)
                 return len(step.hunks)
-            outcome = await self._carrying.applied(event, step.edit)
+            outcome = await self._applied(event, step.edit)
             if outcome.status == "applied":
                 return len(step.hunks)
             if outcome.status == "stale":
                 return 0
             return FileResult(turn_id, file.path, "refused", 0, outcome.reason)
 
+    def _event(
+        self, decision: ReviewDecision, turn_id: str, path: str, hunks: tuple[str, ...]
+    ) -> e.ReviewDecided:
+        return e.ReviewDecided(
+            review_id=self._ids.new("rev"),
+            decision=decision,
+            turn_id=turn_id,
+            path=path,
+            hunks=hunks,
+        )
 
-def _ids(file: FileLedger) -> set[str]:
-    return {one.id for one in file.hunks}
+    async def _applied(self, event: e.ReviewDecided, edit: FileEdit | PutImage) -> EditOutcome:
+        if isinstance(edit, PutImage):
+            return await self._edits.put(edit, event)
+        return (await self._edits.apply(edit, event)).outcome
+
+    async def _restore(self, point: RestorePoint, *, is_dry: bool) -> list[FileResult]:
+        turn_id, call_id = point
+        self._refuse_running()
+        ledger = await self.ledger()
+        if turn_id not in ledger.turns:
+            raise AgentLsError(f"There is no turn {turn_id}; agent-ls.review.list names them.")
+        if call_id and call_id not in calls_that_changed(ledger, turn_id):
+            raise AgentLsError(f"The turn has no call {call_id} that changed files.")
+        if is_dry:
+            freed = set[str]()
+            numbers = [one.chain.number for one in chains_since(ledger, point)]
+            found = await _in_rounds(numbers, lambda number: self._foreseen(point, number, freed))
+            return [one for one in found.values() if one.status != "nothing"]
+        await self._claim()
+        # One may have begun in between, and the files that are not restored yet are its.
+        self._refuse_running()
+        results = dict[int, FileResult]()
+        later = list(ledger.turns)[list(ledger.turns).index(turn_id) + 1 :]
+        if call_id and later:
+            # What later turns did is theirs, and goes first.
+            results = await self._restore_to(RestorePoint(later[0]))
+        for number, result in (await self._restore_to(point)).items():
+            first = results.get(number)
+            if result.status != "nothing" or first is None or first.status != "done":
+                results[number] = result
+        return [one for one in results.values() if one.status != "nothing"]
+
+    async def _restore_to(self, point: RestorePoint) -> dict[int, FileResult]:
+        numbers = [one.chain.number for one in chains_since(await self.ledger(), point)]
+        return await _in_rounds(numbers, lambda number: self._restore_file(point, number))
+
+    def _refuse_running(self) -> None:
+        if self._recorder.state.is_running:
+            raise AgentLsError("A turn is running; stop it before you restore files.")
+
+    async def _foreseen(self, point: RestorePoint, number: int, freed: set[str]) -> FileResult:
+        """Return what a restore would make of a file as it is now; nothing is changed."""
+        ledger = await self.ledger()
+        since = _since(ledger, point, number)
+        path = ledger.chains[number].path
+        if since is None:
+            return FileResult(point.turn_id, path, "nothing")
+        try:
+            places(self._workspace, {path, since.goal})
+            step = await self._restoring(ledger, since, freed)
+            if isinstance(step, PutImage) and (reason := await put_hindrance(step, self._blobs)):
+                return FileResult(point.turn_id, path, "refused", reason=reason)
+        except (*_OF_ONE_FILE, BytesDamaged) as error:
+            return FileResult(point.turn_id, path, "refused", reason=str(error))
+        if isinstance(step, Clash):
+            return conflict(point.turn_id, step)
+        if step is None:
+            return FileResult(point.turn_id, path, "nothing")
+        effect = _effect(step)
+        freed |= {path} if effect in ("move", "delete") else set()
+        return FileResult(point.turn_id, _name_after(step, path), "done", edit=effect)
+
+    async def _restoring(
+        self, ledger: Ledger, since: Since, freed: Iterable[str] = ()
+    ) -> FileEdit | PutImage | Clash | None:
+        step = await restoring_step(self._workspace, self._blobs, ledger, since, set(freed))
+        if step is None or isinstance(step, Clash):
+            return step
+        return await only_rest(self._workspace, ledger, since.chain, step) or step
+
+    async def _restore_file(self, point: RestorePoint, number: int) -> FileResult:
+        turn_id, done = point.turn_id, 0
+        try:
+            for _ in range(_MOST_STEPS):
+                result = await self._restoring_step(point, number)
+                if isinstance(result, FileResult):
+                    is_moved = result.status == "nothing" and done
+                    return replace(result, status="done", edit="move") if is_moved else result
+                done += result
+            reason = "it changes all the time"
+        except (*_OF_ONE_FILE, BytesDamaged) as error:
+            reason = str(error)
+        path = (await self.ledger()).chains[number].path
+        return FileResult(turn_id, path, "refused", reason=reason)
+
+    async def _restoring_step(self, point: RestorePoint, number: int) -> FileResult | int:
+        """Carry one edit out; return the result when it was the last one, or how many were done."""
+        turn_id = point.turn_id
+        ledger = await self.ledger()
+        since, path = _since(ledger, point, number), ledger.chains[number].path
+        if since is None:
+            return FileResult(turn_id, path, "nothing")
+        async with self._order.of(places(self._workspace, {since.chain.path, since.goal})):
+            if self._recorder.state.is_running:
+                return FileResult(turn_id, path, "refused", 0, "a turn has begun meanwhile")
+            step = await self._restoring(ledger, since)
+            if isinstance(step, Clash):
+                return conflict(turn_id, step)
+            event = self._restored_event(ledger, point, since)
+            if step is None:
+                await self._recorder.emit(event)
+                return FileResult(turn_id, path, "nothing")
+            outcome = await self._applied(event, step)
+        if outcome.status not in ("applied", "stale"):
+            return FileResult(turn_id, path, "refused", 0, outcome.reason)
+        if outcome.status == "applied" and step.kind != "move":
+            return FileResult(turn_id, _name_after(step, path), "done", 1, edit=_effect(step))
+        return int(outcome.status == "applied")
+
+    def _restored_event(self, ledger: Ledger, point: RestorePoint, since: Since) -> e.ReviewDecided:
+        """Return the event of a restore; its hunks tell which of the files with a name is meant."""
+        hunks = tuple(
+            hunk.id
+            for _, file in ledger.of_chain(since.chain.number, point.turn_id)
+            for hunk in file.hunks
+        )
+        event = self._event("restore", point.turn_id, since.chain.path, hunks)
+        return event.model_copy(update={"call_id": point.call_id})
+
+
+async def _in_rounds(
+    numbers: Sequence[int], carry_out: Callable[[int], Awaitable[FileResult]]
+) -> dict[int, FileResult]:
+    """Return what became of each file; files in conflict are tried again while another one got
+    done, which may have had the name that they go back to.
+    """
+    found: dict[int, FileResult] = {}
+    left = list(numbers)
+    while left:
+        for number in left:
+            found[number] = await carry_out(number)
+        is_any_done = any(found[one].status == "done" for one in left)
+        left = [one for one in left if found[one].status == "conflict"] if is_any_done else []
+    return found
+
+
+def _since(ledger: Ledger, point: RestorePoint, number: int) -> Since | None:
+    those = (one for one in chains_since(ledger, point) if one.chain.number == number)
+    return next(those, None)
+
+
+def _name_after(edit: FileEdit | PutImage, path: str) -> str:
+    """Return how a file is called in a result: one that comes back by the name that it gets."""
+    return edit.path if _effect(edit) == "create" else path
+
+
+def _effect(edit: FileEdit | PutImage) -> Literal["change", "create", "delete", "move"]:
+    """Return what an edit does to its file."""
+    return edit.effect if isinstance(edit, PutImage) else edit.kind

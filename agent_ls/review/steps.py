@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,11 @@ from typing import Literal
 
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.domain.images import PutImage
+from agent_ls.domain.images import FileImage, Images, PutImage
+from agent_ls.edits.merge import Merged, merge
+from agent_ls.loop.calls.edit_recorder import NOT_HELD, look_at
 from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.review.ledger import FileChain, Ledger
 
 MISSING = "the workspace has no such file now; put it back under this name, then try again"
 """Why nothing is done to a file that somebody moved or deleted."""
@@ -20,6 +24,12 @@ APART = (
     "or load the file again, then try again"
 )
 """Why nothing is done where neither text may be written over the other."""
+
+TAKEN = "another file has its name now; move that file away, then try again"
+"""Why nothing is done to a file in whose place another one is."""
+
+_INLINE_CHARACTERS = 200_000
+"""Larger texts are merged in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +65,6 @@ class FileResult:
     """Both versions, for a conflict."""
     edit: Literal["change", "create", "delete", "move"] | None = None
     """What a restore does to the file."""
-    new_path: str = ""
-    """The other place of a file whose bytes are moved, as the store does not hold them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,11 @@ class Step:
 
     hunks: tuple[str, ...]
     edit: FileEdit | PutImage | None
+
+
+def conflict(turn_id: str, clash: Clash) -> FileResult:
+    """Return the result of a file that is left as it is."""
+    return FileResult(turn_id, clash.path, "conflict", 0, clash.reason, clash)
 
 
 def places(workspace: Workspace, names: Iterable[str]) -> list[Path]:
@@ -83,3 +96,64 @@ def places(workspace: Workspace, names: Iterable[str]) -> list[Path]:
             )
         found.append(place)
     return found
+
+
+async def merged_texts(base: str, ours: str, theirs: str) -> Merged:
+    """Return the three-way merge, off the event loop where it may take long."""
+    if len(base) + len(ours) + len(theirs) <= _INLINE_CHARACTERS:
+        return merge(base, ours, theirs, beside=True)
+    return await asyncio.to_thread(merge, base, ours, theirs, beside=True)
+
+
+async def put_back(workspace: Workspace, path: str, images: Images) -> PutImage | Clash | None:
+    """Return the edit that makes the second image of the first one; None when it is there already.
+
+    The bytes come back only while the file is the first image: anything else is a conflict.
+    """
+    base, goal = images
+    looks = [look_at(path, goal), look_at(path, base)]
+    (_, is_goal), (_, is_base) = await workspace.compare(looks)
+    if is_goal:
+        return None
+    if goal is not None and goal.is_missing:
+        # The recorder tells that it is gone, and from where.
+        return PutImage(path=path, base=base, goal=goal)
+    if reason := _hindrance(base, goal, is_base=is_base):
+        return Clash(path, 0, None, None, reason)
+    return PutImage(path=path, base=base, goal=goal)
+
+
+def _hindrance(base: FileImage | None, goal: FileImage | None, *, is_base: bool) -> str:
+    if goal is not None and not goal.is_kept:
+        if goal.other_path:
+            return f"the command moved it to {goal.other_path}; move it back yourself"
+        return (
+            "it was too large to be kept, alone or with others, so only a copy of yours brings it "
+            "back"
+        )
+    if base is not None and base.digest is None:
+        return "it is too large to tell whether it was changed since"
+    if not is_base:
+        return "it was changed since" if base is not None else "there is another file now"
+    return NOT_HELD if base is not None and not base.can_be_kept else ""
+
+
+async def only_rest(
+    workspace: Workspace, ledger: Ledger, chain: FileChain, edit: FileEdit | PutImage | None
+) -> Clash | None:
+    """Return why a file is not deleted: the command that made it took another file away whose bytes
+    the store does not hold. An archive, say, has the only copy of what it was made of.
+    """
+    if edit is None or (edit.effect if isinstance(edit, PutImage) else edit.kind) != "delete":
+        return None
+    commands = {one.command for one in chain.touches if one.command and one.is_new}
+    for other in ledger.touches:
+        before = other.images[0] if other.images and other.is_gone else None
+        is_lost = other.command in commands and before is not None and not before.is_kept
+        if is_lost and not await workspace.exists(other.path):
+            reason = (
+                f"kept: the command that made it took {other.path} away, whose bytes the store "
+                "does not hold. This may be all that is left of it; if not, delete it yourself"
+            )
+            return Clash(edit.path, 0, None, None, reason)
+    return None

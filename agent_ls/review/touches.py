@@ -14,50 +14,45 @@ from agent_ls.edits.lines import BOM
 
 Fetch = Callable[[str], Awaitable[bytes | None]]
 """Gets stored bytes by their digest."""
-Load = Callable[[str], Awaitable[list[e.StoredEvent]]]
-"""Gets a session's journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One edit that happened, whoever's decision it was."""
+    """One edit that happened, of the agent's or of the review's."""
 
     turn_id: str
     """The turn in which, or after which, it happened."""
     path: str
     new_path: str
-    """Another one only for a move, and for a file that comes back at another place than it went."""
+    """Differs from ``path`` for a move, and for a file that comes back at another place."""
     before_blob: str | None
     after_blob: str | None
     edit: FileEdit | None = None
-    """What exactly was done; None for what a command did, and for a file put back as a whole."""
+    """What exactly was done; None for a command's change, and for a file put back as a whole."""
     call_id: str = ""
-    """The call that did it, a sub-agent's own counting as its parent's; empty for the review's."""
+    """The session's call that did it, also for a sub-agent's edits; empty for the review's."""
     at: str = ""
-    """What the ids of its hunks begin with."""
+    """Names the edit; the ids of its hunks begin with it."""
     decision: e.ReviewDecided | None = None
-    """What the review did it for."""
+    """The decision that the review carried out with it."""
     images: Images | None = None
     """Both sides where one of them is no text."""
     modes: Modes = (None, None)
-    """The permissions before and after, where it can have changed them."""
+    """The permissions before and after, where the edit can have changed them."""
     command: str = ""
     """The call that ran the command which did it; a sub-agent's own."""
 
     @property
     def is_gone(self) -> bool:
         """Say whether it took the file away."""
+        if self.edit is not None:
+            return self.edit.kind == "delete"
         return self.after_blob is None if self.images is None else self.images[1] is None
 
     @property
     def is_new(self) -> bool:
         """Say whether there was no file before it."""
         return self.before_blob is None if self.images is None else self.images[0] is None
-
-    @property
-    def brings_back(self) -> bool:
-        """Say whether the review made the file anew that was taken away before."""
-        return self.decision is not None and self.is_new and not self.is_gone
 
 
 async def unless_damaged(fetch: Fetch, digest: str) -> bytes | None:
@@ -69,7 +64,7 @@ async def unless_damaged(fetch: Fetch, digest: str) -> bytes | None:
 
 
 async def images_of(touch: Touch, fetch: Fetch) -> Images | None:
-    """Return both sides of a touch as wholes; None when it changed a text and is to be read so."""
+    """Return both sides of a touch as images; None when both are texts."""
     if touch.images is not None:
         return touch.images
     for digest in (touch.before_blob, touch.after_blob):
@@ -79,18 +74,21 @@ async def images_of(touch: Touch, fetch: Fetch) -> Images | None:
 
 
 async def both_images(touch: Touch, fetch: Fetch) -> Images:
-    """Return both sides of a touch as wholes, whatever they are."""
-    (before, after), (mode, mode_after) = (touch.before_blob, touch.after_blob), touch.modes
-    return await _image(before, mode, fetch), await _image(after, mode_after, fetch)
+    """Return both sides of a touch as images, whatever they are."""
+    if touch.images is not None:
+        return touch.images
+    mode, mode_after = touch.modes
+    before = await image_of(touch.before_blob, mode, fetch)
+    return before, await image_of(touch.after_blob, mode_after, fetch)
 
 
 async def texts_of(touch: Touch, fetch: Fetch) -> tuple[str | None, str | None]:
-    """Return the text before a touch, and what it alone made of it.
+    """Return the text before a touch, and what the touch alone made of it.
 
     Errors: ``UnicodeDecodeError`` for what is no text.
     """
     before, after = await text_of(touch.before_blob, fetch), await text_of(touch.after_blob, fetch)
-    return before, after if touch.edit is None else text_after(touch.edit, before, after)
+    return before, after if touch.edit is None else _text_after(touch.edit, before, after)
 
 
 async def text_of(digest: str | None, fetch: Fetch) -> str | None:
@@ -99,11 +97,8 @@ async def text_of(digest: str | None, fetch: Fetch) -> str | None:
     return None if data is None else data.decode()
 
 
-def text_after(edit: FileEdit, before: str | None, seen: str | None) -> str | None:
-    """Return what an edit alone made of a text.
-
-    What was ``seen`` right after it may hold what a quick person typed meanwhile.
-    """
+def _text_after(edit: FileEdit, before: str | None, seen: str | None) -> str | None:
+    # What was seen right after an edit may hold what a quick person typed meanwhile.
     if edit.kind == "create":
         return edit.text
     if edit.kind != "change" or before is None:
@@ -127,7 +122,8 @@ def modes_of(edit: FileEdit, before: int | None, after: int | None = None) -> Mo
             return before, before
 
 
-async def _image(digest: str | None, mode: int | None, fetch: Fetch) -> FileImage | None:
+async def image_of(digest: str | None, mode: int | None, fetch: Fetch) -> FileImage | None:
+    """Return stored bytes as an image; None for no file."""
     if digest is None:
         return None
     data = await fetch(digest)

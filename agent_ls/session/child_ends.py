@@ -8,7 +8,6 @@ from agent_ls.domain.events import ChildEnded, ChildFile, ChildStarted, TurnEnde
 from agent_ls.domain.stops import STATUS, StopReason
 from agent_ls.loop.machine.breaking_off import results_of_open_calls
 from agent_ls.loop.machine.results import simulated_in, steps_of
-from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.store import Store
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.state.recorder import Recorder
@@ -44,9 +43,7 @@ def ended_of(state: SessionState, call_id: str, child_id: str, kind: str) -> Chi
     )
 
 
-async def settle_children(
-    recorder: Recorder, workspace: Workspace, store: Store, clock: Clock
-) -> None:
+async def settle_children(recorder: Recorder, workspace: Workspace, store: Store) -> None:
     """Record the end of the sub-agents that died with their parent's process; none goes on."""
     turn = recorder.state.turn
     events = [one.event for one in turn.events] if turn is not None else []
@@ -54,7 +51,7 @@ async def settle_children(
     for event in events:
         if isinstance(event, ChildStarted) and event.child_id not in over:
             journal = await store.load(event.child_id)
-            child = Recorder(event.child_id, store, clock, journal)
+            child = recorder.child(event.child_id, journal)
             await repair(child, workspace, store)
             await _break_off(child)
             await recorder.emit(ended_of(child.state, event.call_id, event.child_id, event.kind))

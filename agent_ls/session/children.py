@@ -29,7 +29,6 @@ from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports.agents import Claims
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.people import Approver, Rules
-from agent_ls.loop.ports.store import Journals
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.state.recorder import Recorder
@@ -58,7 +57,6 @@ class ChildOrder:
 class ChildPorts:
     """What children need of the world besides their kit."""
 
-    journals: Journals
     clock: Clock
     ids: Ids
     claims: Claims
@@ -147,8 +145,7 @@ class Children:
         allowance = self.limits.share(self.turn_limit, turn.usage, reserved)
         if allowance is None:
             raise ToolError("What is left of the budget is too little to share: do it yourself.")
-        ports = self.ports
-        recorder = Recorder(ports.ids.new("ses"), ports.journals, ports.clock)
+        recorder = self.recorder.child(self.ports.ids.new("ses"))
         return _Child(
             call_id=call_id,
             task=task,
@@ -156,7 +153,7 @@ class Children:
             mode=strictest(state.mode, kind.mode),
             allowance=allowance,
             recorder=recorder,
-            approver=ChildApprover(self.approver, recorder, name, turn.turn_id, ports.clock),
+            approver=ChildApprover(self.approver, recorder, name, turn.turn_id, self.ports.clock),
         )
 
     async def _begin(self, child: _Child) -> None:

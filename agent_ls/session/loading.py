@@ -35,7 +35,7 @@ async def load_settled(
                 f"{session_id} belongs to a sub-agent; open the session that started it"
             )
         try:
-            await settle_children(recorder, workspace, store, clock)
+            await settle_children(recorder, workspace, store)
             await repair(recorder, workspace, store)
         except JournalHalted:
             # Another process that only looked at it was settling the same, and has now lost it.

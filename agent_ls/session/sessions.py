@@ -18,7 +18,7 @@ from agent_ls.loop.ports.store import SessionSummary, Store
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.recorder import Recorder
-from agent_ls.review.open_changes import has_open_changes
+from agent_ls.review.followed_ledger import has_open_changes
 from agent_ls.session.forking import forked, place_of_turn
 from agent_ls.session.held_leases import HeldLeases, Lease
 from agent_ls.session.loading import load_settled, refuse_other_kind

@@ -11,7 +11,8 @@ from agent_ls.domain import events as e
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.lsp.marks.review_carrying import carry_out, carry_out_restore
-from agent_ls.review.ledger import RestorePoint, Selection
+from agent_ls.review.ledger import Selection
+from agent_ls.review.restore import RestorePoint
 from tests.lsp.test_change_hints import Shown
 from tests.review.reviewing import Reviewed, reviewed
 

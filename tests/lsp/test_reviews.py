@@ -94,7 +94,7 @@ async def test_a_change_of_the_disk_beside_unsaved_text_is_shown_and_taken_back_
         here.type("a.py", "x = 1\ny = 2\nmine = 3\n")
         await here.session.command("a.py", "x = 5\ny = 2\n")
         await here.session.end()
-        file = (await here.session.review.ledger()).file("trn_1", "a.py")
+        [file] = (await here.session.review.ledger()).turns["trn_1"].at("a.py")
         assert file is not None
         assert [one.first for one in await here.reviews.places(file)] == [0]
         assert await here.reviews.text_with(file) == "x = 5\ny = 2\n"
@@ -132,7 +132,7 @@ async def test_the_disk_is_not_asked_where_the_agent_changed_the_unsaved_text(
         here.type("a.py", "x = 1\ny = 2\nmine = 3\n")
         (here.folder / "a.py").write_text("another program's\n")
         await here.session.agent("a.py", "y = 2", "y = 20")
-        file = (await here.session.review.ledger()).file("trn_1", "a.py")
+        [file] = (await here.session.review.ledger()).turns["trn_1"].at("a.py")
         assert file is not None
         assert [one.first for one in await here.reviews.places(file)] == [1]
         assert await here.reviews.text_with(file) == "x = 1\ny = 20\nmine = 3\n"

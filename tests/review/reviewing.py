@@ -33,8 +33,8 @@ from agent_ls.loop.ports.store import Journals
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.recorder import Recorder
-from agent_ls.review.ledger import RestorePoint, Selection
-from agent_ls.review.moments import moment_before
+from agent_ls.review.ledger import Selection
+from agent_ls.review.restore import RestorePoint, moment_before
 from agent_ls.review.review import Review
 from agent_ls.review.steps import FileResult
 from agent_ls.store import schema
@@ -238,7 +238,7 @@ class Reviewed:
                 call_id=call_id, child_id=child_id, kind="implement", task="Help.", mode=Mode.AUTO
             )
         )
-        recorder = Recorder(child_id, self.store, self.clock)
+        recorder = self.recorder.child(child_id)
         await recorder.emit(
             e.SessionCreated(
                 session_id=child_id, roots=(), mode=Mode.AUTO, model="m", parent_id=self.session_id

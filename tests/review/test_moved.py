@@ -13,16 +13,13 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain import events as e
-from agent_ls.domain.images import FileImage, PutImage
-from agent_ls.loop.ports.workspace import Root
+from agent_ls.domain.images import FileImage
 from agent_ls.review.ledger import Selection
 from agent_ls.review.steps import FileResult
-from agent_ls.workspace.disk import DiskWorkspace
 from tests.review.reviewing import damage, reviewed
 
 _LARGE = 9 * 2**20
 """More than is kept of a file."""
-_MB = 2**20
 
 Do = Callable[[Path], object]
 
@@ -52,58 +49,7 @@ def _move(*pairs: str) -> Do:
     return do
 
 
-def _linked_and_unlinked(at: Path) -> None:
-    os.link(at / "big.bin", at / "same.bin")
-    (at / "big.bin").unlink()
-
-
-_IMAGES = _files(*((f"assets/{number}.png", _MB) for number in range(36)))
 _BIG = _files(("big.bin", _LARGE))
-_THREE = _files(("log", _LARGE), ("log.1", _LARGE), ("log.2", 3))
-
-MOVES = {
-    "a_folder_beyond_the_room_for_all": (_IMAGES, _move("assets static")),
-    "a_folder_that_comes_first_in_the_list": (_IMAGES, _move("assets a")),
-    "a_file_beyond_the_room_for_one": (_BIG, _move("big.bin other.bin")),
-    "a_file_to_a_new_folder": (_BIG, _move("big.bin below/big.bin")),
-    "twice": (_BIG, _move("big.bin b", "b c")),
-    "by_a_hard_link": (_BIG, _linked_and_unlinked),
-    "each_in_the_next_ones_place": (_THREE, _move("log.2 log.3", "log.1 log.2", "log log.1")),
-    "over_another_one": (_THREE, _move("log log.2")),
-}
-
-
-_IN_EACH_OTHERS_PLACES = ("each_in_the_next_ones_place", "over_another_one")
-"""A redo would have to overwrite; it is refused."""
-
-
-@pytest.mark.parametrize("by", ["undo", "restore"])
-@pytest.mark.parametrize("name", MOVES)
-async def test_moved_files_go_back_though_nobody_keeps_their_bytes(
-    tmp_path: Path, name: str, by: str
-) -> None:
-    files, command = MOVES[name]
-    folder = _made(tmp_path, files)
-    async with reviewed(folder, {}) as session:
-        await session.turn()
-        await session.runs(lambda: command(folder))
-        after = _contents(folder)
-        await session.end()
-        if by == "undo":
-            results = await session.undo()
-        else:
-            told = await session.review.restore("trn_1", dry_run=True)
-            assert _contents(folder) == after
-            results = await session.review.restore("trn_1")
-            assert _in_words(told) == _in_words(results)
-        assert {one.status for one in results} == {"done"}, results
-        assert _contents(folder) == files
-        await session.restart()
-        assert not (await session.review.ledger()).hunks(Selection(), "open")
-        if by == "undo" and name not in _IN_EACH_OTHERS_PLACES:
-            again = await session.review.decide("redo", Selection())
-            assert {one.status for one in again} == {"done"}, again
-            assert _contents(folder) == after
 
 
 def _in_words(results: list[FileResult]) -> set[tuple[str, str, str | None]]:
@@ -168,7 +114,7 @@ KEPT = {
     "grown_out_of_a_small_one": Kept(
         _write("a.bin"), "a.bin", "does not hold its bytes", files=(("a.bin", 3),)
     ),
-    "swapped": Kept(_SWAPPED, "a.bin", "does not hold its bytes", files=_TWO),
+    "swapped": Kept(_SWAPPED, "a.bin", "move it back yourself", files=_TWO),
 }
 
 
@@ -197,6 +143,30 @@ async def test_bytes_that_the_store_does_not_hold_are_neither_deleted_nor_overwr
         assert (result.status, row.reason in result.reason) == ("conflict", True), result
 
 
+@pytest.mark.parametrize("by", ["undo", "restore"])
+async def test_a_large_file_that_a_command_moved_stays_and_the_person_is_told_where(
+    tmp_path: Path, by: str
+) -> None:
+    folder = _made(tmp_path, _BIG)
+    async with reviewed(folder, {}) as session:
+        await session.turn()
+        await session.runs(lambda: _move("big.bin b.bin")(folder))
+        titles = {one.title for one in (await session.review.ledger()).hunks(Selection(), "open")}
+        assert titles == {
+            "moved to b.bin, binary, 9.4 MB; cannot be undone",
+            "moved from big.bin, binary, 9.4 MB; cannot be undone",
+        }
+        await session.end()
+        results = await (session.undo() if by == "undo" else session.review.restore("trn_1"))
+        reasons = {one.path: (one.status, one.reason) for one in results}
+        assert reasons["big.bin"] == (
+            "conflict",
+            "the command moved it to b.bin; move it back yourself",
+        )
+        assert "does not hold its bytes" in reasons["b.bin"][1]
+        assert list(_contents(folder)) == ["b.bin"]
+
+
 async def test_what_went_beyond_the_workspace_is_told_and_left_there(tmp_path: Path) -> None:
     folder = _made(tmp_path, _BIG)
     async with reviewed(folder, {}) as session:
@@ -205,40 +175,6 @@ async def test_what_went_beyond_the_workspace_is_told_and_left_there(tmp_path: P
         [result] = await session.undo()
         assert (result.status, "too large to be kept" in result.reason) == ("conflict", True)
         assert (tmp_path / "out.bin").read_bytes() == _BIG["big.bin"]
-
-
-async def test_what_a_sub_agent_moved_goes_back(tmp_path: Path) -> None:
-    folder = _made(tmp_path, _BIG)
-    async with reviewed(folder, {}) as session:
-        await session.turn()
-        async with session.child():
-            await session.runs(lambda: _move("big.bin b.bin")(folder))
-        assert {one.status for one in await session.undo()} == {"done"}
-        assert _contents(folder) == _BIG
-
-
-async def test_a_moved_file_is_called_so(tmp_path: Path) -> None:
-    folder = _made(tmp_path, _BIG)
-    async with reviewed(folder, {}) as session:
-        await session.turn()
-        await session.runs(lambda: _move("big.bin b.bin")(folder))
-        ledger = await session.review.ledger()
-        assert {one.title for one in ledger.hunks(Selection(), "open")} == {
-            "moved to b.bin, binary, 9.4 MB",
-            "moved from big.bin, binary, 9.4 MB",
-        }
-
-
-async def test_one_side_of_a_move_alone_takes_the_file_back(tmp_path: Path) -> None:
-    for path in ("big.bin", "b.bin"):
-        folder = _made(tmp_path / path, _BIG)
-        async with reviewed(folder, {}) as session:
-            await session.turn()
-            await session.runs(lambda at=folder: _move("big.bin b.bin")(at))
-            assert [one.status for one in await session.undo(path=path)] == ["done"]
-            assert _contents(folder) == _BIG
-            assert [one.status for one in await session.undo()] == ["done"]
-            assert _contents(folder) == _BIG
 
 
 @pytest.mark.parametrize("decision", ["undo", "redo"])
@@ -270,20 +206,3 @@ async def test_bytes_that_are_damaged_in_the_store_are_not_held_by_it(tmp_path: 
         [result] = await session.undo()
         assert (result.status, "does not hold its bytes" in result.reason) == ("refused", True)
         assert _contents(folder) == {"a.bin": b"\0a", "b.bin": b"\0here"}
-
-
-async def test_a_moved_file_is_not_taken_through_a_link(tmp_path: Path) -> None:
-    folder = _made(tmp_path, _BIG)
-    async with reviewed(folder, {}) as session:
-        await session.turn()
-        await session.runs(lambda: _move("big.bin b.bin")(folder))
-        disk = DiskWorkspace([Root("project", folder.resolve(), False)])
-        (folder / "to").symlink_to(tmp_path)
-        ledger = await session.review.ledger()
-        file = ledger.file("trn_1", "b.bin")
-        assert file is not None
-        assert file.images is not None
-        edit = PutImage(path="b.bin", base=file.images[1], goal=None, by_move="to/out.bin")
-        outcome = await disk.put(edit, None)
-        assert outcome.status == "refused"
-        assert _contents(folder) == {"b.bin": _BIG["big.bin"]}

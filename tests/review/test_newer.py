@@ -65,11 +65,6 @@ async def waits(session: Reviewed, decision: str, by: str, *, word: str) -> None
 @pytest.mark.parametrize(
     ("files", "older", "newer"),
     [
-        pytest.param(_FILES, [_SHORTER], ["a.py c.py", "b.py a.py"], id="moved-and-replaced"),
-        pytest.param(_FILES, [_CHANGED], ["a.py c.py", "a.py=new\n"], id="moved-and-made-anew"),
-        pytest.param(
-            _FILES, [_SHORTER], ["a.py t.py", "b.py a.py", "t.py b.py"], id="changed-places"
-        ),
         pytest.param(_FILES, [_SHORTER], ["a.py", "a.py=new\n"], id="deleted-and-made-anew"),
         pytest.param(_FILES, [_SHORTER], ["a.py", "b.py a.py"], id="deleted-and-replaced"),
         pytest.param(_FILES, [_CHANGED], ["a.py"], id="deleted"),
@@ -141,7 +136,6 @@ async def test_an_undo_waits_for_the_newer_turn(
 @pytest.mark.parametrize(
     ("files", "older", "newer"),
     [
-        pytest.param(_ALIKE, [_CHANGED], ["a.py c.py", "b.py a.py"], id="moved-and-replaced"),
         pytest.param(_ALIKE, ["a.py"], ["a.py c.py", "b.py a.py"], id="another-would-be-deleted"),
         pytest.param(_FILES, ["a.py"], ["a.py c.py", _BACK], id="a-new-one-would-be-deleted"),
         pytest.param(_FILES, ["n.py=n\n"], ["n.py=n\n"], id="made-again"),

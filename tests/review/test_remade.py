@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -60,12 +59,6 @@ async def _has_another_in_its_place(session: Reviewed) -> None:
     await session.agent_moves("b.py", "a.py")
 
 
-async def _changes_places(session: Reviewed) -> None:
-    await session.agent_moves("a.py", "aside.py")
-    await session.agent_moves("b.py", "a.py")
-    await session.agent_moves("aside.py", "b.py")
-
-
 async def _is_deleted_by_the_person(session: Reviewed) -> None:
     await session.agent("a.py", "seven", "7")
     (session.folder / "a.py").unlink()
@@ -86,7 +79,6 @@ async def _is_deleted_by_the_person(session: Reviewed) -> None:
         _is_made_anew_twice,
         _is_made_anew_as_it_was,
         _has_another_in_its_place,
-        _changes_places,
         _is_deleted_by_the_person,
     ],
 )
@@ -116,27 +108,3 @@ async def test_what_the_person_typed_and_kept_comes_back(
         await session.undo()
 
     await check(tmp_path, story, files, after={**files, "a.py": mine.replace("\n", end)})
-
-
-async def test_what_the_person_typed_comes_back_past_a_redo_and_files_that_changed_places(
-    tmp_path: Path,
-) -> None:
-    files = {name: _TEXT for name in ("a.py", "b.py", "c.py")}
-
-    async def change_places(session: Reviewed, *names: str) -> None:
-        await session.agent_moves(names[-1], "aside.py")
-        for old, new in reversed(list(pairwise(names))):
-            await session.agent_moves(old, new)
-        await session.agent_moves("aside.py", names[0])
-
-    async def story(session: Reviewed) -> None:
-        await session.agent_writes("d.py", "made\n")
-        await change_places(session, "d.py", "b.py", "a.py")
-        await session.undo()
-        await session.agent("b.py", "two", "2")
-        session.user("a.py", "eight\n", "eight\nmine\n")
-        await session.review.decide("redo", Selection(path="a.py"))
-        await change_places(session, "d.py", "b.py", "c.py")
-        assert {status for _, status in statuses(await session.undo())} == {"done"}
-
-    await check(tmp_path, story, files, after={**files, "a.py": _MINE})

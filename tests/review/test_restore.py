@@ -92,50 +92,6 @@ async def test_a_file_is_told_of_whose_later_part_alone_had_to_come_back(tmp_pat
     await check(tmp_path, story, files, after=files, still_open=[("a.py", "one")])
 
 
-async def _swap(session: Reviewed) -> None:
-    await session.agent_moves("a.py", "t.py")
-    await session.agent_moves("d.py", "a.py")
-    await session.agent_moves("t.py", "d.py")
-
-
-@pytest.mark.parametrize("where", ["before", "after", "both", "nowhere", "over a deleted one"])
-@pytest.mark.parametrize("is_restarted", [False, True])
-async def test_files_that_changed_places_are_done_again_after_a_restore(
-    tmp_path: Path, where: str, *, is_restarted: bool
-) -> None:
-    files = {"a.py": "A\n", "d.py": "D\n", "t.py": "T\n"}
-
-    async def story(session: Reviewed) -> None:
-        if where in ("before", "both"):
-            await session.agent("a.py", "A", "A1")
-            await session.agent("d.py", "D", "D1")
-            await session.turn()
-        await session.agent_writes("t.py", None)
-        if where == "over a deleted one":
-            await session.agent_moves("d.py", "t.py")
-            await session.agent_moves("a.py", "d.py")
-            await session.agent_moves("t.py", "a.py")
-        else:
-            await _swap(session)
-        if where in ("after", "both"):
-            await session.turn()
-            await session.agent("a.py", "D", "DD")
-            await session.agent("d.py", "A", "AA")
-        await session.end()
-        left = session.texts()
-        for _ in range(2):
-            assert {one.status for one in await session.review.restore("trn_1")} == {"done"}
-            assert session.texts() == files
-            if is_restarted:
-                await session.restart()
-            redone = await session.review.decide("redo", Selection())
-            assert {one.status for one in redone} == {"done"}
-            assert session.texts() == left
-        assert {one.status for one in await session.undo()} == {"done"}
-
-    await check(tmp_path, story, files, after=files)
-
-
 _Story = Callable[[Reviewed], Awaitable[object]]
 
 
@@ -239,45 +195,6 @@ async def test_a_file_whose_making_was_undone_is_not_brought_back(tmp_path: Path
         assert await session.review.restore("trn_2") == []
 
     await check(tmp_path, story, {}, after={})
-
-
-async def test_a_place_in_a_ring_is_foreseen_to_be_free_for_nobody_else(tmp_path: Path) -> None:
-    async def story(session: Reviewed) -> None:
-        await session.agent_moves("a.py", "e.py")
-        (session.folder / "a.py").write_text("mine\n")
-        await _swap(session)
-        await session.end()
-        told = await session.review.restore("trn_1", dry_run=True)
-        done = [("a.py", "done"), ("d.py", "done"), ("e.py", "conflict")]
-        assert sorted(statuses(told)) == done
-        assert sorted(statuses(await session.review.restore("trn_1"))) == done
-
-    after = {"a.py": "mine\n", "d.py": "D\n", "e.py": "A\n"}
-    still_open = [("e.py", "moved")]
-    await check(tmp_path, story, {"a.py": "A\n", "d.py": "D\n"}, after=after, still_open=still_open)
-
-
-@pytest.mark.parametrize("is_moved_there", [False, True])
-async def test_a_file_of_the_turn_that_changed_places_is_taken_away_as_it_was_foreseen(
-    tmp_path: Path, *, is_moved_there: bool
-) -> None:
-    async def story(session: Reviewed) -> None:
-        if is_moved_there:
-            await session.agent_moves("d.py", "e.py")
-            await session.turn()
-        await session.agent_writes("d.py", "made\n")
-        for old, new in (("d.py", "t.py"), ("a.py", "d.py"), ("t.py", "a.py")):
-            await session.agent_moves(old, new)
-        await session.end()
-        told = await session.review.restore("trn_1", dry_run=True)
-        assert {one.status for one in told} == {"done"}
-        real = await session.review.restore("trn_1")
-        assert sorted(one.edit or "" for one in real) == sorted(one.edit or "" for one in told)
-        # Nobody ever saw the name under which it made room.
-        assert ("a.py", "delete") in {(one.path, one.edit) for one in real}
-
-    files = {"a.py": "A\n", **({"d.py": "D\n"} if is_moved_there else {})}
-    await check(tmp_path, story, files, after=files)
 
 
 @pytest.mark.parametrize("way", ["undo", "restore"])

@@ -11,7 +11,8 @@ from agent_ls.domain import events as e
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.review import ReviewDecision
-from agent_ls.review.ledger import RestorePoint, Selection
+from agent_ls.review.ledger import Selection
+from agent_ls.review.restore import RestorePoint
 from tests.review.reviewing import Reviewed, reviewed
 
 _TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n"
@@ -45,8 +46,7 @@ async def same_after_a_restart(session: Reviewed) -> None:
     await session.restart()
     again = await session.review.ledger()
     assert again.turns == known.turns
-    assert again.touches == known.touches
-    assert again.lineages.all() == known.lineages.all()
+    assert again.chains == known.chains
     assert again.turn_of == known.turn_of
 
 
@@ -139,7 +139,7 @@ async def test_before_the_work_of_one_is_a_moment_of_its_own(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("decision", ["keep", "undo"])
-async def test_what_was_decided_before_the_other_ended_stays_decided(
+async def test_what_a_sub_agent_changes_is_listed_and_decided_about_while_it_works(
     tmp_path: Path, decision: ReviewDecision
 ) -> None:
     async def story(session: Reviewed) -> None:
@@ -149,90 +149,20 @@ async def test_what_was_decided_before_the_other_ended_stays_decided(
         await session.agent("a.py", "four", "4")
         session.recorder = first
         await session.agent("a.py", "one", "1")
-        await session.agent("a.py", "seven", "7")
+        assert await session.open_hunks() == [("a.py", "one"), ("a.py", "four")]
+        chosen = Selection(hunks=await session.ids_of("one"))
+        assert [one.status for one in await session.review.decide(decision, chosen)] == ["done"]
+        session.recorder = second
+        await session.agent("a.py", "4", "4, and more")
         session.recorder = parent
         await session.child_ends("1")
-        chosen = Selection(hunks=await session.ids_of("one"))
-        await session.review.decide(decision, chosen)
         await session.child_ends("2")
-        assert await session.open_hunks() == [("a.py", "four"), ("a.py", "seven")]
+        assert await session.open_hunks() == [("a.py", "four")]
         await same_after_a_restart(session)
         await session.undo()
 
     after = _TEXT.replace("one", "1") if decision == "keep" else _TEXT
     await check(tmp_path, story, after={**_FILES, "a.py": after})
-
-
-async def _first_undone_of_two(session: Reviewed, *, is_deleted: bool) -> None:
-    """Let a sub-agent end that went on where another one, still at work, had changed a line, and
-    its change be undone.
-    """
-    parent = session.recorder
-    first, second = await session.child_begins("1"), await session.child_begins("2")
-    session.recorder = second
-    await session.agent("a.py", "four", "4")
-    session.recorder = first
-    after = _TEXT.replace("four", "4, and more")
-    await session.agent_writes("a.py", None if is_deleted else after)
-    session.recorder = parent
-    await session.child_ends("1")
-    await session.undo()
-
-
-@pytest.mark.parametrize("is_deleted", [False, True])
-async def test_an_undo_takes_back_no_more_than_the_person_saw_of_what_both_changed(
-    tmp_path: Path, *, is_deleted: bool
-) -> None:
-    async def story(session: Reviewed) -> None:
-        await _first_undone_of_two(session, is_deleted=is_deleted)
-        assert session.texts()["a.py"] == _TEXT.replace("four", "4")
-        await session.child_ends("2")
-        assert await session.open_hunks() == [("a.py", "four")]
-        await same_after_a_restart(session)
-        assert [one.status for one in await session.undo()] == ["done"]
-
-    await check(tmp_path, story, after=_FILES)
-
-
-@pytest.mark.parametrize("turn_id", ["trn_1", "trn_2"])
-@pytest.mark.parametrize("is_deleted", [False, True])
-async def test_what_was_left_of_it_and_undone_later_is_not_done_again_by_a_restore(
-    tmp_path: Path, turn_id: str, *, is_deleted: bool
-) -> None:
-    async def story(session: Reviewed) -> None:
-        await _first_undone_of_two(session, is_deleted=is_deleted)
-        await session.child_ends("2")
-        await session.turn()
-        await session.agent("z.py", "z", "Z")
-        await session.end()
-        assert [one.status for one in await session.undo(turn_id="trn_1")] == ["done"]
-        assert session.texts()["a.py"] == _TEXT
-        told = await session.review.restore(turn_id)
-        assert [one.path for one in told] == ["z.py"]
-
-    await check(tmp_path, story, after=_FILES)
-
-
-async def test_a_move_that_was_undone_before_the_one_ended_that_made_the_file_stays_undone(
-    tmp_path: Path,
-) -> None:
-    async def story(session: Reviewed) -> None:
-        parent = session.recorder
-        first, second = await session.child_begins("1"), await session.child_begins("2")
-        session.recorder = second
-        await session.agent_writes("new.py", "new\n")
-        session.recorder = first
-        await session.agent_moves("new.py", "b.py")
-        session.recorder = parent
-        await session.child_ends("1")
-        await session.undo()
-        assert session.texts() == {**_FILES, "new.py": "new\n"}
-        await session.child_ends("2")
-        assert await session.open_hunks() == [("new.py", "created")]
-        await same_after_a_restart(session)
-        assert [one.status for one in await session.undo()] == ["done"]
-
-    await check(tmp_path, story, after=_FILES)
 
 
 async def test_one_that_ends_when_the_next_turn_has_begun_belongs_to_its_own(
@@ -267,7 +197,7 @@ async def test_a_clock_that_is_set_back_moves_no_edit_out_of_its_turn(tmp_path: 
         session.recorder = parent
         await session.child_ends("1")
         ledger = await session.review.ledger()
-        assert [list(turn.files) for turn in ledger.turns.values()] == [["a.py"], ["a.py"]]
+        assert [len(turn.at("a.py")) for turn in ledger.turns.values()] == [1, 1]
         assert [one.turn_id for one in ledger.touches] == ["trn_1", "trn_2"]
         await session.undo()
 

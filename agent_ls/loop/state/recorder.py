@@ -33,6 +33,8 @@ class Recorder:
         self._clock = clock
         self._halted: JournalHalted | None = None
         self._readers: list[Reader] = []
+        self._family: list[Reader] = []
+        """Those that the sub-agents' sessions are shown to as well."""
         self._broken: set[int] = set()
 
     @property
@@ -40,9 +42,18 @@ class Recorder:
         """Say whether nothing of this can be stored any more: the session must be loaded anew."""
         return self._halted is not None
 
-    def follow(self, reader: Reader) -> None:
-        """Show every later event to ``reader``."""
+    def follow(self, reader: Reader, *, with_children: bool = False) -> None:
+        """Show every later event to ``reader``, and those of sub-agents that begin later."""
         self._readers.append(reader)
+        if with_children:
+            self._family.append(reader)
+
+    def child(self, session_id: str, journal: Iterable[StoredEvent] = ()) -> Recorder:
+        """Return the recorder of a sub-agent's session."""
+        child = Recorder(session_id, self._store, self._clock, journal)
+        for reader in self._family:
+            child.follow(reader, with_children=True)
+        return child
 
     async def emit(self, event: Event) -> None:
         """Make ``event`` happen.

@@ -13,7 +13,7 @@ async def handle(edge: Edge, params: wire.ReviewDiffParams) -> wire.ReviewDiffRe
     Shape: of a file that is no text, its kind and size.
     """
     _, turn = await edge.chooser.turn(params.session_id, params.turn_id)
-    file = turn.files.get(params.path)
+    file = next(iter(turn.at(params.path)), None)
     if file is None:
         raise AgentLsError(f"The agent changed no {params.path} in turn {params.turn_id}.")
     if file.images is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 from agent_ls.review.file_changes import FileLedger
-from agent_ls.review.moments import calls_that_changed
 from agent_ls.review.places import HunkPlace
+from agent_ls.review.restore import calls_that_changed
 from agent_ls.safety.text import visible_line
 
 _TITLE_CHARACTERS = 120
@@ -21,7 +21,7 @@ async def handle(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListRe
             continue
         files = [
             await _file(edge, turn.turn_id, one, with_text=params.with_text)
-            for _, one in sorted(turn.files.items())
+            for one in sorted(turn.files.values(), key=lambda one: one.path)
             if one.hunks
         ]
         found.append(

@@ -6,8 +6,7 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks.review_carrying import carry_out_restore
 from agent_ls.lsp.marks.review_choice import Chooser, ReviewArgument
-from agent_ls.review.ledger import RestorePoint
-from agent_ls.review.moments import lineages, moment_before
+from agent_ls.review.restore import RestorePoint, calls_that_changed, moment_before
 from agent_ls.session.session import Session
 
 
@@ -53,6 +52,7 @@ async def _found(chooser: Chooser, asked: ReviewArgument) -> tuple[Session, Rest
     else:
         session, turn = await chooser.turn(asked.session_id, asked.turn_id)
     point = RestorePoint(turn.turn_id, asked.call_id or "")
-    if point.call_id and not lineages(await session.review.ledger(), point):
+    changed = calls_that_changed(await session.review.ledger(), turn.turn_id)
+    if point.call_id and point.call_id not in changed:
         raise AgentLsError(f"The turn has no call {point.call_id} that changed files.")
     return session, point

@@ -7,7 +7,7 @@ from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks.review_choice import ReviewArgument
 from agent_ls.lsp.marks.review_documents import file_diff
 from agent_ls.review.file_changes import FileLedger
-from agent_ls.review.turns import TurnLedger
+from agent_ls.review.ledger import TurnLedger
 
 
 async def diff(edge: Edge, asked: ReviewArgument) -> str:
@@ -40,5 +40,5 @@ async def diff(edge: Edge, asked: ReviewArgument) -> str:
 
 def _changed(turn: TurnLedger, path: str | None) -> list[FileLedger]:
     """Return what a turn changed, or the one file of it, by path."""
-    files = (one for _, one in sorted(turn.files.items()))
+    files = sorted(turn.files.values(), key=lambda one: one.path)
     return [one for one in files if path in (None, one.path) and one.hunks]

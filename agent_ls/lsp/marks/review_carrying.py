@@ -10,7 +10,8 @@ from agent_ls.domain.review import ReviewDecision
 from agent_ls.domain.sentences import sentence
 from agent_ls.lsp.marks.review_documents import ReviewDocuments, clash_text
 from agent_ls.lsp.workspace.editor import EditorClient
-from agent_ls.review.ledger import RestorePoint, Selection
+from agent_ls.review.ledger import Selection
+from agent_ls.review.restore import RestorePoint
 from agent_ls.review.steps import FileResult
 from agent_ls.session.session import Session
 

@@ -167,7 +167,7 @@ class Chooser:
         return shown or uri
 
     async def _knows(self, path: str | None) -> bool:
-        return any([path in turn.files async for _, turn in self._reviews.turns()])
+        return any([bool(turn.at(path or "")) async for _, turn in self._reviews.turns()])
 
     async def _on_lines(
         self, asked: ReviewArgument, uri: str, line: int, state: HunkState

@@ -21,9 +21,8 @@ from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.review.file_changes import FileLedger
 from agent_ls.review.hunks import lines_of
-from agent_ls.review.ledger import Ledger
+from agent_ls.review.ledger import Ledger, TurnLedger
 from agent_ls.review.places import HunkPlace, placed
-from agent_ls.review.turns import TurnLedger
 from agent_ls.session.session import Session
 
 _log = logging.getLogger(__name__)
@@ -174,9 +173,8 @@ class Reviews:
         # Editors show no line behind the last line end.
         bottom = max(0, len(lines_of(text.removesuffix("\n"))) - 1)
         async for session, turn in self.turns(sessions):
-            file = turn.files.get(path)
-            if file is not None and file.those(state):
-                places = await self._placed(file, text)
+            for file in turn.at(path):
+                places = await self._placed(file, text) if file.those(state) else []
                 changes = [
                     Change(session, turn, file, one, bottom)
                     for one in places
