@@ -237,7 +237,7 @@ class Review:
     async def _applied(self, event: e.ReviewDecided, edit: FileEdit | PutImage) -> EditOutcome:
         if isinstance(edit, PutImage):
             return await self._edits.put(edit, event)
-        return (await self._edits.apply(edit, event)).outcome
+        return await self._edits.apply(edit, event)
 
     async def _restore(self, point: RestorePoint, *, is_dry: bool) -> list[FileResult]:
         turn_id, call_id = point
