@@ -449,7 +449,7 @@ async def test_a_session_that_is_opened_while_it_closes_stays_open_and_held(
         made = await first.create()
         await first._open.leave(made, "test")
         looked = await first.open(made.id, to_look=True)
-        step = asyncio.ensure_future(looked.review._carrying.settled(is_done.wait()))
+        step = asyncio.ensure_future(looked.review._wholly(is_done.wait()))
         clock = await renewed_by_hand(first)
         theirs = await second.open(made.id)
         await theirs.set_mode(Mode.PLAN)
@@ -473,7 +473,7 @@ async def test_a_session_that_closes_slowly_keeps_no_other_from_being_held(
     is_done = asyncio.Event()
     async with open_test_sessions(tmp_path, model_host) as sessions:
         lost, other = await sessions.create(), await sessions.create()
-        step = asyncio.ensure_future(lost.review._carrying.settled(is_done.wait()))
+        step = asyncio.ensure_future(lost.review._wholly(is_done.wait()))
         clock = await renewed_by_hand(sessions)
         for one in (lost, other):
             await run_out(sessions, one)
