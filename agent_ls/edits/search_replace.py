@@ -260,7 +260,7 @@ def _put(
     if all(line.sign == " " for line in hunk.lines):
         return _EQUAL
     found = put(ground, hunk, spot)
-    return found if isinstance(found, Refused) else of_blocks(ground, found, number)
+    return found if isinstance(found, Refused) else of_blocks(ground, found, number, spot)
 
 
 def _otherwise_read(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.lines import FlatText, LineIndex
-from agent_ls.edits.locate import Ground
+from agent_ls.edits.locate import Ground, Place
 from agent_ls.edits.minimal import changes, in_source
 from agent_ls.edits.requests import Refused
 from agent_ls.edits.weave import Block
@@ -23,18 +23,24 @@ class Span:
     text: str
     number: int
     """1-based, of the edit that wants it."""
+    quoted: tuple[int, int] | None = None
+    """All that the edit quotes around the change."""
 
 
-def of_blocks(ground: Ground, blocks: Sequence[Block], number: int) -> list[Span]:
-    """Return the spans of blocks of lines."""
-    return [Span(*ground.file.span(one.first, one.past, one.new), number) for one in blocks]
+def of_blocks(
+    ground: Ground, blocks: Sequence[Block], number: int, quoted: Place | None = None
+) -> list[Span]:
+    """Return the spans of blocks of lines; ``quoted`` is the place of all that the edit quotes."""
+    around = None if quoted is None else ground.file.span(quoted.first, quoted.past, [])[:2]
+    return [Span(*ground.file.span(one.first, one.past, one.new), number, around) for one in blocks]
 
 
 def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | Refused:
     """Return the replacements of all spans, or why they cannot all be carried out."""
     ordered = sorted(spans, key=_place)
     for one, other in pairwise(ordered):
-        if _overlap(flat.text, one, other) or _is_doubled(flat.text, one, other):
+        is_same = _is_doubled(flat.text, one, other) or _is_unknown(flat.text, one, other)
+        if is_same or _overlap(flat.text, one, other):
             line = LineIndex(flat.text).line_of(other.start)
             who = (
                 f"Edits {one.number} and {other.number} overlap"
@@ -72,6 +78,18 @@ def _is_doubled(text: str, one: Span, other: Span) -> bool:
     is_added = one.start == one.end <= other.start == other.end
     is_same = one.text.strip() == other.text.strip() != ""
     return is_added and is_same and not text[one.end : other.start].strip()
+
+
+def _is_unknown(text: str, one: Span, other: Span) -> bool:
+    """Tell whether two changes touch, and one edit quotes the text that the other changes."""
+    if one.number == other.number or text[one.end : other.start] not in ("", "\n"):
+        return False
+    return _quotes(one, other) or _quotes(other, one)
+
+
+def _quotes(one: Span, other: Span) -> bool:
+    start, end = one.quoted or (one.start, one.end)
+    return max(start, other.start) < min(end, other.end)
 
 
 def replacements_of(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...]:
