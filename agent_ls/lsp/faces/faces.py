@@ -81,7 +81,12 @@ class Faces:
         )
         self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
         has_panel = server.profile.opted_in
-        self.notices = Notices(editor.say, self.marks.is_shown, None if has_panel else write_answer)
+        self.notices = Notices(
+            editor.say,
+            self.marks.is_shown,
+            None if has_panel else write_answer,
+            lambda path: not editor.follows_disk and attention.open_uri(path) is not None,
+        )
         self._unpriced = UnpricedBudget(lambda words: editor.say("warning", words))
         self.publisher: Publisher | None = None
         if has_panel:

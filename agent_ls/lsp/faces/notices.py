@@ -38,13 +38,16 @@ class Notices:
         say: Say,
         is_shown: Callable[[str], bool],
         write_answer: WriteAnswer | None = None,
+        keeps_open: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """Take the way out, whether an approval or question stands in a document, and how an
-        answer is written to a file; None: the client has the panel.
+        """Take the way out, whether an approval or question stands in a document, how an answer
+        is written to a file (None: the client has the panel), and whether the editor goes on
+        showing a path whose file is gone.
         """
         self._say = say
         self._is_shown = is_shown
         self._write_answer = write_answer
+        self._keeps_open = keeps_open
         self._told: set[str] = set()
         self._tasks: set[asyncio.Future[None]] = set()
         self._queues: dict[str, Undelivered] = {}
@@ -65,6 +68,12 @@ class Notices:
             case e.QuestionAsked(question=question):
                 command = f"agent-ls.question.resolve with {question.id} and your words"
                 self._ask(question.id, question.text, "", command)
+            case e.CommandChanged(path=path, is_gone=True) if self._keeps_open(path):
+                self._say(
+                    "warning",
+                    f"A command moved or deleted {path}, but the editor still has it open. "
+                    "Close it: saving would write it again.",
+                )
             case e.FindingsReported(problems=problems):
                 self._tell_once(problems)
             case _:
