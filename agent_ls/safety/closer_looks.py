@@ -134,8 +134,8 @@ def _test(arguments: Sequence[str]) -> list[str]:
 
 
 def _bracket(arguments: Sequence[str]) -> list[str]:
-    """``[ … ]``."""
-    if not arguments or arguments[-1] != "]":
+    """``[ … ]`` and ``[[ … ]]``."""
+    if not arguments or arguments[-1] not in ("]", "]]"):
         raise MustAskError("it uses a test without its end")
     return _test(arguments[:-1])
 
@@ -202,6 +202,7 @@ LOOKS: dict[str, Look] = {
     "jq": _jq,
     "test": _test,
     "[": _bracket,
+    "[[": _bracket,
     "echo": _shaped(r"(?s).*"),
     "printf": _printf,
     "tree": _tree,

@@ -222,6 +222,8 @@ class _Parser(WordReader):
                 return self._compound(self._if())
             case "for":
                 return self._compound(self._for())
+            case "[[":
+                return self._double_bracket()
             case keyword:
                 raise MustAskError(f"it uses {keyword!r}")
 
@@ -265,6 +267,19 @@ class _Parser(WordReader):
             raise MustAskError("it has a loop without a body")
         self._at += len("do")
         return self._sequence(frozenset({"done"}))[0]
+
+    def _double_bracket(self) -> Command:
+        """Read one test; operators that join tests are no words and refused."""
+        found = [Word("[[", self._at, self._at + 2)]
+        self._at += 2
+        while found[-1].value != "]]":
+            self._skip_blanks()
+            found.append(self._word())
+            if found[-1].value == "]]" and not found[-1].is_plain:
+                raise MustAskError("a test compares with its end")
+        reads = self._rest(takes_words=False).reads
+        self.count += 1
+        return Command(tuple(found), tuple(reads))
 
     def _simple(self) -> Element:
         assigned = _ASSIGNED.match(self._text, self._at)
@@ -324,6 +339,7 @@ _KNOWN_NODES = frozenset(
         "binary_expression", "test_operator", "extglob_pattern", "regex",
         "&&", "||", ";", "|", "|&", "\n", '"', ">", ">>", "<", "&>", "&>>", ">&", "$", "${", "!",
         "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "(", ")", "!=",
+        "[[", "]]",
         # The grammar splits words at these, the shell does not.
         "{", "}", ",", "..", "[", "]", "==", "=",
     }

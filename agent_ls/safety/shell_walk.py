@@ -30,7 +30,7 @@ _MAX_STATES = 16
 _NAME = re.compile(r"[a-z][a-z0-9_]*|[A-Z]")
 _NAMES = words("DIR FILE FILES NAME SRC ROOT BASE OUT COUNT MSG PATTERN TARGET VERSION")
 _SPECIAL = frozenset({"auto_resume", "histchars"})
-_TAKES_NUMBERS = frozenset({"exit", "test", "[", "echo", "printf"})
+_TAKES_NUMBERS = frozenset({"exit", "test", "[", "[[", "echo", "printf"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def _check_name(name: str) -> None:
 
 def _step(command: Command, state: State, feed: tuple[Element, ...] = ()) -> Step:
     first, *rest = command.words
-    if not first.is_plain or (first.is_pattern and first.value != "["):
+    if not first.is_plain or (first.is_pattern and first.value not in ("[", "[[")):
         raise MustAskError("the program's name is written in a roundabout way")
     arguments = tuple(map(state.filled, rest))
     reads = tuple(map(state.filled, command.reads))
