@@ -80,7 +80,7 @@ TASKS = (
         "narrates in German",
         _DONE
         + _answer(_MENDS, after="called no tool")
-        + _answer(_says("I will now change the discount in the file.")),
+        + _answer(_says("Ich werde jetzt den Rabatt in der Datei anpassen.")),
     ),
     Task(
         "reads the same file again and again",

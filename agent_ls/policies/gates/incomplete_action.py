@@ -1,7 +1,7 @@
 """Did the model say that it will act, and then not act?
 
-Owns the English words that tell an announcement from a report. When in doubt the answer passes,
-as does one in another language: the person then says "go on".
+Owns the English words that tell an announcement from a report; those of other languages stand in
+``loop/evidence/announcements.py``. When in doubt the answer passes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
+from agent_ls.loop.evidence.announcements import LANGUAGES, UNSPACED_END, Language
 from agent_ls.loop.evidence.wishes import wants_no_action
 from agent_ls.loop.state.view import TurnView
 
@@ -48,7 +49,7 @@ class IncompleteAction:
         # In plan mode announcing is the task itself.
         if view.is_silenced(self.name) or view.mode is Mode.PLAN or view.turn.text_only:
             return Pass()
-        announced = announced_action(answer.text)
+        announced = announced_action(answer.text) or announced_elsewhere(answer.text)
         if announced is None or wants_no_action(view.user_words):
             return Pass()
         return Nudge(
@@ -72,6 +73,23 @@ def announced_action(text: str) -> str | None:
         elif intent >= 0 or (not has_reported and _NEXT_STEP.search(sentence)):
             announced = sentence
     return announced[:_MAX_QUOTED_CHARS] if announced else None
+
+
+def announced_elsewhere(text: str) -> str | None:
+    """Return what the end of a text announces in another language than English."""
+    sentences = [part for one in _last_sentences(text) for part in UNSPACED_END.split(one) if part]
+    found = (_announced_in(language, sentences) for language in LANGUAGES.values())
+    return next((one[:_MAX_QUOTED_CHARS] for one in found if one), None)
+
+
+def _announced_in(language: Language, sentences: list[str]) -> str | None:
+    announced: str | None = None
+    for sentence in sentences[-_MAX_SENTENCES:]:
+        if language.settles.search(sentence):
+            announced = None
+        elif language.announces.search(sentence):
+            announced = sentence.strip()
+    return announced
 
 
 def _last_sentences(text: str) -> list[str]:
