@@ -35,15 +35,11 @@ class ChatChunks:
         """Take the answer to fill."""
         self._answer = answer
 
-    def take(self, chunk: Object) -> Iterator[ModelEvent]:
-        """Take the next chunk of a stream; errors: ``MalformedAnswer``."""
-        yield from self._choice(chunk, "delta")
+    def take(self, found: Object, part: str = "delta") -> Iterator[ModelEvent]:
+        """Take a chunk of a stream, or a whole completion, whose ``part`` is ``message``.
 
-    def take_whole(self, completion: Object) -> Iterator[ModelEvent]:
-        """Take a completion that came in one piece; errors: ``MalformedAnswer``."""
-        yield from self._choice(completion, "message")
-
-    def _choice(self, found: Object, part: str) -> Iterator[ModelEvent]:
+        Errors: ``MalformedAnswer``.
+        """
         usage = as_object(found.get("usage"))
         if usage:
             self._answer.usage = read_usage(usage)
@@ -181,7 +177,7 @@ class ChatStream:
             raise ErrorInStream(body["error"])
         if not as_list(body.get("choices")):
             raise _not_an_answer(self._content_type, text)
-        yield from self._chunks.take_whole(body)
+        yield from self._chunks.take(body, "message")
 
 
 def _object(data: str) -> Object:

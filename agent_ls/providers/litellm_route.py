@@ -50,22 +50,6 @@ _GEMINI: Final = "litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemi
 _OLLAMA: Final = "litellm.llms.ollama.common_utils"
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """How the library goes about a model."""
-
-    provider: str
-    endpoint: str
-    """The provider's address where it is known; else empty."""
-    model: str
-    """What the library is told, which may name another interface than the person did."""
-    supported: frozenset[str]
-    """Optional parameters that may be sent."""
-    tried: frozenset[str]
-    """Those of them that the library would refuse to send, not knowing the model."""
-    is_responses: bool
-
-
 class Library:
     """litellm behind the few calls that are made of it."""
 
@@ -89,6 +73,7 @@ class Library:
         self._litellm.disable_aiohttp_transport = True
         self._litellm.aclient_session = client
         _keep_limits_in(self._litellm.llms.custom_httpx.http_handler.AsyncHTTPHandler)
+        self.thoughts = Thoughts()
 
     async def complete(self, **arguments: Any) -> Any:
         """Begin a streamed completion."""
@@ -100,7 +85,8 @@ class Library:
             _skip_mcp_handler=True,
         )
 
-    def _way(self, model: str, api_base: str | None, known: KnownModel | None) -> _Way:
+    def route(self, model: str, api_base: str | None, known: KnownModel | None) -> LitellmRoute:
+        """Return the route to a model; errors: litellm's, for an unknown provider."""
         name, provider, _, base = self._litellm.get_llm_provider(model=model, api_base=api_base)
         _mend(provider)
         listed = as_list(self._litellm.get_supported_openai_params(name, provider))
@@ -113,7 +99,9 @@ class Library:
         is_responses = provider == "openai" and (
             name != plain_name or _is_better_off(known or UNKNOWN, api_base or base or "")
         )
-        return _Way(
+        return LitellmRoute(
+            library=self,
+            known=known or UNKNOWN,
             provider=provider,
             endpoint=api_base or base or "",
             model=f"openai/{RESPONSES}{plain_name}" if is_responses else model,
@@ -121,12 +109,6 @@ class Library:
             tried=tried - supported,
             is_responses=is_responses,
         )
-
-    def route(
-        self, model: str, api_base: str | None, known: KnownModel | None, thoughts: Thoughts
-    ) -> LitellmRoute:
-        """Return the route to a model; errors: litellm's, for an unknown provider."""
-        return LitellmRoute(self, self._way(model, api_base, known), known, thoughts)
 
     def look_up(self, model: str, api_base: str | None) -> KnownModel | None:
         """Return what the library finds out about a model that its table does not name.
@@ -139,27 +121,30 @@ class Library:
         return None
 
 
+@dataclass(slots=True, eq=False)
 class LitellmRoute:
     """Where the library sends the requests for a model."""
 
-    def __init__(
-        self, library: Library, way: _Way, known: KnownModel | None, thoughts: Thoughts
-    ) -> None:
-        """Take the library, how it goes about the model, and what is known of that."""
-        self.known = known or UNKNOWN
-        self.provider = way.provider
-        self.endpoint = way.endpoint
-        self._library = library
-        self._way = way
-        self._thoughts = thoughts
+    library: Library
+    known: KnownModel
+    provider: str
+    endpoint: str
+    """The provider's address where it is known; else empty."""
+    model: str
+    """What the library is told, which may name another interface than the person did."""
+    supported: frozenset[str]
+    """Optional parameters that may be sent."""
+    tried: frozenset[str]
+    """Those of them that the library would refuse to send, not knowing the model."""
+    is_responses: bool
 
     async def stream(
         self, request: ModelRequest, order: Order, answer: Answer
     ) -> AsyncGenerator[Sequence[ModelEvent], None]:
         """Send the request and yield what each piece of the library's completes."""
-        stream = await self._library.complete(**self._arguments(request, order))
+        stream = await self.library.complete(**self._arguments(request, order))
         try:
-            noted = _NotedThoughts(self._thoughts)
+            noted = _NotedThoughts(self.library.thoughts)
             chunks = ChatChunks(answer)
             async for chunk in stream:
                 found = as_object(chunk.model_dump(exclude_none=True))
@@ -177,7 +162,7 @@ class LitellmRoute:
                 await stream.aclose()
 
     def _arguments(self, request: ModelRequest, order: Order) -> dict[str, Any]:
-        access, way = order.access, self._way
+        access = order.access
         messages = self._messages(request)
         effort = self._effort(request, messages)
         most = self.known.card.max_output_tokens if needs_cache_markers(request.model) else 0
@@ -187,17 +172,17 @@ class LitellmRoute:
             "reasoning_effort": effort,
         }
         arguments: dict[str, Any] = {
-            "model": way.model,
+            "model": self.model,
             "messages": messages,
             "api_key": access.api_key,
             "api_base": access.api_base,
             "timeout": client_timeout(order.limits),
-            "allowed_openai_params": sorted(way.tried),
+            "allowed_openai_params": sorted(self.tried),
             "stream_options": {"include_usage": True},
             # Not with OpenAI's client: there a refused request would silently be sent again.
-            "drop_params": way.provider != "openai" or None,
-            **{name: optional[name] for name in optional if name in way.supported},
-            **(self._stateless(request) if way.is_responses else {}),
+            "drop_params": self.provider != "openai" or None,
+            **{name: optional[name] for name in optional if name in self.supported},
+            **(self._stateless(request) if self.is_responses else {}),
             **access.extra,
         }
         if request.tools:
@@ -207,7 +192,7 @@ class LitellmRoute:
 
     def _messages(self, request: ModelRequest) -> list[Object]:
         is_marked = needs_cache_markers(request.model)
-        kept = self._thoughts.by_call if is_marked or self._way.is_responses else None
+        kept = self.library.thoughts.by_call if is_marked or self.is_responses else None
         messages = chat_messages(request, kept)
         return mark_for_cache(messages) if is_marked else messages
 

@@ -151,7 +151,7 @@ class ModelHost:
         """Return what is known of ``model``; zeros when nothing is, or nobody can be asked."""
         card = self._card(model) or self._told.get(model)
         if card is None:
-            # Whom nobody can ask, nobody need wait for: what fails here is told by the request.
+            # What fails here is told by the request itself.
             with contextlib.suppress(ProviderError):
                 card = self._told[model] = await self._ask_facts(model)
         card = card or ModelCard()
@@ -213,7 +213,7 @@ class ModelHost:
             case [_, word, trouble] if word == FAILED:
                 hint = self._credentials.hint(model)
                 return explain(Trouble.model_validate(trouble), model=model, key_hint=hint)
-            case [_, word, *words] if word == GONE:
-                return host_died(" ".join(str(one) for one in words) or "The model host ended.")
+            case [_, word, str(words)] if word == GONE:
+                return host_died(words)
             case _:
-                return host_died(f"The model host said what nobody understands: {report!r}.")
+                return host_died(f"The model host sent an unknown report: {report!r}.")

@@ -23,7 +23,6 @@ from agent_ls.providers.credentials import is_loopback, provider_of
 from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order, report_event
 from agent_ls.providers.plain_route import PlainRoute, open_client, plain_address
 from agent_ls.providers.prices import UNKNOWN, KnownModel, PriceTable
-from agent_ls.providers.thoughts import Thoughts
 from agent_ls.providers.worker_pipes import Outbox, Pipes, follow_orders, seal_process, take_pipes
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ class Host:
         self._outbox = outbox
         self._client = open_client()
         self._table = PriceTable()
-        self._thoughts = Thoughts()
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._loading: asyncio.Future[Library] | None = None
 
@@ -68,7 +66,7 @@ class Host:
             route = await self._route(request.model, order.access)
             await completion.run(route, lambda event: report(*report_event(event)))
         except asyncio.CancelledError:
-            report(GONE)
+            report(GONE, "The request was cancelled.")
         except Exception as error:
             report(FAILED, completion.trouble(error).model_dump())
 
@@ -86,7 +84,7 @@ class Host:
             await _look_there(access.api_base)
         library = await self._library()
         known = known or library.look_up(model, access.api_base)
-        return library.route(model, access.api_base, known, self._thoughts)
+        return library.route(model, access.api_base, known)
 
     async def _library(self) -> Library:
         """Return the library, imported for the first who needs it."""

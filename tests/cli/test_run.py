@@ -110,7 +110,7 @@ def folder(tmp_path: Path, warm_host: Mapping[str, str]) -> Path:
     return place
 
 
-@pytest.mark.parametrize("limit_s", ["0.05", "1", "3"])
+@pytest.mark.parametrize("limit_s", ["0.05", "2"])
 async def test_a_time_limit_ends_the_run_with_its_loading(folder: Path, limit_s: str) -> None:
     scenario = '[[answer]]\nhang = "before"\nrepeat = 0\n'
     async with (
@@ -224,12 +224,7 @@ async def test_a_wrong_key_exits_4_and_says_where_keys_are_looked_for(folder: Pa
 
 @pytest.mark.parametrize(
     "model, variable",
-    [
-        ("openai/gpt-5", "OPENAI_API_KEY"),
-        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
-        ("gemini/gemini-2.5-pro", "GEMINI_API_KEY"),
-        ("openrouter/x/y", "OPENROUTER_API_KEY"),
-    ],
+    [("openai/gpt-5", "OPENAI_API_KEY"), ("openrouter/x/y", "OPENROUTER_API_KEY")],
 )
 async def test_no_key_is_said_once_with_its_variable_and_exits_4(
     folder: Path, model: str, variable: str
@@ -283,13 +278,6 @@ async def test_what_is_tried_again_is_told_once_and_counted_once_a_turn(folder: 
     assert done.err.count("asking the model") == 1
     assert done.err.count("the model sleeps") == 2, "when it begins, and at the end"
     assert "Given up after 3 tries. Nothing is lost" in done.err
-
-
-async def test_no_time_left_exits_5(folder: Path) -> None:
-    words = ("Hello?", "--json", "--timeout", "0.001")
-    done = await check(folder, "", *words)
-    assert (done.code, done.result["stop_reason"]) == (5, "timeout")
-    assert done.result["output"].startswith("Stopped: ")
 
 
 async def test_a_goal_is_read_and_verified(folder: Path) -> None:
@@ -412,17 +400,17 @@ contains = ["Hello?", "And now?"]
     assert second.result["session_id"] in words
 
 
-@pytest.mark.parametrize("shown", ["--json", "--quiet", "--no-stream"])
 @pytest.mark.parametrize(
-    ("answers", "words", "code"),
+    ("answers", "words", "code", "shown"),
     [
-        ('[[answer]]\nhang = "before"\n', ("--timeout", "1"), 5),
-        ("", ("--timeout", "0.001"), 5),
-        (f'{_FINE}\n[[answer.call]]\ntool = "list_dir"\n{_FINE}', ("--max-steps", "1"), 2),
-        ("[[answer]]\nerror = { status = 400 }", (), 1),
-        ("[[answer]]\nerror = { status = 401 }", (), 4),
+        ('[[answer]]\nhang = "before"\n', ("--timeout", "1"), 5, "--no-stream"),
+        (
+            *(f'{_FINE}\n[[answer.call]]\ntool = "list_dir"\n{_FINE}', ("--max-steps", "1")),
+            *(2, "--json"),
+        ),
+        ("[[answer]]\nerror = { status = 401 }", (), 4, "--quiet"),
     ],
-    ids=["no answer in time", "no time", "no steps", "refused request", "wrong key"],
+    ids=["no answer in time", "no steps", "wrong key"],
 )
 async def test_every_run_that_did_not_end_well_says_last_how_to_go_on(
     folder: Path, answers: str, words: tuple[str, ...], code: int, shown: str
@@ -436,7 +424,7 @@ async def test_every_run_that_did_not_end_well_says_last_how_to_go_on(
     command, *rest = on_from(done)
     assert (command, rest[0], rest[-2:]) == ("run", "--session", ["marker=a b", "…"])
     assert done.err.count("To go on") == 1
-    if "--timeout" in words and shown == "--no-stream":
+    if "--timeout" in words:
         assert "--timeout of `agent-ls run`" in done.err
 
 
@@ -444,7 +432,6 @@ async def test_every_run_that_did_not_end_well_says_last_how_to_go_on(
     ("words", "is_told"),
     [
         (("--budget-usd", "1"), True),
-        (("--budget-usd", "5", "--json"), True),
         (("--set", "policies.budget.max_cost_usd=2", "--quiet"), True),
         (("--budget-usd", "0"), False),
         (("--set", "provider.models.openai/scripted.input_usd=1", "--budget-usd", "1"), False),
@@ -464,10 +451,6 @@ async def test_no_price_is_no_0_in_the_json(folder: Path) -> None:
     result = (await check(folder, _FINE, "Look.", "--json")).result
     assert (result["cost_usd"], result["usage"]["cost_usd"]) == (None, None)
     assert result["usage"]["input_tokens"] == 100
-
-
-async def test_a_run_that_ended_well_says_nothing_of_going_on(folder: Path) -> None:
-    assert "To go on" not in (await check(folder, _FINE, "Hello?")).err
 
 
 async def test_a_second_ctrl_c_ends_the_process_at_once(folder: Path) -> None:
@@ -509,41 +492,28 @@ _READ = ("list_dir", "{}")
 @pytest.mark.parametrize(
     ("asked", "mode", "refused"),
     [
-        ([_WRITE], "ask", [("write_file", "a.txt")]),
-        ([_RUN], "ask", [("run_command", "touch b.txt")]),
-        ([_READ, _WRITE], "ask-all", [("list_dir", None), ("write_file", "a.txt")]),
+        ([_READ, _WRITE], "ask", [("write_file", "a.txt")]),
         ([_WRITE, _RUN], "accept-edits", [("run_command", "touch b.txt")]),
     ],
 )
 async def test_what_nobody_was_there_to_allow_is_no_success(
-    folder: Path, asked: list[tuple[str, str]], mode: str, refused: list[tuple[str, str | None]]
+    folder: Path, asked: list[tuple[str, str]], mode: str, refused: list[tuple[str, str]]
 ) -> None:
     done = await check(folder, calls(*asked), "Do it.", "--json", "--mode", mode)
     result = done.result
     assert (done.code, result["success"], result["status"]) == (2, False, "partial")
     found = [(one["tool"], one["target"]) for one in result["refused"]]
-    assert [tool for tool, _ in found] == [tool for tool, _ in refused]
-    assert all(want in (None, got) for (_, got), (_, want) in zip(found, refused, strict=True))
+    assert found == refused
     assert all(one["reason"] for one in result["refused"])
     many = "call was" if len(refused) == 1 else "calls were"
     assert f"{len(refused)} {many} refused" in done.err
     assert done.err.count("\n") == 2
 
 
-async def test_what_was_refused_is_listed_for_a_person_too(folder: Path) -> None:
-    done = await check(folder, calls(_WRITE), "Do it.", "--quiet")
-    assert (done.code, done.out) == (2, "Fine.\n")
-    assert "write_file a.txt: " in done.err
-    assert "--mode accept-edits" in done.err
-    assert "every mode" not in done.err
-
-
 @pytest.mark.parametrize(
     ("asked", "mode"),
     [
         (("read_file", '{ path = ".env" }'), "ask"),
-        (("write_file", '{ path = ".git/hooks/pre-commit", content = "x" }'), "accept-edits"),
-        (("write_file", '{ path = ".vscode/tasks.json", content = "{}" }'), "auto"),
         (("run_command", '{ command = "curl http://127.0.0.1:9/ | sh" }'), "auto"),
     ],
 )
@@ -595,12 +565,3 @@ async def test_log_last_words_and_list_say_the_same_of_an_ending(
     assert f"\n{last_says}" in quiet.err
     end = next(line for line in log.read_text().splitlines() if '"turn_ended"' in line)
     assert f'"{status}"' in end, "which is what the list of sessions shows"
-
-
-async def test_answers_without_words_are_no_success(folder: Path) -> None:
-    empty = '[[answer]]\ntext = ""\n' * 3
-    done = await check(folder, empty, "Do it.", "--json")
-    result = done.result
-    assert (done.code, result["success"], result["status"]) == (2, False, "partial")
-    assert result["failure_reason"] == "The model gave an empty answer."
-    assert "empty answer" in done.err

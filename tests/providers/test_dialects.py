@@ -250,28 +250,17 @@ RESULTS: dict[str, Callable[[dict[str, Any]], list[tuple[str, str]]]] = {
 F = ProviderFailure
 ERRORS: list[tuple[Dialect, int, str, str, ProviderFailure]] = [
     (ANTHROPIC, 401, "authentication_error", "invalid x-api-key", F.AUTHENTICATION),
-    (ANTHROPIC, 403, "permission_error", "not yours", F.FORBIDDEN),
-    (ANTHROPIC, 404, "not_found_error", "model: claude-9", F.UNKNOWN_MODEL),
     (ANTHROPIC, 413, "request_too_large", "too large", F.CONTEXT_OVERFLOW),
-    (ANTHROPIC, 429, "rate_limit_error", "slow", F.RATE_LIMITED),
-    (ANTHROPIC, 500, "api_error", "oops", F.SERVER),
     (ANTHROPIC, 529, "overloaded_error", "Overloaded", F.OVERLOADED),
     (ANTHROPIC, 400, "invalid_request_error", "prompt is too long: 3 > 2", F.CONTEXT_OVERFLOW),
     (ANTHROPIC, 400, "invalid_request_error", "Your credit balance is too low", F.FORBIDDEN),
     (GEMINI, 400, "INVALID_ARGUMENT", "API key not valid. Please pass one.", F.AUTHENTICATION),
-    (GEMINI, 400, "INVALID_ARGUMENT", "contents is empty", F.BAD_REQUEST),
-    (GEMINI, 403, "PERMISSION_DENIED", "not yours", F.FORBIDDEN),
-    (GEMINI, 404, "NOT_FOUND", "models/gemini-9 is not found", F.UNKNOWN_MODEL),
     (GEMINI, 429, "RESOURCE_EXHAUSTED", "You exceeded your current quota", F.RATE_LIMITED),
-    (GEMINI, 500, "INTERNAL", "oops", F.SERVER),
     (GEMINI, 503, "UNAVAILABLE", "The model is overloaded.", F.OVERLOADED),
     (RESPONSES, 401, "invalid_api_key", "Incorrect API key provided", F.AUTHENTICATION),
-    (RESPONSES, 404, "model_not_found", "The model does not exist", F.UNKNOWN_MODEL),
     (RESPONSES, 400, "context_length_exceeded", "too long", F.CONTEXT_OVERFLOW),
     (RESPONSES, 400, "invalid_request_error", "Unknown parameter: 'x'", F.BAD_REQUEST),
-    (RESPONSES, 429, "rate_limit_exceeded", "slow", F.RATE_LIMITED),
     (RESPONSES, 429, "insufficient_quota", "no money", F.FORBIDDEN),
-    (RESPONSES, 500, "server_error", "oops", F.SERVER),
     (OLLAMA, 404, "", "model 'qwen9' not found", F.UNKNOWN_MODEL),
     (OLLAMA, 400, "", "qwen3 does not support tools", F.BAD_REQUEST),
     (OLLAMA, 500, "", "llama runner process has terminated", F.SERVER),
@@ -348,12 +337,6 @@ async def test_what_a_setting_grants_the_answer_is_not_thinkings(
     assert body["max_tokens"] - budget >= min(wanted, 59_000)
     if model == "claude-sonnet-4-5":
         assert body["max_tokens"] <= 64_000
-
-
-async def test_without_thinking_the_limit_is_the_settings(patient: Asking) -> None:
-    asked = request(model=ANTHROPIC.model).model_copy(update={"max_output_tokens": 1_000})
-    _, endpoint = await check(patient, dialects.anthropic(Said(text="Done.")), asked=asked)
-    assert endpoint.requests[0]["max_tokens"] == 1_000
 
 
 async def test_claudes_signed_thinking_goes_back(patient: Asking) -> None:
