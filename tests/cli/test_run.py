@@ -280,6 +280,13 @@ async def test_what_is_tried_again_is_told_once_and_counted_once_a_turn(folder: 
     assert "Given up after 3 tries. Nothing is lost" in done.err
 
 
+async def test_no_time_left_exits_5(folder: Path) -> None:
+    words = ("Hello?", "--json", "--timeout", "0.001")
+    done = await check(folder, "", *words)
+    assert (done.code, done.result["stop_reason"]) == (5, "timeout")
+    assert done.result["output"].startswith("Stopped: ")
+
+
 async def test_a_goal_is_read_and_verified(folder: Path) -> None:
     goal = folder / "goal.toml"
     goal.write_text('goal = "Be fine."\ntests = ["test -f goal.toml"]\n')
