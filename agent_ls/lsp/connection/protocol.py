@@ -127,8 +127,6 @@ class AgentProtocol(LanguageServerProtocol):
             message_id = _id_of(value) if isinstance(value, dict) and "method" in value else None
             text = f"agent-ls received {item.reason}"
             self._send_error(message_id, {"code": _PARSE_ERROR, "message": text})
-            if item.is_end:
-                self._owner.stop(1, "the client's messages cannot be read any more")
         elif isinstance(value, dict):
             self._receive_object(cast(dict[str, Any], value))
         else:
