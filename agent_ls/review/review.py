@@ -79,6 +79,10 @@ class Review:
         self._followed = FollowedLedger(recorder, journals, blobs, self._edits)
         self._one_decision = asyncio.Lock()
         self._tasks = set[asyncio.Task[Any]]()
+        self._under_way = set[asyncio.Task[Any]]()
+        """Those that have claimed the session: a claim that fails closes it, and must not wait for
+        itself.
+        """
 
     @property
     def version(self) -> int:
@@ -94,8 +98,8 @@ class Review:
 
     async def close(self) -> None:
         """Wait until what was begun is recorded."""
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+        while self._under_way:
+            await asyncio.wait(self._under_way)
         await self._followed.close()
 
     async def decide(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
@@ -131,6 +135,7 @@ class Review:
         if (await self.ledger()).renamed(path) or self._has_findings(path):
             # Whoever goes on with it elsewhere is not kept from that.
             async with self._claimed():
+                self._begun()
                 await self._recorder.emit(e.FileRenamed(path=path, new_path=new_path))
 
     def _has_findings(self, path: str) -> bool:
@@ -148,10 +153,17 @@ class Review:
         task = asyncio.ensure_future(alone())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._under_way.discard)
         return await asyncio.shield(task)
+
+    def _begun(self) -> None:
+        """Let the session not close before the running decision is carried out."""
+        if (task := asyncio.current_task()) is not None:
+            self._under_way.add(task)
 
     async def _decide(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
         await self._claim()
+        self._begun()
         ledger = await self.ledger()
         wanted = {one.number for one in ledger.chains if chosen.path in (None, one.path)}
         found: list[FileResult] = []
@@ -253,6 +265,7 @@ class Review:
             found = await _in_rounds(numbers, lambda number: self._foreseen(point, number, freed))
             return [one for one in found.values() if one.status != "nothing"]
         await self._claim()
+        self._begun()
         # One may have begun in between, and the files that are not restored yet are its.
         self._refuse_running()
         results = dict[int, FileResult]()

@@ -105,6 +105,16 @@ async def renewed_by_hand(sessions: Sessions) -> StillClock:
     return clock
 
 
+async def _decision_under_way(session: Session, is_done: asyncio.Event) -> None:
+    """Keep a decision of the review from its end until it is said to be done."""
+
+    async def work() -> None:
+        session.review._begun()
+        await is_done.wait()
+
+    await session.review._wholly(work())
+
+
 async def until_left(sessions: Sessions, session: Session) -> None:
     """Wait until a session is not open any more, though its closing may take."""
     async with asyncio.timeout(TURN_LIMIT_S):
@@ -449,7 +459,7 @@ async def test_a_session_that_is_opened_while_it_closes_stays_open_and_held(
         made = await first.create()
         await first._open.leave(made, "test")
         looked = await first.open(made.id, to_look=True)
-        step = asyncio.ensure_future(looked.review._wholly(is_done.wait()))
+        step = asyncio.ensure_future(_decision_under_way(looked, is_done))
         clock = await renewed_by_hand(first)
         theirs = await second.open(made.id)
         await theirs.set_mode(Mode.PLAN)
@@ -473,7 +483,7 @@ async def test_a_session_that_closes_slowly_keeps_no_other_from_being_held(
     is_done = asyncio.Event()
     async with open_test_sessions(tmp_path, model_host) as sessions:
         lost, other = await sessions.create(), await sessions.create()
-        step = asyncio.ensure_future(lost.review._wholly(is_done.wait()))
+        step = asyncio.ensure_future(_decision_under_way(lost, is_done))
         clock = await renewed_by_hand(sessions)
         for one in (lost, other):
             await run_out(sessions, one)
