@@ -102,7 +102,7 @@ def can_be_undone(images: Images) -> bool:
     if before is not None and after is not None:
         return before.is_kept and after.can_be_kept
     there = before or after
-    if there is None:
+    if there is None or (there.other_path and there.digest):
         return True
     return there.can_be_kept if before is None else there.is_kept
 

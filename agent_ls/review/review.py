@@ -303,7 +303,8 @@ class Review:
             return FileResult(point.turn_id, path, "refused", reason=str(error))
         if isinstance(step, Clash):
             return conflict(point.turn_id, step)
-        if step is None:
+        # A file that a command moved is in the list under both names, and moves back once.
+        if step is None or (isinstance(step, PutImage) and step.by_move in freed):
             return FileResult(point.turn_id, path, "nothing")
         effect = _effect(step)
         freed |= {path} if effect in ("move", "delete") else set()

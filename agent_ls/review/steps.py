@@ -118,9 +118,23 @@ async def put_back(workspace: Workspace, path: str, images: Images) -> PutImage 
     if goal is not None and goal.is_missing:
         # The recorder tells that it is gone, and from where.
         return PutImage(path=path, base=base, goal=goal)
+    if is_base and (move := await _moved_back(workspace, path, images)):
+        return move
     if reason := _hindrance(base, goal, is_base=is_base):
         return Clash(path, 0, None, None, reason)
     return PutImage(path=path, base=base, goal=goal)
+
+
+async def _moved_back(workspace: Workspace, path: str, images: Images) -> PutImage | None:
+    """Return the move of a file whose bytes are nowhere but on disk; None where that is no help."""
+    base, goal = images
+    image = goal if base is None else base
+    if image is None or image.is_kept or not image.other_path or (base and goal):
+        return None
+    # It comes back from there, or goes there if nothing else has that name.
+    look = look_at(image.other_path, goal if base is None else None)
+    [(_, is_so)] = await workspace.compare([look])
+    return PutImage(path=path, base=base, goal=goal, by_move=image.other_path) if is_so else None
 
 
 def _hindrance(base: FileImage | None, goal: FileImage | None, *, is_base: bool) -> str:
@@ -149,8 +163,10 @@ async def only_rest(
     commands = {one.command for one in chain.touches if one.command and one.is_new}
     for other in ledger.touches:
         before = other.images[0] if other.images and other.is_gone else None
-        is_lost = other.command in commands and before is not None and not before.is_kept
-        if is_lost and not await workspace.exists(other.path):
+        if other.command not in commands or before is None or before.is_kept:
+            continue
+        places = filter(None, (other.path, before.other_path))
+        if not any([await workspace.exists(one) for one in places]):
             reason = (
                 f"kept: the command that made it took {other.path} away, whose bytes the store "
                 "does not hold. This may be all that is left of it; if not, delete it yourself"
