@@ -44,7 +44,7 @@ def place_of_turn(journal: Sequence[StoredEvent], turn: str | None) -> int:
             raise StoreError("no turn of this session is over, so there is none to go on from")
         return _reviewed_until(journal, max(ends.values()))
     named = turn
-    if turn.isdigit() and 0 < int(turn) <= len(begun):
+    if turn.isdecimal() and 0 < int(turn) <= len(begun):
         named = begun[int(turn) - 1]
     if named not in begun:
         raise StoreError(f"there is no turn {turn}; the session has {len(begun)}, numbered from 1")
