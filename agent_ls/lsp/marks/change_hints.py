@@ -1,7 +1,7 @@
-"""The agent's open changes as hints in the text, in files that are open and in those that are not.
+"""Hint diagnostics for the agent's open changes, in open and closed files.
 
-Owns what a hint says, where it stands, and how many a file gets; ``marks.py`` publishes them with
-everything else, and what is done about a change is offered by ``review_offers.py``.
+Owns a hint's text and place, and the limit per file. ``marks.py`` publishes the hints;
+``review_offers.py`` offers the actions on a change.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from agent_ls.safety.text import visible_line
 _log = logging.getLogger(__name__)
 
 _MOST_HINTS = 60
-"""In one file; the changes behind them are counted in one more."""
+"""Per file; one more hint counts the remaining changes."""
 _MOST_CLOSED_FILES = 60
-"""Of the files that are not open, those that newer turns changed come first."""
+"""Closed files with hints at once; files of newer turns come first."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Closed:
-    """The hints in a file that is not open."""
+    """The hints of one closed file."""
 
     made_of: object
-    """Equal for as long as they would be the same ones."""
+    """File stamp and changes the hints were made from; the hints are reused while it is equal."""
     hints: tuple[Mark, ...]
 
 
 class ChangeHints:
-    """The hints of one editor, as they were when somebody last looked."""
+    """The change hints of one editor, as of the last ``look``."""
 
     def __init__(
         self,
@@ -48,9 +48,8 @@ class ChangeHints:
         folders: Callable[[], Iterable[str]],
         outdated: Callable[[], None],
     ) -> None:
-        """Take the changes, the documents that they are in, who follows the files that are not
-        open, the URIs of the editor's folders, and whom to tell that somebody has to look again,
-        because those changed.
+        """``folders`` yields the workspace folders' URIs; ``outdated`` is called when a closed file
+        changes and the hints must be looked up again.
         """
         self._reviews, self._documents, self._attention = reviews, documents, attention
         self._files, self._folders, self._tell_outdated = files, folders, outdated
@@ -60,13 +59,13 @@ class ChangeHints:
         """By path as the agent names it."""
 
     def marks(self) -> list[Mark]:
-        """Return the hints of the sessions that are open now."""
+        """Return the hints of the open sessions."""
         sessions = {one.id for one in self._reviews.sessions()}
         closed = [hint for one in self._closed.values() for hint in one.hints]
         return [one for one in (*self._open, *closed) if one.session_id in sessions]
 
     async def look(self) -> None:
-        """Find out which there are, and where; what could not be read is logged and stays."""
+        """Recompute all hints; an error is logged and keeps the old ones."""
         if not self.is_on:
             self._open, self._closed = [], {}
             self.close()
@@ -84,11 +83,11 @@ class ChangeHints:
             _log.exception("could not look where the agent's changes are")
 
     def close(self) -> None:
-        """Follow no files any more."""
+        """Stop watching closed files."""
         self._files.follow(self._tell_outdated, {})
 
     async def _look_at_closed(self) -> None:
-        """Read the changed files that are not open, but those to which nothing has happened."""
+        """Recompute the hints of closed files whose stamp or changes differ."""
         changed = await self._reviews.closed(_MOST_CLOSED_FILES)
         stamps = await self._files.stamps(changed)
         found: dict[str, _Closed] = {}
@@ -99,13 +98,13 @@ class ChangeHints:
                 known = _Closed(made_of, await self._hints_in(path, path_to_uri(stamp.place)))
             found[path] = known
         self._closed = found
-        # Of files in a folder that is gone nothing is known until it is back.
+        # A missing folder (unmounted, say) may come back: keep what is known of its files.
         folders = (path for uri in self._folders() if (path := uri_to_path(uri)) is not None)
         gone = frozenset(one for one in folders if not one.is_dir())
         self._files.follow(self._tell_outdated, stamps, gone)
 
     async def _hints_in(self, path: str, uri: str) -> tuple[Mark, ...]:
-        """Return the hints in a file that is not open; none where it is gone."""
+        """Return the hints of a closed file; empty when the file is gone."""
         there = await self._reviews.in_closed(path)
         if there is None:
             return ()
@@ -114,7 +113,7 @@ class ChangeHints:
 
 
 def hints_of(uri: str, changes: Sequence[Change], lines: Sequence[str]) -> list[Mark]:
-    """Return the hints of a file that reads so; its changes are in the order of their lines."""
+    """Return the hints of a file with these lines; ``changes`` must be in line order."""
     found = [
         (one, _span(one), ChangeHint(one.placed.hunk.id, words_of(one)))
         for one in changes[:_MOST_HINTS]
@@ -128,7 +127,7 @@ def hints_of(uri: str, changes: Sequence[Change], lines: Sequence[str]) -> list[
 
 
 def words_of(change: Change) -> str:
-    """Return what a change is, in one line."""
+    """Return a one-line description of a change."""
     hunk = change.placed.hunk
     added, removed = hunk.size
     match hunk.kind:
@@ -150,7 +149,7 @@ def words_of(change: Change) -> str:
 
 
 def _span(change: Change) -> Span:
-    """Return the lines of a change; of a whole file's the first, which stands for all of it."""
+    """Return the lines of a change; for a change of the whole file, its first line."""
     if change.placed.hunk.kind != "text":
         return Span.whole(change.first_line)
     return Span(change.first_line, 0, change.last_line, None)

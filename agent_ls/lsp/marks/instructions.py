@@ -1,4 +1,4 @@
-"""The instruction comments of open documents, found once for each text."""
+"""The instruction comments of open documents, cached per text."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from agent_ls.syntax.comments import MARKER, InstructionComment, find_instructio
 
 
 class Instructions:
-    """Finds the comments that tell the agent to do something; asked at every move of a cursor."""
+    """Finds comments that instruct the agent. Cached: asked at every cursor move."""
 
     def __init__(self, documents: DocumentStore) -> None:
-        """Take the open documents; ``marker`` is what the comments begin with."""
         self._documents = documents
         self._found: dict[str, tuple[int, str, list[InstructionComment]]] = {}
         self.marker = MARKER
 
     async def of(self, uri: str) -> list[InstructionComment]:
-        """Return those of a document, in order; none when it is not open."""
+        """Return a document's instruction comments in order; empty when it is not open."""
         document = self._documents.get(uri)
         if document is None:
             self._found.pop(uri, None)

@@ -1,8 +1,7 @@
-"""One thing that the agent shows in a document: an approval, a question, a nudge, a finding, a
-change that nobody has decided about.
+"""A mark: an approval, question, nudge, pending edit, finding or change shown in a document.
 
-Owns what a diagnostic says of it and where it stands in today's text; which there are is the
-business of ``marks.py``. Lines and columns are 0-based and count code points.
+Owns a mark's diagnostic texts and its place in the current text. ``marks.py`` decides which marks
+there are. Lines and columns are 0-based and count code points.
 """
 
 from __future__ import annotations
@@ -17,37 +16,37 @@ from agent_ls.safety.text import visible
 
 SOURCE = "agent-ls"
 CHANGE_CODE = "agent-change"
-"""The code of a change's diagnostic; it is no problem, and nobody may be asked to fix it."""
+"""Diagnostic code of a change hint. It is no problem, so no fix is offered for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nudge:
-    """The agent announced something and did not do it."""
+    """The agent announced an action and did not do it."""
 
     turn_id: str
     text: str
     is_running: bool
-    """The turn goes on: the model has been told."""
+    """True: the turn goes on, and the model was told."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingEdit:
-    """An edit that the editor takes only from the person's hand."""
+    """An edit that the user has to apply by hand."""
 
     id: str
     uri: str
     line: int
     label: str
     edit: object
-    """What the code action carries; only its maker knows its type."""
+    """The LSP edit of the code action, opaque here."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeHint:
-    """A change of the agent's that is still open."""
+    """An open change of the agent."""
 
     hunk_id: str | None
-    """None: it stands for those that get no hint of their own."""
+    """None: stands for the changes beyond the limit per file."""
     text: str
 
 
@@ -56,7 +55,7 @@ Subject = ApprovalRequest | Question | Nudge | PendingEdit | Finding | ChangeHin
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of text; an ``end_column`` of None is the end of the line."""
+    """A range of text; ``end_column`` None means the end of the line."""
 
     line: int
     column: int = 0
@@ -65,11 +64,11 @@ class Span:
 
     @classmethod
     def whole(cls, line: int) -> Span:
-        """Return one whole line."""
+        """Return the span of one whole line."""
         return cls(line, 0, line, None)
 
     def touches(self, first_line: int, last_line: int) -> bool:
-        """Say whether it has a line in common with these."""
+        """Say whether the span shares a line with ``first_line`` to ``last_line``."""
         return self.line <= last_line and first_line <= max(self.line, self.end_line)
 
 
@@ -82,10 +81,10 @@ class Mark:
     span: Span
     subject: Subject
     ends: tuple[str, str] | None = None
-    """The lines it begins and ends on, which tell the client's columns; None: nobody knows."""
+    """The texts of its first and last line, to compute client columns; None: unknown."""
 
     def on(self, lines: Sequence[str] | None) -> Mark:
-        """Return it on the lines of its document, none of which is past their end."""
+        """Return the mark clamped to the document's lines."""
         if not lines:
             return self
         last, wanted = len(lines) - 1, max(self.span.line, self.span.end_line)
@@ -96,7 +95,7 @@ class Mark:
 
     @property
     def severity(self) -> Severity:
-        """Return how a diagnostic shows it."""
+        """Return the diagnostic's severity."""
         match self.subject:
             case Finding():
                 return self.subject.severity
@@ -107,12 +106,12 @@ class Mark:
 
     @property
     def source(self) -> str:
-        """Return whom a diagnostic names."""
+        """Return the diagnostic's source."""
         return f"{self.subject.checker} (agent)" if isinstance(self.subject, Finding) else SOURCE
 
     @property
     def code(self) -> str:
-        """Return a diagnostic's code."""
+        """Return the diagnostic's code."""
         match self.subject:
             case ApprovalRequest():
                 return "approval"
@@ -129,7 +128,7 @@ class Mark:
 
     @property
     def message(self) -> str:
-        """Return a diagnostic's text."""
+        """Return the diagnostic's text."""
         match self.subject:
             case ApprovalRequest():
                 asked = self.subject
@@ -149,9 +148,9 @@ class Mark:
 def located(
     findings: Iterable[Finding], lines: Sequence[str] | None
 ) -> Iterator[tuple[Finding, Span]]:
-    """Yield the findings of a document that its text still has, and where; None: nobody knows it.
+    """Yield the findings whose line still exists, with their place; ``lines`` None: unknown text.
 
-    Typing above one moves it, and mending its line takes it away, without another check.
+    A finding follows its line when lines move, and goes when its line changes, without a new check.
     """
     places: defaultdict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(lines or ()):
@@ -166,7 +165,7 @@ def located(
             continue
         end_line = max(finding.end_line, finding.start_line) + line - finding.start_line
         span = Span(line, finding.start_column, end_line, finding.end_column)
-        # Of two that are alike one may be mended, and both are then found on one line.
+        # Two equal lines with the same finding, one of them fixed: both findings map to one place.
         if (span, finding.message) not in shown:
             shown.add((span, finding.message))
             yield finding, span

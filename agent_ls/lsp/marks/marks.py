@@ -1,7 +1,7 @@
-"""What the agent shows in documents: approvals, questions, nudges, findings and open changes.
+"""The set of marks in documents: approvals, questions, nudges, findings and open changes.
 
-Owns which marks there are and when one goes; ``faces.py`` sends them as diagnostics, code actions
-and hover look them up here and never in what a client sends back (some drop the data).
+Owns which marks exist. ``faces.py`` publishes them as diagnostics. Code actions and hover look
+them up here, because some clients drop a diagnostic's data.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from agent_ls.lsp.marks.mark import Mark, Nudge, PendingEdit, Span, located
 from agent_ls.lsp.workspace.attention import Attention
 
 INCOMPLETE_ACTION = StopReason.INCOMPLETE_ACTION.value
-"""The gate whose nudges a person can answer."""
+"""The gate whose nudges the user can answer."""
 
 _SETTLE_S = 0.2
-"""How long typing must pause before findings are looked for in the new text."""
+"""Delay between a document change and placing the marks again."""
 
 
 Publish = Callable[[str, list[Mark]], None]
@@ -31,7 +31,7 @@ FindingsOf = Callable[[SessionState], Iterable[tuple[str, tuple[Finding, ...]]]]
 
 
 class Marks:
-    """The marks of all sessions of one editor; a Reader of each."""
+    """The marks of all sessions of one editor; a Reader of each session."""
 
     def __init__(
         self,
@@ -42,10 +42,7 @@ class Marks:
         pending_edits: Callable[[], Iterable[PendingEdit]] = tuple,
         changes: ChangeHints | None = None,
     ) -> None:
-        """Take the editor's documents, the open sessions' states, the way out, which findings of a
-        session are still there, and besides the edits that are offered and the changes that are
-        open.
-        """
+        """``publish`` is called with all marks of a document whenever they change."""
         self._documents = documents
         self._pending_edits = pending_edits
         self._states = states
@@ -53,13 +50,13 @@ class Marks:
         self._findings_of = findings
         self._marks: dict[str, list[Mark]] = {}
         self._left: dict[str, str] = {}
-        """The turn whose nudge was left, by session: only that of the last one is shown."""
+        """By session, the turn whose nudge the user dismissed."""
         self._changes = changes
         self._timer: asyncio.TimerHandle | None = None
         self._looking: asyncio.Task[None] | None = None
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Look again when something may stand elsewhere now."""
+        """Place all marks again when an event may have added, moved or removed one."""
         if isinstance(
             stored.event,
             e.ApprovalRequested
@@ -77,22 +74,22 @@ class Marks:
             self.refresh()
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Ignore what streams."""
+        """Ignore streamed pieces."""
 
     def on_document(self) -> None:
-        """Look again soon: a document was opened, changed or closed."""
+        """Place all marks again soon: a document was opened, changed or closed."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_SETTLE_S, self.look)
 
     def look(self) -> None:
-        """Find the open changes, then place everything anew; no two such looks at once."""
+        """Find the open changes and place all marks again; never twice at once."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self._changes is None:
             self.refresh()
         elif self._looking is not None and not self._looking.done():
-            # What it sees may be older than what there is to see.
+            # The running look may have read older texts: schedule another one.
             self.on_document()
         else:
             self._looking = asyncio.get_running_loop().create_task(self._look(self._changes))
@@ -102,12 +99,12 @@ class Marks:
         self.refresh()
 
     def leave(self, session_id: str, turn_id: str) -> None:
-        """Take the nudge of a session's last turn away for good."""
+        """Dismiss the nudge of this turn for good."""
         self._left[session_id] = turn_id
         self.refresh()
 
     def refresh(self) -> None:
-        """Place everything anew and publish the documents whose marks changed."""
+        """Place all marks again and publish the documents whose marks changed."""
         found = [mark for state in self._states() for mark in self._of(state)]
         found += [Mark("", edit.uri, Span.whole(edit.line), edit) for edit in self._pending_edits()]
         lines = {uri: self._documents.lines(uri) for uri in {mark.uri for mark in found}}
@@ -115,7 +112,7 @@ class Marks:
         for mark in found:
             marks.setdefault(mark.uri, []).append(mark.on(lines[mark.uri]))
         for mark in self._changes.marks() if self._changes is not None else ():
-            # They stand where they were found; in a newer text they are soon looked for again.
+            # Change hints keep their place until the next look finds them in the new text.
             marks.setdefault(mark.uri, []).append(mark)
         before, self._marks = self._marks, marks
         for uri in sorted(before.keys() | marks.keys()):
@@ -123,7 +120,7 @@ class Marks:
                 self._publish(uri, marks.get(uri, []))
 
     def at(self, uri: str, first_line: int, last_line: int) -> list[Mark]:
-        """Return a document's marks on these lines, in their order."""
+        """Return a document's marks that touch these lines, in order."""
         return [one for one in self._marks.get(uri, ()) if one.span.touches(first_line, last_line)]
 
     def in_document(self, uri: str) -> list[Mark]:
@@ -136,7 +133,7 @@ class Marks:
         return [one for one in every if isinstance(one.subject, PendingEdit)]
 
     def waiting(self) -> list[tuple[str, ApprovalRequest | Question]]:
-        """Return everything that waits for a person, with its session, oldest first."""
+        """Return all open approvals and questions with their session ids, oldest first."""
         found: list[tuple[str, ApprovalRequest | Question]] = []
         for state in self._states():
             found += ((state.session_id, one) for one in state.approvals.values())
@@ -144,7 +141,7 @@ class Marks:
         return sorted(found, key=lambda one: one[1].id.partition("_")[2])
 
     def is_shown(self, subject_id: str) -> bool:
-        """Say whether an approval or question stands in a document."""
+        """Say whether an approval or question is shown in a document."""
         return any(
             isinstance(one.subject, ApprovalRequest | Question) and one.subject.id == subject_id
             for marks in self._marks.values()
@@ -172,7 +169,7 @@ class Marks:
     def _candidates(
         self, subject: ApprovalRequest | Question | Nudge, turn: TurnState | None
     ) -> Iterator[tuple[str, int]]:
-        """Yield places, best first: the open target, where it was asked, the active document."""
+        """Yield places, best first: the open target, the prompt's place, the active file."""
         if isinstance(subject, ApprovalRequest) and subject.preview.path is not None:
             uri = self._documents.open_uri(subject.preview.path)
             if uri is not None:
@@ -187,7 +184,7 @@ class Marks:
 
 
 def nudge_of(state: SessionState) -> Nudge | None:
-    """Return the announcement of the last turn that nothing has followed yet."""
+    """Return the last turn's nudge for an unfulfilled announcement; None once a call followed."""
     turn = state.turn
     if turn is None or INCOMPLETE_ACTION in state.silenced:
         return None

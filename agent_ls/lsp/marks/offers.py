@@ -1,6 +1,6 @@
-"""The code actions for what stands in a document or waits anywhere: titles, kinds, commands.
+"""Builds code actions for marks, comments, problems, selections and turns.
 
-Pure: what is offered where is decided by ``handlers/code_action.py``.
+Pure: ``handlers/code_action.py`` decides which are offered where.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BY_HAND = (
     ApprovalChoice.REJECT_ONCE,
     ApprovalChoice.REJECT_ALWAYS,
 )
-"""Choices that need no further words, so that a code action can be the answer."""
+"""Approval choices that need no text from the user, so a code action can give them."""
 
 
 def action(
@@ -38,7 +38,7 @@ def action(
     kind: types.CodeActionKind = types.CodeActionKind.QuickFix,
     diagnostic: types.Diagnostic | None = None,
 ) -> types.CodeAction:
-    """Return one action that runs a command of ours; never preferred, so nothing runs unasked."""
+    """Return a code action for our command; never preferred, as editors may run that unasked."""
     return types.CodeAction(
         title=title,
         kind=kind,
@@ -52,7 +52,7 @@ def waiting_offers(
     asked: ApprovalRequest | Question,
     diagnostic: types.Diagnostic | None = None,
 ) -> Iterator[types.CodeAction]:
-    """Yield the answers to an approval or a question."""
+    """Yield the possible answers to an approval or a question."""
     if isinstance(asked, Question):
         for option in asked.options:
             yield action(
@@ -76,7 +76,7 @@ def waiting_offers(
 
 
 def mark_offers(mark: Mark, diagnostic: types.Diagnostic) -> Iterator[types.CodeAction]:
-    """Yield what can be done about a mark."""
+    """Yield the actions on a mark."""
     match mark.subject:
         case ApprovalRequest() | Question():
             yield from waiting_offers(mark.session_id, mark.subject, diagnostic)
@@ -97,7 +97,7 @@ def mark_offers(mark: Mark, diagnostic: types.Diagnostic) -> Iterator[types.Code
 def comment_offer(
     uri: str, comment: InstructionComment, problems: Sequence[types.Diagnostic] = ()
 ) -> types.CodeAction:
-    """Return the action that carries an instruction comment out."""
+    """Return the action that runs an instruction comment."""
     told = _told(problems)
     place = AnchorParams(uri=uri, line=comment.line, is_comment=True, problems=told)
     return _asking(f"Run agent: {_short(comment.prompt)}", "", place)
@@ -106,7 +106,7 @@ def comment_offer(
 def problem_offers(
     uri: str, path: str | None, problems: Sequence[types.Diagnostic]
 ) -> Iterator[types.CodeAction]:
-    """Yield the actions that have the agent mend what other servers found."""
+    """Yield the actions that ask the agent to fix other servers' diagnostics."""
     for one in problems if path is not None else ():
         line = one.range.start.line
         wish = problem_prompt(path or uri, line, one.message, one.source or "")
@@ -117,7 +117,7 @@ def problem_offers(
 def selection_offers(
     uri: str, where: types.Range, problems: Sequence[types.Diagnostic] = ()
 ) -> Iterator[types.CodeAction]:
-    """Yield what can be asked about a selection without typing; nothing for a mere cursor."""
+    """Yield prompts about a selection; nothing for a bare cursor."""
     first, last = where.start.line, where.end.line
     if where.start == where.end:
         return
@@ -133,25 +133,25 @@ def selection_offers(
 
 
 def turn_offers(session_id: str, prompt: str, *, is_cut_off: bool) -> Iterator[types.CodeAction]:
-    """Yield the actions that end a turn, or go on with one that was cut off."""
+    """Yield actions to finish or stop a turn, or to resume an interrupted one."""
     title = _short(prompt.strip().partition("\n")[0])
     if is_cut_off:
         yield action(f"Resume the agent: {title}", "agent-ls.session.resume", session_id)
     else:
-        # In good order, and at once.
+        # The first lets the agent conclude, the second cancels.
         yield action(f"Let the agent finish up: {title}", "agent-ls.finish", session_id)
         yield action(f"Stop the agent: {title}", "agent-ls.stop", session_id)
 
 
 def is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str]) -> bool:
-    """Say whether an action is of one of these kinds, or of a kind below."""
+    """Say whether the action's kind is one of ``only`` or a sub-kind."""
     kind = str(getattr(action.kind, "value", action.kind))
     wanted = (str(getattr(one, "value", one)) for one in only)
     return any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)
 
 
 def _told(problems: Sequence[types.Diagnostic]) -> list[EditorDiagnostic]:
-    """Return what an action takes along of what the editor reports."""
+    """Return the editor's diagnostics in the form a prompt carries them."""
     return [
         EditorDiagnostic(
             line=one.range.start.line,

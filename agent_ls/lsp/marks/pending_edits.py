@@ -1,6 +1,6 @@
-"""Edits that wait as code actions, for editors that take none by themselves.
+"""Edits offered as code actions, for editors that do not apply edits by themselves.
 
-Owns which wait; an edit is done when the document's text moves on, whoever moved it.
+Owns the list of pending edits. An edit is settled by the next change of its document's text.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class _Offered:
 
 
 class PendingEdits:
-    """The offered edits of one editor."""
+    """The pending edits of one editor."""
 
     def __init__(self, documents: DocumentStore, changed: Callable[[], None]) -> None:
-        """Take the open documents, and whom to tell when there are others to offer."""
+        """``changed`` is called when the list of pending edits changes."""
         self._documents = documents
         self._changed = changed
         self._offered: dict[str, _Offered] = {}
@@ -35,13 +35,13 @@ class PendingEdits:
         documents.listen(self._on_document)
 
     def all(self) -> list[PendingEdit]:
-        """Return the edits that wait, oldest first."""
+        """Return the pending edits, oldest first."""
         return [one.edit for one in self._offered.values()]
 
     def offer(
         self, snapshot: Snapshot, edit: types.WorkspaceEdit, label: str
     ) -> asyncio.Future[Reply]:
-        """Offer an edit; the answer comes with the document's next text, or never."""
+        """Offer an edit; the future resolves when the text changes or the edit is rejected."""
         self._count += 1
         number = f"edit-{self._count}"
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -52,15 +52,15 @@ class PendingEdits:
         return reply
 
     def was_offered(self, number: str) -> bool:
-        """Say whether an edit waits under this id, or once did."""
+        """Say whether an edit with this id is or was pending."""
         return number in (f"edit-{one}" for one in range(1, self._count + 1))
 
     def discard(self, number: str) -> bool:
-        """Say no to an edit; False when it does not wait any more."""
+        """Reject an edit for the user; False when it is no longer pending."""
         return self._refuse(number, "the user discarded it")
 
     def withdraw(self) -> None:
-        """Offer nothing any more: the turn that wanted the edits is over."""
+        """Reject all pending edits: their turn is over."""
         for number in list(self._offered):
             self._refuse(number, "the turn is over")
 
@@ -83,7 +83,7 @@ class PendingEdits:
             if now is None:
                 found.reply.set_result(Reply("no", "the document was closed"))
             elif now.text != found.text:
-                # If the person chose the edit, the text shows it.
+                # Applied or not: the caller compares the new text with the edit.
                 found.reply.set_result(Reply("no", "the text changed meanwhile"))
 
 

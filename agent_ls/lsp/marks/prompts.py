@@ -1,6 +1,6 @@
-"""What the agent is told when a person picks something in a document instead of typing.
+"""Prompts for actions that the user picks in a document instead of typing. Pure.
 
-Pure: the place and the wish; the text there is told with the focus.
+The text at the place itself is added by the focus injection.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ CONTINUE = "Continue: do now what you said you would do."
 
 
 def comment_prompt(path: str, comment: InstructionComment, last: int) -> str:
-    """Return the prompt of an instruction comment; the agent takes the comment out when done."""
+    """Return the prompt for an instruction comment; the agent removes the comment when done."""
     return (
         f"{comment.prompt}\n\n"
         f"This instruction stands in a comment in {path}, {lines_named(comment.line, last)}. "
@@ -22,7 +22,7 @@ def comment_prompt(path: str, comment: InstructionComment, last: int) -> str:
 
 
 def finding_prompt(finding: Finding, line: int) -> str:
-    """Return the wish to mend what a checker found."""
+    """Return the prompt to fix a checker's finding."""
     code = f" {finding.code}" if finding.code else ""
     return (
         f"Fix this problem in {finding.path}, line {line + 1}, "
@@ -31,6 +31,6 @@ def finding_prompt(finding: Finding, line: int) -> str:
 
 
 def problem_prompt(path: str, line: int, message: str, source: str) -> str:
-    """Return the wish to mend a diagnostic of another server."""
+    """Return the prompt to fix another server's diagnostic."""
     by = f", reported by {source}" if source else ""
     return f"Fix this problem in {path}, line {line + 1}{by}: {message}"

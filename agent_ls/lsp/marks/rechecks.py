@@ -1,8 +1,7 @@
-"""What checkers found that is still there: they look again when a text has changed since.
+"""Re-runs checkers after a text changed, to update the findings of finished turns.
 
-A look takes away what was mended and moves what stands elsewhere now, and finds nothing new: what
-is wrong with a text of the person's own is not the agent's business. While a turn runs, its own
-checks do this.
+A recheck removes fixed findings and moves shifted ones. It adds none: problems in the user's own
+text are not the agent's. While a turn runs, its own checks report.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from agent_ls.lsp.workspace.closed_files import ClosedFiles
 _log = logging.getLogger(__name__)
 
 Findings = tuple[Finding, ...]
-"""Of one file."""
+"""The findings of one file."""
 
 _PAUSE_S = 1.0
-"""How long typing must pause before checkers are run."""
+"""How long typing must pause before checkers run."""
 
 
 class Rechecks:
-    """The findings of one editor's sessions; a Reader of all of them."""
+    """The current findings of one editor's sessions; a Reader of all of them."""
 
     def __init__(
         self,
@@ -40,9 +39,7 @@ class Rechecks:
         *,
         pause_s: float = _PAUSE_S,
     ) -> None:
-        """Take the open sessions' states, how a file reads now, who follows files that are not
-        open, and whom to tell that something was looked for again.
-        """
+        """``text_of`` returns a file's current text; ``changed`` is called after each recheck."""
         self._pause_s = pause_s
         self._states, self._text_of, self._files = states, text_of, files
         self._tell_changed = changed
@@ -50,23 +47,23 @@ class Rechecks:
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
         self._known: dict[tuple[str, str], tuple[Findings, Findings]] = {}
-        """What was reported of a file, and what of it was there at the last look, by session and
-        path; of sessions that are gone nothing is kept.
+        """By session and path: findings as reported, and those left at the last recheck. Closed
+        sessions are dropped.
         """
 
     def of(self, state: SessionState) -> Iterator[tuple[str, Findings]]:
-        """Yield a session's files and their findings, as far as is known now."""
+        """Yield a session's files and their findings as of the last recheck."""
         for path, reported in state.findings.items():
             yield path, self._last(state.session_id, path, reported)
 
     def use(self, checks: CompileChecks | None) -> None:
-        """Ask these checkers from now on; None: nobody."""
+        """Use these checkers from now on; None stops rechecking."""
         self.close()
         self._checks = checks
         self._known.clear()
 
     def close(self) -> None:
-        """Stop looking."""
+        """Cancel pending and running rechecks."""
         self._files.follow(self.look_soon, {})
         if self._timer is not None:
             self._timer.cancel()
@@ -75,22 +72,23 @@ class Rechecks:
         self._timer = self._task = None
 
     def on_document(self, event: DocumentEvent) -> None:
-        """Look again when the person pauses, if there is anything to look for."""
+        """Schedule a recheck when a document was changed, saved or closed."""
         if event.kind is not DocumentEventKind.OPENED:
             self.look_soon()
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Look again when changes of the agent's were undone, which no document may show, or a file
-        was renamed, and after a turn, during which nobody looked at what earlier ones had left.
+        """Schedule a recheck after an undo, a rename or a turn.
+
+        An undo or rename may touch no open document; a turn rechecks no findings of earlier turns.
         """
         if isinstance(stored.event, e.ReviewApplied | e.FileRenamed | e.TurnEnded):
             self.look_soon()
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Ignore what streams."""
+        """Ignore streamed pieces."""
 
     def look_soon(self) -> None:
-        """Look again after a pause, if there is anything to look for."""
+        """Recheck after a pause, if any idle session has findings."""
         if not self._concerned():
             return
         if self._timer is not None:
@@ -103,7 +101,7 @@ class Rechecks:
     def _begin(self) -> None:
         self._timer = None
         if self._task is not None and not self._task.done():
-            # What it looks at is older than the last change.
+            # The running recheck has read texts older than the last change.
             self._task.cancel()
         self._task = asyncio.get_running_loop().create_task(self._look())
 
@@ -120,14 +118,14 @@ class Rechecks:
             except Exception:
                 _log.exception("could not look again for what checkers had found")
                 continue
-            # A turn may have begun, and know better.
+            # A turn may have started meanwhile; its own findings are newer.
             if any(one.findings is state.findings for one in self._concerned()):
                 for path, still in found.items():
                     self._known[state.session_id, path] = state.findings[path], still
                 self._tell_changed()
 
     async def _still_there(self, state: SessionState, checks: CompileChecks) -> dict[str, Findings]:
-        """Return a session's findings as they are now; as they were last where nobody knows."""
+        """Return a session's findings that remain; unchanged for checkers that did not run."""
         texts = {path: await self._text_of(path) for path in state.findings}
         report = await checks.found(texts)
         now: defaultdict[object, list[Finding]] = defaultdict(list)
@@ -135,7 +133,7 @@ class Rechecks:
             now[one.fingerprint].append(one)
         found: dict[str, Findings] = {}
         for path, reported in state.findings.items():
-            # What was mended once may be there again.
+            # Start from all reported findings: one that was fixed may be back.
             asked = [one for one in reported if one.checker in report.checkers]
             there = [one for each in asked for one in _nearest(each, now[each.fingerprint])]
             last = self._last(state.session_id, path, reported)
@@ -144,13 +142,13 @@ class Rechecks:
         return found
 
     def _last(self, session_id: str, path: str, reported: Findings) -> Findings:
-        """Return what was there at the last look, if that was of these findings."""
+        """Return the findings of the last recheck, if it was based on ``reported``."""
         of, last = self._known.get((session_id, path), (None, reported))
         return last if of is reported else reported
 
 
 def _nearest(finding: Finding, alike: list[Finding]) -> list[Finding]:
-    """Take the nearest of those that are like it now; nothing where none is left."""
+    """Remove the nearest finding from ``alike`` and return it, as a list of at most one."""
     if not alike:
         return []
     nearest = min(alike, key=lambda one: abs(one.start_line - finding.start_line))

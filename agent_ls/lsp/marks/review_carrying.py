@@ -1,4 +1,4 @@
-"""A decision carried out for the person: done by the sessions, and told where it did not work."""
+"""Carries out a keep, undo, redo or restore, and tells the user what was not possible."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def carry_out(
     editor: EditorClient,
     documents: ReviewDocuments,
 ) -> None:
-    """Decide about the changes and tell what could not be done."""
+    """Apply the decision to the selected changes and report what failed."""
     found = [
         await _unless_broken(decision, session.review.decide(decision, selection), editor)
         for session, selection in chosen
@@ -40,7 +40,7 @@ async def carry_out(
 async def carry_out_restore(
     session: Session, point: RestorePoint, editor: EditorClient, documents: ReviewDocuments
 ) -> None:
-    """Bring files back to a moment and tell which were, and what could not be done."""
+    """Restore files to an earlier point and report what was and was not restored."""
     work = session.review.restore(point.turn_id, point.call_id)
     await _tell_those("restore", [await _unless_broken("restore", work, editor)], editor, documents)
 
@@ -48,9 +48,9 @@ async def carry_out_restore(
 async def _unless_broken(
     decision: ReviewDecision, work: Awaitable[list[FileResult]], editor: EditorClient
 ) -> list[FileResult] | None:
-    """Return what became of the files; None after telling why it was not even begun.
+    """Return the results per file; on an error, show it to the user and return None.
 
-    Nobody waits for the work: an error that is not told here would be seen in the log alone.
+    No caller awaits the work, so an error that is not shown would only reach the log.
     """
     try:
         return await work
@@ -72,7 +72,7 @@ async def _tell_those(
 
 
 async def tell_left(chosen: Sequence[tuple[Session, Selection]], editor: EditorClient) -> None:
-    """Say how many files an undo of whole turns leaves alone, as nobody knows what they held."""
+    """After undoing whole turns, warn of files under no review, which stay as they are."""
     left = 0
     for session, selection in chosen:
         if selection.path is None and selection.hunks is None:
@@ -92,10 +92,8 @@ async def tell(
     editor: EditorClient,
     documents: ReviewDocuments,
 ) -> None:
-    """Say which files were restored, seen or not, and which were left as they are and why, with
-    both versions of a conflict.
-    """
-    # One name can be that of a file that went and of another one that came.
+    """Report the results; open a document with both versions for each conflict."""
+    # A path can occur twice: one file was deleted and another created under its name.
     done = sorted({one.path for one in results if one.status == "done"})
     if not results:
         editor.say("info", f"There is nothing to {decision} there.")
@@ -104,7 +102,7 @@ async def tell(
     left: dict[tuple[str, str], list[str]] = {}
     for one in results:
         if one.status in ("conflict", "refused"):
-            # Each conflict is looked at by itself; what stopped many files alike is told once.
+            # Each conflict gets its own message; files refused for the same reason share one.
             left.setdefault((one.reason, one.path if one.clash else ""), []).append(one.path)
     for (reason, _), paths in left.items():
         editor.say("warning", sentence(f"{_names(paths)}: {decision} was not possible, {reason}"))

@@ -1,4 +1,4 @@
-"""What the review is asked about: which of the agent's changes an argument means."""
+"""Which of the agent's changes a review command's argument selects."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ReviewArgument(Deciding):
         return self
 
     def refuse(self, *names: str, because: str) -> None:
-        """Refuse what would be left unheard. Errors: ``AgentLsError`` when one of these is said."""
+        """Raise ``AgentLsError`` if one of these arguments is set: it would be ignored."""
         said = [name for name in names if getattr(self, name) is not None]
         if said:
             keys = ", ".join(to_camel(name) for name in said)
@@ -60,20 +60,20 @@ class ReviewArgument(Deciding):
 
 
 class Chooser:
-    """Finds the changes that an argument means."""
+    """Resolves review arguments to changes."""
 
     def __init__(self, reviews: Reviews, shown: Any) -> None:
-        """Take the changes, and how a path outside becomes one of the agent's."""
+        """``shown`` maps an absolute path to the agent's name for it, or None."""
         self._reviews = reviews
         self._shown = shown
 
     async def chosen(
         self, asked: ReviewArgument, state: HunkState
     ) -> list[tuple[Session, Selection]]:
-        """Return the changes by session.
+        """Return the selected changes, one selection per session.
 
-        Nothing means the newest turn that has some; words are ``all``, a turn's id, or a file.
-        Errors: ``AgentLsError`` for an argument that is not understood, or a part of one.
+        An empty argument selects the newest turn that has changes in ``state``.
+        Errors: ``AgentLsError`` for an invalid or unknown argument.
         """
         if asked.everything:
             return [(one, Selection()) for one in await self._sessions()]
@@ -88,7 +88,7 @@ class Chooser:
         ids = asked.session_id, asked.turn_id
         if asked.uri is not None and (asked.line is not None or not await self._knows(path)):
             await self.named(*ids, None, asked.hunk_ids)
-            # Where the agent changed nothing there is nothing to decide, and no mistake.
+            # A line without changes is no error: the selection is empty.
             return await self._on_lines(asked, asked.uri, asked.line or 0, state)
         return await self.named(*ids, path, asked.hunk_ids)
 
@@ -99,10 +99,9 @@ class Chooser:
         path: str | None,
         hunk_ids: Sequence[str] | None,
     ) -> list[tuple[Session, Selection]]:
-        """Return what ids and a path mean, by session.
+        """Return the changes with these ids and this path, one selection per session.
 
-        Errors: ``AgentLsError`` for an id or a path that is not known there, and for the id of a
-        change that more than one session has.
+        Errors: ``AgentLsError`` for an unknown id or path, and for a hunk id in several sessions.
         """
         turns = await self.turns(session_id, turn_id)
         files = [
@@ -127,9 +126,9 @@ class Chooser:
     async def turns(
         self, session_id: str | None, turn_id: str | None
     ) -> list[tuple[Session, TurnLedger]]:
-        """Return the turns that ids mean, newest first, from every session that has them.
+        """Return the matching turns of all sessions, newest first.
 
-        Errors: ``AgentLsError`` for an id that is not known there.
+        Errors: ``AgentLsError`` for an unknown id.
         """
         if session_id is not None and session_id not in [
             one.id for one in self._reviews.sessions()
@@ -145,10 +144,10 @@ class Chooser:
         return found
 
     async def turn(self, session_id: str | None, turn_id: str) -> tuple[Session, TurnLedger]:
-        """Return the one turn that ids mean.
+        """Return the turn with this id.
 
-        Errors: ``AgentLsError`` for an id that is not known there, and for the id of a turn that
-        more than one session has, as a branch has those of its source.
+        Errors: ``AgentLsError`` for an unknown id, or a turn in several sessions: a forked session
+        has the turns of its source.
         """
         found = await self.turns(session_id, turn_id)
         if len(found) > 1:
@@ -156,9 +155,9 @@ class Chooser:
         return found[0]
 
     async def path(self, uri: str) -> str:
-        """Return a file as the agent names it.
+        """Return the agent's name for a file.
 
-        Errors: ``AgentLsError`` for one outside the open folders that no turn changed.
+        Errors: ``AgentLsError`` for a file outside the open folders that no turn changed.
         """
         found = uri_to_path(uri)
         shown = self._shown(found.resolve()) if found else None
@@ -197,7 +196,7 @@ class Chooser:
 
 
 def by_session(changes: Iterable[Change]) -> list[tuple[Session, Selection]]:
-    """Return the selections that mean exactly these changes."""
+    """Return selections of exactly these changes, one per session."""
     found: dict[str, tuple[Session, set[str]]] = {}
     for one in changes:
         found.setdefault(one.session.id, (one.session, set()))[1].add(one.placed.hunk.id)
@@ -205,7 +204,7 @@ def by_session(changes: Iterable[Change]) -> list[tuple[Session, Selection]]:
 
 
 def _only(hunk_id: str, files: Iterable[tuple[Session, FileLedger]]) -> Session:
-    """Return the session that has a change: its id is a number that others count as well."""
+    """Return the only session with this hunk id; several sessions may use the same id."""
     found = {
         session.id: session
         for session, file in files

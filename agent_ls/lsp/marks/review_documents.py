@@ -1,7 +1,7 @@
 """Documents that show changes: a turn's diff, and both versions of a conflict.
 
-Owns how a text gets before the person: as an ``agent-ls:`` document where the client asks the
-server for such, else as a file in the person's state folder.
+A text is shown as an ``agent-ls:`` document if the client supports those, else as a file in the
+user's state folder.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from agent_ls.review.steps import Clash
 from agent_ls.safety.text import visible_line
 
 _MOST = 50
-"""Older documents are forgotten."""
+"""Older documents are dropped."""
 _SHOW_S = 10.0
 _MOST_NAME_BYTES = 100
-"""Of longer names the end is left, behind what tells them apart."""
+"""Longer names keep their end, with a digest in front."""
 _UNSAFE = re.compile(r"[^\w.+-]+")
 
 
@@ -38,16 +38,15 @@ class ReviewDocuments:
     """The documents of one editor."""
 
     def __init__(self, server: AgentLanguageServer, editor: EditorClient) -> None:
-        """Take the way to the client."""
         self._server, self._editor = server, editor
         self._texts: OrderedDict[str, str] = OrderedDict()
 
     def text(self, uri: str) -> str | None:
-        """Return what an ``agent-ls:`` document holds."""
+        """Return the text of an ``agent-ls:`` document."""
         return self._texts.get(uri)
 
     async def show(self, name: str, text: str) -> None:
-        """Show a text, or say where it is, or why it is nowhere."""
+        """Show a text. If the client cannot, say where it is or why it could not be written."""
         name = _file_name(name)
         profile = self._server.profile
         if profile.text_document_content and profile.show_document:
@@ -71,12 +70,12 @@ class ReviewDocuments:
                 )
                 return
             uri = path_to_uri(place)
-        # Some that are said to show documents do not in every version.
+        # Some clients fail despite declaring showDocument.
         if not await self.go_to(uri, None):
             self._editor.say("info", f"The changes are shown in {place_of(uri)}")
 
     async def go_to(self, uri: str, where: types.Range | None) -> bool:
-        """Bring a document before the person; False where the client cannot."""
+        """Open a document in the editor; False when the client cannot."""
         if not self._server.profile.show_document:
             return False
         params = types.ShowDocumentParams(uri=uri, take_focus=True, selection=where)
@@ -91,14 +90,14 @@ class ReviewDocuments:
 
 
 def place_of(uri: str) -> str:
-    """Return a URI as a person reads it."""
+    """Return a URI as shown to the user: a file's path."""
     return uri.removeprefix("file://")
 
 
 def file_diff(file: FileLedger, now: str | None) -> str:
-    """Return a file's change during a turn, and what was typed since, as a unified diff.
+    """Return a unified diff of a file from before the turn to now, including later typing.
 
-    Shape: of a file that is no text, its kind and size before and after.
+    For a binary file: its kind and size before and after.
     """
     if file.images is not None:
         name = visible_line(file.path)
@@ -107,7 +106,7 @@ def file_diff(file: FileLedger, now: str | None) -> str:
 
 
 def clash_text(clash: Clash, verb: str) -> str:
-    """Return both versions of a conflict as a document: what is there, and what was wanted."""
+    """Return a conflict as a document: the current version against the wanted one."""
     where = f"line {clash.line}" if clash.line else "the whole file"
     return (
         f"{clash.path}: {verb} was not possible, {clash.reason} ({where}).\n"
@@ -117,7 +116,7 @@ def clash_text(clash: Clash, verb: str) -> str:
 
 
 def _file_name(name: str) -> str:
-    """Return a name that every file system takes, and no other document has."""
+    """Return a file name that is valid on every system and unique per ``name``."""
     safe = _UNSAFE.sub("-", name)
     if safe == name and len(os.fsencode(safe)) <= _MOST_NAME_BYTES:
         return safe
@@ -126,7 +125,7 @@ def _file_name(name: str) -> str:
 
 
 def write_private(place: Path, text: str) -> None:
-    """Write a file that only this person can read. Errors: ``OSError``."""
+    """Write a file readable by this user only. Errors: ``OSError``."""
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     with os.fdopen(os.open(place, flags, 0o600), "w", encoding="utf-8") as file:

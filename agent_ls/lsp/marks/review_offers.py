@@ -1,4 +1,4 @@
-"""The code actions and lenses with which the agent's changes are kept and undone. Pure."""
+"""Builds the code actions and lenses that keep and undo the agent's changes. Pure."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from agent_ls.lsp.marks.offers import action
 from agent_ls.lsp.marks.reviews import Change
 
 _MOST_LENSES = 60
-"""With more changes in a document only the document as a whole gets lenses."""
+"""With more changes than this, only the document as a whole gets lenses."""
 
 
 def review_offers(
     uri: str, changes: Sequence[Change], hints: Sequence[types.Diagnostic]
 ) -> Iterator[types.CodeAction]:
-    """Yield what can be done about the changes on these lines: they, their file, their turn.
+    """Yield the actions on these changes, their file and their turn.
 
-    Keeping and undoing settles the hints that stand there.
+    The actions carry ``hints``, the diagnostics that they settle.
     """
     if not changes:
         return
     for offer in _decisions(uri, changes):
         offer.diagnostics = list(hints) or None
         yield offer
-    # A branch has the same turns.
+    # A fork has the same turn ids, so name the session.
     turn = {"sessionId": changes[-1].session.id, "turnId": changes[-1].turn.turn_id}
     yield action("Agent: show the changes of the turn", "agent-ls.review.diff", turn)
     if len(changes) == 1:
@@ -49,7 +49,7 @@ def _decisions(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeAction
 
 
 def redo_offers(changes: Sequence[Change]) -> Iterator[types.CodeAction]:
-    """Yield what can be done about undone changes on these lines: those of the last turn again."""
+    """Yield the redo action for the undone changes of the last turn among these."""
     last = [one for one in changes if one.is_of_last_turn]
     if last:
         these = "this change" if len(last) == 1 else f"these {len(last)} changes"
@@ -57,7 +57,7 @@ def redo_offers(changes: Sequence[Change]) -> Iterator[types.CodeAction]:
 
 
 def _deleted_offers(change: Change) -> Iterator[types.CodeAction]:
-    """Yield the way back for what the turn deleted or is no text, and has no lines to stand at."""
+    """Yield undo actions for the turn's deleted and binary files, which have no lines."""
     for file in change.turn.files.values():
         for one in file.open():
             if one.kind == "opaque" and file is not change.file:
@@ -71,7 +71,7 @@ def _deleted_offers(change: Change) -> Iterator[types.CodeAction]:
 
 
 def review_lenses(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeLens]:
-    """Yield a pair of lenses for each change, or for all of them when they are many."""
+    """Yield Keep and Undo lenses for each change, or one pair for all when there are many."""
     if len(changes) > _MOST_LENSES:
         many = f"{len(changes)} changes of the agent's"
         yield _lens(0, f"Keep {many}", "agent-ls.review.keep", {"uri": uri})
@@ -87,7 +87,7 @@ def review_lenses(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeLen
 
 
 def _meaning(changes: Sequence[Change]) -> dict[str, Any]:
-    """Return the argument that means exactly these changes; of one session, the newest."""
+    """Return the command argument for these changes, limited to the newest session's."""
     session = changes[-1].session
     ids = [one.placed.hunk.id for one in changes if one.session is session]
     return {"sessionId": session.id, "hunkIds": ids}

@@ -1,7 +1,7 @@
-"""Where the agent's open changes stand in documents, of all sessions of one editor.
+"""Where the agent's open changes stand in documents, for all sessions of one editor.
 
-Owns placing them in today's text and telling when it has to be asked anew; deciding about them is
-the session's (``review/review.py``).
+Owns placing changes in the current text and announcing that they moved. Deciding about changes is
+the session's part (``review/review.py``).
 """
 
 from __future__ import annotations
@@ -28,44 +28,44 @@ from agent_ls.session.session import Session
 _log = logging.getLogger(__name__)
 
 _INLINE_CHARACTERS = 200_000
-"""In larger documents changes are placed by a thread."""
+"""Larger documents are placed in a thread."""
 _SETTLE_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of the agent's, and where it is now."""
+    """A change of the agent and its current place."""
 
     session: Session
     turn: TurnLedger
     file: FileLedger
     placed: HunkPlace
     bottom: int
-    """The last line of the document that an editor shows."""
+    """The last line an editor shows of the document, 0-based."""
 
     @property
     def first_line(self) -> int:
-        """Return the 0-based line it is shown at; where lines are gone, the one behind them."""
+        """Return the first line, 0-based; for deleted lines, the line after them."""
         return min(self.placed.first, self.bottom)
 
     @property
     def last_line(self) -> int:
-        """Return its last line."""
+        """Return the last line, 0-based."""
         return max(self.first_line, min(self.placed.past - 1, self.bottom))
 
     @property
     def is_of_last_turn(self) -> bool:
-        """Say whether no other turn of the session has begun since."""
+        """Say whether its turn is the session's last."""
         last = self.session.state.turn
         return last is not None and last.turn_id == self.turn.turn_id
 
     def touches(self, first_line: int, last_line: int) -> bool:
-        """Say whether it has a line in common with these."""
+        """Say whether the change shares a line with ``first_line`` to ``last_line``."""
         return self.first_line <= last_line and first_line <= self.last_line
 
 
 class Reviews:
-    """The open changes of one editor's sessions; a Reader of each."""
+    """The changes of one editor's sessions; a Reader of each session."""
 
     def __init__(
         self,
@@ -75,9 +75,7 @@ class Reviews:
         changed: Callable[[], None],
         warn: Callable[[str], None],
     ) -> None:
-        """Take the documents, the open sessions, whom to tell that changes came or went, and how
-        the person is warned.
-        """
+        """``changed`` is called when changes come or go; ``warn`` shows a message to the user."""
         self._documents, self._workspace = documents, workspace
         self.sessions, self._changed, self._warn = sessions, changed, warn
         self._warned_of = set[str]()
@@ -85,7 +83,7 @@ class Reviews:
         self._timer: asyncio.TimerHandle | None = None
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Tell soon that the changes are others."""
+        """Announce soon that the changes are different."""
         if self._timer is None and isinstance(
             stored.event,
             e.EditApplied
@@ -98,20 +96,20 @@ class Reviews:
             self._timer = asyncio.get_running_loop().call_later(_SETTLE_S, self._tell)
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Ignore what streams."""
+        """Ignore streamed pieces."""
 
     def _tell(self) -> None:
         self._timer = None
         self._changed()
 
     async def of(self, uri: str, state: HunkState = "open") -> list[Change]:
-        """Return the changes in a file that stand so, in the order of their lines.
+        """Return the changes of a file in this state, in line order.
 
-        Shape: of an older turn's, those that a newer one changed again are left out.
+        A change that a newer turn changed again is left out.
         """
         document = self._documents.get(uri)
         path = uri_to_path(uri if document is None else document.uri)
-        # What is no URI may be a path as the agent spells it.
+        # Not a file URI: perhaps a path as the agent names it.
         shown = uri if path is None else self._workspace.shown(path.resolve())
         if shown is None:
             return []
@@ -119,7 +117,7 @@ class Reviews:
             there = await self.in_closed(shown, state)
             return [] if there is None else there[1]
         sessions = list(self.sessions())
-        # A session that was closed and opened again has the same id, and a review of its own.
+        # A reopened session has the same id but a new review object, so ids alone are no cache key.
         now = (document.revision, [(one.review, one.review.version) for one in sessions])
         kept = self._kept.get((document.uri, state))
         if kept is not None and kept[0] == now:
@@ -132,10 +130,10 @@ class Reviews:
         return found
 
     async def closed(self, most_files: int) -> dict[str, list[tuple[str, str, FileLedger]]]:
-        """Return what is open in files that are not open in the editor: session, turn and ledger.
+        """Return open changes of files not open in the editor: session id, turn id and ledger.
 
-        Shape: by path, at most so many files, those of newer turns first; those that other programs
-        took away are among them.
+        Shape: by path, at most ``most_files``, newest turns first; includes files that other
+        programs deleted.
         """
         found: dict[str, list[tuple[str, str, FileLedger]]] = {}
         async for session, turn in self.turns():
@@ -150,8 +148,9 @@ class Reviews:
     async def in_closed(
         self, path: str, state: HunkState = "open"
     ) -> tuple[str, list[Change]] | None:
-        """Return what a file says that is not open, and its changes that stand so; None: it is
-        gone. One that is no text says nothing, and has only what is about all of it.
+        """Return a closed file's text and its changes in this state; None when the file is gone.
+
+        A binary file has the text "" and only its opaque changes.
         """
         sessions, text = list(self.sessions()), await self.text(path)
         if text is not None:
@@ -168,9 +167,9 @@ class Reviews:
     async def _in_text(
         self, sessions: Iterable[Session], path: str, text: str, state: HunkState
     ) -> list[Change]:
-        """Return a file's changes that stand so, in the order of the lines of this text."""
+        """Return a file's changes in this state, placed in this text, in line order."""
         found: list[Change] = []
-        # Editors show no line behind the last line end.
+        # Editors show no line after the final line end.
         bottom = max(0, len(lines_of(text.removesuffix("\n"))) - 1)
         async for session, turn in self.turns(sessions):
             for file in turn.at(path):
@@ -186,13 +185,13 @@ class Reviews:
     async def at(
         self, uri: str, first_line: int, last_line: int, state: HunkState = "open"
     ) -> list[Change]:
-        """Return the changes on these lines that stand so."""
+        """Return the changes in this state that touch these lines."""
         return [one for one in await self.of(uri, state) if one.touches(first_line, last_line)]
 
     async def turns(
         self, sessions: Iterable[Session] | None = None
     ) -> AsyncIterator[tuple[Session, TurnLedger]]:
-        """Yield the turns, newest first; a session that cannot be read is logged."""
+        """Yield all turns, newest first; a session whose review fails is logged and skipped."""
         for session in reversed(list(self.sessions() if sessions is None else sessions)):
             try:
                 ledger = await session.review.ledger()
@@ -204,7 +203,7 @@ class Reviews:
                 yield session, turn
 
     def _tell_lost(self, session: Session, ledger: Ledger) -> None:
-        """Warn once where changes may be missing from a review, as their events are."""
+        """Warn once per session whose journal lacks events: its review may be incomplete."""
         if ledger.lost_events and session.id not in self._warned_of:
             self._warned_of.add(session.id)
             self._warn(
@@ -214,15 +213,17 @@ class Reviews:
             )
 
     async def text(self, path: str) -> str | None:
-        """Return a file's text as the person sees it; None when there is none."""
+        """Return a file's text, the buffer's if open; None when unreadable."""
         try:
             return (await self._workspace.read(path)).text
         except WorkspaceError:
             return None
 
     async def text_with(self, file: FileLedger) -> str | None:
-        """Return the text that a file's changes stand in: as the person sees it, but the disk's
-        where that has more of them as the agent left them, and unsaved text went apart from it.
+        """Return the text in which to place a file's changes: normally the buffer's.
+
+        If buffer and disk diverged: the disk's text if it holds more of the agent's changes
+        unchanged.
         """
         try:
             seen = await self._workspace.read(file.path)
@@ -234,14 +235,14 @@ class Reviews:
         return seen.on_disk if await self._left_in(file, seen.on_disk) > unsaved else seen.text
 
     async def _left_in(self, file: FileLedger, text: str | None) -> int:
-        """Return how many open changes a text has as the agent left them."""
+        """Return how many open changes the text holds unchanged since the agent made them."""
         if text is None or not file.has_place:
             return int(text is None and not file.has_place)
         places = await self._placed(file, text)
         return sum(one.hunk.state == "open" and not one.is_changed for one in places)
 
     async def places(self, file: FileLedger) -> list[HunkPlace]:
-        """Return where a file's changes stand now; those of a deleted file at its beginning."""
+        """Return the current places of a file's changes; whole-file changes are at line 0."""
         text = await self.text_with(file)
         found = await self._placed(file, text or "")
         there = {one.hunk.id for one in found}
@@ -257,9 +258,9 @@ class Reviews:
 def place_beside(
     places: Sequence[tuple[str, int]], here: tuple[str, int], step: int
 ) -> tuple[str, int]:
-    """Return the first of the sorted places behind this one, or with -1 the last one before it.
+    """Return the next of the sorted places after ``here``, or with ``step`` -1 the previous one.
 
-    Shape: they are a ring, so that going on comes by every one.
+    Wraps around at both ends.
     """
     if step > 0:
         return next((one for one in places if one > here), places[0])
@@ -267,7 +268,7 @@ def place_beside(
 
 
 def _is_covered(change: Change, newer: Iterable[Change]) -> bool:
-    """Say whether a newer turn's change is at the same place, which has to be decided first."""
+    """Say whether a newer turn changed the same place, so that the newer change goes first."""
     return change.placed.is_changed and any(
         one.turn is not change.turn and one.touches(change.first_line, change.last_line)
         for one in newer

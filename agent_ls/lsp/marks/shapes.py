@@ -1,4 +1,4 @@
-"""Marks as LSP shows them: ranges in the client's columns, diagnostics, severities."""
+"""Marks converted to LSP: ranges in the client's columns, diagnostics, severities."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SEVERITIES = {
 
 
 def diagnostic_of(mark: Mark, encoding: Encoding) -> types.Diagnostic:
-    """Return a mark as a diagnostic; where its lines are not known, code points have to do."""
+    """Return a mark as a diagnostic; columns stay in code points where the lines are unknown."""
     span, (first, last) = mark.span, mark.ends or (None, None)
     return types.Diagnostic(
         range=types.Range(
@@ -41,5 +41,5 @@ def _position(
 
 
 def in_order(where: types.Range) -> types.Range:
-    """Return a range whose start is not behind its end: some clients send where a drag began."""
+    """Return a range with start before end; some clients send a backward selection as dragged."""
     return types.Range(*sorted((where.start, where.end), key=lambda at: (at.line, at.character)))

@@ -1,4 +1,4 @@
-"""What a person reads of a call and of the answers to it, in one line each."""
+"""One-line titles of calls and of approval choices, for the user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_ls.loop.calls.grants import grant_words
 from agent_ls.safety.text import label
 
 _TITLE_ARGUMENTS = ("command", "pattern", "path", "file", "query", "symbol", "url", "question")
-"""What a person wants to know of a call first, in this order."""
+"""The arguments that best identify a call, in order of preference."""
 _MAX_TITLE_CHARACTERS = 120
 
 CHOICE_NAMES: Mapping[ApprovalChoice, str] = {
@@ -24,17 +24,17 @@ CHOICE_NAMES: Mapping[ApprovalChoice, str] = {
     ApprovalChoice.AMEND: "Change the arguments",
     ApprovalChoice.CANCELLED: "Cancelled",
 }
-"""What buttons and code actions say."""
+"""The labels of buttons and code actions."""
 _GENERAL = (
     ApprovalChoice.ALLOW_SESSION,
     ApprovalChoice.ALLOW_ALWAYS,
     ApprovalChoice.REJECT_ALWAYS,
 )
-"""Those that hold for more than the one call, and say for what."""
+"""Choices that cover more than one call; their label names the scope."""
 
 
 def call_title(tool: str, arguments_json: str) -> str:
-    """Return one line that tells a person which call this is."""
+    """Return a one-line title of a call: the tool and its most telling argument."""
     arguments = parsed(arguments_json)
     found = ""
     if isinstance(arguments, dict):
@@ -50,7 +50,7 @@ def call_title(tool: str, arguments_json: str) -> str:
 
 
 def choice_name(choice: ApprovalChoice, grant: str | None) -> str:
-    """Return what a button or a code action says: the answer and, where it goes on, its scope."""
+    """Return a choice's label, with its scope where it covers more than one call."""
     name = CHOICE_NAMES[choice]
     if choice not in _GENERAL or grant is None:
         return name
@@ -58,7 +58,7 @@ def choice_name(choice: ApprovalChoice, grant: str | None) -> str:
 
 
 def parsed(arguments_json: str) -> JsonValue:
-    """Return a call's arguments; the text itself when it is not JSON."""
+    """Return a call's arguments as JSON values; the raw text when it is not JSON."""
     try:
         return plain_json(arguments_json)
     except ValueError:
