@@ -1,4 +1,1 @@
-"""The edge, and the only folder that knows LSP.
-
-No other folder imports pygls or lsprotocol.
-"""
+"""The LSP edge; no other folder imports pygls or lsprotocol."""

@@ -1,6 +1,6 @@
-"""What handlers work with, once everything is loaded: the sessions and their faces in one editor.
+"""Builds everything that handlers work with: the sessions and their faces in one editor.
 
-Owns the joining only. Imported late, on a thread, after ``initialize`` was answered.
+Owns only the wiring. Imported late, in a thread, after ``initialize`` was answered.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ class Edge:
         command_line: Mapping[str, Any],
         initial_settings: Mapping[str, Any],
     ) -> None:
-        """Join the parts that need no disk; ``open`` does the rest."""
+        """Build the parts that need no disk; ``open`` does the rest."""
         self.server = server
         self.trust = TrustedFolders(trust_file())
         self.loaded = LoadedSettings(Settings(), ())
         self.initial_settings = initial_settings
-        """What ``initializationOptions`` set."""
+        """Settings from ``initializationOptions``."""
         self.editor_settings = initial_settings
-        """The same, and what the editor's configuration says over it."""
+        """The same, overridden by the editor's configuration."""
         self.foreign_diagnostics: dict[str, list[wire.EditorDiagnostic]] = {}
-        """What a client that opted in says other servers found, by URI."""
+        """Other servers' diagnostics by URI, from clients that opted in."""
         self.pending_edits = PendingEdits(server.documents, self._refresh_marks)
         self.editor = EditorClient(server, self.pending_edits.offer)
         saved = server.protocol.saved_texts
@@ -98,24 +98,24 @@ class Edge:
 
     @property
     def settings(self) -> Settings:
-        """Return the settings that hold."""
+        """Return the settings in force."""
         return self.loaded.settings
 
     def refresh_roots(self) -> None:
-        """Look again at which folders there are and which of them are trusted."""
+        """Update the workspace roots and their trust."""
         folders, documents = self.server.protocol.folders, self.server.documents.uris()
         roots = roots_of(folders, documents, self.trust)
         if roots != self.workspace.roots:
             self.workspace.replace_disk(DiskWorkspace(roots))
 
     async def use_editor_settings(self, told: Mapping[str, Any]) -> None:
-        """Take over what the editor says of its settings; it is asked where it says nothing."""
+        """Apply the editor's settings; if it sent none, ask for them."""
         found = told or await configuration(self.server)
         self.editor_settings = {**self.initial_settings, **found}
         await self.reload()
 
     async def open(self) -> None:
-        """Load the settings and open the store; what fails is told, and kept for later requests."""
+        """Load the settings and open the store. Errors are shown, and raised by later requests."""
         found = await configuration(self.server)
         self.editor_settings = {**self.initial_settings, **found}
         self.loaded = await asyncio.to_thread(self._load_settings)
@@ -124,7 +124,7 @@ class Edge:
         await self.sessions.open(self.settings)
 
     async def reload(self) -> None:
-        """Take settings over that may have changed, unless a turn runs, which keeps its own."""
+        """Load changed settings; while a turn runs, wait until it ends."""
         async with self._reloading:
             loaded = await asyncio.to_thread(self._load_settings)
             if loaded == self.loaded:
@@ -147,7 +147,7 @@ class Edge:
         )
 
     def _tell_problems(self, before: tuple[str, ...] = ()) -> None:
-        """Say in one message what of the settings could not be used and was not said before."""
+        """Show the settings' problems that were not shown before, in one message."""
         problems = [one for one in self.loaded.problems if one not in before]
         if problems:
             self.editor.say("warning", "agent-ls settings: " + " ".join(problems))
@@ -165,16 +165,16 @@ class Edge:
         around: int = 0,
         problems: Sequence[wire.EditorDiagnostic] = (),
     ) -> Focus:
-        """Return where the person is, as ``focus_of``; ``problems`` were told with the place."""
+        """Return the user's place, see ``focus_of``; ``problems`` came with the request."""
         reported: dict[str, Sequence[wire.EditorDiagnostic]] = {**self.foreign_diagnostics}
         if uri is not None and problems:
             reported[uri] = problems
         return focus_of(self.attention, reported, uri, lines, around=around)
 
     def spawn(self, work: Coroutine[Any, Any, object], *, is_request: bool = False) -> None:
-        """Run something that nobody waits for; its errors are logged.
+        """Run work in the background; errors are logged.
 
-        ``is_request``: it belongs to the request that begins it, and settings wait for it too.
+        ``is_request``: it counts as part of the current request, so changed settings wait for it.
         """
         task: asyncio.Task[object] = asyncio.ensure_future(work)
         self._tasks.add(task)
@@ -194,21 +194,21 @@ class Edge:
             self.spawn(self.editor.refresh_lenses())
 
     def _look_again(self) -> None:
-        """See where changes are after others did something to files, or to whole folders."""
+        """Find changes again after other programs changed files or whole folders."""
         paths = [uri_to_path(uri) for uri in self.server.protocol.folders]
         there = [path.is_dir() for path in paths if path is not None]
         if any(there) or not there:
-            # Perhaps one is back that was gone when somebody looked which folders there are.
+            # A folder that was missing may be back.
             self.refresh_roots()
         self.faces.marks.look()
 
     def _on_document(self, event: DocumentEvent) -> None:
-        """Look for open changes where the first document tells which folder it is about."""
+        """Look for open changes when the first document brings the first root."""
         if event.kind is DocumentEventKind.OPENED and not self.workspace.roots:
             self.spawn(self.review_open_changes())
 
     async def review_open_changes(self) -> None:
-        """Show what there is to review, outside of any request."""
+        """Show open changes of the stored sessions; for use outside of a request."""
         async with self.changeover.request():
             await self.sessions.review_open_changes()
 
@@ -216,7 +216,7 @@ class Edge:
         self.faces.marks.refresh()
 
     async def close(self) -> None:
-        """End what runs and close the store."""
+        """Cancel background work, and close the sessions and the store."""
         for task in self._tasks:
             task.cancel()
         self.editor.close()

@@ -1,6 +1,6 @@
-"""Which sessions are worked in, and which only reviewed, in one editor.
+"""The sessions of one editor: those worked in and those only reviewed.
 
-Owns the way from a request to the session that it means, and shows each that it opens.
+Finds the session that a request means, and attaches the faces to every session it opens.
 """
 
 from __future__ import annotations
@@ -42,11 +42,10 @@ class EditorSessions:
         request: Callable[[], AbstractAsyncContextManager[None]],
         changed: Callable[[], None],
     ) -> None:
-        """Take what they work on and how they are shown; none is open until ``open``.
+        """``look`` refreshes the workspace roots; ``changed`` is called when other changes are open.
 
-        ``look`` sees which folders there are. Requests come one by one into ``request``, so that
-        the store is not exchanged meanwhile; what waits for a person does so too, afterwards.
-        ``changed`` is told that the changes to review are others now.
+        ``request`` is entered around late work, such as after a user's answer, so that the store
+        is not reopened meanwhile.
         """
         self._server, self._workspace, self._editor = server, workspace, editor
         self._faces = faces
@@ -55,15 +54,15 @@ class EditorSessions:
         self._opened: Sessions | None = None
         self._problem = "agent-ls is still starting"
         self._reviewed: set[str] = set()
-        """Opened for their changes: no prompt goes there of itself."""
+        """Ids of sessions opened for review only: prompts go there only by name."""
         self._beginning = asyncio.Lock()
         self._reviewing = asyncio.Lock()
         self._following = asyncio.Lock()
 
-    # Opened and closed with the settings that hold.
+    # Opening and closing, with the current settings.
 
     async def open(self, settings: Settings) -> None:
-        """Open the store; what fails is told, and kept for later requests."""
+        """Open the store. An error is shown, and raised again by later requests."""
         self._settings = settings
         try:
             self._opened = await open_sessions(
@@ -75,7 +74,7 @@ class EditorSessions:
             self._editor.say("error", f"agent-ls cannot work: {error}")
 
     async def reopen(self, settings: Settings) -> None:
-        """Let the sessions that are open go on under other settings."""
+        """Reopen the store under other settings, with the same sessions."""
         open_ids = list(self._faces.sessions)
         await self.close()
         await self.open(settings)
@@ -84,14 +83,14 @@ class EditorSessions:
             try:
                 session = await self._stored.open(session_id, to_look=is_reviewed)
             except AgentLsError as error:
-                # Another agent-ls was faster, or it cannot be read; the others are shown.
+                # Another agent-ls took it, or it is unreadable; the others are still shown.
                 _log.warning("session %s is not shown any more: %s", session_id, error)
                 self._reviewed.discard(session_id)
                 continue
             self._faces.attach(session, is_reviewed=is_reviewed)
 
     async def close(self) -> None:
-        """End what runs and close the store."""
+        """Close the sessions and the store; interrupted turns can be resumed."""
         opened, self._opened = self._opened, None
         self._problem = "agent-ls is stopping"
         self._faces.detach()
@@ -104,29 +103,29 @@ class EditorSessions:
             raise AgentLsError(self._problem)
         return self._opened
 
-    # Worked in.
+    # Working.
 
     async def list(self) -> list[SessionSummary]:
         """Return the sessions of this workspace, newest first.
 
-        Errors: ``AgentLsError`` when the store could not be opened or read.
+        Errors: ``AgentLsError`` when the store cannot be opened or read.
         """
         return await self._stored.list()
 
     async def interrupted(self) -> list[SessionSummary]:
-        """Return those whose turn was cut off, newest first. Errors: as of ``list``."""
+        """Return sessions with an interrupted turn, newest first. Errors: as of ``list``."""
         return await self._stored.interrupted()
 
     async def session(self, session_id: str | None = None) -> Session:
-        """Return an open session, the current one when no id is given, with its faces.
+        """Return an open session with its faces; without an id the current one, created if needed.
 
-        Errors: ``AgentLsError`` when it is not open, or there is nothing to work on.
+        Errors: ``AgentLsError`` when the session is not open, or no folder or file is.
         """
         self._look()
         if not self._workspace.roots:
             raise AgentLsError("Open a file or a folder first: the agent works on those.")
         if session_id is None:
-            # The first request for one brings it, and others wait.
+            # Concurrent first requests must not create two sessions.
             async with self._beginning:
                 current = await self._begun() or await self._stored.fresh(mode=self._first_mode())
                 return self._faces.attach(current)
@@ -139,18 +138,18 @@ class EditorSessions:
         return self._faces.attach(found)
 
     async def current(self) -> Session | None:
-        """Return the current session; None: nothing has asked for one yet."""
+        """Return the current session; None when no request has needed one yet."""
         self._look()
         return await self._begun()
 
     async def create(self, mode: Mode | None = None, model: str | None = None) -> Session:
-        """Begin another session, which becomes the current one."""
+        """Create a session and make it the current one."""
         self._look()
         mode = mode or self._first_mode()
         return self._faces.attach(await self._stored.create(mode=mode, model=model))
 
     async def resume(self, session_id: str, *, continue_turn: bool = True) -> Session:
-        """Open a stored session, which becomes the current one."""
+        """Open a stored session and make it the current one."""
         self._look()
         session = await self._stored.open(session_id)
         was_reviewed = session_id in self._reviewed and session in self._faces.sessions.values()
@@ -163,20 +162,20 @@ class EditorSessions:
         return session
 
     async def fork(self, session_id: str, turn: str | None = None) -> Session:
-        """Branch a session off after a turn; the branch becomes the current one."""
+        """Fork a session after a turn; the fork becomes the current one."""
         self._look()
         session = await self._stored.fork(session_id, turn=turn)
         return self._faces.attach(session, is_current=True)
 
     async def offer_resuming(self) -> None:
-        """Tell the person of a turn that was cut off, and resume it where they say so."""
+        """Tell the user of an interrupted turn, and resume it if they agree."""
         async with self._request():
             if self._opened is None or not self._workspace.roots:
                 return
             try:
                 interrupted = await self._opened.interrupted()
             except AgentLsError as error:
-                # The store cannot be used, which nobody should hear only with the first prompt.
+                # Say it now: otherwise the user learns it only from the first prompt.
                 self._editor.say("error", str(error))
                 return
         if not interrupted:
@@ -198,20 +197,20 @@ class EditorSessions:
         return await self._stored.find(meant[-1]) if meant else None
 
     def _first_mode(self) -> Mode | None:
-        """Return the mode of a new session; None: what the settings say."""
+        """Return the mode of a new session; None: the settings' mode."""
         if self._server.protocol.folders:
             return None
-        # Without a folder nobody has said what the agent may do here.
+        # Without a folder nobody has allowed anything here: be at least as strict as ASK.
         return Mode(min(self._settings.mode, Mode.ASK, key=_STRICTEST_FIRST.index))
 
-    # Reviewed.
+    # Reviewing.
 
     async def review(self, *, is_listed: bool = False) -> None:
-        """See to it that what can be reviewed is open: the newest session with open changes, and
-        where nothing is in use the newest of all.
+        """Open what can be reviewed: the newest session with open changes, and if no session is in
+        use the newest of all.
 
-        Errors: ``AgentLsError`` when that cannot be opened and nothing else is open; where changes
-        are only listed, another process's session is none that could be.
+        Errors: ``AgentLsError`` when that fails and nothing else is open. With ``is_listed``, a
+        session held by another process is no error.
         """
         await self.review_open_changes()
         if not self._workspace.roots or self._faces.sessions.keys() - self._reviewed:
@@ -226,8 +225,9 @@ class EditorSessions:
                     raise
 
     async def review_open_changes(self) -> None:
-        """Open the newest session with open changes that nobody has open, unless one is; nothing
-        goes on in it.
+        """Open the newest free session with open changes for review, unless one is already open.
+
+        No turn continues in it.
         """
         async with self._reviewing:
             self._look()
@@ -241,12 +241,13 @@ class EditorSessions:
                 if found is not None:
                     await self._review(found.session_id)
             except AgentLsError as error:
-                # Somebody else has just opened it, or it cannot be read; nobody has asked for it.
+                # Another process has just opened it, or it is unreadable. Only log it: the user
+                # asked for nothing.
                 _log.info("no changes to review: %s", error)
 
     async def follow_renamed(self, uris: Sequence[tuple[str, str]]) -> None:
-        """Let the reviews of the open sessions follow files and folders that were renamed."""
-        # One after the other: the next may be of what one before has made.
+        """Update the reviews of open sessions after files or folders were renamed."""
+        # In order: a rename may build on the one before.
         async with self._following:
             self._look()
             workspace = self._workspace
@@ -264,14 +265,14 @@ class EditorSessions:
     async def _review(self, session_id: str) -> None:
         session = await self._stored.open(session_id, to_look=True)
         if self._faces.sessions.get(session_id) is session:
-            # Somebody has just begun to use it.
+            # A request has just started using it.
             return
         self._reviewed.add(session_id)
         self._faces.attach(session, is_reviewed=True)
         self._changed()
 
     def _on_taken(self, session_id: str) -> None:
-        """Show no changes any more of a session with which another process went on."""
+        """Stop showing a reviewed session that another process has continued."""
         if session_id in self._reviewed:
             self._reviewed.discard(session_id)
             self._faces.forget(session_id)

@@ -1,4 +1,4 @@
-"""Loads the agent behind an answered ``initialize``, and serves all that a client can ask for."""
+"""Loads the agent after ``initialize`` was answered, and registers all handlers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from agent_ls.lsp.handlers.verbs import FEATURES, VERBS, Run
 _CHANGES_SETTINGS = frozenset(
     {types.WORKSPACE_DID_CHANGE_CONFIGURATION, types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS}
 )
-"""These wait for the requests that run; the others wait for these."""
+"""These run alone: they wait for running requests, and later requests wait for them."""
 _COMMANDS = {one.command: one for one in VERBS if one.command}
 
 
 async def open_edge(
     server: AgentLanguageServer, options: Mapping[str, Any], command_line: Mapping[str, Any]
 ) -> Edge:
-    """Return the edge, ready for requests; what could not be opened is told to the person."""
+    """Return the edge, ready for requests; problems are shown to the user."""
     edge = Edge(server, command_line, settings_in(options))
     for method in wire.TO_CLIENT:
         server.protocol.structure.add(method.name, method.params, method.result)
@@ -51,7 +51,7 @@ def _serve(edge: Edge, method: str, run: Run) -> None:
 
 
 async def _execute(edge: Edge, asked: types.ExecuteCommandParams) -> Any:
-    """Run a command; a result of one field is answered as that field's value."""
+    """Run a command; a result with one field is returned as that field's value."""
     edge.editor.command_came()
     name = asked.command
     if name not in _COMMANDS:
@@ -60,7 +60,7 @@ async def _execute(edge: Edge, asked: types.ExecuteCommandParams) -> Any:
     try:
         result = await verb.run(edge, verb.read(asked.arguments or ()))
     except Exception as error:
-        # Some editors show no error of a command.
+        # Some editors do not show the error of a command.
         edge.editor.say_failed(name, error_object(error, name)["message"])
         raise
     if isinstance(result, wire.Wire):

@@ -1,4 +1,4 @@
-"""``agent-ls serve``: takes standard input and output away before anything else is imported."""
+"""``agent-ls serve``: takes over standard input and output before any other import."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def run_stdio(settings: Sequence[str] = ()) -> NoReturn:
     """
     pipes = take_stdio()
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
-    # Only now: whatever a library prints while it is imported goes to standard error.
+    # Late: what a library prints on import must go to standard error.
     from agent_ls.lsp.server import create_server
 
     leave(create_server(_tree(settings)).run(pipes))
 
 
 def _tree(settings: Sequence[str]) -> dict[str, Any]:
-    """Return ``a.b=x`` words as ``{"a": {"b": "x"}}``; what is no setting is told later."""
+    """Return ``a.b=x`` words as ``{"a": {"b": "x"}}``; invalid keys are reported later."""
     tree: dict[str, Any] = {}
     for word in settings:
         key, _, value = word.partition("=")

@@ -1,8 +1,8 @@
-"""The language server: what it announces, and its life from ``initialize`` to the last message.
+"""The language server: what it announces, and its life from ``initialize`` to the end.
 
-Until ``initialize`` is answered only pygls and plain literals are loaded; everything else comes
-on a thread afterwards, and messages that need it are held until it is there.
-``FEATURES`` and ``COMMANDS`` are what is announced; what serves them is ``handlers/verbs.py``.
+Before ``initialize`` is answered only pygls and plain literals are loaded. The rest is imported in
+a thread; messages that need it are held until then.
+``FEATURES`` and ``COMMANDS`` are announced; ``handlers/verbs.py`` serves them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 AGENT_VERSION: Final = 1
-"""Of the ``agent/*`` protocol; ``wire.VERSION`` says the same, and a test that they agree."""
+"""Version of the ``agent/*`` protocol. A test checks that it equals ``wire.VERSION``."""
 
 _MADE_BEFORE_COLLECTION: Final = (10_000, 10, 1_000)
-"""Objects made before Python looks for garbage among the young ones; then how many such looks come
-before one among older ones, and how many of those before one among all, which takes 20 ms."""
+"""Garbage collector thresholds of generations 0, 1 and 2: rare full collections, as one takes
+20 ms."""
 
 _ALL_FILES: Final = types.FileOperationRegistrationOptions(
     [types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
@@ -50,7 +50,7 @@ FEATURES: Final[dict[str, Any]] = {
     types.WORKSPACE_DID_DELETE_FILES: _ALL_FILES,
     types.WINDOW_WORK_DONE_PROGRESS_CANCEL: None,
 }
-"""The standard methods that are announced, with their options."""
+"""The announced standard methods, with their options."""
 
 COMMANDS: Final = (
     "agent-ls.prompt",
@@ -80,10 +80,10 @@ COMMANDS: Final = (
     "agent-ls.model",
     "agent-ls.trust",
 )
-"""The commands that are announced."""
+"""The announced commands."""
 
 _START_ANYWAY_S = 1.0
-"""A client that never sends ``initialized`` is served all the same."""
+"""Loading starts after this delay if the client never sends ``initialized``."""
 _SHUTDOWN_S = 0.3
 
 
@@ -118,7 +118,7 @@ def create_server(command_line: Mapping[str, Any] | None = None) -> AgentLanguag
 
 
 class _Life:
-    """One connection's way from nothing to a loaded edge, and back."""
+    """Loads the edge of one connection, and closes it."""
 
     def __init__(self, server: AgentLanguageServer, command_line: Mapping[str, Any]) -> None:
         self._server = server
@@ -129,7 +129,7 @@ class _Life:
         self._edge: Edge | None = None
 
     def on_initialize(self, params: types.InitializeParams) -> None:
-        """Hold what needs more than is loaded, and begin to load at the latest in a second."""
+        """Hold messages until the edge is loaded, which starts within a second."""
         options: object = params.initialization_options
         if isinstance(options, dict):
             self._options = cast("dict[str, Any]", options)
@@ -137,13 +137,13 @@ class _Life:
         asyncio.get_running_loop().call_later(_START_ANYWAY_S, self.load)
 
     async def on_shutdown(self) -> None:
-        """End what runs, for as long as an editor is ready to wait."""
+        """Close everything, but answer within the time editors wait for a shutdown."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_SHUTDOWN_S):
                 await self.close()
 
     async def close(self) -> None:
-        """End what runs; a second call waits for the first, which no impatience breaks off."""
+        """Close everything; a second call waits for the first, and neither can cancel it."""
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._close())
         await asyncio.shield(self._closing)
@@ -155,7 +155,7 @@ class _Life:
             await self._edge.close()
 
     def load(self) -> None:
-        """Begin to load, once."""
+        """Start loading, once."""
         if self._loading is None:
             self._loading = asyncio.ensure_future(self._open_edge())
 
@@ -174,10 +174,9 @@ class _Life:
             return
         self._edge = edge
         server.protocol.release()
-        # What is loaded stays: looking through all of it for garbage takes 80 ms each time.
+        # Loaded modules stay; scanning them in every full collection takes 80 ms.
         gc.freeze()
-        # Nor is all that came since looked through while somebody may wait: `faces` lets that be
-        # done between turns.
+        # Full collections of later objects wait too: `faces` runs them between turns.
         gc.set_threshold(*_MADE_BEFORE_COLLECTION)
         try:
             await edge.review_open_changes()

@@ -1,6 +1,6 @@
-"""The final answers as Markdown files, for editors that have no other place to show one.
+"""Writes final answers as Markdown files, for editors with no place to show them.
 
-Owns the folder ``answers`` in the person's state folder: private, and the newest few only.
+Owns the private folder ``answers`` in the user's state folder; only the newest are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEPT = 50
 
 
 async def write_answer(turn_id: str, text: str) -> Path | None:
-    """Write a turn's answer and return where it is; None when that is not possible."""
+    """Write a turn's answer and return the file; None when it cannot be written."""
     place = platformdirs.user_state_path("agent-ls") / "answers" / f"{turn_id}.md"
     try:
         await asyncio.to_thread(_write, place, text)
@@ -31,6 +31,6 @@ async def write_answer(turn_id: str, text: str) -> Path | None:
 
 def _write(place: Path, text: str) -> None:
     write_private(place, text if text.endswith("\n") else f"{text}\n")
-    # The ids of turns sort by time.
+    # Turn ids sort by time.
     for old in sorted(place.parent.glob("trn_*.md"))[:-_KEPT]:
         old.unlink(missing_ok=True)

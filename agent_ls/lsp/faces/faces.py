@@ -1,4 +1,4 @@
-"""What one editor sees of all sessions: marks, progress, notices and, if it opted in, updates.
+"""What one editor shows of its sessions: marks, progress, notices and, if it opted in, updates.
 
 Owns which sessions are open here, and attaches the readers to each.
 """
@@ -37,7 +37,7 @@ from agent_ls.session.session import Session
 from agent_ls.settings import Settings, chosen_budget_usd
 
 _COLLECT_AFTER_S = 1.0
-"""``server`` puts whole collections off, because somebody may wait; now nobody does."""
+"""Full garbage collections are put off during turns (see ``server``); one runs this long after."""
 
 
 class Faces:
@@ -52,9 +52,7 @@ class Faces:
         reviews: Reviews,
         outdated: Callable[[], None],
     ) -> None:
-        """Build the faces that this client can show; the last is told when files changed that are
-        not open, and the marks are to be looked for again.
-        """
+        """``outdated`` is called when closed files changed and the marks must be found again."""
         self._server = server
         self._attention = attention
         self.sessions: dict[str, Session] = {}
@@ -96,17 +94,18 @@ class Faces:
         self._tasks: set[asyncio.Future[object]] = set()
 
     def states(self) -> Iterator[SessionState]:
-        """Yield the state of every session that is open here."""
+        """Yield the state of every open session."""
         for session in self.sessions.values():
             yield session.state
 
     def attach(
         self, session: Session, *, is_current: bool = False, is_reviewed: bool = False
     ) -> Session:
-        """Show a session from now on; harmless for one that is shown.
+        """Show a session from now on; does nothing new for one that is already shown.
 
-        One that is only reviewed comes before those that were made later, and its turn, which was
-        cut off if there is one, is not shown as running.
+        A session only for review is placed before newer ones, so it does not become the current
+        one,
+        and its interrupted turn is not shown as running.
         """
         for one in [one for one in self.sessions.values() if one.is_closed]:
             del self.sessions[one.id]
@@ -129,24 +128,24 @@ class Faces:
         self.marks.refresh()
         if not is_known:
             self.marks.look()
-            # What its turns found may be long ago.
+            # The findings of its turns may be outdated.
             self.rechecks.look_soon()
         return session
 
     def forget(self, session_id: str) -> None:
-        """Show a session no more."""
+        """Stop showing a session."""
         if self.sessions.pop(session_id, None) is not None:
             self.marks.refresh()
 
     def detach(self) -> None:
-        """Forget the sessions; their marks go."""
+        """Stop showing all sessions and remove their marks."""
         self.rechecks.use(None)
         self._hints.close()
         self.sessions.clear()
         self.marks.refresh()
 
     def use_settings(self, settings: Settings) -> None:
-        """Take over what the settings say of the faces."""
+        """Apply the settings of the faces."""
         self._hints.is_on = settings.change_hints == "always" or (
             settings.change_hints == "auto" and not self._server.profile.draws_lenses
         )
@@ -161,17 +160,17 @@ class Faces:
         )
 
     def when_idle(self, do: Callable[[], Awaitable[object]]) -> None:
-        """Do something once, after no turn runs any more."""
+        """Call ``do`` once, when no turn runs any more."""
         if do not in self._idle:
             self._idle.append(do)
 
     @property
     def is_busy(self) -> bool:
-        """Say whether a turn runs, or one is about to begin with what was said for afterwards."""
+        """Say whether a turn runs, or a queued prompt is about to start one."""
         return any(one.is_busy and not one.is_cut_off for one in self.sessions.values())
 
     def on_turn_ended(self) -> None:
-        """Do what waited for the turns to end, if none runs."""
+        """Run the callbacks of ``when_idle`` if no turn runs."""
         asyncio.get_running_loop().call_later(_COLLECT_AFTER_S, gc.collect)
         if self.is_busy:
             return
@@ -186,7 +185,7 @@ class Faces:
         task.add_done_callback(self._tasks.discard)
 
     def _readers(self) -> list[Reader]:
-        # Marks first: notices ask them where a question stands.
+        # Marks first: notices ask them whether a question is shown.
         shown: tuple[Reader, ...] = (self.marks, self.progress, self.notices)
         others: tuple[Reader, ...] = (self._reviews, self.rechecks, self._unpriced)
         return [*shown, *others, *((self.publisher,) if self.publisher else ())]
@@ -216,7 +215,7 @@ class Faces:
             )
 
     def _send_progress(self, method: str, params: dict[str, Any]) -> None:
-        """Send a beginning or an end for certain, a report only if the client keeps up."""
+        """Send a begin or end reliably; a report may be dropped if the client is slow."""
         if params["value"]["kind"] != "report":
             self._notify(method, params)
             return
@@ -231,18 +230,18 @@ class Faces:
 
 
 class _IdleWatch:
-    """A Reader that tells when a turn has ended."""
+    """A Reader that tells ``Faces`` when a turn has ended."""
 
     def __init__(self, faces: Faces) -> None:
         self._faces = faces
 
     def on_event(self, stored: e.StoredEvent) -> None:
         if isinstance(stored.event, e.TurnEnded):
-            # After the other readers have seen the end.
+            # Later: the other readers must see the end first.
             asyncio.get_running_loop().call_soon(self._faces.on_turn_ended)
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Ignore what streams."""
+        """Ignore streamed pieces."""
 
 
 def _tool_kinds() -> dict[str, ToolKind]:

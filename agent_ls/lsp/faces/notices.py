@@ -1,7 +1,7 @@
-"""The few things worth a message: how a turn ended, and that something waits for the person.
+"""Messages to the user: how a turn ended, and that something waits for them.
 
-A client with the panel shows these itself: there only a failure, and what stands in no document,
-is said. Everything else goes to the client's log or is a mark, progress or an update.
+A client with the panel shows these itself; there only failures and what no document shows are
+messages. Everything else is log, mark, progress or update.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from agent_ls.safety.text import label, visible_line
 
 Say = Callable[[Level, str], None]
 WriteAnswer = Callable[[str, str], Awaitable[Path | None]]
-"""Takes a turn's id and its answer."""
+"""Takes a turn's id and its answer; returns the written file."""
 
 _OUTPUT_CHARACTERS = 20_000
 _YES_OR_NO = (ApprovalChoice.ALLOW_ONCE, ApprovalChoice.REJECT_ONCE)
 _LINE_CHARACTERS = 120
-"""Of an answer, or of what waits, in a message."""
+"""Maximum length of an answer or request within a message."""
 _TITLE_CHARACTERS = 40
 
 
 class Notices:
-    """A Reader of all sessions that speaks up."""
+    """A Reader of all sessions that shows messages."""
 
     def __init__(
         self,
@@ -40,9 +40,9 @@ class Notices:
         write_answer: WriteAnswer | None = None,
         keeps_open: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """Take the way out, whether an approval or question stands in a document, how an answer
-        is written to a file (None: the client has the panel), and whether the editor goes on
-        showing a path whose file is gone.
+        """``is_shown`` says whether a document shows this approval or question. ``write_answer`` is
+        None for a client with the panel. ``keeps_open`` says whether the editor still shows a path
+        whose file is gone.
         """
         self._say = say
         self._is_shown = is_shown
@@ -51,10 +51,10 @@ class Notices:
         self._told: set[str] = set()
         self._tasks: set[asyncio.Future[None]] = set()
         self._queues: dict[str, Undelivered] = {}
-        """What was said and has not reached the model, by session."""
+        """Per session: the user's words that have not reached the model."""
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Say what an event gives reason to."""
+        """Show the message for an event, if it has one."""
         returned = self._queue_of(stored.session_id).feed(stored.event)
         match stored.event:
             case e.CancelRequested() if returned:
@@ -80,17 +80,17 @@ class Notices:
                 pass
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Ignore what streams."""
+        """Ignore streamed pieces."""
 
     def begin(self, state: SessionState) -> None:
-        """Go on from here with a session."""
+        """Start following a session from this state."""
         self._queue_of(state.session_id).begin(state)
 
     def _queue_of(self, session_id: str) -> Undelivered:
         return self._queues.setdefault(session_id, Undelivered())
 
     def _say_returned(self, words: list[str]) -> None:
-        """Give back what the model never got; the panel puts it into its own input."""
+        """Show the user the words that the model never got; the panel restores them by itself."""
         if self._write_answer is not None:
             said = "; ".join(f"“{visible_line(one)}”" for one in words)
             self._say("warning", f"Stopped before the agent got your words: {said}")
@@ -120,21 +120,21 @@ class Notices:
         self._say(level, words if place is None else f"{words} … read {place}")
 
     def _tell_once(self, problems: tuple[str, ...]) -> None:
-        """Show why a checker could not run, each reason once; later ones go to the log."""
+        """Warn why a checker could not run; repeated reasons only go to the log."""
         for problem in problems:
             self._say("log" if problem in self._told else "warning", problem)
             self._told.add(problem)
 
     def _ask(self, subject_id: str, title: str, reason: str, command: str) -> None:
-        """Say that something waits, and how it is answered.
+        """Say that something waits, and how to answer it.
 
-        Short where a document shows all of it: many editors stop for a message of two lines.
+        Short if a document shows all of it: many editors block on a message of two lines.
         """
 
         def say() -> None:
             is_shown = self._is_shown(subject_id)
             if is_shown and self._write_answer is not None:
-                # A document may be open and not be seen; only the panel is sure to tell.
+                # The document may be open but not visible; only the panel is sure to show it.
                 asked = label(title, _TITLE_CHARACTERS)
                 self._say("warning", f"The agent asks: {asked} (answer: code action)")
             elif not is_shown:
@@ -142,5 +142,5 @@ class Notices:
                 said = f"The agent asks: {sentence(label(words, _LINE_CHARACTERS))}"
                 self._say("warning", f"{said} Answer by a code action, or by {command}.")
 
-        # After the marks, which read the same event, have found their places.
+        # Later: the marks read the same event and must find their places first.
         asyncio.get_running_loop().call_soon(say)

@@ -1,7 +1,6 @@
-"""Shows a running turn as work-done progress: what it does now, and how much it has used.
+"""Shows a running turn as work-done progress: the current activity, and the share of its limits.
 
-Owns one token per turn. A client that refuses tokens, or never answers, sees no progress and
-loses nothing else.
+Owns one token per turn. If a client refuses the token or never answers, only progress is missing.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from agent_ls.lsp.marks.titles import call_title
 from agent_ls.safety.text import label
 
 _REPORT_S = 0.25
-"""What streams is shown this often at most."""
+"""Minimum interval between reports of streamed text."""
 _MAX_TEXT_CHARACTERS = 80
 _MAX_TITLE_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a turn may use; 0 is no limit."""
+    """The limits of a turn; 0 means no limit."""
 
     steps: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
 
     def percentage(self, step: int, usage: Usage) -> int:
-        """Return how much of the limit that is nearest is used up, 0 to 99."""
+        """Return how much of the nearest limit is used, 0 to 99."""
         shares = [
             used / limit
             for used, limit in (
@@ -60,12 +59,12 @@ class _Shown:
     is_begun: bool = False
     ended: str | None = None
     line: str = ""
-    """The line of the answer that is being written."""
+    """The current line of the streamed answer."""
     timer: asyncio.TimerHandle | None = None
 
 
 class TurnProgress:
-    """A Reader of all sessions that reports their turns; a turn's id is its token."""
+    """A Reader of all sessions that reports their turns; the token is the turn's id."""
 
     def __init__(
         self,
@@ -73,7 +72,7 @@ class TurnProgress:
         notify: Callable[[str, dict[str, Any]], None],
         limits: Limits,
     ) -> None:
-        """Take how to create a token (False: refused or unanswered), and the way out."""
+        """``create`` creates a token; it returns False when refused or unanswered."""
         self._create = create
         self._notify = notify
         self._limits = limits
@@ -82,21 +81,21 @@ class TurnProgress:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def use_limits(self, limits: Limits) -> None:
-        """Count percentages of other limits from now on."""
+        """Use other limits for the percentages from now on."""
         self._limits = limits
 
     def begin(self, state: SessionState) -> None:
-        """Show the turn that already runs when a session is opened."""
+        """Show the turn that is already running when a session is opened."""
         if state.is_running and state.turn is not None:
             self._open(state.session_id, state.turn.turn_id, state.turn.prompt)
 
     def session_of(self, token: str) -> str | None:
-        """Return whose turn a token stands for, as long as it runs."""
+        """Return the session id of a running turn's token."""
         shown = self._shown.get(token)
         return shown.session_id if shown else None
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Report what an event says of the turn."""
+        """Report an event of the turn."""
         if isinstance(stored.event, e.TurnStarted):
             self._open(stored.session_id, stored.event.turn_id, stored.event.prompt)
             return
@@ -115,7 +114,7 @@ class TurnProgress:
             self._report(shown, message)
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Show the line that the model is writing."""
+        """Report the line that the model is writing."""
         shown = self._by_session.get(session_id)
         if shown is None or not isinstance(piece, e.TextStreamed):
             return
@@ -154,7 +153,7 @@ class TurnProgress:
 
     def _report(self, shown: _Shown, message: str) -> None:
         now = self._limits.percentage(shown.step, shown.usage)
-        # Compaction makes the usage look smaller; progress never goes back.
+        # Usage can shrink by compaction, but progress must not go back.
         percentage = max(shown.percentage, now)
         if not message or (message, percentage) == (shown.message, shown.percentage):
             return
@@ -181,7 +180,7 @@ class TurnProgress:
 
 
 def _message(event: e.Event, shown: _Shown) -> str | None:
-    """Return what a person reads of an event; None when it says nothing new."""
+    """Return the progress message for an event; None when it changes nothing."""
     match event:
         case e.Moved(to=Phase.CALL):
             shown.line = ""

@@ -1,6 +1,6 @@
-"""Sends ``agent/update`` to a client that opted in, merged so that it never floods it.
+"""Sends ``agent/update`` to a client that opted in, merging bursts.
 
-Owns the buffer and the rhythm; ``updates.py`` says what an event looks like.
+Owns buffering and timing; ``updates.py`` translates the events.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agent_ls.lsp import wire
 from agent_ls.lsp.faces.updates import Translation, of_ephemeral
 
 MERGE_S = 0.05
-"""What happens within this time goes out as one notification."""
+"""Updates within this time go out as one notification."""
 
 _URGENT = (wire.PermissionRequested, wire.QuestionAsked, wire.TurnEndedUpdate)
 _CHUNKS = (wire.AgentMessageChunk, wire.AgentThoughtChunk, wire.ToolCallOutput)
@@ -27,7 +27,7 @@ Send = Callable[[wire.UpdateParams], None]
 
 @dataclass(slots=True)
 class _Partial:
-    """An answer while it streams, in pieces: joining at every delta would cost its square."""
+    """A streaming answer as a list of pieces; joining at every piece would be quadratic."""
 
     step_id: str
     text: list[str] = field(default_factory=list[str])
@@ -36,7 +36,7 @@ class _Partial:
 
 @dataclass(slots=True)
 class _Stream:
-    """What is not sent yet of one session, and what has streamed of its answer."""
+    """The unsent updates of one session, and its partial answer."""
 
     translation: Translation
     seq: int = 0
@@ -46,7 +46,7 @@ class _Stream:
 
 
 class Publisher:
-    """A Reader of all sessions that tells the client of them."""
+    """A Reader of all sessions that sends updates to the client."""
 
     def __init__(
         self,
@@ -54,20 +54,20 @@ class Publisher:
         tool_kinds: Mapping[str, ToolKind],
         uri_of: Callable[[str], str | None],
     ) -> None:
-        """Take the way out, what the tools are to a person, and how paths become URIs."""
+        """``tool_kinds`` by tool name; ``uri_of`` maps the agent's paths to URIs."""
         self._send = send
         self._tool_kinds = tool_kinds
         self._uri_of = uri_of
         self._streams: dict[str, _Stream] = {}
 
     def begin(self, state: SessionState) -> None:
-        """Follow a session from here on; what came before is in its snapshot."""
+        """Follow a session from this state; a snapshot has what came before."""
         stream = self._stream(state.session_id)
         stream.seq = state.seq
         stream.translation.begin(state)
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Queue what clients see of an event."""
+        """Queue the updates of an event."""
         stream = self._stream(stored.session_id)
         stream.seq = stored.seq
         if isinstance(stored.event, e.RequestPrepared | e.Answered | e.TurnEnded):
@@ -75,13 +75,13 @@ class Publisher:
         self._queue(stored.session_id, stream, stream.translation.feed(stored.event))
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Queue what streams."""
+        """Queue a streamed piece."""
         stream = self._stream(session_id)
         _add_piece(stream, piece)
         self._queue(session_id, stream, [of_ephemeral(piece)])
 
     def flush(self, session_id: str) -> None:
-        """Send what is queued now."""
+        """Send the queued updates now."""
         stream = self._stream(session_id)
         if stream.timer is not None:
             stream.timer.cancel()
@@ -94,7 +94,7 @@ class Publisher:
             self._send(params)
 
     def snapshot(self, state: SessionState, journal: list[e.StoredEvent]) -> wire.SnapshotResult:
-        """Return a session as it is now, given its whole journal; flushes first."""
+        """Return a session's snapshot, given its whole journal; flushes first."""
         self.flush(state.session_id)
         translation = self._translation()
         updates = [one for stored in journal for one in translation.feed(stored.event)]
@@ -129,9 +129,9 @@ class Publisher:
 
 
 def droppable_size(params: wire.UpdateParams) -> int | None:
-    """Return the size of what a slow client can do without; None when it needs any of it.
+    """Return the size of updates that a slow client may miss; None if it needs any of them.
 
-    Chunks it can: the whole answer, and a call's whole result, follow.
+    Only chunks may be missed: the whole answer and the call's whole result follow.
     """
     size = 0
     for update in params.updates:
@@ -142,7 +142,7 @@ def droppable_size(params: wire.UpdateParams) -> int | None:
 
 
 def joined(older: wire.UpdateParams, newer: wire.UpdateParams) -> wire.UpdateParams:
-    """Return what stands for both."""
+    """Return one notification with the updates of both."""
     updates = list(older.updates)
     for update in newer.updates:
         _append(updates, update)
@@ -150,7 +150,7 @@ def joined(older: wire.UpdateParams, newer: wire.UpdateParams) -> wire.UpdatePar
 
 
 def session_info(state: SessionState) -> wire.SessionInfo:
-    """Return what clients see of a session as a whole."""
+    """Return a session's summary for clients."""
     return wire.SessionInfo(
         session_id=state.session_id,
         title=state.title,
@@ -162,7 +162,7 @@ def session_info(state: SessionState) -> wire.SessionInfo:
 
 
 def _append(pending: list[wire.Update], update: wire.Update) -> None:
-    """Join a chunk with the one before it where they belong together."""
+    """Add an update; a chunk is joined with the previous chunk of the same source."""
     last = pending[-1] if pending else None
     if (
         isinstance(update, _CHUNKS)

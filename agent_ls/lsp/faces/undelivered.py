@@ -1,4 +1,4 @@
-"""What a person said to a session and the model has not got: a stop gives it back to them."""
+"""Follows which of the user's words have not reached the model; a stop returns them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from agent_ls.loop.state.state import SessionState
 
 
 class Undelivered:
-    """Follows the queue of one session by its events."""
+    """Follows the prompt queue of one session by its events."""
 
     def __init__(self) -> None:
-        """Begin with an empty queue."""
         self._queue: tuple[e.PromptQueued, ...] = ()
 
     def begin(self, state: SessionState) -> None:
-        """Go on from here."""
+        """Start from this state."""
         self._queue = state.queue
 
     def feed(self, event: e.Event) -> list[str]:
-        """Return the words that leave the queue: to the model with the next request, or, when the
-        turn is stopped, back to the person.
-        """
+        """Return the words that leave the queue: steers taken by a request, or everything on a
+        stop."""
         match event:
             case e.PromptQueued():
                 self._queue = (*self._queue, event)

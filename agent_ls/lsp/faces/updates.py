@@ -1,7 +1,7 @@
-"""From stored events to what opted-in clients see.
+"""Translates stored events to the updates that opted-in clients see.
 
-Owns the mapping and nothing else: no sending, no time, no state of editors.
-A snapshot and the live stream are made by the same ``Translation``, so that they agree.
+Owns only the mapping: no sending, no time, no editor state. Snapshots and the live stream use the
+same ``Translation``, so they agree.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ from agent_ls.lsp.faces.undelivered import Undelivered
 from agent_ls.lsp.marks.titles import call_title, choice_name, parsed
 
 _MAX_ADVICE_CHARS = 400
-"""What a side model says is shown up to this length."""
+"""A side model's longer texts are not shown."""
 
 Updates = list[wire.Update]
 
 
 class Translation:
-    """Turns one session's events, fed in order, into updates."""
+    """Translates one session's events, fed in order, to updates."""
 
     def __init__(
         self, tool_kinds: Mapping[str, ToolKind], uri_of: Callable[[str], str | None]
     ) -> None:
-        """Take what each tool is to a person, and how a path of the agent becomes a URI."""
+        """``tool_kinds`` by tool name; ``uri_of`` maps the agent's paths to URIs."""
         self._tool_kinds = tool_kinds
         self._uri_of = uri_of
         self._undelivered = Undelivered()
         self._calls: dict[str, ToolCall] = {}
         self._total = Usage()
         self._last = Usage()
-        """Of the last attempt: it tells how large the conversation is."""
+        """Usage of the last attempt; it shows the size of the conversation."""
         self._step = 0
         self._trouble = ""
-        """Id of the turn's one notice about a model that does not answer."""
+        """Id of the turn's single notice about a failing model."""
         self._is_told = False
-        """That notice stands."""
+        """Whether that notice is shown."""
         self._window_tokens = 0
 
     def begin(self, state: SessionState) -> None:
-        """Go on from here; clients have what came before from a snapshot."""
+        """Start from this state; clients have what came before from a snapshot."""
         for stored in state.turn.events if state.turn else ():
             self.feed(stored.event)
         self._undelivered.begin(state)
         self._total = state.usage
 
     def feed(self, event: e.Event) -> Updates:
-        """Return what clients see of the next event; empty when there is nothing to see."""
+        """Return the updates for the next event, possibly none."""
         for part in (
             self._of_session,
             self._of_turn,
@@ -110,7 +110,7 @@ class Translation:
                     )
                 ]
             case e.Moved():
-                # Why a turn is done, its end tells.
+                # The turn's end tells why it is done.
                 detail = "" if event.to is Phase.DONE else event.why
                 return [wire.PhaseUpdate(phase=event.to, step=self._step, detail=detail)]
             case e.RequestPrepared():
@@ -144,7 +144,7 @@ class Translation:
         ]
 
     def _of_model(self, event: e.Event) -> Updates | None:
-        """Tell of what models were asked; what a sub-agent says is the output of its call."""
+        """Translate events of the models; a sub-agent's text is the output of its call."""
         match event:
             case e.AttemptFinished():
                 updates = self._usage(event.usage, event.usage)
@@ -172,7 +172,7 @@ class Translation:
         if event.failure is not None:
             updates.append(notice("warning", "model", event.message or event.failure))
         if 0 < len(event.text) <= _MAX_ADVICE_CHARS:
-            # A judgement is for the person too; a summary is not.
+            # A judgement is short and of interest to the user; a summary is not.
             updates.append(notice("info", event.origin, event.text))
         return [*updates, *self._usage(event.usage, self._last)]
 
@@ -187,7 +187,7 @@ class Translation:
                 self._is_told = True
                 return [notice("warning", "model", event.text, self._trouble)]
             case "fail":
-                # The turn's end says why.
+                # The turn's end says why, so only clear the notice.
                 told, self._is_told = self._is_told, False
                 return [notice("error", "model", "", self._trouble)] if told else []
             case _:
@@ -195,7 +195,7 @@ class Translation:
                 return [notice("warning", event.origin, words)]
 
     def _usage(self, used: Usage, last: Usage) -> Updates:
-        """Count what was used; ``last`` is what the last step took."""
+        """Add usage to the total; ``last`` is the usage of the last step."""
         if used == Usage():
             return []
         self._total += used
@@ -362,7 +362,7 @@ class Translation:
             case e.ReviewApplied():
                 return [self._review(event)]
             case e.FileRenamed():
-                # Nothing was decided, but the changes stand under another name.
+                # No decision, but clients must see the changes under the new name.
                 moved = e.ReviewApplied(review_id="", path=event.new_path, status="applied")
                 return [self._review(moved)]
             case _:
@@ -409,7 +409,7 @@ def _finished(result: ToolResult) -> wire.ToolCallProgress:
 
 
 def _of_policies(event: e.Event) -> Updates | None:
-    """Tell of gates, plans, and of rules and effects that do not hold."""
+    """Translate events of policies: gates, plans, rules, dry runs."""
     match event:
         case e.GateFailed():
             return [wire.GateFailedUpdate(origin=event.origin, text=event.text)]
@@ -435,7 +435,7 @@ def _of_policies(event: e.Event) -> Updates | None:
 
 
 def _of_outside(event: e.Event) -> Updates | None:
-    """Tell of what came from elsewhere than the model and its calls."""
+    """Translate events of hooks, goals, wrap-ups and monitors."""
     match event:
         case e.HookRan() if event.outcome is not HookOutcome.PASSED:
             is_broken = event.outcome in (HookOutcome.FAILED, HookOutcome.TIMED_OUT)
@@ -460,12 +460,12 @@ def _of_outside(event: e.Event) -> Updates | None:
 def notice(
     level: Literal["info", "warning", "error"], origin: str, text: str, notice_id: str = ""
 ) -> wire.NoticeUpdate:
-    """Return a line of the log, in the place of an earlier one with the same id if it has one."""
+    """Return a log line; one with an id replaces the earlier line with that id."""
     return wire.NoticeUpdate(level=level, origin=origin, text=text, notice_id=notice_id)
 
 
 def of_ephemeral(piece: e.Ephemeral) -> wire.Update:
-    """Return what clients see of something that is not stored."""
+    """Return the update for a piece that is not stored."""
     match piece:
         case e.TextStreamed():
             return wire.AgentMessageChunk(step_id=piece.step_id, content=_text(piece.text))

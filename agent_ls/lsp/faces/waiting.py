@@ -1,4 +1,4 @@
-"""In which session a permission or a question waits that a person answers."""
+"""Finds the session in which an approval or a question waits."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ async def session_asking(
     *,
     takes_oldest: bool = False,
 ) -> Session | None:
-    """Return the session in which this waits.
+    """Return the session in which this approval or question waits.
 
-    With no id that is the only question that waits, or what has waited longest (``takes_oldest``).
-    None: it is settled already, or with no id nothing waits.
-    Errors: ``AgentLsError`` for a session that is not open, an id under which nobody asked, and no
-    id for a permission request or for one of several questions: what waits is named.
+    Without an id: the only pending question, or with ``takes_oldest`` the oldest.
+    None: already settled, or without an id nothing waits.
+    Errors: ``AgentLsError`` for a session that is not open, an unknown id, or a missing id: an
+    approval needs one, and so does a question among several. The message lists what waits.
     """
     if session_id is not None and session_id not in faces.sessions:
         raise AgentLsError(
@@ -50,7 +50,7 @@ async def session_asking(
 
 
 def needs_id(faces: Faces, kind: type[ApprovalRequest] | type[Question]) -> AgentLsError:
-    """Return the refusal of an answer that does not say what it answers; it names what waits."""
+    """Return the error for an answer without a needed id; it lists what waits."""
     said = [_words(one) for _, one in faces.marks.waiting() if isinstance(one, kind)]
     answer = "a choice" if kind is ApprovalRequest else "an answer"
     waiting = f"Waiting: {'; '.join(said)}." if said else f"No {_NAMES[kind]} waits."

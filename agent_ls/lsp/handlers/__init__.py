@@ -1,5 +1,5 @@
-"""What a client can ask for, one file a subject; each is one function of the edge and parameters.
+"""Handlers of client requests, one file per subject; each is a function of the edge and parameters.
 
-Nothing here waits for a model or a tool, and nothing here holds state.
-Imported late; ``verbs.py`` lists what is served, ``server.py`` what is announced.
+Handlers hold no state and never wait for a model or a tool. Imported late. ``verbs.py`` lists what
+is served, ``server.py`` what is announced.
 """

@@ -1,4 +1,4 @@
-"""``agent/review/decide``: a decision of the panel's about the agent's changes."""
+"""``agent/review/decide``: keep, undo, redo or restore, requested by the panel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_ls.review.steps import FileResult
 
 
 async def handle(edge: Edge, params: wire.ReviewDecideParams) -> wire.ReviewDecideResult:
-    """Carry it out; what became of each file is the answer, and shown is only what is left."""
+    """Apply the decision and return each file's result; messages tell only what is not in it."""
     await edge.sessions.review()
     if params.decision == "restore":
         return _answer(edge, await _restored(edge, params))
@@ -31,7 +31,7 @@ async def handle(edge: Edge, params: wire.ReviewDecideParams) -> wire.ReviewDeci
     if failures and not results:
         raise failures[0]
     for one in failures:
-        # What was decided in the other sessions is the answer.
+        # The result holds what succeeded in other sessions, so report the failure as a message.
         edge.editor.say("error", sentence(f"{params.decision} was not possible: {one}"))
     if params.decision == "undo":
         await tell_left(chosen, edge.editor)

@@ -1,4 +1,4 @@
-"""``agent/review/diff``: both sides of a file's change, for the client's own diff editor."""
+"""``agent/review/diff``: both sides of a file's change, for the client's diff editor."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from agent_ls.lsp.edge import Edge
 
 
 async def handle(edge: Edge, params: wire.ReviewDiffParams) -> wire.ReviewDiffResult:
-    """Return the text before the turn's first touch, and as the agent left it.
+    """Return the text before the turn's first edit and after its last.
 
-    Shape: of a file that is no text, its kind and size.
+    For a binary file: its kind and size.
     """
     _, turn = await edge.chooser.turn(params.session_id, params.turn_id)
     file = next(iter(turn.at(params.path)), None)

@@ -1,4 +1,4 @@
-"""``agent/review/list``: what the agent changed, turn by turn, and how it stands."""
+"""``agent/review/list``: the agent's changes by turn, with their state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TITLE_CHARACTERS = 120
 
 
 async def handle(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListResult:
-    """Return the turns with changes, oldest first; no files whose changes are all taken back."""
+    """Return turns with changes, oldest first; files whose changes are all gone are left out."""
     await edge.sessions.review(is_listed=True)
     found: list[wire.ReviewTurn] = []
     for session, turn in await edge.chooser.turns(params.session_id, None):

@@ -1,4 +1,4 @@
-"""Settling what waits for the person: permission requests, questions, offered edits, nudges."""
+"""Settles what waits for the user: approvals, questions, offered edits, nudges."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SessionParams(wire.Deciding):
 
 
 async def resolve_approval(edge: Edge, asked: wire.ApprovalResolveParams) -> wire.ResolveResult:
-    """Settle an approval; without an id and a choice the error names what waits."""
+    """Settle an approval; without an id or a choice, the error lists the pending approvals."""
     if asked.choice is None:
         raise needs_id(edge.faces, ApprovalRequest)
     answer = ApprovalAnswer(
@@ -47,7 +47,7 @@ async def resolve_approval(edge: Edge, asked: wire.ApprovalResolveParams) -> wir
 
 
 async def show_approval(edge: Edge, asked: ShowParams) -> wire.ResolveResult:
-    """Show in a message box what exactly waits for permission."""
+    """Show a pending approval's full text in a message box."""
     session = await session_asking(
         edge.faces, ApprovalRequest, asked.approval_id, takes_oldest=True
     )
@@ -60,7 +60,7 @@ async def show_approval(edge: Edge, asked: ShowParams) -> wire.ResolveResult:
 
 
 async def resolve_question(edge: Edge, asked: wire.QuestionResolveParams) -> wire.ResolveResult:
-    """Answer a question; without an id the only one that waits."""
+    """Answer a question; without an id, the only pending one."""
     asked_in = edge.faces, Question, asked.question_id, asked.session_id
     session = await session_asking(*asked_in)
     answer = QuestionAnswer(text=asked.text)
@@ -69,28 +69,28 @@ async def resolve_question(edge: Edge, asked: wire.QuestionResolveParams) -> wir
 
 
 async def discard_edit(edge: Edge, asked: EditParams) -> wire.ResolveResult:
-    """Say no to an edit that waits to be applied by hand."""
+    """Reject an edit that waits to be applied by hand."""
     if not edge.pending_edits.was_offered(asked.edit):
         raise AgentLsError(f"No edit {asked.edit} was offered.")
     return _settled(edge, edge.pending_edits.discard(asked.edit))
 
 
 def _settled(edge: Edge, settled: bool) -> wire.ResolveResult:
-    """Say, without an error, that somebody else was faster; the panel sees that in the result."""
+    """Return the result; if it was settled before, tell users without the panel."""
     if not settled and not edge.server.profile.opted_in:
         edge.editor.say("info", "That is already settled.")
     return wire.ResolveResult(settled=settled)
 
 
 async def continue_turn(edge: Edge, asked: SessionParams) -> None:
-    """Tell an agent that announced an action to do it."""
+    """Start a turn that tells the agent to do what it announced."""
     session = await edge.sessions.session(asked.session_id)
     turn = session.state.turn
     await session.submit(CONTINUE, anchor=turn.anchor if turn else None)
 
 
 async def leave_turn(edge: Edge, asked: SessionParams) -> None:
-    """Leave an announced action undone: a turn that goes on is stopped, a hint goes away."""
+    """Dismiss a nudge and cancel the turn if it still runs."""
     session = await edge.sessions.session(asked.session_id)
     if session.state.turn is not None:
         edge.faces.marks.leave(session.id, session.state.turn.turn_id)
@@ -98,6 +98,6 @@ async def leave_turn(edge: Edge, asked: SessionParams) -> None:
 
 
 async def silence_nudges(edge: Edge, asked: SessionParams) -> None:
-    """Never ask for an announced action in this session again."""
+    """Turn nudges off for this session."""
     session = await edge.sessions.session(asked.session_id)
     await session.silence(INCOMPLETE_ACTION)

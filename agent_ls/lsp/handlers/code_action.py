@@ -1,7 +1,7 @@
 """``textDocument/codeAction``: everything the agent offers at a place.
 
-Computed from the range and our own state: what a client sends back of diagnostics is only used
-for problems of other servers.
+Computed from the range and our own state. The client's diagnostics are used only for other
+servers' problems.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agent_ls.lsp.marks.shapes import diagnostic_of, in_order
 
 
 async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """Return the actions: what waits for the person first, what can be asked for last."""
+    """Return the actions: pending answers first, prompts and turn commands last."""
     uri, where = params.text_document.uri, in_order(params.range)
     edge.attention.touch(uri)
     lines = where.start.line, where.end.line
@@ -63,7 +63,7 @@ def _hints(edge: Edge, uri: str, where: types.Range) -> list[types.Diagnostic]:
 
 
 def _waiting_elsewhere(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeAction]:
-    """Offer the answers to what waits, wherever the person is."""
+    """Offer answers to everything that waits elsewhere."""
     here = {
         one.subject.id
         for one in _marks(edge, uri, where)
@@ -91,8 +91,9 @@ async def _comments(
 
 
 def _problems(edge: Edge, uri: str, found: Sequence[types.Diagnostic]) -> list[types.Diagnostic]:
-    """Return what other servers found; some clients tell it."""
+    """Return other servers' diagnostics, for clients that send them."""
     ours = {one.message for one in edge.faces.marks.in_document(uri)}
-    # Some clients drop the source, and a message may be of before the last change.
+    # Some clients drop the source, so compare code and message too. The message alone may be
+    # outdated.
     foreign = (one for one in found if one.source != SOURCE and one.code != CHANGE_CODE)
     return [one for one in foreign if one.message not in ours]

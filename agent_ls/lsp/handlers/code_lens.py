@@ -1,4 +1,4 @@
-"""``textDocument/codeLens``: above instruction comments, and above the agent's changes."""
+"""``textDocument/codeLens``: lenses on instruction comments and on the agent's changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent_ls.lsp.marks.review_offers import review_lenses
 
 
 async def handle(edge: Edge, params: types.CodeLensParams) -> list[types.CodeLens]:
-    """Return the lenses of the document's instruction comments and of the agent's changes."""
+    """Return the document's lenses."""
     uri = params.text_document.uri
     lenses: list[types.CodeLens] = []
     for comment in await edge.instructions.of(uri):

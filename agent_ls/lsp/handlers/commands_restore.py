@@ -1,4 +1,4 @@
-"""The command that brings files back to the beginning of a turn, or to before a call of it."""
+"""The command that restores files to the beginning of a turn, or to before one of its calls."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from agent_ls.session.session import Session
 
 
 async def restore(edge: Edge, asked: ReviewArgument) -> bool:
-    """Bring the files that were touched since back to how they were then.
+    """Restore all files changed since the given point.
 
-    Without an argument: the beginning of the newest turn that touched files.
+    Without an argument: the beginning of the newest turn that changed files.
     """
     asked.refuse("everything", "uri", "line", "last_line", because="a restore is about all files")
     if asked.hunk_ids is not None:
@@ -34,9 +34,9 @@ async def restore(edge: Edge, asked: ReviewArgument) -> bool:
 
 
 async def _found(chooser: Chooser, asked: ReviewArgument) -> tuple[Session, RestorePoint]:
-    """Return the moment that is meant: before a change, before a call, or a turn's beginning.
+    """Return the restore point: before a change, before a call, or a turn's beginning.
 
-    Errors: ``AgentLsError`` for what is not known, and what more than one session has.
+    Errors: ``AgentLsError`` for an unknown or ambiguous id.
     """
     if asked.hunk_ids is not None:
         ((session, _),) = await chooser.named(asked.session_id, None, None, asked.hunk_ids)

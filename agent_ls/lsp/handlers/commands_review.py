@@ -1,6 +1,6 @@
-"""Commands of the review: keep, undo and redo the agent's changes, and list them.
+"""Review commands: keep, undo and redo the agent's changes, and list them.
 
-Each answers at once; what takes longer goes on by itself and is told when it did not work.
+Each answers at once. Longer work continues in the background and reports failures as messages.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from agent_ls.review.file_changes import FileLedger
 
 
 async def keep(edge: Edge, asked: ReviewArgument) -> dict[str, int]:
-    """Keep changes: they are not asked about any more."""
+    """Keep changes: they leave the review."""
     return await _decide(edge, "keep", asked)
 
 
 async def undo(edge: Edge, asked: ReviewArgument) -> dict[str, int]:
-    """Undo changes; what was typed since stays."""
+    """Undo changes; later typing stays."""
     return await _decide(edge, "undo", asked)
 
 
 async def redo(edge: Edge, asked: ReviewArgument) -> dict[str, int]:
-    """Take an undo back."""
+    """Redo undone changes."""
     return await _decide(edge, "redo", asked)
 
 
 async def list_changes(edge: Edge, asked: Deciding) -> list[dict[str, Any]]:
     """Return the turns with open changes, newest first: files, lines, sizes.
 
-    A file is left out where the person took its changes back by other means.
+    A file is left out when none of its changes remain in the text.
     """
     await edge.sessions.review(is_listed=True)
     found: list[dict[str, Any]] = []

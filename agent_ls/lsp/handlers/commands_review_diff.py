@@ -1,4 +1,4 @@
-"""The command that shows what the agent changed in a turn as one diff."""
+"""The command that shows a turn's changes as one diff."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from agent_ls.review.ledger import TurnLedger
 
 
 async def diff(edge: Edge, asked: ReviewArgument) -> str:
-    """Show what a turn changed, all files, as a document.
+    """Show a turn's changes, all files or one, as a document, and return the diff.
 
-    By default the newest turn with open changes; of a turn or file that is named also those that
-    were kept. Errors: ``AgentLsError`` where there is nothing to be seen.
+    The default is the newest turn with open changes. For a named turn or file, kept changes count
+    too. Errors: ``AgentLsError`` when there is nothing to show.
     """
     await edge.sessions.review()
     unheard = "everything", "line", "last_line", "call_id", "hunk_ids"
@@ -39,6 +39,6 @@ async def diff(edge: Edge, asked: ReviewArgument) -> str:
 
 
 def _changed(turn: TurnLedger, path: str | None) -> list[FileLedger]:
-    """Return what a turn changed, or the one file of it, by path."""
+    """Return the turn's changed files, or only ``path``, sorted by path."""
     files = sorted(turn.files.values(), key=lambda one: one.path)
     return [one for one in files if path in (None, one.path) and one.hunks]

@@ -1,4 +1,4 @@
-"""Commands that bring the person to the agent's changes: next, previous."""
+"""Commands that jump to the next or previous open change."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from agent_ls.lsp.marks.reviews import place_beside
 
 
 async def next_change(edge: Edge, asked: ReviewArgument) -> dict[str, Any] | None:
-    """Go to the next open change behind a place, in the next file after the last one."""
+    """Go to the next open change after a place; wraps around over all files."""
     return await _go(edge, asked, 1)
 
 
 async def previous_change(edge: Edge, asked: ReviewArgument) -> dict[str, Any] | None:
-    """Go to the open change before a place."""
+    """Go to the previous open change before a place; wraps around over all files."""
     return await _go(edge, asked, -1)
 
 
@@ -37,7 +37,7 @@ async def _go(edge: Edge, asked: ReviewArgument, step: int) -> dict[str, Any] | 
 
 
 async def _why_nowhere(edge: Edge) -> str:
-    """Say why there is nothing to go to: what is not there is a change without a place."""
+    """Return why there is no change to go to: deleted files have no place."""
     files = [
         file
         async for _, turn in edge.reviews.turns()
@@ -53,7 +53,7 @@ async def _why_nowhere(edge: Edge) -> str:
 
 
 async def _places(edge: Edge) -> list[tuple[str, int]]:
-    """Return where open changes are, by file and line."""
+    """Return the places of all open changes, sorted by file and line."""
     found: set[tuple[str, int]] = set()
     async for _, turn in edge.reviews.turns():
         for file in turn.files.values():
@@ -68,6 +68,6 @@ async def _places(edge: Edge) -> list[tuple[str, int]]:
 
 
 def _spelled(edge: Edge, uri: str) -> str:
-    """Return a file's URI as the places have it; what is no URI may be a path."""
+    """Return the URI as ``_places`` spells it; ``uri`` may also be a path."""
     anchor = edge.attention.anchor(uri, 0)
     return edge.attention.uri(uri if anchor is None else anchor.path) or uri

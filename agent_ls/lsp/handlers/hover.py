@@ -1,4 +1,4 @@
-"""``textDocument/hover``: what exactly the agent would do, where it asks, and what it changed."""
+"""``textDocument/hover``: pending approvals and questions in full, and the agent's changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LANGUAGES = {ToolKind.EXECUTE: "sh", ToolKind.EDIT: "diff", ToolKind.DELETE: "d
 
 
 async def handle(edge: Edge, params: types.HoverParams) -> types.Hover | None:
-    """Return what waits on this line, and what was changed; None where there is nothing."""
+    """Return what waits on this line and what changed there; None when there is nothing."""
     uri, line = params.text_document.uri, params.position.line
     edge.attention.touch(uri)
     parts: list[str] = []
@@ -51,7 +51,7 @@ def approval_words(request: ApprovalRequest) -> str:
 
 
 def change_words(change: Change) -> str:
-    """Return what the agent changed at a place, as Markdown."""
+    """Return a change as Markdown: the diff, and the prompt that caused it."""
     hunk = change.placed.hunk
     if hunk.kind != "text":
         is_opaque = hunk.kind == "opaque"
@@ -72,12 +72,12 @@ def _short(prompt: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text that Markdown shows as it is: no links, no pictures, nothing hidden."""
+    """Return text escaped for Markdown: no links, no pictures, nothing hidden."""
     return _MARKDOWN.sub(r"\\\g<0>", visible(text))
 
 
 def _fence(payload: str) -> str:
-    """Return a fence that the payload cannot close."""
+    """Return a code fence that does not occur in the payload."""
     fence = "```"
     while fence in payload:
         fence += "`"

@@ -1,4 +1,4 @@
-"""Sessions, and the choices that hold in them: mode, model, trusted folders."""
+"""Session requests, and settings of a session: mode, model, trusted folders."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def list_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.Sess
 
 
 async def offer_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.SessionsListResult:
-    """Return the sessions, and offer the newest to open in a message box."""
+    """Return the sessions, and offer the newest in a message box."""
     found = await list_sessions(edge, asked)
     if found.sessions:
         edge.spawn(_offer(edge))
@@ -91,13 +91,13 @@ async def _offer(edge: Edge) -> None:
 
 
 async def new(edge: Edge, asked: wire.SessionsNewParams) -> wire.SessionResult:
-    """Begin another session, which becomes the current one."""
+    """Create a session and make it the current one."""
     session = await edge.sessions.create(asked.mode, asked.model)
     return wire.SessionResult(session=session_info(session.state))
 
 
 async def resume(edge: Edge, asked: wire.SessionsResumeParams) -> wire.SessionResult:
-    """Open a session and, unless told otherwise, go on with a turn that was cut off."""
+    """Open a session and continue its interrupted turn, unless ``continue_turn`` is false."""
     session_id = asked.session_id
     if session_id is None:
         interrupted = await edge.sessions.interrupted()
@@ -109,7 +109,7 @@ async def resume(edge: Edge, asked: wire.SessionsResumeParams) -> wire.SessionRe
 
 
 async def fork(edge: Edge, asked: ForkParams) -> wire.SessionResult:
-    """Branch a session off after a turn; the branch becomes the current session."""
+    """Fork a session after a turn; the fork becomes the current session."""
     session_id = asked.session_id
     if session_id is None:
         current = await edge.sessions.current()
@@ -135,11 +135,11 @@ async def snapshot(edge: Edge, asked: wire.SnapshotParams) -> wire.SnapshotResul
 
 
 async def configure(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
-    """Change what is given, and return how everything is now."""
+    """Change the given options and return all of them."""
     policies = [one.name for one in catalogue.POLICIES]
     if asked.silence is not None and asked.silence not in policies:
         raise AgentLsError(f"There is no policy {asked.silence}, only {', '.join(policies)}.")
-    # After the refusals: the first request for the current session makes it.
+    # Only after the refusals: this creates the current session if there is none.
     session = await edge.sessions.session(asked.session_id)
     if asked.mode is not None:
         await session.set_mode(asked.mode)
@@ -166,9 +166,9 @@ async def configure(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
 
 
 async def trust(edge: Edge, asked: TrustParams) -> TrustResult:
-    """Trust a folder, or all open ones: what their content runs may run from now on."""
+    """Trust a folder, or all open ones: their own tools and settings may run from now on."""
     edge.refresh_roots()
-    # A folder that is gone is not trusted: nobody has seen what may come in its place.
+    # A missing folder is not trusted: anything may later appear under its path.
     folders = [root.path for root in edge.workspace.roots if root.path.is_dir()]
     if asked.folder is not None:
         folders = [uri_to_path(asked.folder) or Path(asked.folder)]

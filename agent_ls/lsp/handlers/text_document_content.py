@@ -11,7 +11,7 @@ from agent_ls.lsp.edge import Edge
 async def handle(
     edge: Edge, params: types.TextDocumentContentParams
 ) -> types.TextDocumentContentResult:
-    """Return the text."""
+    """Return the document's text."""
     text = edge.review_documents.text(params.uri)
     if text is None:
         raise AgentLsError(f"{params.uri} is not there any more; run agent-ls.review.diff again.")

@@ -1,4 +1,4 @@
-"""Starting, steering and stopping turns; each is answered at once."""
+"""Starts, steers and stops turns; every handler answers at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_ls.lsp.marks.prompts import comment_prompt
 from agent_ls.session.session import Session
 
 _AROUND_LINES = 3
-"""So many lines around an instruction comment are told."""
+"""Lines of context around an instruction comment."""
 
 
 class PromptWords(wire.PromptParams):
@@ -23,7 +23,7 @@ class PromptWords(wire.PromptParams):
 
 
 async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
-    """Start a turn, or queue the words while one runs."""
+    """Start a turn, or queue the prompt while one runs."""
     schema = asked.output_schema
     output_schema = None if schema is None else check_schema(schema, "outputSchema")
     if asked.goal is None:
@@ -52,7 +52,7 @@ async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
 
 
 async def steer(edge: Edge, asked: wire.SteerParams) -> wire.PromptResult:
-    """Steer the turn; start one when none runs."""
+    """Steer the running turn, or start one."""
     text, goal = typed(asked.text)
     session = await edge.sessions.session(asked.session_id)
     turn_id = await session.submit(text, goal=goal, focus=edge.focus(), when_busy="steer")
@@ -60,22 +60,22 @@ async def steer(edge: Edge, asked: wire.SteerParams) -> wire.PromptResult:
 
 
 async def stop(edge: Edge, asked: wire.CancelParams) -> wire.CancelResult:
-    """Stop the running turns, or the one of a session."""
+    """Cancel the turn of a session, or all running turns."""
     stopped = [await one.cancel("user") for one in await _meant(edge, asked.session_id)]
     return wire.CancelResult(cancelled=any(stopped))
 
 
 async def finish(edge: Edge, asked: wire.CancelParams) -> wire.CancelResult:
-    """Let the running turns, or the one of a session, come to an end in good order.
+    """Let the turn of a session, or all running turns, finish in good order.
 
-    What has begun is brought to its end, and the model says what is done and what is not.
+    Calls that have started complete, and the model reports what is done and what is not.
     """
     ending = [await one.wrap_up("user") for one in await _meant(edge, asked.session_id)]
     return wire.CancelResult(cancelled=any(ending))
 
 
 async def _meant(edge: Edge, session_id: str | None) -> list[Session]:
-    """Return the session that is named, or all whose turn was not cut off: that one waits."""
+    """Return the named session, or all without an interrupted turn, which waits for a resume."""
     if session_id is not None:
         return [await edge.sessions.session(session_id)]
     return [one for one in edge.faces.sessions.values() if not one.is_cut_off]

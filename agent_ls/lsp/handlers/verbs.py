@@ -1,7 +1,7 @@
-"""All that a client can ask for: the standard features, and our verbs.
+"""The tables of what clients can ask for: standard features and our own verbs.
 
-A verb is one typed function. A client names it by a command, by an ``agent/*`` method, or by
-either; both ways lead to the same parameters.
+A verb is a typed function. A client calls it as a command, as an ``agent/*`` request, or both,
+with the same parameters.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ Run = Callable[[Edge, Any], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One thing that a client can ask for."""
+    """One request of our own."""
 
     params: type[wire.Wire]
     run: Run
     command: str = ""
-    """Its name as a command; empty: it is none."""
+    """Command name; empty: no command."""
     words: tuple[str, ...] = ()
-    """The parameters that plain arguments of the command fill, in this order."""
+    """The parameters filled by the command's plain arguments, in this order."""
     method: str = ""
-    """Its name as a request; empty: it is none."""
+    """Request name; empty: no request."""
 
     def read(self, arguments: Sequence[Any]) -> wire.Wire:
-        """Return the parameters in a command's arguments: one object with all, or words.
+        """Return the parameters from a command's arguments: one object, or plain values.
 
-        Fewer words than the verb takes fill the parameters that it needs.
-        Errors: ``JsonRpcInvalidParams`` for what does not fit, and for what is not known.
+        Fewer plain values than ``words`` fill the required parameters.
+        Errors: ``JsonRpcInvalidParams`` for invalid or unknown arguments.
         """
         given: Any = arguments[0] if arguments else None
         if len(arguments) > max(1, len(self.words)):
