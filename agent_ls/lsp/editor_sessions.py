@@ -42,7 +42,7 @@ class EditorSessions:
         request: Callable[[], AbstractAsyncContextManager[None]],
         changed: Callable[[], None],
     ) -> None:
-        """``look`` refreshes the workspace roots; ``changed`` is called when other changes are open.
+        """``look`` refreshes the workspace roots; ``changed`` is called for new open changes.
 
         ``request`` is entered around late work, such as after a user's answer, so that the store
         is not reopened meanwhile.
@@ -241,8 +241,7 @@ class EditorSessions:
                 if found is not None:
                     await self._review(found.session_id)
             except AgentLsError as error:
-                # Another process has just opened it, or it is unreadable. Only log it: the user
-                # asked for nothing.
+                # Another process has just opened it, or it is unreadable; the user did not ask.
                 _log.info("no changes to review: %s", error)
 
     async def follow_renamed(self, uris: Sequence[tuple[str, str]]) -> None:

@@ -1,4 +1,1 @@
-"""Sessions, their inbox, approvals and review.
-
-Starts turns; takes no step of one itself.
-"""
+"""Sessions, their inbox and their approvals. Starts turns, but takes no step of one itself."""

@@ -1,6 +1,6 @@
-"""Asks a side model for a short text, and records the request as what it is: one that costs.
+"""Asks a side model for a short text, and records the request with its cost.
 
-Owns which model plays which role. What is asked, and what an answer means, is the policies'.
+Owns which model has which role. Policies decide what is asked and what an answer means.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.state.recorder import Recorder
 
 _THINKING_TOKENS = 4_000
-"""Models that always think spend them before the first word of their answer."""
+"""Reserve for models that always think before they answer."""
 
 
 class SideModel:
@@ -28,7 +28,6 @@ class SideModel:
     def __init__(
         self, recorder: Recorder, provider: Provider, clock: Clock, options: ModelOptions
     ) -> None:
-        """Take where requests are recorded, the way to models, and which model has which role."""
         self._recorder = recorder
         self._provider = provider
         self._clock = clock
@@ -43,13 +42,13 @@ class SideModel:
         role: ModelRole = ModelRole.CHEAP,
         max_tokens: int = 1_000,
     ) -> str:
-        """Return the answer; see ``Adviser``. One try: who asks has another way without it."""
+        """Return the answer, see ``Adviser``. Makes one attempt: callers have a fallback."""
         model = self._model(role)
         request = ModelRequest(
             model=model,
             system=system,
             messages=(UserMessage(text=text),),
-            # How long the text may be is said in words; this must not cut a thought.
+            # The prompt limits the text's length; this limit must not cut off the thinking.
             max_output_tokens=max_tokens + _THINKING_TOKENS,
         )
         started_s = self._clock.monotonic_s()
@@ -71,7 +70,7 @@ class SideModel:
         return said
 
     async def _streamed(self, request: ModelRequest) -> tuple[str, Usage, ProviderError | None]:
-        """Return the text, what it cost, and why there is none."""
+        """Return text, usage and error; the text is empty if there is an error."""
         parts: list[str] = []
         usage = Usage()
         limit_s = self._options.advice_timeout_s
@@ -97,7 +96,7 @@ class SideModel:
         return said, usage, None
 
     def _model(self, role: ModelRole) -> str:
-        """Return the role's model; the session's own where no other is set."""
+        """Return the role's model, by default the session's."""
         main = self._recorder.state.model
         match role:
             case ModelRole.MAIN:

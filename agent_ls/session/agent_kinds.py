@@ -1,7 +1,7 @@
-"""The kinds of sub-agents: ours, and those that the user and trusted folders describe in files.
+"""The kinds of sub-agents: built in, and from files of the user and of trusted folders.
 
 A file is ``agents/NAME.md``: front matter between two lines of ``---`` (``description``, ``tools``,
-``mode``, ``model``, ``max_steps``), then the role. What cannot be read is left out and said.
+``mode``, ``model``, ``max_steps``), then the role. Invalid files are skipped and reported.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ BUILT_IN: tuple[AgentKind, ...] = (
 
 
 def agent_kinds(user_folder: Path, roots: Iterable[Root] = ()) -> dict[str, AgentKind]:
-    """Return all kinds by name; the user's come after ours and a trusted folder's last."""
+    """Return all kinds by name; the user's override ours, a trusted folder's override both."""
     kinds, problems = found_kinds(user_folder, roots)
     for problem in problems:
         _log.warning("%s", problem)
@@ -60,7 +60,7 @@ def agent_kinds(user_folder: Path, roots: Iterable[Root] = ()) -> dict[str, Agen
 def found_kinds(
     user_folder: Path, roots: Iterable[Root] = ()
 ) -> tuple[dict[str, AgentKind], list[str]]:
-    """Return the kinds, and for a person which files describe none and why."""
+    """Return the kinds, and for the user a problem for each invalid file."""
     kinds = {kind.name: kind for kind in BUILT_IN}
     problems: list[str] = []
     folders = [user_folder]
@@ -77,10 +77,7 @@ def found_kinds(
 
 
 def _kind_in(path: Path) -> AgentKind:
-    """Return the kind a file describes.
-
-    Errors: ``OSError``, and ``ValueError`` that says what is wrong with it.
-    """
+    """Return the kind a file describes. Errors: ``OSError``; ``ValueError`` says what is wrong."""
     data = read_file(path, max_bytes=_MAX_FILE_BYTES)
     head, role = _parts(data.decode("utf-8"))
     values: dict[str, object] = {"name": path.stem, **_front(head), "role": role.strip()}
@@ -99,7 +96,7 @@ def _parts(text: str) -> tuple[str, str]:
 
 
 def _front(text: str) -> dict[str, object]:
-    """Return the front matter's keys; a list is written with commas."""
+    """Return the front matter's keys and values; ``tools`` is a comma-separated list."""
     values: dict[str, object] = {}
     for line in text.splitlines():
         if not line.strip() or line.lstrip().startswith("#"):

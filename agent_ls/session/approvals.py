@@ -1,6 +1,6 @@
-"""Questions to the person: pending ones, their answers, and the one rule that the first wins.
+"""Pending approvals and questions of a session, and their answers; the first answer wins.
 
-Faces (code actions, the panel, messages) see them as events and answer here; they hold nothing.
+Faces (code actions, the panel, messages) see them as events and answer here; they hold no state.
 """
 
 from __future__ import annotations
@@ -39,16 +39,14 @@ _NO_ANSWER = QuestionAnswer(text="", by="nobody")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiting(Generic[T]):
-    """Something that waits for a person."""
+    """A pending approval or question."""
 
     answer: asyncio.Future[T]
     over: asyncio.Event = field(default_factory=asyncio.Event)
-    """Once the answer is recorded, or cannot be any more."""
+    """Set once the answer is recorded, or no answer is possible any more."""
 
     async def settle(self, answer: T) -> bool:
-        """Give the answer and return when everybody knows of it: nothing offers the question any
-        more. False when there is one already.
-        """
+        """Give the answer and wait until it is recorded; False when there already is one."""
         if self.answer.done():
             return False
         self.answer.set_result(answer)
@@ -57,10 +55,10 @@ class _Waiting(Generic[T]):
 
 
 class Approvals:
-    """The Approver of one session: asks one thing at a time and waits for as long as it takes."""
+    """The Approver of one session: asks one thing at a time, without a time limit by default."""
 
     def __init__(self, recorder: Recorder, *, is_attended: bool) -> None:
-        """Without a person (``is_attended`` false) everything is answered by ``nobody`` at once."""
+        """Unless ``is_attended``, ``nobody`` answers everything at once."""
         self._recorder = recorder
         self._is_attended = is_attended
         self._one_at_a_time = asyncio.Lock()
@@ -68,11 +66,11 @@ class Approvals:
         self._questions: dict[str, _Waiting[QuestionAnswer]] = {}
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Record the request, wait for the answer, record it too."""
+        """Record the request, wait for the answer and record it."""
         rule = request.preview.grant or ""
         given_before = self._recorder.state.grants.get(rule)
         async with self._one_at_a_time:
-            # A grant given while this one waited in line may cover it.
+            # A grant given while this request waited in line may cover it.
             if self._recorder.state.grants.get(rule) != given_before and _is_broad(request):
                 return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="rule")
             limit_s, asked = request.timeout_s, ApprovalRequested(request=request)
@@ -94,7 +92,7 @@ class Approvals:
             return answer
 
     async def ask(self, question: Question) -> QuestionAnswer:
-        """Record the question, wait for the answer, record it too."""
+        """Record the question, wait for the answer and record it."""
         async with self._one_at_a_time:
             with _held(self._questions, question.id) as given:
                 answer = await self._answered(given, QuestionAsked(question=question), _NO_ANSWER)
@@ -102,17 +100,16 @@ class Approvals:
             return answer
 
     async def _answered(self, given: asyncio.Future[T], asked: Event, nobody: T) -> T:
-        """Record the question and wait for its answer; ``nobody`` at once without a person."""
+        """Record the question and wait for its answer; unattended, return ``nobody`` at once."""
         await self._recorder.emit(asked)
         return await given if self._is_attended else nobody
 
     async def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
-        """Settle one approval, the oldest when no id is given; return once the answer is recorded,
-        or cannot be any more, as its turn was stopped or the time to answer is over.
+        """Settle an approval, by default the oldest; False when it is unknown or already settled.
 
-        False when it is unknown or already settled.
-        Errors: ``AgentLsError`` for a choice that was not offered, and one whose arguments are
-        missing, are none or belong to another choice; it waits on.
+        Returns once the answer is recorded, or is too late: the turn was stopped or time is over.
+        Errors: ``AgentLsError`` for a choice that was not offered, or for missing, invalid or
+        superfluous arguments; the approval stays pending.
         """
         _check_arguments(answer)
         if approval_id is None:
@@ -127,9 +124,9 @@ class Approvals:
         return waiting is not None and await waiting.settle(answer)
 
     async def resolve_question(self, question_id: str | None, answer: QuestionAnswer) -> bool:
-        """Settle one question, the oldest when no id is given; False when there is none.
+        """Settle a question, by default the oldest; False when there is none.
 
-        Errors: ``AgentLsError`` for an answer without words; it waits on.
+        Errors: ``AgentLsError`` for an empty answer; the question stays pending.
         """
         if not answer.text.strip() and answer.by != "nobody":
             raise AgentLsError("The answer is empty. The question still waits.")
@@ -140,7 +137,7 @@ class Approvals:
 
 
 def _check_arguments(answer: ApprovalAnswer) -> None:
-    """Refuse changed arguments that are not understood, and a change that does not come to one."""
+    """Refuse invalid changed arguments, and arguments for a choice other than amend."""
     if answer.choice is not ApprovalChoice.AMEND:
         if answer.arguments_json is not None or answer.tool is not None:
             raise AgentLsError(f"Only amend changes the tool or its arguments. {_WAITS}")
@@ -161,9 +158,9 @@ def _is_broad(request: ApprovalRequest) -> bool:
 
 @contextmanager
 def _held(waiting: dict[str, _Waiting[T]], name: str) -> Generator[asyncio.Future[T]]:
-    """Let something wait under this name until it is over.
+    """Keep an approval or question pending under this name during the block.
 
-    From before it is recorded: a face may answer while the event is still being stored.
+    Enter before recording the event: a face may answer while it is still being stored.
     """
     answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     one = waiting[name] = _Waiting(answer)

@@ -1,4 +1,4 @@
-"""What sub-agents of one turn have found, told to those that begin later and those that still run.
+"""Shares sub-agents' findings with later and running sub-agents of the same turn.
 
 Source: seed 000 blackboard.
 """
@@ -12,7 +12,7 @@ _MAX_CHARS = 2_000
 
 
 def found_so_far(turn: TurnState) -> str:
-    """Return what is added to the task of the next sub-agent; empty when nothing was found."""
+    """Return the findings to append to the next sub-agent's task; empty when there are none."""
     found = [
         f"- {ended.kind}: {finding}"
         for ended in turn.events.of(ChildEnded)
@@ -24,7 +24,7 @@ def found_so_far(turn: TurnState) -> str:
 
 
 def news_of(ended: ChildEnded) -> AdvisoryRaised | None:
-    """Return what the others are told when one has ended; None when it found nothing."""
+    """Return the message to running sub-agents when one has ended; None when it found nothing."""
     if not ended.report.findings:
         return None
     found = "\n".join(f"- {one}" for one in ended.report.findings)[:_MAX_CHARS]

@@ -1,4 +1,4 @@
-"""How a sub-agent's journal ends, and what its parent's says of it; after a crash too."""
+"""The end of a sub-agent: its summary in the parent's journal, also after a crash."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DIED = "The process died while the sub-agent worked."
 
 
 def ended_of(state: SessionState, call_id: str, child_id: str, kind: str) -> ChildEnded:
-    """Return what a sub-agent's journal adds up to, for its parent's."""
+    """Return the parent's end event, summarised from the sub-agent's state."""
     turn = state.turn
     if turn is None:
         return ChildEnded(
@@ -44,7 +44,7 @@ def ended_of(state: SessionState, call_id: str, child_id: str, kind: str) -> Chi
 
 
 async def settle_children(recorder: Recorder, workspace: Workspace, store: Store) -> None:
-    """Record the end of the sub-agents that died with their parent's process; none goes on."""
+    """End the sub-agents that died with the parent's process; they are not resumed."""
     turn = recorder.state.turn
     events = [one.event for one in turn.events] if turn is not None else []
     over = {event.child_id for event in events if isinstance(event, ChildEnded)}
@@ -58,7 +58,7 @@ async def settle_children(recorder: Recorder, workspace: Workspace, store: Store
 
 
 async def _break_off(child: Recorder) -> None:
-    """End a turn whose process died: every call gets a result, and the turn its end."""
+    """End a turn whose process died, with a result for every open call."""
     turn = child.state.turn
     if turn is None or turn.ended is not None:
         return

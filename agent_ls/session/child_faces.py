@@ -1,4 +1,4 @@
-"""How the person sees a sub-agent: its questions as the parent's, its work as lines of output."""
+"""How the user sees a sub-agent: its approvals come through the parent, its work as output."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _GRANTS = (ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS)
 
 
 class ChildApprover:
-    """Asks by way of the parent, so that one person is asked one thing at a time."""
+    """Asks through the parent's approver, so that the user is asked one thing at a time."""
 
     def __init__(
         self, parent: Approver, recorder: Recorder, kind: str, turn_id: str, clock: Clock
     ) -> None:
-        """Take the parent's approver and turn, which the questions then belong to."""
+        """The approvals belong to ``turn_id``, the parent's turn."""
         self._parent = parent
         self._recorder = recorder
         self._kind = kind
@@ -38,12 +38,12 @@ class ChildApprover:
 
     @property
     def waited_s(self) -> float:
-        """Return how long the sub-agent has waited for the person, up to now."""
+        """Return how long the sub-agent has waited for the user so far, in seconds."""
         now_s = self._clock.monotonic_s()
         return self._waited_s + sum(now_s - began_s for began_s in self._waiting.values())
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Wait for the decision; the request says who wants it, and both journals have it."""
+        """Ask through the parent; the reason names the sub-agent, and both journals record it."""
         reason = f"Sub-agent {self._kind}: {request.reason}"
         told = request.model_copy(update={"reason": reason, "turn_id": self._turn_id})
         await self._recorder.emit(e.ApprovalRequested(request=request))
@@ -61,7 +61,7 @@ class ChildApprover:
         return answer
 
     async def ask(self, question: Question) -> QuestionAnswer:
-        """Wait for the answer; the question says who asks."""
+        """Ask through the parent; the text names the sub-agent."""
         text = f"Sub-agent {self._kind}: {question.text}"
         told = question.model_copy(update={"text": text, "turn_id": self._turn_id})
         with self._measured():
@@ -78,10 +78,9 @@ class ChildApprover:
 
 
 class ChildLines:
-    """Shows what a sub-agent does, a line for each thing that matters."""
+    """Shows a sub-agent's main events, one line each."""
 
     def __init__(self, kind: str, show: Callable[[str], None]) -> None:
-        """Take where the lines go."""
         self._kind = kind
         self._show = show
 
@@ -91,7 +90,7 @@ class ChildLines:
             self._show(f"[{self._kind}] {line[:_MAX_CHARS]}\n")
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Streamed pieces are not shown: several may work at once."""
+        """Ignore streamed pieces: several sub-agents may stream at once."""
 
 
 def _line(event: e.Event) -> str:

@@ -1,4 +1,4 @@
-"""What holds for a session and its running sub-agents alike: mode, permissions, when to finish."""
+"""What a session shares with its running sub-agents: mode, grants, requests to finish."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from agent_ls.loop.state.state import SessionState
 
 _STRICTNESS = tuple(Mode)
 FINISH = f"Your time is over. Do not call tools. {REPORT_FORMAT}"
-"""What a sub-agent is told when it has to come to an end."""
+"""Sent to a sub-agent that has to finish."""
 
 
 @dataclass(slots=True)
 class Revocations:
-    """A reader of a child: what it takes back does not hold for its parent either."""
+    """A Reader of a child that revokes the child's revoked grants in the parent too."""
 
     parent: Recorder
     later: Callable[[Coroutine[None, None, None]], None]
 
     def on_event(self, stored: StoredEvent) -> None:
-        """Pass a revocation on, unless the parent knows of it."""
+        """Pass a revocation on, unless the parent has it."""
         event = stored.event
         if isinstance(event, GrantsRevoked) and not self.parent.state.revoked.issuperset(
             event.grants
@@ -40,20 +40,20 @@ class Revocations:
             self.later(self.parent.emit(event))
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
-        """Nothing of what streams matters here."""
+        """Ignore streamed pieces."""
 
 
 def for_child(event: Event, state: SessionState, most: Mode) -> Event | None:
-    """Return what an event of the parent means to a running child; None: nothing, or known.
+    """Return the event to emit in a running child after a parent's event; None: no change.
 
-    ``most`` is the freest mode that its kind may have.
+    ``most`` is the freest mode that the child's kind allows.
     """
     match event:
         case ModeChanged(mode=mode):
             allowed = strictest(mode, most)
             return ModeChanged(mode=allowed) if allowed is not state.mode else None
         case WrapUpRequested(by=by):
-            # Before its turn began there was nothing to finish: it begins with the request.
+            # A child whose turn has not begun gets the request when it begins.
             return WrapUpRequested(by=by, text=FINISH) if state.is_running else None
         case ApprovalResolved(grant=str() as grant, approval_id=approval_id):
             is_known = grant in state.grants or approval_id in state.approvals

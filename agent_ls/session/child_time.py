@@ -1,4 +1,4 @@
-"""The time of one sub-agent: at its end it is asked to finish, and stopped when it does not."""
+"""The time limit of a sub-agent: at the limit it is asked to finish, later it is stopped."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from agent_ls.session.child_following import FINISH
 
 
 async def run_in_time(turn: Turn, approver: ChildApprover, limits: AgentLimits) -> bool:
-    """Run a sub-agent's turn to its end; return whether its time was over before.
+    """Run a sub-agent's turn to its end; return whether it ran out of time.
 
-    Cancelling stops the turn first. Errors: what broke the turn without an end.
+    Cancelling stops the turn first. Errors: the exception that broke the turn.
     """
     time = _Time(turn.kit.clock, approver)
     task = asyncio.create_task(run_turn(turn))
@@ -35,14 +35,14 @@ async def run_in_time(turn: Turn, approver: ChildApprover, limits: AgentLimits) 
 
 
 class _Time:
-    """Runs from now on, and stands still while the sub-agent waits for the person."""
+    """A stopwatch that pauses while the sub-agent waits for the user."""
 
     def __init__(self, clock: Clock, approver: ChildApprover) -> None:
         self._clock, self._approver = clock, approver
         self._began_s = clock.monotonic_s()
 
     async def is_enough_for(self, task: asyncio.Task[Any], limit_s: float) -> bool:
-        """Wait for the task's end, or until so much time is used up."""
+        """Wait until the task ends (True) or has used up ``limit_s`` (False)."""
         while not task.done():
             worked_s = self._clock.monotonic_s() - self._began_s - self._approver.waited_s
             if worked_s >= limit_s:
@@ -56,11 +56,11 @@ class _Time:
 
 
 async def _stopped(task: asyncio.Task[Any], recorder: Recorder, by: str) -> None:
-    """Stop a turn that still runs, and wait until it has ended in order."""
+    """Cancel a turn that still runs, and wait until it has ended in order."""
     if task.done():
         return
     await recorder.emit(CancelRequested(by=by))
-    # One that has just begun must come as far as where it can be cancelled in order.
+    # A task that has just begun must first reach the point where it handles a cancellation.
     await asyncio.sleep(0)
     task.cancel()
     await asyncio.wait([task])

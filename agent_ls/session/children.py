@@ -1,7 +1,7 @@
-"""The sub-agents of one session: each a turn of its own, in a session and a journal of its own.
+"""The sub-agents of one session; each has its own session, journal and turn.
 
-Owns their beginning and their end; how long one may work is ``child_time``'s, what a kind may do
-is in its kit, what one may spend in ``AgentLimits``. Source: seed 000 sub-agents, budget pool.
+Owns their start and end. ``child_time`` limits their time, their kit what they may do, and
+``AgentLimits`` what they may spend. Source: seed 000 sub-agents, budget pool.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from agent_ls.session.child_time import run_in_time
 
 @dataclass(frozen=True, slots=True)
 class ChildOrder:
-    """What a child's kit is built for."""
+    """What a child's kit is built from."""
 
     kind: AgentKind
     mode: Mode
@@ -55,7 +55,7 @@ class ChildOrder:
 
 @dataclass(frozen=True, slots=True)
 class ChildPorts:
-    """What children need of the world besides their kit."""
+    """What children need besides their kit."""
 
     clock: Clock
     ids: Ids
@@ -66,7 +66,7 @@ class ChildPorts:
 
 @dataclass(slots=True)
 class _Child:
-    """One sub-agent while it runs."""
+    """One running sub-agent."""
 
     call_id: str
     task: str
@@ -80,7 +80,7 @@ class _Child:
 
 @dataclass(slots=True)
 class Children:
-    """The ``ChildTurns`` of one session; a reader of it, so that a child follows its mode."""
+    """The ``ChildTurns`` of one session, and its Reader, so that children follow its mode."""
 
     recorder: Recorder
     """The parent's."""
@@ -96,16 +96,15 @@ class Children:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     def __post_init__(self) -> None:
-        """Follow the parent."""
         self.recorder.follow(self)
 
     async def run(
         self, call_id: str, kind: str, task: str, show: Callable[[str], None]
     ) -> ChildResult:
-        """Let a sub-agent carry out the task, and return what it reports.
+        """Run a sub-agent with a task and return its report.
 
         Cancelling ends the sub-agent first.
-        Errors: ``ToolError`` when there is no such kind, or too little left to spend.
+        Errors: ``ToolError`` for an unknown kind, or when too little budget is left.
         """
         child = self._planned(call_id, kind, task)
         child.recorder.follow(ChildLines(kind, show))
@@ -118,17 +117,17 @@ class Children:
         return result
 
     def on_event(self, stored: StoredEvent) -> None:
-        """Let the children follow: the mode, what is allowed, and a request to finish."""
+        """Pass changes of mode and grants, and requests to finish, to running children."""
         for child in list(self._running.values()):
             if not child.recorder.state.seq:
-                # It will begin with what holds then.
+                # Not created yet: it will be created from the parent's state at that time.
                 continue
             event = for_child(stored.event, child.recorder.state, child.kind.mode)
             if event is not None:
                 self._later(child.recorder.emit(event))
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
-        """Nothing of what streams matters here."""
+        """Ignore streamed pieces."""
 
     def _planned(self, call_id: str, name: str, task: str) -> _Child:
         kind = self.kinds.get(name)
@@ -158,7 +157,7 @@ class Children:
 
     async def _begin(self, child: _Child) -> None:
         recorder = child.recorder
-        # From now on the others leave it its share.
+        # Before any await, so that its share counts as reserved.
         self._running[recorder.session_id] = child
         await self.recorder.emit(
             ChildStarted(
@@ -172,7 +171,7 @@ class Children:
             )
         )
         await self._revoke_stale()
-        # What holds is taken from the parent the moment the session comes to be: it follows then.
+        # Read the parent's state only now: from this event on, the child follows its changes.
         await recorder.emit(self._created(child))
         for origin in sorted(self.recorder.state.silenced):
             await recorder.emit(PolicySilenced(origin=origin))
@@ -184,7 +183,7 @@ class Children:
             await recorder.emit(WrapUpRequested(by=one.by, text=FINISH))
 
     async def _revoke_stale(self) -> None:
-        """Take back what a stop or a crash kept standing: a child does not know of the change."""
+        """Revoke stale grants, so that the child does not inherit them."""
         roots = self.ports.workspace.roots
         state = self.recorder.state
         stale = await asyncio.to_thread(stale_grants, state, roots, self.ports.rules)
@@ -214,7 +213,7 @@ class Children:
         child.is_out_of_time = await run_in_time(turn, child.approver, self.limits)
 
     async def _end(self, child: _Child) -> ChildResult:
-        """Give back what the child held, and record what it leaves."""
+        """Release what the child held, and record its end."""
         child_id = child.recorder.session_id
         self._running.pop(child_id, None)
         self.ports.claims.release(child_id)
@@ -235,7 +234,7 @@ class Children:
         )
 
     async def _post(self, ended: ChildEnded) -> None:
-        """Tell those that still run what this one found."""
+        """Tell running children what this one found."""
         if (news := news_of(ended)) is None:
             return
         for child in list(self._running.values()):

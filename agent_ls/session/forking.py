@@ -1,6 +1,6 @@
-"""A session branches off: another journal that begins like it, up to a turn or an event.
+"""Forks a session: builds a journal with the same events up to a turn or an event.
 
-Pure: reads a journal and returns one. The files are not taken back, only the conversation is.
+Pure: reads a journal and returns one. Files are not restored; only the conversation is forked.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ _NEVER = "The session was branched off here, before this call began; it had no e
 
 
 def place_of_turn(journal: Sequence[StoredEvent], turn: str | None) -> int:
-    """Return the number of the event that ends a turn, or of the last before the next turn that
-    says how its changes stand. The turn is named by its id or its number, from 1.
+    """Return the seq at which to fork after a turn, named by its id or its number from 1.
 
-    None: the newest turn that is over. Errors: ``StoreError`` when there is no such turn, or it
-    still runs.
+    That is the turn's end, or its last review event before the next turn.
+    None: the newest finished turn. Errors: ``StoreError`` when there is no such turn or it runs.
     """
     begun = [one.event.turn_id for one in journal if isinstance(one.event, TurnStarted)]
     ends = {one.event.turn_id: one.seq for one in journal if isinstance(one.event, TurnEnded)}
@@ -54,8 +53,9 @@ def place_of_turn(journal: Sequence[StoredEvent], turn: str | None) -> int:
 
 
 def _reviewed_until(journal: Sequence[StoredEvent], end: int) -> int:
-    """Return the number of the last event of the review's between a turn's end and the next turn:
-    nobody is asked again about what was decided, and renamed files are known by their names.
+    """Return the seq of the last review event between a turn's end and the next turn, or ``end``.
+
+    So the fork keeps the turn's decisions and the names of renamed files.
     """
     place = end
     for one in journal:
@@ -69,10 +69,10 @@ def _reviewed_until(journal: Sequence[StoredEvent], end: int) -> int:
 def forked(
     journal: Sequence[StoredEvent], session_id: str, last_seq: int, now_ms: int
 ) -> list[StoredEvent]:
-    """Return the journal of a new session that knows what this one knew after an event.
+    """Return the journal of a fork that ends after event ``last_seq``.
 
-    A turn that was not over then is ended as cancelled, with a result for each of its calls; what
-    waited in the queue stays behind. Errors: ``StoreError`` for an event that is not there.
+    A turn that was running then is ended as cancelled, with a result for each call; the queue is
+    left out. Errors: ``StoreError`` when there is no such event.
     """
     kept = [one for one in journal if one.seq <= last_seq]
     if not kept or not 0 < last_seq <= journal[-1].seq:
@@ -96,15 +96,15 @@ def forked(
 def _own(
     event: Event, session_id: str, source: str, last_seq: int, seqs: Mapping[str, str]
 ) -> Event:
-    """Return an event as the branch has it; ``seqs`` are its numbers by the source's."""
+    """Return an event for the fork; ``seqs`` maps the source's event numbers to the fork's."""
     if isinstance(event, ReviewDecided):
-        # A hunk's id begins with the number of the event that it comes from.
+        # A hunk's id begins with the number of its event.
         parted = [one.partition(".") for one in event.hunks]
         hunks = tuple(seqs.get(seq, seq) + dot + rest for seq, dot, rest in parted)
         return event.model_copy(update={"hunks": hunks})
     if not isinstance(event, SessionCreated):
         return event
-    # It is a person's session now, whoever began the other one.
+    # A fork belongs to the user, even of a sub-agent's session.
     return event.model_copy(
         update={
             "session_id": session_id,
@@ -118,7 +118,7 @@ def _own(
 
 
 def _endings(kept: Sequence[StoredEvent]) -> Iterator[Event]:
-    """Yield what ends a turn that was cut through."""
+    """Yield the events that end a turn cut off by the fork."""
     state = fold_all(kept)
     turn = state.turn
     if turn is None or not state.is_running:

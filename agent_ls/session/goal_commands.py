@@ -1,4 +1,4 @@
-"""Runs what a goal requires, so that a restart can tell that it was running."""
+"""Runs the commands of a goal, recorded first, so that a restart can tell one was running."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RecordedGoalCommands:
     workspace: Workspace
 
     async def run(self, command: str, *, timeout_s: float) -> CommandOutcome:
-        """Run a command in the first folder once its intent is stored."""
+        """Record the start of a command, then run it in the first folder."""
         await self.recorder.emit(GoalCommandStarted(command=command))
         folder = self.workspace.roots[0].path
         return await self.runner.run(command, cwd=folder, timeout_s=timeout_s)

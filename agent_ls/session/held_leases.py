@@ -1,7 +1,7 @@
-"""The right to write sessions, as this process holds it.
+"""The leases of this process: its right to write sessions.
 
-One that is only looked at is held loosely: whoever wants to use it takes it. What both write then
-meets in the journal, where the second is told (``JournalHalted``).
+A session opened only to look has a loose lease, which any process that wants to use it may take. If
+both then write, the journal stops the second one (``JournalHalted``).
 """
 
 from __future__ import annotations
@@ -20,55 +20,54 @@ from agent_ls.loop.ports.store import Leases
 _LEASE_S = 60.0
 _TRIES = 3
 _LOOSE = ":looks"
-"""How the owner of a lease ends who gives it to whoever asks."""
+"""Owner suffix that marks a lease anyone may take."""
 
 
 Unwritten = Callable[[], Awaitable[bool]]
-"""Says whether a session has in the store what it has here, and no more."""
+"""Says whether the store has no events of a session beyond those here."""
 
 
 @dataclass(eq=False, slots=True)
 class Lease:
-    """One taking of a session, told from every other one, of this process's too, by its owner."""
+    """One taking of a session; its owner text is unique, also within this process."""
 
     session_id: str
     owner: str
 
     @property
     def is_loose(self) -> bool:
-        """Say whether it goes to whoever wants to use the session."""
+        """Say whether any process that wants to use the session may take the lease."""
         return is_loose_lease(self.owner)
 
 
 class HeldLeases:
-    """What this process may write, and what it only looks at.
+    """The leases that this process holds, firm or loose.
 
-    A session that is taken anew belongs to that lease: an older one of it can neither be renewed
-    nor given back any more.
+    Taking a session again replaces its lease: the older one can no longer be renewed.
     """
 
     def __init__(self, store: Leases, owner: str) -> None:
-        """Take the store and a name that no other process has: ``host:pid:…``."""
+        """``owner`` is unique among processes: ``host:pid:…``."""
         self._store = store
         self._owner = f"{owner}:"
         self._count = 0
         self._held: dict[str, Lease] = {}
-        """The newest of each session that was not given back, by its id."""
+        """By session id, its newest lease that was not released."""
         self._changing = asyncio.Lock()
-        """A lease that is made firm is nobody's for a moment, which must not look like a loss."""
+        """Making a lease firm releases it for a moment; without the lock that looks like a loss."""
 
     @property
     def held(self) -> tuple[Lease, ...]:
-        """Return those that were taken and not given back, the lost ones among them."""
+        """Return the leases taken and not released, lost ones included."""
         return tuple(self._held.values())
 
     async def take(self, session_id: str, *, is_loose: bool = False) -> Lease:
-        """Begin to hold a session. Errors: ``SessionHeld`` when another process does."""
+        """Take a session's lease. Errors: ``SessionHeld`` when another process holds it."""
         self._count += 1
         firm = f"{self._owner}{self._count}"
         lease = Lease(session_id, firm + _LOOSE if is_loose else firm)
         for _ in range(_TRIES):
-            # Who only looks may come between the look at the lease and the taking.
+            # Try again: a process that only looks may take the lease in between.
             holder = await self._store.lease_owner(session_id)
             if holder is not None and (
                 self._is_mine(holder)
@@ -85,7 +84,7 @@ class HeldLeases:
         )
 
     async def renew(self, lease: Lease, is_unwritten: Unwritten) -> bool:
-        """Hold a session for longer; False when somebody else took it, or it was given back."""
+        """Extend a lease; False when it was taken by another process or released."""
         async with self._changing:
             if not self._is_newest(lease):
                 return False
@@ -94,17 +93,15 @@ class HeldLeases:
             return await self._store.lease(lease.session_id, lease.owner, _LEASE_S)
 
     async def tighten(self, lease: Lease, is_unwritten: Unwritten) -> bool:
-        """Hold a session against everybody; False when somebody took it that was held loosely, or
-        it was given back.
-        """
+        """Make a lease firm; False when another process took it while loose, or it was released."""
         async with self._changing:
             return await self._made_firm(lease, is_unwritten)
 
     @asynccontextmanager
     async def firmly(self, lease: Lease, is_unwritten: Unwritten) -> AsyncGenerator[bool]:
-        """Hold a session against everybody meanwhile; False as with ``tighten``.
+        """Hold a firm lease during the block; yields False as ``tighten`` returns it.
 
-        Nothing may be done meanwhile that takes, renews or gives back leases.
+        Inside the block, leases must not be taken, renewed or released.
         """
         async with self._changing:
             was_loose = lease.is_loose
@@ -116,19 +113,19 @@ class HeldLeases:
                     await self._replaced(lease, lease.owner + _LOOSE)
 
     async def release(self, lease: Lease) -> None:
-        """Give a session back; nothing happens where it was taken anew, or is somebody else's."""
+        """Release a lease; does nothing if the session was taken again or by another process."""
         async with self._changing:
             if self._is_newest(lease):
                 del self._held[lease.session_id]
             await self._store.release(lease.session_id, lease.owner)
 
     async def is_free(self, session_id: str, *, to_look: bool = False) -> bool:
-        """Say whether no other living process keeps this one from a session, as far as is known.
+        """Say whether no other living process holds a session, as far as is known.
 
-        To look at one is no reason to take it from another that looks.
+        A loose lease of another process blocks only ``to_look``.
         """
         holder = await self._store.lease_owner(session_id)
-        # One that is being opened here is held by us, and not open yet.
+        # A session that is being opened here is held by us already.
         if holder is None or self._is_mine(holder) or is_dead(holder):
             return True
         return is_loose_lease(holder) and not to_look
@@ -143,7 +140,7 @@ class HeldLeases:
         return await self._replaced(lease, lease.owner.removesuffix(_LOOSE))
 
     async def _replaced(self, lease: Lease, owner: str) -> bool:
-        """Hold a session by another name; False when somebody was faster."""
+        """Change the lease's owner text; False when another process took it in between."""
         await self._store.release(lease.session_id, lease.owner)
         is_held = await self._store.lease(lease.session_id, owner, _LEASE_S)
         if is_held or is_loose_lease(owner):
@@ -151,10 +148,10 @@ class HeldLeases:
         return is_held
 
     async def _is_still_held(self, lease: Lease, is_unwritten: Unwritten) -> bool:
-        """Hold a session loosely for longer, and say whether nobody can have written it since it
-        was taken. What is held against everybody tells that in its journal.
+        """Extend a loose lease; False when another process may have written since it was taken.
 
-        A lease that is over, as on a machine that slept, may have been somebody's meanwhile.
+        An expired lease, as after the machine slept, may have been another's meanwhile; then the
+        journal is checked.
         """
         holder = await self._store.lease_owner(lease.session_id)
         if holder not in (None, lease.owner):
@@ -170,12 +167,12 @@ class HeldLeases:
 
 
 def is_loose_lease(owner: str) -> bool:
-    """Say whether who holds a lease only looks at the session, and gives it to whoever asks."""
+    """Say whether a lease's owner only looks, and gives the session to any process."""
     return owner.endswith(_LOOSE)
 
 
 def is_dead(owner: str) -> bool:
-    """Say whether the process behind a lease is known to be gone; elsewhere it never is."""
+    """Say whether the owner's process is known to be gone; never for other hosts."""
     host, _, rest = owner.partition(":")
     pid = rest.partition(":")[0]
     return host == socket.gethostname() and pid.isdigit() and not psutil.pid_exists(int(pid))

@@ -1,4 +1,4 @@
-"""A stored session is read, and what a dead process left open in it is settled."""
+"""Loads a stored session and settles what a dead process left open in it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ async def load_settled(
 ) -> Recorder:
     """Return the recorder of a session whose lease is held.
 
-    Errors: ``StoreError`` when it is unknown, of the other kind, or somebody writes it.
+    Errors: ``StoreError`` when the session is unknown, of a running sub-agent or of the other kind
+    (dry run or not), or another process keeps writing it.
     """
     for tries_left in reversed(range(_MOST_TRIES)):
         journal = await store.load(session_id)
@@ -38,7 +39,7 @@ async def load_settled(
             await settle_children(recorder, workspace, store)
             await repair(recorder, workspace, store)
         except JournalHalted:
-            # Another process that only looked at it was settling the same, and has now lost it.
+            # A process with a loose lease was settling the same session; it has lost the lease now.
             if not tries_left:
                 raise
         else:
@@ -47,9 +48,9 @@ async def load_settled(
 
 
 def refuse_other_kind(journal: Sequence[StoredEvent], *, is_dry_run: bool) -> None:
-    """Keep what was made up apart from what was done: the model takes both for real.
+    """Keep dry runs and real sessions apart, as the model would take simulated effects for real.
 
-    Errors: ``StoreError`` when this process and the session are not both dry runs, or both not.
+    Errors: ``StoreError`` when only one of session and process is a dry run.
     """
     state = fold_all(journal[:1])
     if state.is_dry_run and not is_dry_run:

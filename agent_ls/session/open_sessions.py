@@ -1,6 +1,6 @@
-"""The sessions that are open in this process, each with the right to write it.
+"""The sessions open in this process, each with its lease.
 
-Owns when one stops being open: it was used longest ago, it broke, or another process took it.
+Owns when a session is closed: least recently used, broken, or taken by another process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 _RENEW_S = 20.0
 _KEPT = 8
-"""So many sessions stay open; of more, those that were used longest ago and do nothing close."""
+"""How many sessions stay open; beyond that the least recently used idle ones are closed."""
 
 
 class OpenSessions:
@@ -30,18 +30,18 @@ class OpenSessions:
     def __init__(
         self, store: Store, leases: HeldLeases, clock: Clock, on_taken: Callable[[str], None]
     ) -> None:
-        """Take where they are stored; ``on_taken`` hears of sessions that others went on with."""
+        """``on_taken`` is called with the id of a session that another process has continued."""
         self._store, self._leases, self._clock = store, leases, clock
         self.on_taken = on_taken
         self._open: dict[str, Session] = {}
-        """The one that was used last comes last."""
+        """Least recently used first."""
         self._lease_of: dict[Session, Lease] = {}
-        """Those of the open ones, and of the ones that are just closing."""
+        """Leases of open and closing sessions."""
         self._set_aside: set[str] = set()
-        """Closed here while their faces may still know them."""
+        """Ids of sessions closed here that their faces may still show."""
         self._renewing: asyncio.Task[None] | None = None
         self._leaving: set[asyncio.Task[None]] = set()
-        """Those that close what another process took, which may take its time."""
+        """Tasks that close sessions taken by another process."""
 
     def __contains__(self, session_id: str) -> bool:
         """Say whether a session is open."""
@@ -52,11 +52,11 @@ class OpenSessions:
         return self._open.get(session_id)
 
     def is_known(self, session_id: str) -> bool:
-        """Say whether a session is open, or was until it had to be closed."""
+        """Say whether a session is open, or was closed here to make room."""
         return session_id in self._open or session_id in self._set_aside
 
     async def add(self, session: Session, lease: Lease) -> None:
-        """Keep a session open from now on, and what it is written by; another may have to go."""
+        """Keep a session open with its lease; may close idle sessions to make room."""
         self._set_aside.discard(session.id)
         self._lease_of[session] = lease
         idle = [one for one in self._open.values() if one.is_cut_off or not one.is_busy]
@@ -67,41 +67,40 @@ class OpenSessions:
             await self.leave(one, "making room")
 
     async def used(self, session_id: str, *, to_look: bool) -> Session | None:
-        """Return a session that is open to be used, or only to be looked at; None: load it.
+        """Return an open session; None: load it.
 
-        One that is only looked at is held for certain from then on where it is to be used.
+        Unless ``to_look``, a loose lease is made firm first.
         """
         known = self._open.get(session_id)
         if known is None:
             return None
         is_current = to_look or await self._tighten(known)
-        # It may have been left while that was asked.
+        # It may have been closed during the await.
         is_here = self._open.pop(session_id, None) is known
         if is_here and is_current and not known.is_closed:
             self._open[session_id] = known
             return known
-        # The store takes nothing of it any more; what is stored is the truth.
+        # Its recorder is out of date; the store has the truth.
         await self._given_back(known, "reloading")
         return None
 
     async def leave(self, session: Session, by: str) -> None:
-        """Close one session and give its lease back; whoever looks for it opens it again."""
+        """Close one session and release its lease; it can be opened again."""
         self._open.pop(session.id, None)
         self._set_aside.add(session.id)
         await self._given_back(session, by)
 
     async def claim(self, session: Session) -> None:
-        """Hold a session for certain before something is decided in it.
+        """Make a session's lease firm before a decision.
 
-        Errors: ``StoreError`` when another process went on with it while it was looked at, or it
-        was closed here.
+        Errors: ``StoreError`` when another process has continued it, or it was closed here.
         """
         is_held = self._is_open(session) and await self._tighten(session)
         await self._refuse_lost(session, is_held=is_held)
 
     @asynccontextmanager
     async def claimed(self, session: Session) -> AsyncGenerator[None]:
-        """Hold a session for certain meanwhile; then it is looked at again, if it was before.
+        """Make a session's lease firm for the block; a loose lease is loose again afterwards.
 
         Errors: as of ``claim``.
         """
@@ -115,9 +114,9 @@ class OpenSessions:
         await self._refuse_lost(session, is_held=is_held)
 
     async def close(self) -> None:
-        """End what runs and give the leases back.
+        """Close all sessions and release the leases.
 
-        What fails on the way is logged, and keeps nothing of the rest from being done.
+        Errors are logged and do not stop the rest.
         """
         if self._renewing is not None:
             self._renewing.cancel()
@@ -151,7 +150,7 @@ class OpenSessions:
             _log.warning("could not give the lease on %s back: %s", session.id, error)
 
     def _is_open(self, session: Session) -> bool:
-        """Say whether it is open, and not another that was loaded in its place."""
+        """Say whether this very object is open, not one loaded in its place."""
         return self._open.get(session.id) is session
 
     async def _refuse_lost(self, session: Session, *, is_held: bool) -> None:
@@ -183,7 +182,7 @@ class OpenSessions:
         while True:
             await self._clock.sleep(_RENEW_S)
             for session in list(self._open.values()):
-                # Meanwhile some were left, and may have been opened anew.
+                # It may have been closed or reopened during the awaits.
                 if self._is_open(session):
                     await self._renew(session)
 
@@ -199,7 +198,7 @@ class OpenSessions:
         except StoreError as error:
             _log.warning("could not renew the lease on %s: %s", session.id, error)
         except Exception as error:
-            # The others' leases would be over within a minute.
+            # Go on: the others' leases expire within a minute.
             _log.error("could not renew the lease on %s", session.id, exc_info=error)
 
     def _left(self, task: asyncio.Task[None]) -> None:

@@ -1,7 +1,7 @@
-"""A turn that its process's death cut off is made whole: load, repair, go on.
+"""Repairs a turn that was interrupted by its process's death, so that it can be resumed.
 
-A started write or command is never repeated by itself; of an edit it is proven from the file
-whether it happened. Source: decisions on crash safety, seed 002 resume.
+A started write or command is never repeated automatically. For an edit, the file proves whether it
+happened. Source: decisions on crash safety, seed 002 resume.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOT_BEGUN = "The process died before this edit; the file was not changed."
 async def repair(recorder: Recorder, workspace: Workspace, blobs: Blobs) -> None:
     """Settle what the dead process left open, so that the machine can go on from the state.
 
-    Calls that never started, and reads, stay open: ACT judges and asks for them anew.
+    Reads, and calls that never started, stay open: ACT decides about them again.
     """
     turn = recorder.state.turn
     if turn is None or not recorder.state.is_running:
@@ -59,7 +59,7 @@ async def repair(recorder: Recorder, workspace: Workspace, blobs: Blobs) -> None
 
 
 async def _changed_since(recorder: Recorder, workspace: Workspace) -> tuple[str, ...]:
-    """Return the files that are not any more what the turn's changes left."""
+    """Return the files that no longer are as the turn's changes left them."""
     turn = recorder.state.turn
     if turn is None:
         return ()
@@ -68,7 +68,7 @@ async def _changed_since(recorder: Recorder, workspace: Workspace) -> tuple[str,
 
 
 def _told(turn: TurnState, call_id: str, settled: Mapping[str, str]) -> str:
-    """Return what became of each file of a call; nothing when none of its edits was begun."""
+    """Return the outcome for each file of a call; empty when no edit was begun."""
     said = dict.fromkeys(changed_by(turn.events, call_id), _APPLIED)
     said |= {path: settled[path] for path, one in turn.intents.items() if one.call_id == call_id}
     begun = [one for one in turn.events.of(EditIntended) if one.call_id == call_id]
@@ -86,7 +86,7 @@ def _interrupted(state: CallState, text: str) -> ToolCallFinished:
 
 
 async def _withdraw_questions(recorder: Recorder) -> None:
-    """Settle what waited for a person; what still matters is asked again with a new id."""
+    """Settle pending approvals and questions; those still needed are asked again with a new id."""
     for approval_id in list(recorder.state.approvals):
         answer = ApprovalAnswer(choice=ApprovalChoice.CANCELLED, by="nobody")
         await recorder.emit(ApprovalResolved(approval_id=approval_id, answer=answer))
@@ -96,7 +96,7 @@ async def _withdraw_questions(recorder: Recorder) -> None:
 
 
 def _settled(outcome: EditOutcome) -> str:
-    """Return in words what became of an edit during which the process died."""
+    """Return the outcome of an edit during which the process died, in words."""
     match outcome.status:
         case "applied":
             return _APPLIED

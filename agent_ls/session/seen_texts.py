@@ -1,6 +1,6 @@
-"""The texts that one session's model goes by, kept in the store and found by its journal.
+"""The file texts that a session's model has seen, kept in the store.
 
-Which text counts is a fold of events (``loop/state/seen.py``); here are only the texts themselves.
+``loop/state/seen.py`` decides from events which text counts; this module only holds the texts.
 """
 
 from __future__ import annotations
@@ -28,18 +28,17 @@ class SessionTexts:
     """The ``SeenTexts`` of one session."""
 
     def __init__(self, recorder: Recorder, blobs: Blobs, workspace: Workspace) -> None:
-        """Take the journal that says what was read, and where texts are kept."""
         self._recorder = recorder
         self._blobs = blobs
         self._workspace = workspace
         self._storing: set[asyncio.Task[None]] = set()
         self._begun: tuple[SeenFile, str] | None = None
-        """The file asked for last, without its newest edit, and its text."""
+        """Cache: the last requested file without its newest edit, and its text."""
 
     def keep(self, path: str, text: str) -> str | None:
-        """Begin to store the text unless its file may hold secrets; one that is known is there.
+        """Start storing a text and return its digest; None when its file may hold secrets.
 
-        No read waits for it: without the text an edit is refused that could have been merged.
+        Reads do not wait for the store. If a text is missing, a mergeable edit is refused.
         """
         if is_secret(locate(path, self._workspace.roots)):
             return None
@@ -53,7 +52,7 @@ class SessionTexts:
         return digest
 
     async def text(self, path: str) -> str | None:
-        """Return the text that was read, with the model's edits made in it as it believes."""
+        """Return the text as the model believes it to be: as read, with its own edits."""
         if self._storing:
             await asyncio.wait(self._storing)
         known = self._recorder.state.seen.get(path)
@@ -75,13 +74,13 @@ class SessionTexts:
         return text
 
     def mark_of(self, path: str, text: str) -> str | None:
-        """Return the digest of a text unless its file may hold secrets."""
+        """Return the digest of a text; None when its file may hold secrets."""
         if is_secret(locate(path, self._workspace.roots)):
             return None
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def listed(self, path: str) -> str | None:
-        """Return the digest of the text of which the model knows only what it defines."""
+        """Return the digest of a file's text of which the model knows only the definitions."""
         known = self._recorder.state.seen.get(path)
         return None if known is None or known.is_read else known.text
 
@@ -102,7 +101,7 @@ class SessionTexts:
         try:
             return data.decode("utf-8", "surrogatepass").removeprefix(BOM)
         except UnicodeDecodeError:
-            # A new file that the model made in another one's encoding.
+            # A new file that the model created in another file's encoding.
             return text_of(data)[0].removeprefix(BOM)
 
 

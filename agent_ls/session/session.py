@@ -1,7 +1,7 @@
-"""One conversation: takes prompts, runs its turns one after the other, takes decisions.
+"""One conversation: takes prompts, runs its turns in order, takes decisions.
 
-Owns what may be asked of it and nothing else: what happened is the recorder's, what runs is the
-runner's, who decides is in ``approvals``, what the loop does is the loop's.
+Owns only this interface. The recorder has the events, the runner runs turns, ``approvals`` has what
+waits for the user, and the loop does the work.
 """
 
 from __future__ import annotations
@@ -53,10 +53,9 @@ class Session:
         claim: Callable[[], Awaitable[None]],
         claimed: Callable[[], AbstractAsyncContextManager[None]],
     ) -> None:
-        """Take the journal's recorder and what builds the parts around this session's approver.
+        """``build_kit`` builds the parts around this session's approver.
 
-        ``claim`` makes sure that nobody else writes what was only looked at, or raises; ``claimed``
-        does so for a while.
+        ``claim`` makes a loose lease firm, or raises; ``claimed`` does so for a block.
         """
         self._recorder, self._journals = recorder, journals
         self._approvals = Approvals(recorder, is_attended=is_attended)
@@ -81,31 +80,31 @@ class Session:
 
     @property
     def state(self) -> SessionState:
-        """Return what the journal adds up to now."""
+        """Return the current state, folded from the journal."""
         return self._recorder.state
 
     @property
     def is_busy(self) -> bool:
-        """Say whether a turn runs, or one is about to begin with what was said for afterwards."""
+        """Say whether a turn runs, or a queued prompt is about to start one."""
         return self.state.is_running or (self._runner.is_at_work and bool(self.state.queue))
 
     @property
     def is_cut_off(self) -> bool:
-        """Say whether a dead process left something to do, and nobody said yet that it goes on."""
+        """Say whether a dead process left a turn or a queue that waits for a resume."""
         has_work = self.state.is_running or bool(self.state.queue)
         return has_work and not self._runner.is_at_work
 
     @property
     def is_closed(self) -> bool:
-        """Say whether it takes nothing any more; opened again it goes on from what is stored."""
+        """Say whether it takes nothing any more; opened again, it continues from the store."""
         return self._runner.is_closed or self._recorder.is_halted
 
     def follow(self, reader: Reader) -> None:
-        """Show every later event to ``reader``."""
+        """Pass every later event to ``reader``."""
         self._recorder.follow(reader)
 
     async def journal(self) -> list[StoredEvent]:
-        """Return every event so far, in order, those that are still being written too."""
+        """Return all events in order, including those still being stored."""
         stored = await self._journals.load(self.id)
         last = stored[-1].seq if stored else 0
         turn = self.state.turn
@@ -121,12 +120,14 @@ class Session:
         focus: Focus | None = None,
         when_busy: Literal["steer", "follow_up"] = "steer",
     ) -> str:
-        """Start a turn and return its id at once; while one runs, queue for it or after it.
+        """Start a turn and return its id at once; while one runs, queue the prompt.
 
-        A turn that was cut off goes on with words that steer it; a prompt for afterwards ends it.
-        With a ``goal`` the prompt is further words to it and may be empty; what steers is words.
-        With an ``output_schema`` the turn's output is JSON that fits it; ``focus`` is where the
-        person is in the editor.
+        A ``steer`` joins the running turn, a ``follow_up`` waits for its end. An interrupted turn
+        is resumed by a steer and ended by a follow-up. A queued steer keeps only its text and
+        ``focus``.
+
+        With a ``goal`` the prompt may be empty. With an ``output_schema`` the turn's output is JSON
+        that fits it. ``focus`` is the user's place in the editor.
 
         Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty.
         """
@@ -150,10 +151,10 @@ class Session:
             try:
                 return await self._runner.begin(said)
             finally:
-                # A prompt that was taken is carried out, whoever stops waiting for its id.
+                # Also when the caller was cancelled: an accepted prompt must run.
                 self._runner.wake()
         if self.is_cut_off and when_busy == "follow_up":
-            # Nobody said that it should go on: it only ends, and what waited behind it goes.
+            # The interrupted turn was not resumed: cancel it and clear its queue.
             await self._recorder.emit(CancelRequested(by="prompt"))
         if when_busy == "steer":
             said = PromptQueued(text=prompt, kind=when_busy, focus=focus)
@@ -161,36 +162,33 @@ class Session:
         try:
             await self._recorder.emit(said)
         finally:
-            # As above: it is in the queue, whoever stops waiting.
+            # As above: the prompt is queued even if the caller was cancelled.
             self._runner.wake()
         return turn_id
 
     def resume(self) -> bool:
-        """Go on with a turn that was cut off, or with what waited for its end.
-
-        False when there is neither, or it already runs.
-        """
+        """Resume an interrupted turn or its queue; False when there is neither, or it runs."""
         return self._runner.wake()
 
     async def cancel(self, by: str) -> bool:
-        """Stop the running turn and drop what waits for its end; False when there is neither.
+        """Stop the running turn and clear the queue; False when there is neither.
 
-        What is said after this begins a turn of its own.
+        A later prompt starts a new turn.
         """
         if not self.is_busy:
             return False
         try:
             await self._recorder.emit(CancelRequested(by=by))
         finally:
-            # One that a dead process left open goes on only to end.
+            # Wake the runner too: an interrupted turn needs it to end.
             self._runner.wake()
             self._runner.interrupt()
         return True
 
     async def wrap_up(self, by: str, text: str = "") -> bool:
-        """Let the running turn come to an end in good order; False when none runs.
+        """Let the running turn finish in good order; False when none runs.
 
-        ``text`` says what its last answer should hold.
+        ``text`` says what its last answer should contain.
         """
         if not self.state.is_running:
             return False
@@ -198,15 +196,15 @@ class Session:
         return True
 
     async def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
-        """Settle one approval, the oldest when no id is given; False when it is settled."""
+        """Settle an approval, by default the oldest; False when it is already settled."""
         return await self._approvals.resolve_approval(approval_id, answer)
 
     async def resolve_question(self, question_id: str | None, answer: QuestionAnswer) -> bool:
-        """Settle one question, the oldest when no id is given; False when it is settled."""
+        """Settle a question, by default the oldest; False when it is already settled."""
         return await self._approvals.resolve_question(question_id, answer)
 
     async def set_mode(self, mode: Mode) -> None:
-        """Switch the permission mode, from the next decision on."""
+        """Switch the mode, from the next decision on."""
         if mode is not self.state.mode:
             await self._recorder.emit(ModeChanged(mode=mode))
 
@@ -216,20 +214,22 @@ class Session:
             await self._recorder.emit(ModelChanged(model=model))
 
     async def silence(self, origin: str) -> None:
-        """Tell one policy to leave this session alone."""
+        """Turn a policy off for this session."""
         if origin not in self.state.silenced:
             await self._recorder.emit(PolicySilenced(origin=origin))
 
     async def wait_idle(self) -> TurnEnded | None:
-        """Wait until no turn runs and return how the last one of this process ended.
+        """Wait until no turn runs; return how this process's last turn ended.
 
-        Errors: what broke the turn without an end, ``StoreError`` above all.
+        Errors: an exception that broke the turn, ``StoreError`` above all.
         """
         return await self._runner.wait()
 
     async def close(self, stopped_by: str = "") -> None:
-        """Leave what runs open, so that it can be resumed, or with ``stopped_by`` end it; wait
-        until nothing works any more. A turn that was cut off stays as it is.
+        """Close the session, and wait until nothing runs any more.
+
+        A running turn stays open and can be resumed; with ``stopped_by`` it is cancelled. An
+        interrupted turn stays as it is.
         """
         try:
             if not stopped_by:

@@ -1,4 +1,4 @@
-"""All sessions of one server: made, found again after a crash, listed, closed."""
+"""All sessions of one server: creates, opens, lists and closes them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from agent_ls.session.session import BuildKit, Session
 _log = logging.getLogger(__name__)
 
 _LOOKED_AT = 8
-"""So many of the newest sessions are looked at for open changes."""
+"""How many of the newest sessions are searched for open changes."""
 
 
 class Sessions:
@@ -50,12 +50,13 @@ class Sessions:
         on_close: Callable[[], Awaitable[None]],
         on_taken: Callable[[str], None] = lambda _session_id: None,
     ) -> None:
-        """Take the parts and the defaults of new sessions.
+        """``mode`` and ``model`` are the defaults of new sessions.
 
-        ``on_close`` ends what they use; ``on_taken`` hears of sessions that others went on with.
+        ``on_close`` closes what the sessions use. ``on_taken`` is called with the id of a session
+        that another process has continued.
         """
         self.checks = checks
-        """The checkers that their turns ask."""
+        """The checkers used by the sessions' turns."""
         self._is_dry_run = is_dry_run
         self._store = store
         self._on_close = on_close
@@ -69,16 +70,16 @@ class Sessions:
         self._leases = HeldLeases(store, f"{socket.gethostname()}:{os.getpid()}:{ids.new('ses')}")
         self._open = OpenSessions(store, self._leases, clock, on_taken)
         self._decided: dict[str, int] = {}
-        """When sessions were written last that were seen without open changes, by id."""
+        """By id, the ``updated_ms`` at which a session had no open changes."""
         self._opening = asyncio.Lock()
 
     @property
     def root_uris(self) -> tuple[str, ...]:
-        """Return the folders' URIs, sorted, as sessions remember them."""
+        """Return the folders' URIs, sorted, as sessions store them."""
         return tuple(sorted(root.path.as_uri() for root in self._workspace.roots))
 
     async def create(self, *, mode: Mode | None = None, model: str | None = None) -> Session:
-        """Begin a new session."""
+        """Create a session."""
         session_id = self._ids.new("ses")
         lease = await self._leases.take(session_id)
         recorder = Recorder(session_id, self._store, self._clock)
@@ -94,9 +95,9 @@ class Sessions:
         return await self._opened(recorder, lease)
 
     async def fresh(self, *, mode: Mode | None = None, model: str | None = None) -> Session:
-        """Return a session in which nothing was said yet: an old one nobody has open, or a new one.
+        """Return a session without prompts: a stored one that is free, or a new one.
 
-        For faces that need a session before the person says anything: looking leaves none behind.
+        For faces that need a session before the first prompt. Reuse avoids empty sessions.
         """
         for one in await self.list():
             if one.turns or one.status != "new" or one.session_id in self._open:
@@ -114,11 +115,11 @@ class Sessions:
         return await self.create(mode=mode, model=model)
 
     async def open(self, session_id: str, *, to_look: bool = False) -> Session:
-        """Load a session and settle what a dead process left open; its turn does not go on.
+        """Load a session and settle what a dead process left open; its turn is not resumed.
 
-        One that is opened ``to_look`` goes to whoever wants to use it, here or elsewhere.
-        Errors: ``StoreError`` when it is unknown, another process writes it, or one of the two
-        is a dry run and the other is not.
+        A session opened ``to_look`` is given to any process that wants to use it.
+        Errors: ``StoreError`` when it is unknown, of the other kind (dry run or not), or another
+        process writes it.
         """
         async with self._opening:
             was_open = session_id in self._open
@@ -145,7 +146,7 @@ class Sessions:
                 raise
 
     async def resume(self, session_id: str) -> Session:
-        """Open a session and go on with its turn if that was cut off."""
+        """Open a session and resume its interrupted turn."""
         session = await self.open(session_id)
         session.resume()
         return session
@@ -155,12 +156,12 @@ class Sessions:
         return await self._store.sessions(self.root_uris)
 
     async def interrupted(self) -> list[SessionSummary]:
-        """Return the sessions of these folders whose turn was cut off, newest first."""
+        """Return the sessions of these folders with an interrupted turn, newest first."""
         found: list[SessionSummary] = []
         for one in await self.list():
             known = self._open.get(one.session_id)
             if known is not None and known.is_cut_off:
-                # It was opened to be looked at, and nobody said yet that it goes on.
+                # It was opened for review only; its turn still waits for a resume.
                 found.append(one)
             elif (
                 known is None
@@ -172,8 +173,9 @@ class Sessions:
         return found
 
     async def to_review(self) -> SessionSummary | None:
-        """Return the newest session of these folders with changes to decide about, of those that
-        nobody has open; what is older than the last few is not looked at.
+        """Return the newest free session of these folders with open changes.
+
+        Only the last few sessions are searched.
         """
         for one in [one for one in await self.list() if one.turns][:_LOOKED_AT]:
             known_at = self._decided.get(one.session_id)
@@ -187,18 +189,18 @@ class Sessions:
                 ):
                     return one
             except StoreError as error:
-                # Whoever opens it is told; what is open in older ones is there all the same.
+                # Opening that session reports the error; older ones can still be reviewed.
                 _log.warning("no look at %s for open changes: %s", one.session_id, error)
                 continue
             self._decided[one.session_id] = one.updated_ms
         return None
 
     async def fork(self, session_id: str, *, turn: str | None = None) -> Session:
-        """Begin a session that knows what another one knew after a turn: its id, or number from 1.
+        """Fork a session after a turn (its id, or its number from 1); files stay as they are.
 
-        By default after the newest turn that is over. The files are not taken back.
-        Errors: ``StoreError`` when there is no such session or turn, the turn still runs, or one
-        is a dry run and the other is not.
+        Without ``turn``: after the newest finished turn.
+        Errors: ``StoreError`` when there is no such session or turn, the turn still runs, or the
+        session is of the other kind (dry run or not).
         """
         known = self._open.get(session_id)
         journal = await (known.journal() if known else self._store.load(session_id))
@@ -211,14 +213,14 @@ class Sessions:
         return await self.open(new_id)
 
     async def find(self, session_id: str) -> Session | None:
-        """Return a session that is open here, or was until it had to be closed.
+        """Return a session that is open here, or was closed here to make room.
 
-        Errors: ``StoreError`` when another process writes it meanwhile.
+        Errors: ``StoreError`` when another process writes it.
         """
         return await self.open(session_id) if self._open.is_known(session_id) else None
 
     async def close(self) -> None:
-        """End what runs, give the leases back, close what the sessions use."""
+        """Close the sessions, release their leases, and close what they use."""
         await self._open.close()
         await self._on_close()
 

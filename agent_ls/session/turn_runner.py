@@ -1,8 +1,7 @@
-"""The one task of a session that runs turns: while one is open or a prompt waits, it runs that.
+"""The single task of a session that runs turns, while one is open or a prompt is queued.
 
-It alone calls ``run_turn``, so that no turn ever has two machines. Who wants something done emits
-it and wakes the runner, which reads from the state what there is to do. It owns the tasks and
-nothing else.
+Only this module calls ``run_turn``, so no turn ever has two machines. Callers emit an event and
+wake the runner; the runner reads from the state what to do.
 """
 
 from __future__ import annotations
@@ -24,27 +23,27 @@ class TurnRunner:
     """Runs the turns of one session, one after the other."""
 
     def __init__(self, kit: Kit, recorder: Recorder) -> None:
-        """Take the parts; nothing runs before ``wake``."""
+        """Nothing runs before ``wake``."""
         self._kit = kit
         self._recorder = recorder
         self._task: asyncio.Task[None] | None = None
         self._turn: asyncio.Task[TurnEnded | None] | None = None
         self._running: Turn | None = None
         self._storing: asyncio.Future[None] | None = None
-        """Done when it is known whether the newest turn's beginning is stored."""
+        """Done when it is known whether the newest turn's start is stored."""
         self._ended: TurnEnded | None = None
         self.is_closed = False
         self._is_left = False
 
     @property
     def is_at_work(self) -> bool:
-        """Say whether turns are taken care of; otherwise an open one was cut off."""
+        """Say whether the runner works; otherwise an open turn was interrupted."""
         return self._is_running or self._is_storing
 
     async def begin(self, prompt: PromptQueued) -> str:
-        """Open a turn and return its id; it runs when the runner is awake.
+        """Start a turn and return its id; ``wake`` runs it.
 
-        Errors: ``StoreError`` when it cannot be stored; then it is over, and never runs.
+        Errors: ``StoreError`` when it cannot be stored; the turn is then ended and never runs.
         """
         turn_id = self._kit.ids.new("trn")
         stored = self._storing = asyncio.get_running_loop().create_future()
@@ -67,21 +66,21 @@ class TurnRunner:
         return turn_id
 
     def wake(self) -> bool:
-        """Do what there is to do; False when there is nothing, or it is being done."""
+        """Start the worker if there is work and none runs; say whether it was started."""
         if self._is_running or not self._has_work:
             return False
         self._task = asyncio.create_task(self._work(), name=f"turns of {self._recorder.session_id}")
         return True
 
     def interrupt(self) -> None:
-        """Cancel the running turn; one that has not come so far reads from the state that it is."""
+        """Cancel the running turn; one that has not started yet sees it in the state."""
         if self._turn is not None:
             self._turn.cancel()
 
     def leave_open(self) -> None:
-        """Break off what runs without an end: the next process can go on with it.
+        """Break off the running turn without ending it, so that another process can resume it.
 
-        A turn that was stopped still comes to its end.
+        A cancelled turn still ends.
         """
         self.is_closed = True
         turn = self._state.turn
@@ -93,9 +92,9 @@ class TurnRunner:
         self.interrupt()
 
     async def wait(self) -> TurnEnded | None:
-        """Wait until nothing is left to do; return how the last turn of this process ended.
+        """Wait until no work is left; return how this process's last turn ended.
 
-        Errors: what broke a turn without an end, ``StoreError`` above all.
+        Errors: an exception that broke a turn, ``StoreError`` above all.
         """
         while (task := self._task) is not None:
             await asyncio.shield(task)
@@ -104,7 +103,7 @@ class TurnRunner:
         return self._ended
 
     async def close(self) -> None:
-        """Wait until the running turn has ended; no other begins any more."""
+        """Wait until the running turn has ended; no other turn starts."""
         self.is_closed = True
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
@@ -144,12 +143,12 @@ class TurnRunner:
             await asyncio.wait([turn])
         finally:
             self._turn = self._running = None
-        # One that was cancelled before its first step has not ended: it is run once more for that.
+        # A task cancelled before its first step has not ended its turn; the worker runs it again.
         if not turn.cancelled():
             self._ended = turn.result() or self._ended
 
     async def _take_back(self, turn_id: str, why: str) -> None:
-        """End a turn of which nobody knows; the store may take both events later."""
+        """End a turn whose start could not be stored; the store may take both events later."""
         turn = self._state.turn
         if turn is None or turn.turn_id != turn_id or turn.ended is not None:
             return

@@ -1,6 +1,6 @@
-"""Requests run side by side; a change of settings runs alone, when no request runs.
+"""Runs requests side by side, and a change of settings alone.
 
-Otherwise a request would find the store closed, or sessions that belong to the one before.
+A request must not find the store closed, or sessions of the previous settings.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from contextlib import asynccontextmanager
 
 
 class Changeover:
-    """Counts the requests that run, and lets a change in when none does."""
+    """Counts running requests; a change of settings waits until there is none."""
 
     def __init__(self) -> None:
-        """Begin with no request."""
         self._door = asyncio.Lock()
         self._count = 0
         self._unused = asyncio.Event()
@@ -22,7 +21,7 @@ class Changeover:
 
     @asynccontextmanager
     async def request(self) -> AsyncGenerator[None]:
-        """Work with the sessions, once no change is being made."""
+        """Run a request, after a running change has ended."""
         async with self._door:
             self.enter()
         try:
@@ -31,21 +30,21 @@ class Changeover:
             self.leave()
 
     def enter(self) -> None:
-        """Count work that a running request leaves behind; ``leave`` ends it."""
+        """Count background work of the current request; end it with ``leave``."""
         self._count += 1
         self._unused.clear()
 
     def leave(self) -> None:
-        """End what ``enter`` began."""
+        """End work counted by ``enter``."""
         self._count -= 1
         if not self._count:
             self._unused.set()
 
     @asynccontextmanager
     async def alone(self) -> AsyncGenerator[None]:
-        """Work when no request does; one that comes meanwhile waits."""
+        """Run a change while no request runs; new requests wait."""
         while True:
-            # Without the door: a request that runs may wait for an answer to a later one.
+            # Do not hold the lock here: a running request may wait for an answer in a later one.
             await self._unused.wait()
             async with self._door:
                 if not self._count:

@@ -101,11 +101,10 @@ class Faces:
     def attach(
         self, session: Session, *, is_current: bool = False, is_reviewed: bool = False
     ) -> Session:
-        """Show a session from now on; does nothing new for one that is already shown.
+        """Show a session from now on; one that is shown already only moves.
 
-        A session only for review is placed before newer ones, so it does not become the current
-        one,
-        and its interrupted turn is not shown as running.
+        A session only for review goes before newer ones, so that it is not the current one. Its
+        interrupted turn is not shown as running.
         """
         for one in [one for one in self.sessions.values() if one.is_closed]:
             del self.sessions[one.id]

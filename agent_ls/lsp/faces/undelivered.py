@@ -18,8 +18,7 @@ class Undelivered:
         self._queue = state.queue
 
     def feed(self, event: e.Event) -> list[str]:
-        """Return the words that leave the queue: steers taken by a request, or everything on a
-        stop."""
+        """Return the words that leave the queue: a request takes steers, a stop takes all."""
         match event:
             case e.PromptQueued():
                 self._queue = (*self._queue, event)

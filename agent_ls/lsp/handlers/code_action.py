@@ -93,7 +93,6 @@ async def _comments(
 def _problems(edge: Edge, uri: str, found: Sequence[types.Diagnostic]) -> list[types.Diagnostic]:
     """Return other servers' diagnostics, for clients that send them."""
     ours = {one.message for one in edge.faces.marks.in_document(uri)}
-    # Some clients drop the source, so compare code and message too. The message alone may be
-    # outdated.
+    # Some clients drop the source, and a message may predate the last change: compare all three.
     foreign = (one for one in found if one.source != SOURCE and one.code != CHANGE_CODE)
     return [one for one in foreign if one.message not in ours]

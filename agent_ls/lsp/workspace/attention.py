@@ -1,4 +1,4 @@
-"""What the faces ask of the open documents: which one the person is at, and where paths lead."""
+"""Which open document the user is at, and how URIs and paths map."""
 
 from __future__ import annotations
 
@@ -16,41 +16,40 @@ from agent_ls.safety.control_files import judge_read
 
 
 class Attention:
-    """Follows the person through the documents."""
+    """Tracks the order in which the user visits documents."""
 
     def __init__(self, documents: DocumentStore, workspace: EditorWorkspace) -> None:
-        """Take the open documents and the workspace that knows the agent's paths."""
         self._documents = documents
         self._workspace = workspace
         self._order: list[str] = list(documents.uris())
-        """The open documents, the one used last at the end."""
+        """The open documents, least recently used first."""
         documents.listen(self._on_document)
 
     def touch(self, uri: str) -> None:
-        """Note that the person did something in a document."""
+        """Record that the user did something in a document."""
         found = self._documents.spelled(uri)
         if found is not None and self._order[-1:] != [found]:
             self._order = [one for one in self._order if one != found] + [found]
 
     def active(self) -> str | None:
-        """Return the open document the person used last."""
+        """Return the open document that the user used last."""
         return self._order[-1] if self._order else None
 
     def recent(self) -> list[str]:
-        """Return the open documents, the one used last first."""
+        """Return the open documents, most recently used first."""
         return self._order[::-1]
 
     def path(self, uri: str) -> str | None:
-        """Return a document as the agent names it; None outside the folders."""
+        """Return the agent's name for a document; None outside the folders."""
         found = self.anchor(uri, 0)
         return None if found is None else found.path
 
     def is_secret(self, path: str) -> bool:
-        """Say whether a file may hold secrets, so that reading it asks, or leads nowhere."""
+        """Say whether reading a file needs approval (it may hold secrets) or is refused."""
         return not isinstance(judge_read(path, self._workspace.roots), Allow)
 
     def open_uri(self, path: str) -> str | None:
-        """Return the open document of a path as the agent names it."""
+        """Return the URI of a path's open document; None when it is not open."""
         try:
             document = self._workspace.open_document(path)
         except WorkspaceError:
@@ -65,11 +64,11 @@ class Attention:
             return None
 
     def closed_places(self, paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
-        """Yield those of these paths that are not open, with where they lead."""
+        """Yield the paths that are not open, with their resolved places."""
         return self._workspace.closed_places(paths)
 
     def anchor(self, uri: str, line: int) -> Anchor | None:
-        """Return a place as sessions keep it; None outside the folders."""
+        """Return a place in the form sessions store; None outside the folders."""
         path = uri_to_path(uri)
         shown = None if path is None else self._workspace.shown(path.resolve())
         return None if shown is None else Anchor(path=shown, line=line)
@@ -80,14 +79,14 @@ class Attention:
         return found.text if found else None
 
     def lines(self, uri: str) -> list[str] | None:
-        """Return an open document's lines, without their ends."""
+        """Return an open document's lines, without line ends."""
         document = self._documents.get(uri)
         if document is None:
             return None
         return lines_of_document(document.text)
 
     async def newest(self, path: str) -> str | None:
-        """Return a file's text, saved or not; None where there is none."""
+        """Return a file's newest text, saved or not; None when unreadable."""
         try:
             return (await self._workspace.read(path)).text
         except WorkspaceError:
@@ -101,5 +100,5 @@ class Attention:
 
 
 def lines_of_document(text: str) -> list[str]:
-    """Return a text's lines as an editor counts them, without their ends."""
+    """Return a text's lines as editors count them, without line ends."""
     return [line[: content_length(line)] for line in split_lines(text)]

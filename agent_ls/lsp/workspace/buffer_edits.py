@@ -1,9 +1,9 @@
-"""Changes the text of one open document through the editor, and finds out whether it did.
+"""Edits the text of one open document through the editor, and verifies the result.
 
-What the editor answers is a hint; what counts is the text that comes back in ``didChange``:
-some editors apply and never answer, some say yes and skip, some refuse what comes late, and some
-carry an edit out at its old place although the person has typed meanwhile.
-An edit is shown, or stale, or unconfirmed: then the model is told, and reads again.
+The editor's answer is only a hint; what counts is the text in ``didChange``. Some editors apply
+and never answer, some say yes and skip, some refuse late edits. Some apply an edit at its old place
+although the user has typed meanwhile.
+An edit ends as shown, stale or unconfirmed; if not shown, the model is told to read again.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ class _Sent:
     edits: list[types.TextEdit]
 
     def is_shown_in(self, now: Snapshot) -> bool:
-        """Say whether a text is the expected one, whatever line ends the editor made uniform."""
+        """Say whether a text is the expected one, up to line ends that the editor normalised."""
         if not now.in_sync or now.text == self.expected:
             return now.in_sync
         if "\r" not in self.expected and "\r" not in now.text:
             return False
-        # Where the line ends are all that was to change, they count.
+        # Line ends count when the edit changes nothing else.
         plain = _plain(self.expected)
         return plain != _plain(self.before.text) and _plain(now.text) == plain
 
     def proof_in(self, now: Snapshot) -> Literal["applied", "untouched", "nothing"]:
-        """Say what a text proves in which the person typed: the edit, its absence, or neither."""
+        """Return whether a text with the user's typing proves that the edit was applied or not."""
         edit = _Change.between(self.before.text, self.expected)
         as_new = _Change.between(self.expected, now.text)
         as_old = _Change.between(self.before.text, now.text)
@@ -66,24 +66,24 @@ class _Sent:
 
     @property
     def lines(self) -> str:
-        """Return the lines, from 1, that a text has where the edit was carried out as told."""
+        """Return the 1-based lines of the edit at its original place, as words."""
         first = 1 + min(one.range.start.line for one in self.edits)
         last = max(one.range.end.line + len(split_lines(one.new_text)) for one in self.edits)
         return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
 class _Change(NamedTuple):
-    """Where one text differs from another.
+    """The range in which two texts differ.
 
-    Text that is put in or taken out has several places where it is repeated beside itself: a line
-    doubled is the first of the two as well as the second. The change covers all of these.
+    Repeated text is ambiguous: of a doubled line, either copy may be the new one. The range covers
+    all possibilities.
     """
 
     first: int
     old_end: int
     new_end: int
     slack: int
-    """By how much later than ``first`` the change may have begun."""
+    """How much later than ``first`` the change may begin."""
 
     @classmethod
     def between(cls, old: str, new: str) -> _Change:
@@ -94,24 +94,23 @@ class _Change(NamedTuple):
         return cls(head - slack, len(old) - tail + slack, len(new) - tail + slack, slack)
 
     def is_apart(self, span: tuple[int, int], slack: int = 0) -> bool:
-        """Say whether it lies apart from a span of the old text; with slack: perhaps."""
+        """Say whether it is apart from a span of the old text; with slack: possibly apart."""
         return span[1] < self.first + slack or self.old_end - slack < span[0]
 
 
 class BufferEdits:
-    """Edits open documents, one at a time for each."""
+    """Edits open documents, one edit at a time per document."""
 
     def __init__(self, documents: DocumentStore, editor: Editor, show_s: float = SHOW_S) -> None:
-        """Take the open documents and the way to the editor."""
         self._documents, self._editor, self._show_s = documents, editor, show_s
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
-        """Those of the documents that somebody edits or waits to edit, by URI."""
+        """Locks of the documents being edited, by URI."""
         self._replies: set[asyncio.Future[Reply]] = set()
 
     async def change(
         self, uri: str, base_version: str | None, replacements: tuple[Replacement, ...], label: str
     ) -> EditOutcome:
-        """Carry out the replacements if the document still has this version (None: any)."""
+        """Apply the replacements if the document still has this version (None: any)."""
         lock = self._locks.setdefault(uri, asyncio.Lock())
         async with lock:
             snapshot = self._documents.get(uri)
@@ -134,7 +133,7 @@ class BufferEdits:
             return await self._send(_Sent(snapshot, expected, edits), label)
 
     async def _send(self, sent: _Sent, label: str) -> EditOutcome:
-        """Send, wait for what the editor does, and judge it by the document's text."""
+        """Send the edit, wait for the editor, and judge the result by the document's text."""
         shown = self._wait_for(sent.before, sent.is_shown_in)
         typed = self._wait_for(sent.before, lambda now: now.text != sent.before.text)
         reply = asyncio.ensure_future(self._editor.apply_text(sent.before, sent.edits, label))
@@ -143,7 +142,7 @@ class BufferEdits:
         try:
             await _first([shown, reply])
             if not shown.done():
-                # Answered first, as most do; the text is to follow at once.
+                # Most editors answer first; the text must follow soon.
                 is_final = self._editor.stale_edit == "refused" and _answer(reply).said == "no"
                 await _first([shown, typed] if is_final else [shown], timeout_s=self._show_s)
         finally:
@@ -155,19 +154,19 @@ class BufferEdits:
     def _wait_for(
         self, before: Snapshot, predicate: Callable[[Snapshot], bool]
     ) -> asyncio.Future[Snapshot | None]:
-        # The caller ends this by cancelling; the limit is only for a caller that is gone.
+        # The caller cancels this; the limit only matters when the caller is gone.
         waiting = self._documents.wait_for(before.uri, predicate, timeout_s=3600)
         return asyncio.ensure_future(waiting)
 
     def _judged(self, sent: _Sent, answer: Reply, *, was_shown: bool) -> EditOutcome:
-        """Return what the document's text proves, and only then what the editor said."""
+        """Return the outcome that the document's text proves; the editor's answer comes second."""
         now = self._documents.get(sent.before.uri)
         if now is None:
             return _unconfirmed("the document was closed while it was edited.")
         is_typed = now.in_sync and now.text != sent.before.text
         proof = sent.proof_in(now) if is_typed else "nothing"
-        # What looks applied beside typing can be a copy that the person made of the new text, so
-        # an editor that says no is believed then; not when it has shown the very text.
+        # Beside typing, the new text may be a copy that the user made. Then believe an editor that
+        # says no, unless it has shown exactly the expected text.
         if was_shown or sent.is_shown_in(now) or (proof == "applied" and answer.said != "no"):
             return _applied(now.text)
         if answer.said == "no" and now.text == sent.before.text:
@@ -183,8 +182,7 @@ class BufferEdits:
         return _unconfirmed(f"the editor {_SAID[answer.said]} but {shows}.")
 
     def _misplaced(self, sent: _Sent) -> EditOutcome:
-        """Warn of an edit that the editor may have carried out at its old place in a newer text,
-        where a line that was typed and taken out is seen by nobody."""
+        """Warn that the editor may have applied the edit at its old place in a newer text."""
         path = uri_to_path(sent.before.uri)
         self._editor.say(
             "warning",

@@ -1,7 +1,7 @@
-"""Files that are not open in the editor: which of them have changed.
+"""Watches files that are not open in the editor for changes.
 
-Other programs change files, and no editor tells of all of it. Those that somebody follows are
-looked at now and then by what the file system says of them; reading them is the followers' part.
+Editors do not report all changes by other programs, so followed files are polled by their file
+system stamps. Followers read the files themselves.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from pathlib import Path
 from agent_ls.workspace.seen_files import Signature, signature
 
 _PAUSE_S = 2.0
-"""Between two looks."""
+"""Interval between two polls."""
 
 Tell = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What is another when a file was written, replaced, or taken away."""
+    """A file's state; it differs after the file was written, replaced or deleted."""
 
     place: Path
     signature: Signature | None
-    """None: no file is there."""
+    """None: there is no file."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Followed:
-    """What somebody follows."""
+    """The files and missing folders of one follower."""
 
     seen: Mapping[str, Stamp]
     gone: frozenset[Path]
@@ -45,15 +45,15 @@ class ClosedFiles:
         *,
         pause_s: float = _PAUSE_S,
     ) -> None:
-        """Take what finds those that are not open among paths as the agent names them."""
+        """``places`` yields the paths that are not open, with their resolved places."""
         self._places, self._pause_s = places, pause_s
         self._followed: dict[Tell, _Followed] = {}
         self._watching: asyncio.Task[None] | None = None
 
     async def stamps(self, paths: Iterable[str]) -> dict[str, Stamp]:
-        """Return how those of these files are now that are not open, in their order.
+        """Return the current stamps of the given files that are not open, in order.
 
-        To be asked before a file is read: what is written after that makes another stamp.
+        Take a stamp before reading the file: a later write then changes it.
         """
         places = dict(self._places(paths))
         now = await self._looked_at(places.values())
@@ -62,10 +62,10 @@ class ClosedFiles:
     def follow(
         self, tell: Tell, seen: Mapping[str, Stamp], gone: frozenset[Path] = frozenset()
     ) -> None:
-        """Tell when some of these are not as they were seen, instead of those followed before, or
-        one of the folders that are gone is there again.
+        """Call ``tell`` when a file differs from its stamp or a folder in ``gone`` is back.
 
-        Each change is told once. Nothing is looked at while nobody follows anything.
+        Replaces what ``tell`` followed before. Each change is reported once. Nothing is polled
+        while nothing is followed.
         """
         self._followed.pop(tell, None)
         if seen or gone:

@@ -1,7 +1,7 @@
-"""Asks the editor to do things: edit, save, delete, move, show words.
+"""Requests to the editor: edit, save, delete, move, show messages.
 
-Owns the time limits, and what each kind of editor needs to be asked differently; what an answer
-proves is judged elsewhere. Every question ends, whatever the editor does.
+Owns the time limits and the differences between editors. Callers judge what an answer proves. Every
+request ends, whatever the editor does.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _log = logging.getLogger(__name__)
 
 _EDIT_S = 10.0
 _ASKING_EDIT_S = 300.0
-"""Where the editor asks its person before it edits."""
+"""For editors that ask the user before they edit."""
 _PENDING_EDIT_S = 3600.0
-"""An edit that waits as a code action."""
+"""For an edit that waits as a code action."""
 _SAVE_S = 15.0
 _PROGRESS_S = 30.0
-"""Long, because nothing waits for it: a busy editor shows the turn late rather than not at all."""
+"""Long, because nothing waits for it: a busy editor may show progress late."""
 _AFTER_COMMAND_S = 1.5
-"""Some editors take edits only for 2 s after a command; the way there takes time too."""
+"""Some editors take edits only within 2 s after a command; this leaves time for the way."""
 
 _LEVELS = {
     "error": types.MessageType.Error,
@@ -47,22 +47,22 @@ OfferEdit = Callable[[Snapshot, types.WorkspaceEdit, str], "asyncio.Future[Reply
 
 
 class EditorClient:
-    """The editor, as far as the workspace and the faces ask it for things."""
+    """The editor, as the workspace and the faces use it."""
 
     def __init__(self, server: AgentLanguageServer, offer_edit: OfferEdit) -> None:
-        """Take the server, and how an edit is offered to the person as a code action."""
+        """``offer_edit`` offers an edit to the user as a code action."""
         self._server = server
         self._offer_edit = offer_edit
         self._last_command_s = -_AFTER_COMMAND_S
 
     def command_came(self) -> None:
-        """Note that the person ran a command: from now on for a moment every editor takes edits."""
+        """Record that the user ran a command: for a moment, every editor takes edits."""
         self._last_command_s = time.monotonic()
 
     async def apply_text(
         self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
     ) -> Reply:
-        """Have one document edited; offer the edit where the editor takes none by itself."""
+        """Edit one document; if the editor takes no edits now, offer a code action."""
         profile = self._server.profile
         edit = _workspace_edit(snapshot, edits, is_versioned=profile.document_changes)
         is_late = time.monotonic() - self._last_command_s > _AFTER_COMMAND_S
@@ -76,15 +76,15 @@ class EditorClient:
 
     @property
     def stale_edit(self) -> StaleEdit:
-        """What the editor does with an edit when the text has changed since it was made."""
+        """What the editor does with an edit for an older text."""
         return self._server.profile.stale_edit
 
     def close(self) -> None:
-        """End every question that waits for the editor, so that nothing waits for it any more."""
+        """End all pending requests to the editor."""
         self._server.protocol.questions.close()
 
     async def take_away(self, uri: str, new_uri: str | None) -> Reply:
-        """Have a file deleted, or moved; ``nothing`` where the editor cannot or does not say."""
+        """Delete or move a file; ``nothing`` when the editor cannot or does not answer."""
         operation = "delete" if new_uri is None else "rename"
         if operation not in self._server.profile.file_operations:
             return Reply("nothing")
@@ -99,11 +99,11 @@ class EditorClient:
 
     @property
     def follows_disk(self) -> bool:
-        """Whether the editor itself shows that the file of an open document changed or went."""
+        """Whether the editor itself shows that an open document's file changed or was deleted."""
         return self._server.profile.shows_gone
 
     async def save(self, uris: list[str]) -> bool:
-        """Have documents saved; False where the editor cannot be asked."""
+        """Save documents; False when the editor cannot or fails."""
         if not self.saves:
             return False
         try:
@@ -114,12 +114,12 @@ class EditorClient:
         return True
 
     async def refresh_lenses(self) -> None:
-        """Have the editor ask for its code lenses anew."""
+        """Ask the editor to request its code lenses again."""
         with contextlib.suppress(ClientError):
             await self._server.ask_client(types.WORKSPACE_CODE_LENS_REFRESH, timeout_s=_PROGRESS_S)
 
     async def create_progress(self, token: str) -> bool:
-        """Create a progress token; False where the editor shows none or does not answer."""
+        """Create a progress token; False when the editor shows none or does not answer."""
         if not self._server.profile.progress:
             return False
         params = types.WorkDoneProgressCreateParams(token=token)
@@ -133,7 +133,7 @@ class EditorClient:
         return True
 
     async def choose(self, text: str, choices: list[str], timeout_s: float) -> str | None:
-        """Return the choice of a message box; None when it was dismissed or cannot be shown."""
+        """Return the user's choice in a message box; None when dismissed or not supported."""
         if not self._server.profile.message_requests:
             return None
         params = types.ShowMessageRequestParams(
@@ -152,18 +152,18 @@ class EditorClient:
         return title if title in choices else None
 
     def say_failed(self, command: str, why: str) -> None:
-        """Say in one line why a command failed: some editors show no error of a command.
+        """Show a failed command's error in one line, unless the client has the panel.
 
-        A client with the panel does.
+        Some editors do not show the error of a command.
         """
         if not self._server.profile.opted_in:
             words = why if why.startswith(command) else f"{command}: {why}"
             self.say("error", visible_line(words))
 
     def say(self, level: Level, text: str) -> None:
-        """Show words, or write them to the client's log."""
-        # The model's words and file names are in them. Some editors make links of Markdown, even
-        # ones that run commands.
+        """Show a message, or write it to the client's log."""
+        # The text may hold the model's words and file names. Some editors render Markdown links in
+        # it, even links that run commands.
         plain = visible(text).replace("](", "] (")
         params = {"type": _LEVELS[level].value, "message": plain}
         shown = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE

@@ -1,4 +1,4 @@
-"""What the workspace asks of the editor, and what the editor answers."""
+"""The port through which the workspace asks the editor for things."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from agent_ls.lsp.connection.clients import StaleEdit
 from agent_ls.lsp.connection.documents import Snapshot
 
 Level = Literal["error", "warning", "info", "log"]
-"""``log`` goes to the client's log, the others are shown."""
+"""``log`` goes to the client's log; the others are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the editor answered to ``workspace/applyEdit``."""
+    """The editor's answer to ``workspace/applyEdit``."""
 
     said: Literal["yes", "no", "nothing"]
-    """``nothing``: no answer in time, or one that cannot be understood."""
+    """``nothing``: no answer in time, or an invalid one."""
     reason: str = ""
 
 
 class Editor(Protocol):
-    """The editor; every question to it ends within a time limit."""
+    """The editor; every request to it ends within a time limit."""
 
     @property
     def stale_edit(self) -> StaleEdit:
-        """What the editor does with an edit when the text has changed since it was made."""
+        """What the editor does with an edit for an older text."""
         ...
 
     @property
@@ -38,13 +38,13 @@ class Editor(Protocol):
 
     @property
     def follows_disk(self) -> bool:
-        """Whether the editor itself shows that the file of an open document changed or went."""
+        """Whether the editor itself shows that an open document's file changed or was deleted."""
         ...
 
     async def apply_text(
         self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
     ) -> Reply:
-        """Edit a document; ``snapshot`` has the version that the edits were computed on."""
+        """Edit a document; the edits were computed on ``snapshot``."""
         ...
 
     async def take_away(self, uri: str, new_uri: str | None) -> Reply:
@@ -56,5 +56,5 @@ class Editor(Protocol):
         ...
 
     def say(self, level: Level, text: str) -> None:
-        """Show words to the person."""
+        """Show a message to the user."""
         ...

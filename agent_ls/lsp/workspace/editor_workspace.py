@@ -1,9 +1,8 @@
 """The Workspace port over the editor: open buffers first, then the disk.
 
-Owns the choice between buffer and disk for each thing that is asked; which of the two holds the
-newest text is known to ``open_files``. Texts of open documents change only through the editor
-(``buffer_edits``, ``saving``, ``taking_away``); everything else is the disk's own workspace, which
-knows roots, ignore rules and guarded writes.
+Owns the choice between buffer and disk; ``open_files`` knows which holds the newest text. Open
+documents change only through the editor (``buffer_edits``, ``saving``, ``taking_away``). All else
+is the disk workspace's part: roots, ignore rules, guarded writes.
 """
 
 from __future__ import annotations
@@ -55,8 +54,7 @@ class EditorWorkspace:
         *,
         save_fallback: SaveFallback = "ask",
     ) -> None:
-        """Take the disk's workspace, the open documents, the way to the editor, and what is known
-        of the documents' files if somebody followed them from the start."""
+        """``saved`` has followed the documents from the start, if given."""
         self._editor = editor
         self._saved = saved or SavedTexts(documents)
         self._open = OpenFiles(disk, documents, self._saved)
@@ -64,17 +62,17 @@ class EditorWorkspace:
         self._saving = Saving(self._open, editor, self._saved, save_fallback, self.note_step)
         self._taking_away = TakingAway(self._open, documents, editor, self._saving)
         self._followers: list[Callable[[Path], None]] = []
-        """Hear of each file and folder that the editor writes, makes, moves or takes away."""
+        """Called with each path that the user or the editor writes, creates, moves or deletes."""
         self._told_older: set[str] = set()
-        """Documents whose person knows that the disk is newer, by URI, until something happens."""
+        """URIs whose user was told that the disk is newer; cleared by any document event."""
         documents.listen(self._on_document)
 
     def replace_disk(self, disk: Workspace) -> None:
-        """Work on other folders from now on."""
+        """Use other folders from now on."""
         self._open.disk = disk
 
     def use_save_fallback(self, fallback: SaveFallback) -> None:
-        """Change what happens to unsaved files when the editor cannot save them."""
+        """Set what happens to unsaved files when the editor cannot save them."""
         self._saving.fallback = fallback
 
     @property
@@ -87,24 +85,24 @@ class EditorWorkspace:
         return self._open.disk.locate(path)
 
     def shown(self, absolute: Path) -> str | None:
-        """Return how the model names an absolute path."""
+        """Return the model's name for an absolute path."""
         return self._open.disk.shown(absolute)
 
     def open_document(self, path: str) -> Snapshot | None:
-        """Return the open document of a path; None when it is closed, or its file is gone."""
+        """Return the open document of a path; None when it is not open or its file is gone."""
         return self._open.document(path)
 
     def closed_places(self, paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
-        """Yield those of these paths that are not open, with where they lead."""
+        """Yield the paths that are not open, with their resolved places."""
         return self._open.closed_places(paths)
 
     def uri(self, path: str) -> str:
-        """Return the URI of a path: as the editor spells it when it is open."""
+        """Return the URI of a path, in the editor's spelling when it is open."""
         document = self.open_document(path)
         return document.uri if document else path_to_uri(self.locate(path)[1])
 
     async def read(self, path: str) -> TextFile:
-        """Return the newest text."""
+        """Return the newest text, from the buffer or the disk."""
         opened = await self._open.holding_newest(path)
         if opened is None:
             return await self._open.disk.read(path)
@@ -135,9 +133,9 @@ class EditorWorkspace:
         return as_bytes(opened.document, opened.on_disk)
 
     async def saved(self, path: str) -> bytes | None:
-        """Return the file's bytes; of unsaved text those that the editor is about to write.
+        """Return the file's bytes; for unsaved text, the bytes that the editor would save.
 
-        Errors: ``WorkspaceError`` also where these are not certain.
+        Errors: ``WorkspaceError``, also where those are uncertain.
         """
         opened = await self._open.holding_newest(path)
         if opened is None:
@@ -145,15 +143,15 @@ class EditorWorkspace:
         return opened.on_disk if opened.standing == "same" else self._saving.bytes_of(opened)
 
     async def mode(self, path: str) -> int | None:
-        """Return the permissions of a file on disk; None when none is there."""
+        """Return the permissions of a file on disk; None when there is no file."""
         return await self._open.disk.mode(path)
 
     async def permit(self, path: str, change: ModeChange) -> None:
-        """Give a file on disk other permissions, if it still has those of before."""
+        """Change a file's permissions on disk, if they are still the old ones."""
         await self._open.disk.permit(path, change)
 
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
-        """Return of each look the file's own name and whether the look still holds."""
+        """Return for each look the file's resolved name and whether the look still holds."""
         compared = await self._open.disk.compare(looks)
         if not (by_place := self._open.by_place()):
             return compared
@@ -166,14 +164,14 @@ class EditorWorkspace:
         return found
 
     async def _holds(self, look: Look, on_disk: bool) -> bool:
-        """Say whether a look holds of the newest text, in a document or in the form of its file."""
+        """Say whether a look matches the newest text, as a buffer's or a file's version."""
         opened = await self._open.holding_newest(look.path)
         if opened is None:
             return on_disk
         return (on_disk and opened.standing == "same") or _holds(look, opened.document)
 
     async def exists(self, path: str) -> bool:
-        """Say whether anything is there, in a buffer or on disk."""
+        """Say whether the path exists, as a buffer or on disk."""
         return await self._open.exists(path)
 
     async def list_dir(self, path: str) -> list[DirEntry]:
@@ -181,16 +179,16 @@ class EditorWorkspace:
         return await self._open.disk.list_dir(path)
 
     async def files(self, path: str = ".") -> Listed:
-        """Return all files below."""
+        """Return all files below a path."""
         return await self._open.disk.files(path)
 
     def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
-        """Tell of the files that the editor changes, until the answer is called."""
+        """Call ``written`` for each file that the editor changes; call the result to stop."""
         self._followers.append(written)
         return lambda: self._followers.remove(written)
 
     def note_step(self, uri: str) -> None:
-        """Know that the person, or we for the editor, changed what is there."""
+        """Record that the user, or agent-ls for the editor, changed this file."""
         path = uri_to_path(uri) if self._followers else None
         if path is not None:
             for written in self._followers:
@@ -206,9 +204,9 @@ class EditorWorkspace:
         return await self._open.disk.describe()
 
     async def dirty(self) -> list[TextFile]:
-        """Return the open files with text that the disk does not hold.
+        """Return the open files with unsaved text.
 
-        One that is only behind the disk, as nobody loaded it again, has none.
+        A buffer that is only behind the disk is not unsaved.
         """
         return [
             TextFile(
@@ -233,7 +231,7 @@ class EditorWorkspace:
                     document.uri, edit.base_version, edit.replacements, f"Agent: edit {edit.path}"
                 )
                 if edit.mode is not None and outcome.status == "applied":
-                    # No editor can be asked to; saving keeps what the file has.
+                    # LSP cannot set permissions; editors keep a file's permissions on saving.
                     await self.permit(edit.path, edit.mode)
                 return outcome
             case CreateFile():
@@ -242,7 +240,7 @@ class EditorWorkspace:
                 return await self._taking_away.take_away(edit, document)
 
     async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
-        """Give a closed file these bytes; one that is open is not written behind the editor."""
+        """Write bytes to a closed file; an open file is refused, to keep its buffer consistent."""
         for path in filter(None, (edit.path, edit.by_move)):
             if await self._open.holding_newest(path) is not None:
                 return EditOutcome(
@@ -252,11 +250,11 @@ class EditorWorkspace:
         return self._written(None if data is None else edit.path, outcome)
 
     def is_own_move(self, place: Path, new_place: Path) -> bool:
-        """Say whether a file was moved by the editor because the agent asked for it; once each."""
+        """Say whether the agent asked the editor for this move; true once per move."""
         return self._taking_away.is_own_move(place, new_place)
 
     async def save_dirty(self) -> list[str]:
-        """Bring the disk up to the buffers; return the paths where that did not work."""
+        """Save all buffers; return the paths that remain unsaved."""
         return await self._saving.save_all()
 
     async def _apply_on_disk(self, edit: FileEdit) -> EditOutcome:
@@ -274,7 +272,7 @@ class EditorWorkspace:
         return self._written(edit.path if isinstance(edit, ChangeText) else None, outcome)
 
     def _written(self, path: str | None, outcome: EditOutcome) -> EditOutcome:
-        """Tell the person, once, of an open file that does not show what was written."""
+        """Warn once if the editor still shows an open file's older text."""
         document = self._open.document(path) if path is not None else None
         if outcome.status == "applied" and document and not self._editor.follows_disk:
             if document.uri not in self._told_older:
@@ -284,7 +282,7 @@ class EditorWorkspace:
         return outcome
 
     async def _create_in_buffer(self, edit: CreateFile, document: Snapshot) -> EditOutcome:
-        """Fill a new, empty buffer that nobody has saved yet; anything else is in the way."""
+        """Fill a new buffer that is empty and unsaved; refuse any other."""
         if document.text or await self._open.disk.exists(edit.path):
             return EditOutcome(
                 status="refused",
@@ -309,7 +307,7 @@ def _text(path: str, data: bytes | None) -> str | None:
 
 
 def _holds(look: Look, document: Snapshot) -> bool:
-    """Say whether a document holds what was seen, in it or on disk."""
+    """Say whether a look matches a document, by buffer or disk version."""
     if not document.in_sync:
         return False
     digests = digests_of(document.text)

@@ -1,7 +1,7 @@
-"""Where the person is, gathered from the open documents and from what the editor reports.
+"""The user's place in the editor: active document, selection, open files, reported problems.
 
-Owns what of it may go to the model: it is cleaned and capped, and of a file whose name says that it
-holds secrets neither text nor problems are told.
+Owns what of this may go to the model. It is cleaned and capped; from files that may hold secrets,
+neither text nor problems are included.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _MAX_LINES = 60
 _MAX_LINE_CHARACTERS = 200
 _MOST_LINES_READ = 2_000
 _MOST_CHARACTERS_READ = 1_000
-"""Of a line; what is longer is not even looked through."""
+"""Per line; the rest of a longer line is not processed."""
 _WITHHELD = "(not shown: it holds secrets or is a hard link, so reading it asks)"
 _TOLD = (Severity.ERROR, Severity.WARNING)
 
 Reported = Mapping[str, Sequence[EditorDiagnostic]]
-"""What other servers found, by URI."""
+"""Other servers' diagnostics, by URI."""
 
 
 def focus_of(
@@ -35,10 +35,10 @@ def focus_of(
     *,
     around: int = 0,
 ) -> Focus:
-    """Return where the person is: at ``uri``, or in the document that they used last.
+    """Return the user's place: ``uri``, or the document used last.
 
-    ``lines`` are the cursor's line alone, or the first and last that are selected; so many lines
-    ``around`` them are shown too.
+    ``lines`` is the cursor's line with None, or the first and last selected line. The excerpt has
+    ``around`` more lines on each side.
     """
     here = uri or attention.active()
     path = "" if here is None else attention.path(here) or ""
@@ -62,7 +62,7 @@ def focus_of(
 def _problems(
     attention: Attention, reported: Reported, here: str, span: tuple[int, int] | None
 ) -> tuple[Problem, ...]:
-    """Return what is reported on these lines, or without any everywhere, the active file first."""
+    """Return the problems on these lines; without ``span``, of all files, the active one first."""
     found: list[Problem] = []
     paths = {uri: attention.path(uri) for uri in reported}
     for uri, path in sorted(paths.items(), key=lambda one: one[1] != here):
@@ -80,9 +80,9 @@ def _problems(
 
 
 def _excerpt(lines: Sequence[str], first: int, last: int) -> str:
-    """Return lines with their numbers, the middle left out when there are very many."""
+    """Return numbered lines; the middle is left out when there are too many."""
     first, last = max(0, first), min(last, len(lines) - 1, first + _MOST_LINES_READ)
-    # A private key is told by its first and last line, so the text is masked as one.
+    # Mask the text as a whole: a private key is recognised by its first and last line.
     text = "\n".join(line[:_MOST_CHARACTERS_READ] for line in lines[first : last + 1])
     masked = mask(cleaned(text)).split("\n")
     shown = [f"{first + at + 1:>5}  {_cut(line)}" for at, line in enumerate(masked)]

@@ -1,4 +1,4 @@
-"""Which folders the agent works in: the editor's, or the one of the first file it opened."""
+"""The folders the agent works in: the editor's, or that of the first open file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from agent_ls.safety.trust import TrustedFolders
 def roots_of(
     folders: Mapping[str, str], document_uris: Iterable[str], trust: TrustedFolders
 ) -> tuple[Root, ...]:
-    """Return the roots, in the editor's order, each with a name of its own; the gone come last.
+    """Return the roots in the editor's order with unique names; missing folders come last.
 
-    A name is a folder's while the editor has its folders open, also while one of them is gone: what
-    is recorded by a name must not mean a file of another folder. Folders that are gone are there
-    only beside others. Without a folder that is there the root is that of the first open file;
-    without that there is none.
+    A missing folder keeps its name, so that a recorded name never means another folder's file.
+    Missing folders are roots only beside existing ones. If no folder exists, the root is that of
+    the first open file; without one there is no root.
     """
     named: dict[Path, str] = {}
     for uri, name in folders.items():
@@ -38,7 +37,7 @@ def roots_of(
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken and holds no separator."""
+    """Return a name that is not taken and has no separator."""
     plain = name.replace("/", "-").replace("\\", "-")
     number, free = 2, plain
     while free in taken:

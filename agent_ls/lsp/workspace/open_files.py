@@ -1,7 +1,7 @@
-"""The files that are open in the editor, beside what the disk has of them.
+"""The files that are open in the editor, compared with the disk.
 
-Owns which of the two holds the newest text. A document that the editor has not loaded again since
-its file was written or went counts as closed.
+Owns which of the two holds the newest text. A document counts as closed if its file changed on
+disk and the editor has not reloaded it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agent_ls.lsp.connection.uris import uri_to_path
 
 @dataclass(frozen=True, slots=True)
 class OpenFile:
-    """An open document beside its file."""
+    """An open document and its file's content."""
 
     path: str
     document: Snapshot
@@ -33,9 +33,8 @@ class OpenFiles:
     """The open documents of one editor that are files below its folders."""
 
     def __init__(self, disk: Workspace, documents: DocumentStore, saved: SavedTexts) -> None:
-        """Take the disk's workspace, the documents, and what is known of these and their files."""
         self.disk = disk
-        """The files without the editor; another one when it has other folders."""
+        """The workspace on disk; replaced when the editor's folders change."""
         self._documents = documents
         self._saved = saved
 
@@ -45,7 +44,7 @@ class OpenFiles:
         return self._documents.at_path(absolute) or self.by_place().get(absolute)
 
     def by_place(self) -> dict[Path, Snapshot]:
-        """Return the open documents by where their paths lead, over links as well."""
+        """Return the open documents by resolved path, so links are followed."""
         found: dict[Path, Snapshot] = {}
         for uri in self._documents.uris():
             path, document = uri_to_path(uri), self._documents.get(uri)
@@ -54,9 +53,7 @@ class OpenFiles:
         return found
 
     def closed_places(self, paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
-        """Yield those of these paths that are not open, with where they lead; none that no tool may
-        name.
-        """
+        """Yield the paths that are not open, with their resolved places; skips invalid paths."""
         by_place = self.by_place()
         for path in paths:
             with suppress(WorkspaceError):
@@ -65,23 +62,23 @@ class OpenFiles:
                     yield path, place
 
     async def find(self, path: str) -> OpenFile | None:
-        """Return the open document of a path beside its file; None when there is none."""
+        """Return the open document of a path with its file's content; None when not open."""
         document = self.document(path)
         return None if document is None else await self._beside(path, document)
 
     async def holding_newest(self, path: str) -> OpenFile | None:
-        """Return the open document that holds the newest text of a path; None: the disk does.
+        """Return the open document that holds the newest text of a path; None: the disk holds it.
 
-        That is so as well where the editor shows a text that is behind the disk's: nobody typed
-        there, and an edit of the older text would be lost on one side.
+        A buffer that is behind the disk does not count: nobody typed there, and an edit of its
+        older text would be lost.
         """
         found = await self.find(path)
         return None if found is None or found.standing == "behind" else found
 
     async def unsaved(self) -> list[OpenFile]:
-        """Return those with text that the disk does not hold, in the order of opening.
+        """Return the open files with unsaved text, in the order of opening.
 
-        A document that no tool may name, by a control character or a link that leads out, is none.
+        Documents that tools may not name are skipped: control characters, links out of the roots.
         """
         found: list[OpenFile] = []
         for place, document in self.by_place().items():
@@ -96,7 +93,7 @@ class OpenFiles:
         return found
 
     async def exists(self, path: str) -> bool:
-        """Say whether anything is there, in a document or on disk."""
+        """Say whether the path exists, as a buffer or on disk."""
         try:
             is_in_buffer = await self.holding_newest(path) is not None
         except WorkspaceError:
@@ -104,7 +101,7 @@ class OpenFiles:
         return is_in_buffer or await self.disk.exists(path)
 
     async def _beside(self, path: str, document: Snapshot) -> OpenFile | None:
-        """Look at a document beside its file; None when it was closed meanwhile."""
+        """Return a document with its file's content; None when it was closed meanwhile."""
         on_disk = await self.disk.snapshot(path)
         now = self._documents.get(document.uri)
         if now is None:

@@ -1,7 +1,7 @@
-"""Brings the disk up to the buffers, before something reads the disk.
+"""Saves buffers to disk before something reads the disk.
 
-Owns who saves: the editor if it can be asked, else what ``save_fallback`` says. No file is written
-that holds anything but what the editor last had there.
+Owns who saves: the editor if it can be asked, else ``save_fallback`` decides. A file is written
+only while it holds what the editor last had there.
 """
 
 from __future__ import annotations
@@ -34,20 +34,18 @@ class Saving:
         fallback: SaveFallback,
         note_saved: Callable[[str], None],
     ) -> None:
-        """Take the open files, the way to the editor, where to note what was written, what
-        happens where the editor cannot be asked, and whom to tell of a URI that is saved then.
-        """
+        """``fallback`` applies if the editor cannot save; ``note_saved`` then gets each URI."""
         self._note_saved = note_saved
         self._files, self._editor, self._saved = files, editor, saved
         self.fallback: SaveFallback = fallback
 
     def may_save(self, opened: OpenFile) -> bool:
-        """Say whether this can be saved without the person, so far as is known before."""
+        """Say whether the file can be saved without the user."""
         is_written = self.fallback == "write" and opened.standing == "unsaved"
         return self._editor.saves or is_written
 
     def bytes_of(self, opened: OpenFile) -> bytes:
-        """Return what the editor writes when it saves. Errors: ``WorkspaceError``: not certain."""
+        """Return the bytes the editor would save. Errors: ``WorkspaceError`` if uncertain."""
         if opened.on_disk is None:
             return opened.document.text.encode("utf-8", "surrogatepass")
         encodings = self._saved.encodings(opened.document.uri, opened.on_disk)
@@ -61,7 +59,7 @@ class Saving:
         return data
 
     async def save_all(self) -> list[str]:
-        """Save what is not saved; return the paths where that did not work, which are told."""
+        """Save all unsaved files; warn of the files that remain unsaved and return their paths."""
         if unsaved := await self._files.unsaved():
             await self.save(unsaved)
             unsaved = await self._files.unsaved()
@@ -81,16 +79,16 @@ class Saving:
         return [one.path for one in unsaved]
 
     async def save(self, files: Sequence[OpenFile]) -> None:
-        """Have the editor save these, or write them if that is what is to be done then.
+        """Ask the editor to save these files; if it cannot, write them if ``fallback`` says so.
 
-        Whether they are saved is to be looked at afterwards.
+        The caller checks afterwards whether they are saved.
         """
         is_saved = await self._editor.save([one.document.uri for one in files])
         for one in files if not is_saved and self.fallback == "write" else ():
             await self._write(one.path)
 
     async def _write(self, path: str) -> None:
-        """Write a buffer's text to its file, if the file is still what the editor last saved."""
+        """Write a buffer to its file, if the file is still what the editor last saved."""
         opened = await self._files.find(path)
         if opened is None or opened.standing != "unsaved":
             return

@@ -1,7 +1,7 @@
-"""Deletes or moves the file of an open document.
+"""Deletes or moves the file of an open document without losing text.
 
-Owns that no text is lost by it: what is not saved is saved before, and a file goes only while it
-holds its document's text, as the call that takes it away has seen that.
+Unsaved text is saved first. The file is deleted or moved only while it holds the document's text as
+the calling tool has seen it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,18 @@ _STALE = EditOutcome(status="stale", reason="the text changed meanwhile")
 
 
 class TakingAway:
-    """Takes files of open documents away."""
+    """Deletes and moves files of open documents."""
 
     def __init__(
         self, files: OpenFiles, documents: DocumentStore, editor: Editor, saving: Saving
     ) -> None:
-        """Take the open files, their documents, the way to the editor, and what saves them."""
         self._files, self._documents = files, documents
         self._editor, self._saving = editor, saving
         self._moves: deque[tuple[Path, Path]] = deque(maxlen=_MOST_MOVES)
-        """Those that the editor was asked for, and has not told of yet; some never tell."""
+        """Moves that the editor was asked for and has not reported; some editors never do."""
 
     def is_own_move(self, place: Path, new_place: Path) -> bool:
-        """Say whether the editor was asked for this move; to be asked once, when it tells of it."""
+        """Say whether the editor was asked for this move; ask once per reported move."""
         if (place, new_place) not in self._moves:
             return False
         self._moves.remove((place, new_place))
@@ -55,7 +54,7 @@ class TakingAway:
             return _STALE
         opened = await self._files.holding_newest(edit.path)
         if opened and opened.document.in_sync and opened.standing != "same":
-            # What is not saved may be the agent's own edit of a moment ago.
+            # The unsaved text may be the agent's own recent edit.
             await self._saving.save([opened])
             opened = await self._files.holding_newest(edit.path)
         if opened is None or version_of(opened.document.text) != edit.base_version:
@@ -66,14 +65,14 @@ class TakingAway:
         return await self._take_agreed(agreed, opened.document)
 
     async def _take_agreed(self, edit: DeleteFile | MoveFile, document: Snapshot) -> EditOutcome:
-        """Delete or move a file that holds its document's text, and nothing newer than that."""
+        """Delete or move a file that holds exactly its document's text."""
         new_path = edit.new_path if isinstance(edit, MoveFile) else None
         refused = await self._ask_editor(edit.path, new_path, document)
         if refused is not None:
             return refused
         if not await self._files.disk.exists(edit.path):
             return EditOutcome(status="applied")
-        # The editor cannot, or did not.
+        # The editor could not, or did not.
         now = self._documents.get(document.uri)
         if now is not None and now.text != document.text:
             return _STALE
@@ -90,7 +89,7 @@ class TakingAway:
     async def _ask_editor(
         self, path: str, new_path: str | None, document: Snapshot
     ) -> EditOutcome | None:
-        """Have the editor delete or move a file; None: it did, cannot, or does not say."""
+        """Ask the editor to delete or move a file; return the outcome only if it refuses."""
         if new_path is None:
             reply = await self._editor.take_away(document.uri, None)
         else:
@@ -98,7 +97,7 @@ class TakingAway:
             self._moves.append((place, new_place))
             reply = await self._editor.take_away(document.uri, path_to_uri(new_place))
             if reply.said != "yes":
-                # What it tells of later is the person's.
+                # A move that the editor reports later is the user's.
                 self.is_own_move(place, new_place)
         if reply.said != "no":
             return None
@@ -106,7 +105,7 @@ class TakingAway:
 
 
 def why_it_stays(opened: OpenFile) -> str:
-    """Return why the file of an open document is not taken away, and what to do."""
+    """Return why an open document's file cannot be deleted or moved, and what to do."""
     if opened.standing == "unsaved":
         return (
             f"{opened.path} is open with unsaved changes, which this editor cannot be asked to "
