@@ -1,1 +1,1 @@
-"""The connection to the client: frames, messages, documents, positions, what the client can do."""
+"""The connection to the client: frames, messages, documents, positions, client profiles."""

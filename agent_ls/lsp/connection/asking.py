@@ -1,7 +1,6 @@
-"""Questions to the client: each with a time limit, and each ended exactly once.
+"""Requests to the client: each has a time limit and ends exactly once.
 
-Owns the open questions and what can become of them.
-Does not send and does not know what an answer means.
+Owns the pending requests. Does not send, and does not interpret answers.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ SendMessage = Callable[[dict[str, Any]], None]
 
 
 class ClientError(Exception):
-    """The client gave no usable answer: none in time, none at all, or one of another shape."""
+    """The client gave no usable answer: too late, never, or of the wrong shape."""
 
 
 class ClientRefused(ClientError):
@@ -25,7 +24,7 @@ class ClientRefused(ClientError):
 
 
 class Questions:
-    """The questions that wait for the client."""
+    """The pending requests to the client."""
 
     def __init__(self, send: SendMessage) -> None:
         self._send = send
@@ -39,9 +38,8 @@ class Questions:
     async def ask(self, method: str, params: Any, timeout_s: float) -> Any:
         """The client's answer as plain JSON values.
 
-        A question that is given up, by the time limit or by cancelling, is taken back from the
-        client, too.
-        Errors: `ClientError`, of which `ClientRefused` says that the client answered no.
+        On a time-out or cancellation the request is also cancelled at the client.
+        Errors: `ClientError`; its subclass `ClientRefused` means the client answered with an error.
         """
         if self._is_closed:
             raise ClientError(f"The editor is gone; {method} was not sent")
@@ -65,7 +63,7 @@ class Questions:
             self._open.pop(number, None)
 
     def answered(self, message: dict[str, Any]) -> None:
-        """Takes an answer; one to no open question is ignored, however late or often it comes."""
+        """Handles an answer; ignored if its request is not pending."""
         number = message.get("id")
         method, answer = self._open.get(number, ("", None)) if type(number) is int else ("", None)
         if answer is None or answer.done():
@@ -80,7 +78,7 @@ class Questions:
         answer.set_exception(ClientRefused(f"The editor refused {method}: {reason}"))
 
     def close(self) -> None:
-        """Ends every open question with `ClientError`, and every later one at once."""
+        """Fails every pending request with `ClientError`, and every later one at once."""
         self._is_closed = True
         for method, answer in self._open.values():
             if not answer.done():

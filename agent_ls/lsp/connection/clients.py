@@ -1,8 +1,7 @@
-"""What the client can do, told by its capabilities and corrected by what is known of it.
+"""What the client can do: its capabilities, corrected by a table of known quirks.
 
-Owns the table of quirks: facts read from clients' sources and measured in real editors, because a
-declared capability, and the absence of one, are both wrong now and then.
-Decides nothing: who asks for an approval or sends an edit reads a profile and chooses.
+The table holds facts from clients' sources and from tests with real editors, because declared
+capabilities are sometimes wrong. Decides nothing: callers read a profile and choose.
 """
 
 from __future__ import annotations
@@ -22,27 +21,26 @@ StaleEdit = Literal["refused", "skipped", "applied", "unknown"]
 
 @dataclass(frozen=True)
 class ClientProfile:
-    """What one client can do; the defaults are those of a client nothing is known of."""
+    """What one client can do; the defaults are for an unknown client."""
 
     row: str = "unknown"
-    """The row of the quirks table that holds, such as `neovim`."""
+    """The name of the matching row of the quirks table, such as `neovim`."""
     agent_version: int | None = None
-    """The version of the `agent/*` messages the client opted into; None: send it none of them."""
+    """The version of `agent/*` messages the client opted into; None: send it none."""
 
     line_ends: LineEnds = "any"
-    """`lf`: a CR alone ends no line, whatever LSP says, so lines below one are counted without."""
+    """`lf`: the client does not count a lone CR as a line end, contrary to LSP."""
     edits: EditWindow = "anytime"
-    """When `workspace/applyEdit` is taken: `after_command` means within 2 s of a command's answer,
-    so later edits must be offered as code actions; `asks_user` means expect long waits."""
+    """When `workspace/applyEdit` is accepted. `after_command`: within 2 s of a command's answer, so
+    offer later edits as code actions. `asks_user`: expect long waits."""
     stale_edit: StaleEdit = "applied"
-    """What happens to an edit for another version than the buffer's. `applied`: it is carried out
-    all the same, as no version is looked at; `skipped`: nothing, and the answer may be yes;
-    `refused`: the answer is no, and nothing of it happens later; `unknown`: nobody has seen it."""
+    """What happens to an edit for an older version. `applied`: it is applied, versions are ignored.
+    `skipped`: it is not applied, but the answer may be yes. `refused`: the answer is no, and it is
+    never applied. `unknown`: not tested."""
     document_changes: bool = False
-    """An edit may name the version it is for, and hold file operations; without it only a map of
-    texts' changes is understood."""
+    """Edits may use `documentChanges`, with versions and file operations; else only `changes`."""
     file_operations: frozenset[str] = frozenset()
-    """Which of `create`, `rename` and `delete` an edit may hold."""
+    """Which of `create`, `rename` and `delete` an edit may contain."""
 
     message_requests: bool = True
     """`window/showMessageRequest` is worth a try; the answer may still be an error or nothing."""
@@ -50,14 +48,14 @@ class ClientProfile:
 
     progress: bool = False
     draws_lenses: bool = False
-    """Code lenses are seen in the text without the person having set anything up."""
+    """Code lenses are visible in the text without any set-up by the user."""
     lens_refresh: bool = False
-    """The server may ask the client to ask for its code lenses anew."""
+    """The server may ask the client to request its code lenses again."""
 
     configuration: bool = False
     text_document_content: bool = False
     shows_gone: bool = False
-    """The editor itself tells the person that the file of an open document is gone."""
+    """The editor itself tells the user that an open document's file is gone."""
 
     @property
     def opted_in(self) -> bool:
@@ -66,7 +64,7 @@ class ClientProfile:
 
     @classmethod
     def of(cls, params: types.InitializeParams) -> Self:
-        """The profile of the client that sent these."""
+        """The profile of the client that sent these parameters."""
         name = params.client_info.name if params.client_info else ""
         version = (params.client_info.version if params.client_info else None) or ""
         facts: dict[str, Any] = _declared(params)
@@ -77,14 +75,14 @@ class ClientProfile:
 
 
 def _agent_version(params: types.InitializeParams) -> int | None:
-    """The opt-in; both places must agree, so that a copied snippet of settings opts nobody in."""
+    """The opt-in version. Both places must agree, so that copied settings alone opt nobody in."""
     offered = _at(params.initialization_options, "agent", "version")
     announced = _at(params.capabilities.experimental, "agent")
     return offered if type(offered) is int and offered > 0 and announced else None
 
 
 def _declared(params: types.InitializeParams) -> dict[str, Any]:
-    """What the capabilities alone say."""
+    """The facts from the capabilities alone."""
     capabilities = params.capabilities
     workspace = capabilities.workspace or types.WorkspaceClientCapabilities()
     window = capabilities.window or types.WindowClientCapabilities()
@@ -110,12 +108,12 @@ Recognise = Callable[[types.InitializeParams], bool]
 class _Row:
     row: str
     names: re.Pattern[str] | None
-    """What `clientInfo.name` matches; None where the client gives no name."""
+    """Matches `clientInfo.name`; None for a client that sends no name."""
     facts: Mapping[str, Any]
     recognise: Recognise | None = None
-    """How a client is known whose name does not tell."""
+    """Recognises a client whose name does not identify it."""
     since: tuple[int, ...] = ()
-    """The first version of which it holds."""
+    """The client's first version with these facts."""
     sources: str = field(default="", compare=False)
 
     def fits(self, name: str, version: str, params: types.InitializeParams) -> bool:
@@ -126,7 +124,7 @@ class _Row:
 
 
 def _at(value: Any, *keys: str) -> Any:
-    """What lies at the end of a path through mappings and objects; None where it breaks off."""
+    """The value at a path through mappings and objects; None where the path ends early."""
     for key in keys:
         if isinstance(value, Mapping):
             value = cast(Mapping[str, Any], value).get(key)
@@ -136,13 +134,13 @@ def _at(value: Any, *keys: str) -> Any:
 
 
 def _is_of_vscode(params: types.InitializeParams) -> bool:
-    """Products built on VS Code bear any name, but the client library tells its Markdown parser."""
+    """Products built on VS Code have any name; the client library sends its Markdown parser."""
     parser = _at(params.capabilities, "general", "markdown", "parser")
     return parser == "marked" and _at(params.client_info, "name") != "coc.nvim"
 
 
 def _is_old_eglot(params: types.InitializeParams) -> bool:
-    """Before 1.10 eglot gave no name; it declares edits and an empty `experimental`, no window."""
+    """Before 1.10 eglot sent no name; it declares edits and an empty `experimental`, no window."""
     capabilities = params.capabilities
     return (
         params.client_info is None
@@ -153,7 +151,7 @@ def _is_old_eglot(params: types.InitializeParams) -> bool:
 
 
 def _is_ale(params: types.InitializeParams) -> bool:
-    """Gives no name and denies both edits and configuration, in so many words."""
+    """Sends no name, and explicitly denies both edits and configuration."""
     workspace = params.capabilities.workspace
     return (
         params.client_info is None
@@ -163,7 +161,7 @@ def _is_ale(params: types.InitializeParams) -> bool:
 
 
 def _is_kate(params: types.InitializeParams) -> bool:
-    """Gives no name, says nothing of edits or configuration, and selects ranges."""
+    """Sends no name, nothing about edits or configuration, but selection ranges."""
     capabilities = params.capabilities
     return (
         params.client_info is None
@@ -264,4 +262,4 @@ _ROWS: Final[tuple[_Row, ...]] = (
         sources="LSP4IJ's source of 2026-06; after an exception it may not answer at all",
     ),
 )
-"""Every row that fits is applied, in this order."""
+"""All matching rows are applied, in this order."""

@@ -1,7 +1,6 @@
-"""From replacements in code points to edits a client can carry out, and from ranges back to spans.
+"""Converts replacements in code points to edits for the client, and code points to ranges.
 
-Owns what LSP cannot say: there is no place between the CR and the LF of one line end.
-Positions themselves are `positions`' business, URIs are `uris`'.
+Handles what LSP cannot express: there is no position between the CR and LF of a line end.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from agent_ls.lsp.connection.positions import TextPositions
 def sayable(text: str, replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
     """The same change of `text`, without a boundary inside a CRLF.
 
-    Such a boundary moves outwards and the half it passes goes into the new text; replacements that
-    meet inside a CRLF become one.
-    Shape: as they came, sorted and apart from each other.
+    Such a boundary moves outwards, and the CR or LF it passes joins the new text. Replacements that
+    meet inside a CRLF are merged.
+    Shape: sorted and disjoint, like the input.
     """
     said: list[Replacement] = []
     for one in replacements:
@@ -34,7 +33,7 @@ def sayable(text: str, replacements: Iterable[Replacement]) -> tuple[Replacement
 def text_edits(
     positions: TextPositions, replacements: Iterable[Replacement]
 ) -> list[types.TextEdit]:
-    """The edits that carry replacements of `positions.text` out in the client."""
+    """The client's edits for replacements of `positions.text`."""
     said = _before_last_end(positions.text, sayable(positions.text, replacements))
     return [types.TextEdit(range_of(positions, one.start, one.end), one.text) for one in said]
 
@@ -46,7 +45,7 @@ def range_of(positions: TextPositions, start: int, end: int) -> types.Range:
 
 
 def _before_last_end(text: str, changes: tuple[Replacement, ...]) -> tuple[Replacement, ...]:
-    """The same change without naming the line behind the last line end, which some editors lack."""
+    """The same change without a position after the last line end, which some editors lack."""
     if not changes or not changes[-1].start == changes[-1].end == len(text):
         return changes
     *others, last = changes

@@ -1,11 +1,10 @@
-"""The documents that are open in the editor, exactly as the editor sees them.
+"""The documents open in the editor, exactly as the editor has them.
 
-Owns their text, versions and change notices, and waiting for a text to arrive.
-Knows no file system: a document that is not open is not here.
+Owns their text, versions and change events, and waiting for a text. Knows no file system.
 Belongs to the event loop's thread; only snapshots may leave it.
 
-pygls' own store is not used: it takes form feed, NEL and U+2028 for line ends, so that an edit
-after one of them lands in the wrong line, and it splits the whole text for every keystroke.
+pygls' own store is not used. It treats form feed, NEL and U+2028 as line ends, so later edits land
+in wrong lines, and it splits the whole text for every keystroke.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ Place = tuple[int, int]
 
 
 class Change(NamedTuple):
-    """One change of a document, as the client tells it."""
+    """One change of a document, as the client sent it."""
 
     text: str
     start: Place | None = None
@@ -51,7 +50,7 @@ class Change(NamedTuple):
     def from_json(cls, raw: Any) -> Change:
         """The change in a `TextDocumentContentChangeEvent`.
 
-        Errors: `ValueError` where the value has another shape.
+        Errors: `ValueError` for any other shape.
         """
         try:
             text, where = raw["text"], raw.get("range")
@@ -71,21 +70,22 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One state of an open document; never changes, safe to hand to other threads."""
+    """One state of an open document; immutable, safe for other threads."""
 
     uri: str
-    """As the client spells it; send this spelling back."""
+    """As the client spells it; use this spelling in messages to the client."""
     version: int | None
-    """The client's number: may start at 0, may be missing, may go back."""
+    """The client's number: may start at 0, be missing, or go back."""
     text: str
-    """A half surrogate pair, which some editors can hold, reads as U+FFFD."""
+    """A lone surrogate, which some editors allow, is replaced by U+FFFD."""
     language_id: str
     revision: int
-    """Ours: grows with every change to any document, also where the client's version does not."""
+    """Our own number; grows with every change to any document."""
     in_sync: bool
-    """False after a change that could not be understood, or that cut a surrogate pair in two: the
-    editor's text is then another one, and no edit may be computed on this one until the document
-    is opened again or sent whole."""
+    """False after a change that was invalid or cut a surrogate pair in two.
+
+    The editor's text then differs. Compute no edit on this one until the document is opened again
+    or sent whole."""
 
 
 class DocumentEventKind(Enum):
@@ -99,7 +99,7 @@ class DocumentEventKind(Enum):
 
 @dataclass(frozen=True)
 class DocumentEvent:
-    """Something happened to a document; ask the store for the text when you need it."""
+    """Something happened to a document; ask the store for its text if needed."""
 
     kind: DocumentEventKind
     uri: str
@@ -125,7 +125,7 @@ class _Document:
 
 
 _STATES = 8
-"""Up to so many changes of one message each make a state of their own."""
+"""In a message with at most this many changes, `wait_for` sees the state after each."""
 
 
 @dataclass(eq=False)
@@ -142,25 +142,25 @@ class DocumentStore:
 
     def __init__(self, encoding: Encoding = "utf-16", ends: LineEnds = "any") -> None:
         self.encoding: Encoding = encoding
-        """What columns count; settled by `initialize`, before the first document arrives."""
+        """The unit of columns; set by `initialize`, before the first document."""
         self.ends: LineEnds = ends
-        """What ends a line; settled with it."""
+        """What ends a line; set by `initialize`."""
         self._documents: dict[str, _Document] = {}
         self._by_path: dict[Path, str] = {}
         self._listeners: list[Listener] = []
         self._waiters: list[_Waiter] = []
         self._revision = 0
 
-    # What others ask.
+    # Queries.
 
     def uris(self) -> tuple[str, ...]:
-        """The open documents, in the order they were opened."""
+        """URIs of the open documents, in the order they were opened."""
         return tuple(self._documents)
 
     def get(self, uri: str) -> Snapshot | None:
-        """The document as it is now, or None when it is not open.
+        """The document's current state, or None when it is not open.
 
-        Another spelling of a file's URI finds it too.
+        Other spellings of a file's URI are found, too.
         """
         document = self._find(uri)
         return None if document is None else self._snapshot(document)
@@ -168,18 +168,18 @@ class DocumentStore:
     def spelled(self, uri: str) -> str | None:
         """The URI of an open document as the client spells it, or None when it is not open.
 
-        Unlike ``get`` it makes no text, which takes a millisecond where that is long.
+        Cheaper than ``get``, which joins the text: a millisecond for a long one.
         """
         document = self._find(uri)
         return None if document is None else document.uri
 
     def at_path(self, path: Path) -> Snapshot | None:
-        """The open document of that file, or None; links are not followed."""
+        """The file's open document, or None; links are not followed."""
         uri = self._by_path.get(path)
         return None if uri is None else self._snapshot(self._documents[uri])
 
     def positions(self, uri: str) -> TextPositions | None:
-        """Offsets to lines and columns for the text `get` answers now; None when not open."""
+        """The mapping of offsets to lines and columns for `get`'s text; None when not open."""
         document = self._find(uri)
         if document is None:
             return None
@@ -189,21 +189,19 @@ class DocumentStore:
         return document.positions
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Calls `listener` after every event, in order; the answer ends that.
+        """Calls `listener` after every event, in order; call the result to stop.
 
-        An exception in a listener is logged and reaches nobody else.
+        An exception in a listener is only logged.
         """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     async def wait_for(self, uri: str, predicate: Predicate, timeout_s: float) -> Snapshot | None:
-        """The first state of the document, from now on, of which `predicate` holds.
+        """The first state of the document, current or later, that satisfies `predicate`.
 
-        Few changes that come together are states one after the other; of many, the state after
-        the first counts and the last one.
-        A document that is not open may still be opened.
-        None when the time is over or the document was closed.
-        Errors: what `predicate` raises.
+        A document that is not open yet may still be opened. Of a message with many changes, only
+        the states after the first and the last change are seen.
+        None on timeout, or when the document was closed. Errors: what `predicate` raises.
         """
         document = self._find(uri)
         if document is not None:
@@ -221,10 +219,10 @@ class DocumentStore:
         finally:
             self._waiters.remove(waiter)
 
-    # What the protocol tells.
+    # Updates by the protocol.
 
     def open(self, uri: str, language_id: str, version: int | None, text: str) -> None:
-        """Takes a document over; one that is already open is replaced."""
+        """Adds a document, or replaces it if it is open."""
         self._forget(uri)
         document = _Document(uri, language_id, version, 0, [], path=uri_to_path(uri))
         _put_whole(document, text, self.ends)
@@ -234,9 +232,9 @@ class DocumentStore:
         self._touched(document, DocumentEventKind.OPENED)
 
     def change(self, uri: str, version: int | None, changes: Sequence[Change]) -> None:
-        """Applies changes in their order; places outside the text are clamped to it.
+        """Applies changes in order; places outside the text are clamped.
 
-        A document that was never opened is taken over if its whole text comes, else left alone.
+        An unknown document is opened if a change holds its whole text, else ignored.
         Errors: `ValueError` for a change that cuts a surrogate pair in two.
         """
         document = self._find(uri)
@@ -247,7 +245,7 @@ class DocumentStore:
             self.open(uri, "", version, "")
             document = self._documents[uri]
         for number, change in enumerate(changes):
-            # Of many changes the states between would cost more than anybody learns from them.
+            # With many changes, the states in between cost more than they are worth.
             if number == 1 or (number and len(changes) <= _STATES):
                 document.snapshot = document.positions = None
                 self._wake(document)
@@ -260,14 +258,14 @@ class DocumentStore:
         self._touched(document, DocumentEventKind.CHANGED)
 
     def lose_sync(self, uri: str) -> None:
-        """Marks a document whose last change could not be understood."""
+        """Marks a document whose last change was invalid."""
         document = self._find(uri)
         if document is not None:
             document.in_sync = False
             self._touched(document, DocumentEventKind.CHANGED)
 
     def save(self, uri: str, text: str | None = None) -> None:
-        """Passes on that the editor saved; a text that comes along replaces what is here."""
+        """Publishes a save; if the client sent the text, it replaces ours."""
         document = self._find(uri)
         if document is None:
             return
@@ -277,7 +275,7 @@ class DocumentStore:
         self._publish(DocumentEventKind.SAVED, document)
 
     def close(self, uri: str) -> None:
-        """Forgets a document; whoever waits for it gets None."""
+        """Removes a document; its waiters get None."""
         document = self._find(uri)
         if document is None:
             return
@@ -288,7 +286,7 @@ class DocumentStore:
             if not waiter.found.done():
                 waiter.found.set_result(None)
 
-    # How it is done.
+    # Internals.
 
     def _find(self, uri: str) -> _Document | None:
         document = self._documents.get(uri)
@@ -310,7 +308,7 @@ class DocumentStore:
         first, head, _ = _cut(lines, start, encoding, ends)
         last, _, tail = _cut(lines, end, encoding, ends)
         if not head and first > 0 and lines[first - 1].endswith("\r"):
-            # A line feed that comes to stand behind that CR makes one line end of the two.
+            # The new text may begin with LF and form one line end with that CR.
             first -= 1
             head = lines[first]
         if _has_halves(text):
@@ -341,7 +339,7 @@ class DocumentStore:
         self._wake(document)
 
     def _wake(self, document: _Document) -> None:
-        """Show those who wait for it a document's text."""
+        """Offer the document's text to its waiters."""
         for waiter in self._waiters:
             if waiter.found.done() or self._find(waiter.uri) is not document:
                 continue
@@ -370,7 +368,7 @@ def _put_whole(document: _Document, text: str, ends: LineEnds) -> None:
 
 def _has_halves(text: str) -> bool:
     try:
-        # Far faster than a search of a long text.
+        # Far faster than a regex search of a long text.
         text.encode()
     except UnicodeEncodeError:
         return True
@@ -380,7 +378,7 @@ def _has_halves(text: str) -> bool:
 def _cut(
     lines: list[str], place: tuple[int, int], encoding: Encoding, ends: LineEnds
 ) -> tuple[int, str, str]:
-    """The line a place is in, and that line's text before and after it."""
+    """The number of a place's line, and that line's text before and after the place."""
     number, column = place
     if number >= len(lines):
         return len(lines) - 1, lines[-1], ""

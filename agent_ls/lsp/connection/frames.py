@@ -1,12 +1,11 @@
 """Bytes to JSON values and back: the `Content-Length` framing of the base protocol, hardened.
 
-Owns the frame limits and the way back to the next good frame after a bad one.
-Does no I/O, knows no method and no message shape; `stdio` feeds it and `protocol` judges what it
-returns.
+Owns the frame limits, and recovery after a bad frame. Does no I/O and knows no methods; `stdio`
+feeds it and `protocol` checks the values.
 
-The way back rests on one fact: a JSON text cannot hold a raw line break inside a string, so a
-`Content-Length: n` line followed by an empty line never occurs inside a good body.
-Where one appears, a frame begins, whatever the length before it promised.
+Recovery rests on one fact: a JSON text has no raw line break inside a string. So a
+`Content-Length: n` line before an empty line never occurs in a good body. Where it does occur, a
+new frame begins, whatever the previous length said.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_FRAME_BYTES: Final = 64 * 1024 * 1024
-"""A longer body is refused from its header, before anything is kept for it."""
+"""A longer body is refused by its header, before anything is buffered."""
 
 MAX_NESTING: Final = 200
-"""Deeper JSON is refused: every later step over it would have to recurse as deep."""
+"""Deeper JSON is refused, because later steps recurse over it."""
 
 _MAX_HEADER_BYTES: Final = 4096
 _LENGTH_LINE: Final = re.compile(rb"content-length[ \t]*:([^\r\n:]*)\r?\n", re.I)
@@ -28,13 +27,13 @@ _HEADER_LINE: Final = re.compile(rb"[A-Za-z0-9-]+[ \t]*:")
 _BLANK_LINE: Final = b"\r\n\r\n"
 _NAME: Final = b"content-length"
 _LOOK_BACK_BYTES: Final = 256
-# Strings are taken whole, closed or not: a hostile body is read once, not once per quote.
+# Match whole strings, closed or not: so a hostile body is scanned once, not once per quote.
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z|\\\Z)|[\[\]{}]', re.S)
 
 
 @dataclass(frozen=True)
 class Message:
-    """One decoded JSON value; whether it is a request, an answer or neither is not known here."""
+    """One decoded JSON value; it may be a request, an answer or neither."""
 
     value: object
 
@@ -45,34 +44,33 @@ class Fault:
 
     reason: str
     value: object = None
-    """What the body seems to say, read with replacements: good for finding an id, nothing else."""
+    """The body decoded with replacement characters; only good for finding an id."""
 
 
 def encode_frame(body: str) -> bytes:
-    """One frame holding `body`, which must be ASCII (as `json.dumps` makes it by default)."""
+    """A frame with `body`, which must be ASCII (`json.dumps`' default)."""
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body.encode("ascii"))
 
 
 class FrameDecoder:
-    """Cuts a byte stream into JSON values and faults, and always finds the next good frame.
+    """Splits a byte stream into JSON values and faults, and always finds the next good frame.
 
-    Never raises: whatever arrives becomes a `Message`, a `Fault` or nothing.
-    A run of noise yields one fault, however long it is.
+    Never raises: input becomes a `Message`, a `Fault` or nothing. A run of noise gives one fault.
     """
 
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
         self._max_frame_bytes = max_frame_bytes
         self._buffer = bytearray()
         self._length: int | None = None
-        """Announced length while a header block is read; the last one wins."""
+        """The length announced in the current header block; the last one wins."""
         self._seen_header = False
         self._body_bytes: int | None = None
-        """Length of the body that is being read, or None between frames."""
+        """The length of the current body, or None between frames."""
         self._too_long = False
         self._scanned = 0
-        """Up to here the unfinished body was searched for the start of another frame."""
+        """Up to here the unfinished body was searched for another frame's start."""
         self._noisy = False
-        """A fault was reported and no good frame has come since."""
+        """A fault was reported, and no good frame has come since."""
 
     def feed(self, data: bytes) -> list[Message | Fault]:
         """The values and faults that `data` completes, in the order of the stream."""
@@ -83,7 +81,7 @@ class FrameDecoder:
         return found
 
     def _step(self, found: list[Message | Fault]) -> bool:
-        """Takes one header line or one body off the buffer; False when more bytes are needed."""
+        """Consumes one header line or one body; False when more bytes are needed."""
         if self._body_bytes is None:
             return self._take_line(found)
         if self._too_long:
@@ -95,7 +93,7 @@ class FrameDecoder:
         if end == 0:
             if len(self._buffer) > _MAX_HEADER_BYTES:
                 self._report(found, "noise between two messages")
-                # The tail may be the beginning of a header that is still on its way.
+                # The tail may be the start of an incomplete header.
                 del self._buffer[:-64]
             return False
         line = bytes(self._buffer[:end])
@@ -121,7 +119,7 @@ class FrameDecoder:
             self._length = None
             self._report(found, "a Content-Length that is not a number")
         else:
-            # A length of more than 18 digits is beyond any limit; int() need not see it.
+            # More than 18 digits exceed any limit, and int() of thousands of digits raises.
             self._length = int(digits) if len(digits) <= 18 else self._max_frame_bytes + 1
 
     def _end_headers(self, found: list[Message | Fault]) -> None:
@@ -159,7 +157,7 @@ class FrameDecoder:
         return True
 
     def _skip_body(self) -> bool:
-        """Drops an oversized body as it comes, without keeping it."""
+        """Discards an oversized body as it arrives."""
         assert self._body_bytes is not None
         start = self._find_frame_start()
         if start is not None:
@@ -179,7 +177,7 @@ class FrameDecoder:
         self._body_bytes = None
 
     def _body_end(self) -> int:
-        """Where a bad body ends: before a header line that its last bytes may be the start of."""
+        """Where a bad body ends; a header begun in its last bytes belongs to the next frame."""
         assert self._body_bytes is not None
         start = max(0, self._body_bytes - _LOOK_BACK_BYTES)
         tail = bytes(self._buffer[start : self._body_bytes]).lower()
@@ -190,7 +188,7 @@ class FrameDecoder:
         return self._body_bytes - next(partial, 0)
 
     def _find_frame_start(self) -> int | None:
-        """Where another frame begins inside the current body, or None; each byte is seen once."""
+        """Where another frame begins in the current body, or None; scans each byte once."""
         assert self._body_bytes is not None
         limit = min(len(self._buffer), self._body_bytes + _LOOK_BACK_BYTES)
         floor = 0
@@ -203,7 +201,7 @@ class FrameDecoder:
             for match in _LENGTH_LINE.finditer(self._buffer, window, blank + 2):
                 if match[1].strip().isdigit() and match.start() < self._body_bytes:
                     return match.start()
-            # A header block holds no empty line, so the next one cannot begin before this.
+            # A header block has no empty line, so the next block begins after this one.
             floor, self._scanned = blank + 2, blank + 1
 
     def _deliver(self, found: list[Message | Fault], parsed: Message | Fault) -> None:
@@ -238,7 +236,7 @@ def _loads(text: str, size: int) -> tuple[Message, int]:
         value, rest = text[: error.pos], text[error.pos :].encode()
         if error.msg != "Extra data" or not _may_be_header(rest.lower()):
             raise
-        # The announced length reaches into the next header, which is only partly here yet.
+        # The announced length is too long and includes the start of the next header.
         return Message(json.loads(value, parse_constant=_refuse_constant)), size - len(rest)
 
 
@@ -258,7 +256,7 @@ def _guess(body: bytes) -> object:
 
 
 def _is_too_deep(body: bytes) -> bool:
-    """Whether brackets nest deeper than allowed; counts first, so ordinary bodies cost nothing."""
+    """Whether brackets nest too deep; only counts them first, which is fast."""
     if body.count(b"[") + body.count(b"{") <= MAX_NESTING:
         return False
     depth = 0

@@ -26,19 +26,19 @@ from agent_ls.lsp.connection.stdio import FrameReader, FrameWriter, Pipes
 logger = logging.getLogger(__name__)
 
 _CLOSING_S: Final = 1.0
-"""All that `on_stop` starts has this long, together."""
+"""Time limit for all `on_stop` callbacks together."""
 _FLUSH_S: Final = 0.2
-"""The last messages have this long to be read."""
+"""Time for the client to read the last messages."""
 _SWITCH_S: Final = 0.0005
-"""How long a thread may go on while the loop waits for its turn."""
+"""How long a thread may run while the event loop waits for the interpreter lock."""
 
 
 class AgentLanguageServer(LanguageServer):
-    """A language server for one client, on pygls, with our protocol underneath.
+    """A language server for one client, on pygls, with our protocol.
 
-    `feature` and `command` register handlers as in pygls. Differences: command handlers get their
-    arguments as plain JSON values; handlers of custom methods get the type that
-    `protocol.structure` has for them, else plain JSON values; there are no thread handlers.
+    `feature` and `command` register handlers as in pygls. Differences: command handlers get plain
+    JSON values; handlers of custom methods get their registered type (`protocol.structure`), else
+    plain JSON values; there are no thread handlers.
     """
 
     protocol: AgentProtocol  # pyright: ignore[reportIncompatibleVariableOverride] - set once
@@ -53,16 +53,17 @@ class AgentLanguageServer(LanguageServer):
         content_schemes: Sequence[str] = (),
         experimental: dict[str, Any] | None = None,
     ) -> None:
-        """`features`, with their options, and `commands` are announced; their handlers may be
-        registered later. `content_schemes` are those of `workspace/textDocumentContent`;
-        `experimental` is announced as it is.
+        """`features` (with options) and `commands` are announced; register handlers at any time.
+
+        `content_schemes` are the schemes of `workspace/textDocumentContent`. `experimental` is
+        announced unchanged.
         """
         self.features = dict(features or {})
         self.command_names = tuple(commands)
         self.content_schemes = tuple(content_schemes)
         self.experimental = experimental or {}
         self.on_stop: list[Callable[[], Awaitable[object]]] = []
-        """Called, all at once, when the connection has ended; together they have one second."""
+        """Called concurrently when the connection has ended; together they have one second."""
         self._stopped: asyncio.Future[int] | None = None
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls leaves *args untyped
             name, version, protocol_cls=AgentProtocol, converter_factory=default_converter
@@ -83,24 +84,24 @@ class AgentLanguageServer(LanguageServer):
         return await self.protocol.ask_client(method, params, timeout_s=timeout_s)
 
     def stop(self, code: int, reason: str = "") -> None:
-        """Ends the connection; the first call settles the exit code."""
+        """Ends the connection; the first call sets the exit code."""
         if reason:
             logger.info("Stopping: %s", reason)
         if self._stopped is not None and not self._stopped.done():
             self._stopped.set_result(code)
 
     def run(self, pipes: Pipes) -> int:
-        """Serves the client behind `pipes` until it leaves; the answer is the exit code.
+        """Serves the client behind `pipes` until it leaves; returns the exit code.
 
         Does not wait for threads: end the process with `stdio.leave`.
         """
         loop = asyncio.new_event_loop()
-        # Threads that load, write or parse give way to the loop sooner than after 5 ms.
+        # Threads that load, write or parse yield to the loop sooner than after the default 5 ms.
         sys.setswitchinterval(_SWITCH_S)
         try:
             asyncio.set_event_loop(loop)
             if sys.platform == "linux" and sys.version_info < (3, 12) and _has_pidfd():
-                # The older default starts a thread for every child, for which the loop waits.
+                # The older default starts a thread per child process, and the loop waits for it.
                 watcher = asyncio.PidfdChildWatcher()
                 watcher.attach_loop(loop)
                 asyncio.set_child_watcher(watcher)  # pyright: ignore[reportDeprecated]
@@ -111,7 +112,7 @@ class AgentLanguageServer(LanguageServer):
             loop.close()
 
     async def serve(self, pipes: Pipes) -> int:
-        """Serves the client until it leaves; the answer is the exit code."""
+        """Serves the client until it leaves; returns the exit code."""
         loop = asyncio.get_running_loop()
         self._stopped = loop.create_future()
 
@@ -136,7 +137,7 @@ class AgentLanguageServer(LanguageServer):
         if threading.current_thread() is not threading.main_thread():
             return
         for number in (signal.SIGTERM, signal.SIGINT):
-            # Windows' event loop takes no signal handlers; there the default has to do.
+            # Windows' event loop has no signal handlers; there the default applies.
             with contextlib.suppress(NotImplementedError):
                 loop.add_signal_handler(number, self.stop, 128 + number, f"signal {number}")
 
@@ -164,7 +165,7 @@ def _has_pidfd() -> bool:
 
 
 def _abandon(loop: asyncio.AbstractEventLoop) -> None:
-    """Cancels what still runs, and gives it one moment to notice."""
+    """Cancels all tasks and gives them a moment to end."""
     tasks = asyncio.all_tasks(loop)
     for task in tasks:
         task.cancel()

@@ -1,4 +1,4 @@
-"""What a client says of its settings, in whichever of the ways clients have."""
+"""Reads the client's settings, in the several ways clients send them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OURS = ("agent", "settings")
 
 
 async def configuration(server: AgentLanguageServer) -> dict[str, Any]:
-    """Return what the editor's own settings say, where it can be asked."""
+    """Return the editor's settings; empty if it cannot be asked or does not answer."""
     if not server.profile.configuration:
         return {}
     params = types.ConfigurationParams(items=[types.ConfigurationItem(section=_SECTION)])
@@ -35,7 +35,7 @@ async def configuration(server: AgentLanguageServer) -> dict[str, Any]:
 
 
 def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings in ``initializationOptions``: under ``settings``, or all but ours."""
+    """Return the settings in ``initializationOptions``: ``settings``, or all but ``agent``."""
     under = options.get("settings")
     if isinstance(under, dict):
         return dict(cast("dict[str, Any]", under))
@@ -43,7 +43,7 @@ def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_of(value: object) -> dict[str, Any]:
-    """Return the settings in what a client sends of its configuration, with our section or not."""
+    """Return the settings in a client's configuration, with or without our section name."""
     if not isinstance(value, dict):
         return {}
     found = cast("dict[str, Any]", value)
@@ -52,9 +52,9 @@ def settings_of(value: object) -> dict[str, Any]:
 
 
 def without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is as it is by default: some editors send every setting they know.
+    """Return the values that differ from the defaults: some editors send every setting.
 
-    Before a folder is trusted each of them would be refused, and the person told.
+    In an untrusted folder each of them would otherwise be refused with a message.
     """
     return _without(values, Settings().model_dump(mode="json"))
 

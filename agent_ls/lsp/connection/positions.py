@@ -1,9 +1,8 @@
 """Lines and columns as LSP counts them, over plain strings.
 
-Owns the three ways a client may count columns and the three line ends LSP knows: LF, CRLF and CR,
-the last of which ends no line for some.
-Form feed, NEL and the Unicode separators are ordinary characters.
-Inside agent-ls an offset is always a number of code points; only this folder knows columns.
+Handles the three column units, and the line ends LF, CRLF and CR; some clients do not count CR.
+Form feed, NEL and the Unicode separators are ordinary characters. Elsewhere in agent-ls an offset
+counts code points; only this folder knows columns.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from itertools import accumulate
 from typing import Final, Literal
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
-"""What a column counts: bytes, UTF-16 units or code points."""
+"""The unit of columns: bytes, UTF-16 units or code points."""
 
 LineEnds = Literal["any", "lf"]
-"""What ends a line: LF, CRLF and CR, as LSP has it, or only what ends in LF."""
+"""What ends a line: LF, CRLF and CR, as LSP has it, or only LF and CRLF."""
 
 ENCODINGS: Final[tuple[Encoding, ...]] = ("utf-8", "utf-16", "utf-32")
 
 
 def split_lines(text: str, ends: LineEnds = "any") -> list[str]:
-    """The lines of `text` with their ends.
+    """The lines of `text` with their line ends.
 
     Shape: at least one; only the last has no line end, and it may be empty.
     """
@@ -37,21 +36,21 @@ def split_lines(text: str, ends: LineEnds = "any") -> list[str]:
 
 
 def content_length(line: str, ends: LineEnds = "any") -> int:
-    """How many code points stand before the line end."""
+    """The length of the line without its line end, in code points."""
     if line.endswith("\r\n"):
         return len(line) - 2
     return len(line) - line.endswith(("\n", "\r") if ends == "any" else "\n")
 
 
 def column_to_index(line: str, column: int, encoding: Encoding, ends: LineEnds = "any") -> int:
-    """The code point at which `column` stands.
+    """The index of the code point at `column`.
 
-    Clamped to the line's content; a column inside a character is that character's start.
+    Clamped to the line's content; a column inside a character gives that character's start.
     """
     limit = max(0, min(column, content_length(line, ends)))
     if limit == 0 or encoding == "utf-32" or line.isascii():
         return limit
-    # A code point takes at least one unit, so the first `column` of them hold the place.
+    # Each code point has at least one unit, so the place is within the first `column` code points.
     head = line[:limit]
     if encoding == "utf-8":
         return _prefix_length(head.encode("utf-8", "surrogatepass"), column)
@@ -59,7 +58,7 @@ def column_to_index(line: str, column: int, encoding: Encoding, ends: LineEnds =
     cut = 2 * column
     if len(units) == 2 * limit or cut >= len(units):
         return limit
-    # High byte DC to DF: the second half of a pair, whose first half must not stay behind.
+    # A high byte of DC to DF is the second half of a pair: cut before the whole pair.
     cut -= 2 * (0xDC <= units[cut + 1] <= 0xDF and 0xD8 <= units[cut - 1] <= 0xDB)
     return len(units[:cut].decode("utf-16-le", "surrogatepass"))
 
@@ -72,7 +71,7 @@ def _prefix_length(encoded: bytes, column: int) -> int:
 
 
 def index_to_column(line: str, index: int, encoding: Encoding) -> int:
-    """The column of the code point at `index`; the opposite of `column_to_index`."""
+    """The column of the code point at `index`; the inverse of `column_to_index`."""
     head = line[:index]
     if encoding == "utf-32" or head.isascii():
         return len(head)
@@ -82,7 +81,7 @@ def index_to_column(line: str, index: int, encoding: Encoding) -> int:
 
 
 class TextPositions:
-    """Where the offsets of one text stand in a client's lines and columns, and back."""
+    """Converts between offsets in a text and a client's lines and columns."""
 
     def __init__(
         self,
@@ -100,8 +99,7 @@ class TextPositions:
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of a code-point offset, clamped to the text.
 
-        The place between CR and LF of one line end does not exist in LSP; it answers as the one
-        before CR.
+        LSP has no place between the CR and LF of a line end; it gives the place before the CR.
         """
         offset = max(0, min(offset, len(self.text)))
         line = bisect_right(self._starts, offset) - 1

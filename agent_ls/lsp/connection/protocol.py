@@ -1,12 +1,11 @@
-"""Our protocol class over pygls: every message is answered or logged, and none can stop the next.
+"""Our protocol class over pygls: answers or logs every message, and survives every failure.
 
-Owns the way of a message from its JSON value to its handler and back, the life of a connection
-(initialize, shutdown, exit), the text synchronisation and the list of commands.
-Knows no agent: what the methods do is registered from outside, with pygls' decorators.
+Owns a message's way from JSON to its handler and back, the connection's life (initialize,
+shutdown, exit), text synchronisation and the list of commands. Others register the handlers.
 
-What differs from pygls, and why: parameters are structured where an error can still be answered by
-id; custom methods have types; finished futures are forgotten; late answers are ignored; questions
-to the client have a time limit; no traceback leaves the process; documents are our own.
+Differences from pygls: invalid parameters are answered with an error. Custom methods have types.
+Requests to the client have a time limit, and late answers are ignored. Finished futures are
+dropped. No traceback leaves the process. The document store is our own.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ _RAW: Final = frozenset(
         types.TEXT_DOCUMENT_DID_CLOSE,
     }
 )
-"""Read by hand: they are frequent, and clients leave out what the types ask for."""
+"""Parsed by hand: they are frequent, and some clients omit required fields."""
 _NEVER_HELD: Final = _RAW | {
     types.INITIALIZE,
     types.INITIALIZED,
@@ -70,7 +69,7 @@ _NEVER_HELD: Final = _RAW | {
 
 
 class Owner(Protocol):
-    """What the connection needs of the server object that it belongs to."""
+    """What the connection needs from its server object."""
 
     name: str
     version: str
@@ -91,11 +90,11 @@ class AgentProtocol(LanguageServerProtocol):
     def __init__(self, server: Owner, converter: Converter) -> None:
         self._owner = server
         self.documents = DocumentStore()
-        """The open documents; settled before any handler of a message about them runs."""
+        """The open documents; up to date before any handler of a message runs."""
         self.saved_texts = SavedTexts(self.documents)
-        """Follows them from the first one, before the rest of agent-ls is loaded."""
+        """Follows the documents from the first one, before the rest of agent-ls is loaded."""
         self.profile = ClientProfile()
-        """What the client can do; the most careful one until `initialize` has come."""
+        """What the client can do; cautious defaults until `initialize`."""
         self.folders: dict[str, str] = {}
         """The workspace folders, URI to name, in the client's order."""
         self.structure = Structure(converter)
@@ -103,24 +102,24 @@ class AgentProtocol(LanguageServerProtocol):
         self._outbox: FrameWriter | None = None
         self._is_initialized = False
         self._running: dict[MessageId, str] = {}
-        """Method of each request that is not answered yet."""
+        """The method of each unanswered request, by id."""
         self._held: list[dict[str, Any]] | None = None
         super().__init__(cast(Any, server), converter)
         self._registered: Any = self.fm
         self._handlers: dict[str, Handler] = self._registered.features
-        # pygls goes on with a command that is cancelled, and knows only tokens of its own.
+        # pygls continues a cancelled command, and knows only its own progress tokens.
         for method in types.WORKSPACE_EXECUTE_COMMAND, types.WINDOW_WORK_DONE_PROGRESS_CANCEL:
             del self._registered.builtin_features[method]
 
     @property
     def is_shutting_down(self) -> bool:
-        """Whether the client has asked for the end."""
+        """Whether the client has sent `shutdown`."""
         return self._shutdown
 
-    # What comes in.
+    # Incoming messages.
 
     def receive(self, item: Message | Fault) -> None:
-        """Takes the next piece of the stream; never raises."""
+        """Handles one message or fault; never raises."""
         value: Any = item.value
         if isinstance(item, Fault):
             logger.warning("Received %s", item.reason)
@@ -133,14 +132,14 @@ class AgentProtocol(LanguageServerProtocol):
             self._refuse(None, "a message must be one JSON object, and LSP has no batches")
 
     def hold(self) -> None:
-        """Keeps every message but the connection's own and the documents' until `release`.
+        """Queues all later messages until `release`, but not the connection's and the documents'.
 
-        So the server can answer `initialize` before it has loaded what the others need.
+        So the server can answer `initialize` before everything is loaded.
         """
         self._held = []
 
     def release(self) -> None:
-        """Handles what was held, in its order, and holds no more."""
+        """Handles the queued messages in order and stops queueing."""
         held, self._held = self._held or [], None
         for message in held:
             self._receive_object(message)
@@ -216,7 +215,7 @@ class AgentProtocol(LanguageServerProtocol):
         except Exception:
             logger.exception("Failed in %s", method)
 
-    # How a handler runs; pygls' own generator handlers come through here, too.
+    # Running handlers; pygls' own generator handlers come through here, too.
 
     def _execute_handler(
         self,
@@ -244,14 +243,14 @@ class AgentProtocol(LanguageServerProtocol):
         if error is not None:
             logger.error("A notification's handler failed", exc_info=error)
 
-    # What goes out.
+    # Outgoing messages.
 
     def connect(self, outbox: FrameWriter) -> None:
-        """Sends everything there from now on."""
+        """Sends all messages to this writer from now on."""
         self._outbox = outbox
 
     def disconnect(self) -> None:
-        """Ends every question that waits for the client."""
+        """Ends all pending requests, ours and the client's."""
         self.questions.close()
         for future in list(self._request_futures.values()):
             future.cancel()
@@ -269,10 +268,10 @@ class AgentProtocol(LanguageServerProtocol):
         size: int,
         merge: Callable[[Any, Any], Any] | None = None,
     ) -> None:
-        """Sends a notification that the client can do without while it is slow.
+        """Sends a notification that may be dropped while the client is slow.
 
-        `merge(older, newer)` gives the params that stand for both; it may run at any later time,
-        and so may the encoding: `params` must not change any more.
+        `merge(older, newer)` returns params that replace both. Merging and encoding may happen
+        later, so do not modify `params` afterwards.
         """
         if self._outbox is not None:
             self._outbox.send_droppable(
@@ -286,8 +285,8 @@ class AgentProtocol(LanguageServerProtocol):
     async def ask_client(self, method: str, params: Any = None, *, timeout_s: float = 30) -> Any:
         """The client's typed answer to a request.
 
-        Cancelling takes the question back from the client.
-        Errors: `ClientError`, of which `ClientRefused` says that the client answered no.
+        Cancelling also cancels the request at the client.
+        Errors: `ClientError`; its subclass `ClientRefused` means the client answered with an error.
         """
         raw = await self.questions.ask(method, params, timeout_s)
         try:
@@ -333,7 +332,7 @@ class AgentProtocol(LanguageServerProtocol):
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> UserSteps:
-        """Settles encoding, folders and profile, asks the registered handler, and answers."""
+        """Sets encoding, folders and profile, calls the registered handler, and answers."""
         self._owner.process_id = params.process_id
         self.client_capabilities = params.capabilities
         self.profile = ClientProfile.of(params)
@@ -368,7 +367,7 @@ class AgentProtocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *args: Any) -> UserSteps:
-        """Asks the registered handler to finish, then gives up what still runs."""
+        """Calls the registered handler, then cancels all running requests."""
         if (handler := self._handlers.get(types.SHUTDOWN)) is not None:
             yield handler, args, None
         self._shutdown = True
@@ -380,7 +379,7 @@ class AgentProtocol(LanguageServerProtocol):
     def lsp_workspace__did_change_workspace_folders(
         self, params: types.DidChangeWorkspaceFoldersParams
     ) -> UserSteps:
-        """Keeps the folders, then tells the registered handler."""
+        """Updates the folders, then calls the registered handler."""
         for folder in params.event.removed:
             self.folders.pop(folder.uri, None)
         for folder in params.event.added:
@@ -398,7 +397,7 @@ class AgentProtocol(LanguageServerProtocol):
             uri = _text(document["uri"])
             self._apply(method, uri, document, raw)
         except Exception as error:
-            # The editor's text has moved on without us.
+            # We missed a change: the editor's text is no longer ours.
             self.documents.lose_sync(uri)
             logger.error("Could not follow %s of %r: %r", method, uri, error)
 
@@ -419,7 +418,7 @@ class AgentProtocol(LanguageServerProtocol):
 
     @lsp_method(types.TEXT_DOCUMENT_DID_SAVE)
     def lsp_text_document__did_save(self, params: Any) -> None:
-        """Announces the method, as pygls does for the other three; `_synchronise` reads it."""
+        """Only announces the method; `_synchronise` handles it."""
 
 
 def _notification(method: str, params: Any) -> dict[str, Any]:

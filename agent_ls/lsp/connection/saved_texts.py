@@ -1,7 +1,7 @@
-"""What the editor last had on disk of each open document, so far as that was seen.
+"""What the editor last had on disk for each open document, as far as known.
 
-Owns how a buffer and its file stand to each other. A buffer that differs from the disk was typed
-in, or the disk was written under it; only what was once seen equal tells which.
+Owns the comparison of buffer and file. When they differ, either the buffer was edited or the file
+was written. Only the text that both last had in common shows which.
 """
 
 from __future__ import annotations
@@ -22,38 +22,36 @@ from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.processes.reading import read_file
 
 _MAX_BYTES = 2 * 2**20
-"""Of a larger file nothing is known: it is read while the editor waits."""
+"""Larger files are not compared: they are read while the editor waits."""
 _MAX_REPLACED = 16
 _BOM = "\ufeff".encode()
 
 Standing = Literal["same", "unsaved", "behind", "apart"]
-"""``same``: the disk holds the buffer's text. ``unsaved``: the disk holds what the editor last had
-there, the buffer more. ``behind``: the buffer holds what the editor last had on disk, and the disk
-something newer, or nothing any more. ``apart``: they differ, and neither is known to be the other's
-past, so neither may replace the other."""
+"""``same``: file and buffer hold the same text. ``unsaved``: the buffer was edited; the file is as
+the editor last had it. ``behind``: the file was written or deleted; the buffer is as the editor
+last had it on disk. ``apart``: the difference is unexplained; neither may replace the other.
+"""
 
 
 class SavedTexts:
-    """The texts that the open documents and their files had in common last."""
+    """The last text that each open document and its file had in common."""
 
     def __init__(self, documents: DocumentStore) -> None:
-        """Follow these documents from now on."""
         self._documents = documents
         self._common: dict[str, tuple[str, str] | None] = {}
-        """By URI, the version of that text and of its file; None: there was no file. Missing:
-        nobody knows."""
+        """By URI, the common text's buffer and file version; None: no file. No entry: unknown."""
         self._encodings: dict[str, tuple[Encoding, ...]] = {}
-        """By URI, those in which the file held that text."""
+        """By URI, the encodings in which the file held the common text."""
         self._is_ended: dict[str, bool] = {}
-        """By URI, whether the file's last line has an end, where the document's is otherwise."""
+        """By URI, whether the file's last line has a line end, where the buffer differs in that."""
         self._files: dict[str, tuple[int, ...]] = {}
-        """By URI, how the file's entry was when it was last compared with what an editor sent."""
+        """By URI, the file's stat values at the last comparison."""
         self._replaced: dict[str, deque[str]] = {}
-        """By URI, the versions that the agent replaced on disk since the two were the same last."""
+        """By URI, file versions that the agent replaced on disk since the last common text."""
         documents.listen(self._on_document)
 
     def standing(self, document: Snapshot, on_disk: bytes | None) -> Standing:
-        """Return how a document and its file's bytes stand; None: there is no file."""
+        """Compare a document with its file's bytes; None: there is no file."""
         if not document.in_sync:
             return "apart"
         mine = version_of(document.text)
@@ -71,22 +69,22 @@ class SavedTexts:
         return "apart" if set(there).isdisjoint(common) else "unsaved"
 
     def as_saved(self, document: Snapshot) -> str:
-        """Return a document's text with its last line ended, or not, as it was in the file where
-        the editor shows that otherwise."""
+        """Return a document's text with the final line end as in the file."""
         is_ended = self._is_ended.get(document.uri)
         return document.text if is_ended is None else ended(document.text, is_ended=is_ended)
 
     def encodings(self, uri: str, on_disk: bytes) -> tuple[Encoding, ...]:
-        """Return the encodings in which an editor can have a document's file: those in which the
-        two were the same last, or what the bytes alone say; none where they do not."""
+        """Return the possible encodings of a document's file: those of the common text, else the
+        only one that fits the bytes; empty if uncertain."""
         if known := self._encodings.get(uri):
             return known
         possible = possible_encodings(on_disk)
         return possible if len(possible) == 1 else ()
 
     def note(self, uri: str, text: str | None, on_disk: bytes | None = None) -> None:
-        """Know what was put on disk for a document, by its bytes if these are not the text's in
-        UTF-8; None: there is no file.
+        """Record what was written to a document's file; ``text`` None: there is no file.
+
+        ``on_disk`` are the bytes, if they are not the text in UTF-8.
         """
         if text is None:
             self._common[uri] = None
@@ -95,16 +93,14 @@ class SavedTexts:
             self._common[uri] = version_of(text), there
 
     def note_replaced(self, uri: str, on_disk: bytes) -> None:
-        """Know which bytes of a document's file are about to be replaced: an editor that has just
-        read them shows them later."""
+        """Record bytes about to be replaced: the editor may have read them and show them later."""
         replaced = self._replaced.setdefault(uri, deque(maxlen=_MAX_REPLACED))
         replaced.append(_version(_unmarked(on_disk)))
 
     def _on_document(self, event: DocumentEvent) -> None:
-        """See what the disk holds as the editor opens or saves a document, or loads it again.
+        """Compare with the disk when the editor opens, saves or reloads a document.
 
-        At once, not in a thread: a later look would take what another program has written by then
-        for what the editor has read.
+        Not in a thread: by then another program may have written the file.
         """
         path = uri_to_path(event.uri)
         is_typed = event.kind is DocumentEventKind.CHANGED
@@ -119,9 +115,9 @@ class SavedTexts:
         try:
             entry = _entry(path)
             if is_typed and entry == self._files.get(event.uri):
-                # Nobody wrote it, so there was nothing to load again: this is the person's.
+                # The file is unchanged, so the editor did not reload: the user typed.
                 return
-            # A file that is too large is not compared, and a keystroke makes no text of it.
+            # Read first: for a file that is too large, a keystroke must not join the text.
             on_disk = content(path)
             if (document := self._documents.get(event.uri)) is not None:
                 self._compare(document, on_disk)
@@ -133,21 +129,23 @@ class SavedTexts:
             pass
 
     def _compare(self, document: Snapshot, on_disk: bytes) -> None:
-        """See whether a document and its file are the same, as the editor may just have read or
-        written it; not where the disk holds what is known, as then the difference was typed."""
+        """Record the common text if document and file match now.
+
+        Only where they stand ``apart``: any other difference is explained already.
+        """
         if not document.in_sync or self.standing(document, on_disk) != "apart":
             return
         held, encodings = held_as(document.text, on_disk)
         if encodings:
             self._note_same(document, held, on_disk, encodings)
         elif version_of(document.text) in self._replaced.get(document.uri, ()):
-            # It was read before the disk got something newer, and is not what anybody typed.
+            # The editor read the file before the agent replaced it; nobody typed.
             self.note(document.uri, document.text)
 
     def _note_same(
         self, document: Snapshot, held: str, on_disk: bytes, encodings: tuple[Encoding, ...]
     ) -> None:
-        """Know that the bytes are the text ``held``, which the editor shows as the document's."""
+        """Record that the bytes hold the text ``held``, which the editor shows as the document."""
         uri, is_ended = document.uri, held.endswith("\n")
         self._replaced.pop(uri, None)
         self._common[uri] = version_of(document.text), _version(on_disk)
@@ -158,19 +156,19 @@ class SavedTexts:
 
 
 def version_of(text: str) -> str:
-    """Return a buffer's version, equal for equal texts: undoing a change is no change."""
+    """Return a text's version; equal texts have equal versions."""
     return _version(text.encode("utf-8", "surrogatepass"))
 
 
 def digests_of(text: str) -> tuple[str, str]:
-    """Return the digests a buffer's bytes can have in the store: without and with a byte order
-    mark, which no buffer shows."""
+    """Return the digests that a buffer's file can have in the store: without and with a byte
+    order mark, which buffers do not show."""
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest(), hashlib.sha256(_BOM + data).hexdigest()
 
 
 def as_bytes(document: Snapshot, on_disk: bytes | None) -> bytes:
-    """Return a buffer's text in UTF-8; editors keep a byte order mark to themselves."""
+    """Return a buffer's text in UTF-8, with a byte order mark if the file has one."""
     data = document.text.encode("utf-8", "surrogatepass")
     if on_disk is not None and on_disk.startswith(_BOM) and not data.startswith(_BOM):
         return _BOM + data
@@ -178,7 +176,7 @@ def as_bytes(document: Snapshot, on_disk: bytes | None) -> bytes:
 
 
 def content(place: Path) -> bytes:
-    """Return a file's bytes. Errors: ``OSError``, also for what is no file or too large."""
+    """Return a file's bytes. Errors: ``OSError``, also if it is no file or too large."""
     return read_file(place, max_bytes=_MAX_BYTES)
 
 
@@ -187,7 +185,7 @@ def _unmarked(data: bytes) -> bytes:
 
 
 def _entry(place: Path) -> tuple[int, ...]:
-    """Return what tells that a file was written. Errors: ``OSError``."""
+    """Return stat values that change when a file is written. Errors: ``OSError``."""
     facts = place.stat()
     return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 

@@ -1,8 +1,7 @@
-"""The pipes to the client: taken away from everybody else, read and written on own threads.
+"""The pipes to the client: private descriptors, read and written on their own threads.
 
-Owns file descriptors and their two threads; knows frames but no message.
-Imports nothing but the standard library, because `take_stdio` must run before any other import:
-whatever a library prints after it goes to stderr, and stdout carries LSP only.
+Knows frames but no messages. Imports only the standard library, because `take_stdio` must run
+before any other import. What a library prints afterwards goes to stderr; stdout carries only LSP.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ logger = logging.getLogger(__name__)
 _READ_BYTES: Final = 64 * 1024
 _WRITE_BYTES: Final = 256 * 1024
 _MESSAGES_PER_TURN: Final = 16
-"""So many messages run before the event loop gets to do other things."""
+"""Messages handled in a row before the event loop does other work."""
 _CHUNKS_AHEAD: Final = 256
-"""So much is read ahead of the event loop; then the client has to wait."""
+"""Chunks read ahead of the event loop; beyond that the client has to wait."""
 
 MAX_QUEUED_BYTES: Final = 64 * 1024 * 1024
-"""With more than this unsent the client counts as lost."""
+"""With more than this unsent, the client counts as lost."""
 MAX_DROPPABLE: Final = 256 * 1024
-"""Characters of droppable payload that wait unsent; what comes on top is dropped."""
+"""Limit of queued droppable payload, in characters; more is dropped."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +50,9 @@ _taken: Pipes | None = None
 
 
 def leave(code: int) -> NoReturn:
-    """Ends the process with `code` at once, also when a thread of some library would not end.
+    """Ends the process with `code` at once, even if a library's thread would not end.
 
-    The interpreter's own way out takes every loaded module apart, which an editor that is being
-    closed would wait for.
+    The normal exit unloads every module, and a closing editor would wait for that.
     """
     atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] - what libraries asked for
     logging.shutdown()
@@ -63,15 +61,14 @@ def leave(code: int) -> NoReturn:
 
 
 def take_stdio() -> Pipes:
-    """The real stdin and stdout, which nobody else can reach afterwards.
+    """Returns the real stdin and stdout, and makes them private.
 
-    Descriptor 1 leads to stderr from then on, and 0 to nothing, for this process, for what
-    libraries print from C, and for every child that inherits them.
-    The second call gives the same answer.
+    From then on descriptor 1 leads to stderr and 0 to nothing, also for C libraries and child
+    processes. Later calls return the same pipes.
     """
     global _taken
     if _taken is None:
-        # Started without stderr, say: a gap would be filled by the private descriptors themselves.
+        # Fill gaps below 3 first (started without stderr, say), else the private copies land there.
         while (nothing := os.open(os.devnull, os.O_RDWR)) <= 2:
             os.set_inheritable(nothing, True)
         pipes = Pipes(os.dup(0), os.dup(1))
@@ -90,7 +87,7 @@ def take_stdio() -> Pipes:
 class FrameReader:
     """Reads frames on its own thread and hands them to the event loop in order.
 
-    Reads only so far ahead; a client that floods is slowed down by its own pipe.
+    Reading ahead is limited, so the pipe slows a flooding client down.
     """
 
     def __init__(
@@ -106,12 +103,12 @@ class FrameReader:
         self._ahead = threading.BoundedSemaphore(_CHUNKS_AHEAD)
 
     def start(self) -> None:
-        """Begins to read; `deliver` and `ended` are called on the event loop."""
+        """Starts reading; `deliver` and `ended` are called on the event loop."""
         threading.Thread(target=self._run, name="lsp-reader", daemon=True).start()
 
     def _run(self) -> None:
         decoder = FrameDecoder()
-        # RuntimeError: the event loop has been closed meanwhile, and nobody listens any more.
+        # RuntimeError: the event loop was closed meanwhile.
         with contextlib.suppress(RuntimeError):
             while data := self._read():
                 found = decoder.feed(data)
@@ -144,11 +141,10 @@ class _Droppable:
 
 
 class FrameWriter:
-    """Writes frames in order on its own thread; sending never blocks, whoever reads or does not.
+    """Writes frames in order on its own thread; sending never blocks. Safe to call from any thread.
 
-    Safe to call from any thread.
-    A frame is never dropped and never changed, except what `send_droppable` took: while the client
-    is slow, that is merged with its neighbour in the queue, and beyond a limit dropped.
+    A frame is never dropped or changed, except those of `send_droppable`: while the client is slow,
+    they are merged with their neighbour in the queue, and dropped beyond a limit.
     """
 
     def __init__(
@@ -174,7 +170,7 @@ class FrameWriter:
         threading.Thread(target=self._run, name="lsp-writer", daemon=True).start()
 
     def send(self, frame: bytes) -> None:
-        """Sends one frame, at once where the pipe takes it, else as soon as it does."""
+        """Sends a frame: at once if the pipe takes it, else from the queue."""
         with self._changed:
             if self._is_closed:
                 return
@@ -197,10 +193,10 @@ class FrameWriter:
         encode: Callable[[Any], bytes],
         merge: Callable[[Any, Any], Any] | None = None,
     ) -> None:
-        """Sends what the client can do without; `encode` runs on the writer's thread.
+        """Sends a payload that may be dropped; `encode` runs on the writer's thread.
 
-        `merge(older, newer)` may join it with the entry just before it in the queue, if that has
-        the same key; so the order of messages never changes.
+        `merge(older, newer)` may join it with the queue's last entry if that has the same key, so
+        the order of messages never changes.
         """
         with self._changed:
             if self._is_closed:
@@ -216,7 +212,7 @@ class FrameWriter:
             self._changed.notify_all()
 
     def close(self, timeout_s: float) -> bool:
-        """Takes no more and waits until all is written; False when the client did not read it."""
+        """Accepts no more and waits until all is written; False on timeout."""
         with self._changed:
             self._is_closed = True
             self._direct.close()
@@ -236,7 +232,7 @@ class FrameWriter:
             self._wrote()
 
     def _take(self) -> bytes | None:
-        """What to write next, waiting for it; None when nothing will come any more."""
+        """Waits for the next bytes to write; None when closed and empty."""
         with self._changed:
             while not self._queue:
                 if self._is_closed:
@@ -260,7 +256,7 @@ class FrameWriter:
             self._changed.notify_all()
 
     def _give_up(self, reason: str) -> None:
-        """Called with the condition held."""
+        """Drops the queue and reports the client as lost. The condition must be held."""
         self._queue.clear()
         self._direct.close()
         self._queued_bytes = self._queued_droppable = 0
@@ -280,10 +276,9 @@ def _encoded(entry: bytes | _Droppable) -> bytes:
 
 
 class _DirectWrite:
-    """Writes to a socket or pipe without ever waiting, where the system offers that.
+    """Writes to a socket or pipe without blocking, where the system supports that.
 
-    With it an answer is on its way before the event loop goes on, instead of waiting until the
-    loop lets the writer's thread run.
+    An answer then leaves at once, not only when the event loop lets the writer's thread run.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -301,12 +296,12 @@ class _DirectWrite:
             self._poll.register(descriptor, select.POLLOUT)
 
     def write(self, data: bytes) -> int:
-        """How many bytes were written; 0 leaves it to the writer's thread to find out why."""
-        # OSError: it is full, or the other side is gone.
+        """Returns the bytes written; on 0 the writer's thread tries, and meets any error."""
+        # OSError: the pipe is full, or the other side is gone.
         with contextlib.suppress(OSError):
             if self._socket:
                 return self._socket.send(data, socket.MSG_DONTWAIT)
-            # A pipe that is ready takes this many bytes without waiting, and takes them whole.
+            # A pipe that is ready takes up to PIPE_BUF bytes whole and without blocking.
             if self._poll and len(data) <= select.PIPE_BUF and self._poll.poll(0):
                 return os.write(self._descriptor, data)
         return 0

@@ -1,8 +1,7 @@
-"""From JSON values to typed parameters and results, and back.
+"""Converts JSON values to typed parameters and results, and back.
 
-Owns which type a method's parameters and results have: lsprotocol's for the standard methods, the
-registered models for our own; and how errors read to the client.
-Imports no model library: the registered models bring their own.
+Owns the types of all methods (lsprotocol's, and registered models for our own) and the texts of
+errors to the client. Imports no model library: the registered models bring theirs.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ REQUEST_FAILED: Final = -32803
 
 
 class Model(Protocol):
-    """What a parameter or result type of a custom method can do; pydantic models can."""
+    """A parameter or result type of a custom method; pydantic models fit."""
 
     @classmethod
     def model_validate(cls, obj: Any) -> Self:
@@ -38,11 +37,11 @@ class Model(Protocol):
 
 
 class Unstructured(ValueError):
-    """A value does not have the shape its method asks for; the text names the places."""
+    """A value does not fit its method's type; the message names the places."""
 
 
 class Structure:
-    """The types of all methods."""
+    """The parameter and result types of all methods."""
 
     def __init__(self, converter: Converter) -> None:
         self._converter = converter
@@ -51,13 +50,13 @@ class Structure:
     def add(
         self, method: str, params: type[Model] | None, result: type[Model] | None = None
     ) -> None:
-        """Gives a method that is not LSP's its types; None leaves plain JSON values."""
+        """Sets the types of a custom method; None means plain JSON values."""
         self._models[method] = params, result
 
     def params(self, method: str, raw: Any) -> Any:
-        """The typed parameters of a message that came.
+        """The typed parameters of an incoming message.
 
-        Missing parameters count as empty where the type has no required field.
+        Missing parameters count as an empty object.
         Errors: `Unstructured`.
         """
         if method in self._models:
@@ -72,7 +71,7 @@ class Structure:
         return self._structure(raw, expected)
 
     def result(self, method: str, raw: Any) -> Any:
-        """The typed result of an answer that came. Errors: `Unstructured`."""
+        """The typed result of an answer. Errors: `Unstructured`."""
         if method in self._models:
             model = self._models[method][1]
             return raw if model is None else self._validate(model, raw)
@@ -83,9 +82,9 @@ class Structure:
         return self._structure(message, expected).result
 
     def dumps(self, message: Mapping[str, Any]) -> str:
-        """The JSON text, in ASCII, of a message that may hold typed values anywhere.
+        """The JSON text, in ASCII, of a message that may contain typed values.
 
-        Errors: `ValueError` and `TypeError` for what JSON cannot say, such as NaN.
+        Errors: `ValueError` and `TypeError` for what JSON cannot express, such as NaN.
         """
         return json.dumps(
             message,
@@ -122,10 +121,9 @@ class Structure:
 
 
 def error_object(error: BaseException, method: str) -> dict[str, Any]:
-    """What a client is told of an exception: words, never a traceback.
+    """The JSON-RPC error for an exception, without traceback.
 
-    An exception of ours carries words for people; any other is a defect, whose traceback belongs
-    in our log.
+    Our own exceptions have texts for people. Any other is a defect: its traceback is for our log.
     """
     if isinstance(error, JsonRpcException):
         return {"code": error.code, "message": error.message}
@@ -136,16 +134,16 @@ def error_object(error: BaseException, method: str) -> dict[str, Any]:
     if kind.__module__.startswith("agent_ls.") and kind.__name__ != "BugError":
         return {"code": REQUEST_FAILED, "message": str(error)}
     if isinstance(error, OSError):
-        # Of a name that is too long, a folder that may not be read: the disk's word.
+        # For example a name that is too long, or an unreadable folder.
         return {"code": REQUEST_FAILED, "message": f"The disk refused it: {error.strerror}."}
     text = f"agent-ls failed in {method}: {kind.__name__}: {error}"
     return {"code": INTERNAL_ERROR, "message": text[:500]}
 
 
 def _places(error: Exception) -> str:
-    """Where the value is wrong, and why, without the value itself."""
+    """Where a value is wrong and why, without the value itself."""
     if callable(getattr(error, "errors", None)):
-        # The registered models have brought their library by now.
+        # Cheap here: the registered models have already imported their library.
         from agent_ls.domain.mistakes import mistakes_said
 
         return mistakes_said(cast(Any, error))[:1000]
@@ -156,7 +154,7 @@ def _places(error: Exception) -> str:
     return "; ".join(lines)[:1000]
 
 
-# Clients differ from the specification in known places; a whole request need not fail for them.
+# Known deviations of clients from the specification must not fail a whole request.
 
 
 def _tolerated(converter: Converter, method: str, raw: Any) -> Any:
@@ -171,7 +169,7 @@ def _tolerated(converter: Converter, method: str, raw: Any) -> Any:
 
 
 def _tolerated_initialize(converter: Converter, params: dict[str, Any]) -> dict[str, Any]:
-    """Leaves out each capability and option that does not fit: newer clients know newer values."""
+    """Drops each capability and option that does not fit: newer clients send newer values."""
     if _fits(converter, params, types.InitializeParams):
         return params
     logger.warning("Parts of the client's initialize request were not understood and left out")
@@ -190,13 +188,13 @@ def _tolerated_initialize(converter: Converter, params: dict[str, Any]) -> dict[
 
 
 def _fitting(members: Any, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    """Return those members that fit, each looked at by itself; none of what is no object."""
+    """Return the members that fit on their own; empty when `members` is no object."""
     found = cast(dict[str, Any], members if isinstance(members, dict) else {})
     return {name: one for name, one in found.items() if fits({name: one})}
 
 
 def _tolerated_code_action(converter: Converter, params: dict[str, Any]) -> dict[str, Any]:
-    """Leaves out diagnostics of other servers that do not fit."""
+    """Drops other servers' diagnostics that do not fit."""
     context = params.get("context")
     if _fits(converter, params, types.CodeActionParams) or not isinstance(context, dict):
         return params

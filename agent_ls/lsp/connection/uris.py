@@ -1,7 +1,6 @@
 """File URIs and paths.
 
-Tolerant in what it reads, because editors spell the same file differently; percent escapes are
-decoded exactly once.
+Accepts the different spellings of editors. Percent escapes are decoded exactly once.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ _DRIVE = re.compile(r"/([A-Za-z])[:|](?=/|$)")
 
 
 def uri_to_path(uri: str) -> Path | None:
-    """The file a URI names on this machine.
+    """The local file that a URI names.
 
-    None for another scheme, another machine, and what cannot be a path here.
+    None for another scheme, another machine, or an invalid path.
     """
     text = path_text(uri, windows=os.name == "nt")
     return None if text is None else Path(text)
@@ -33,10 +32,10 @@ def path_to_uri(path: Path) -> str:
 
 
 def path_text(uri: str, *, windows: bool) -> str | None:
-    """The path of a file URI as that system spells it; None where there is none.
+    """The path of a file URI on Windows or elsewhere; None when there is none.
 
-    A bare `#` or `?` belongs to the path: file URIs of editors carry no query and no fragment, and
-    some editors do not escape these.
+    A bare `#` or `?` belongs to the path: editors' file URIs have no query or fragment, and some
+    editors do not escape these characters.
     """
     match = _FILE_URI.fullmatch(uri)
     if match is None:

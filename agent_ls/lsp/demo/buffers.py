@@ -1,4 +1,4 @@
-"""Documents as an editor holds them, for ``client``: its own arithmetic of positions."""
+"""Documents as an editor holds them, for ``client``; converts positions on its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Buffer:
     version: int
 
     def offset(self, place: Mapping[str, int], encoding: str) -> int:
-        """Return the code point at a position that the server named."""
+        """Return the code point at a position from the server."""
         starts = [0, *(match.end() for match in _LINE_END.finditer(self.text))]
         if place["line"] >= len(starts):
             return len(self.text)
@@ -37,7 +37,7 @@ class Buffer:
         return {"line": len(ends), "character": _units(self.text[start:offset], encoding)}
 
     def edited(self, edits: Sequence[Mapping[str, Any]], encoding: str) -> str:
-        """Return the text after edits that all count from the text as it is."""
+        """Return the text after edits; all their positions refer to the current text."""
         spans = sorted(
             (
                 self.offset(edit["range"]["start"], encoding),
@@ -54,7 +54,7 @@ class Buffer:
 
 
 def common_ends(before: str, after: str) -> tuple[int, int]:
-    """Return how many characters two texts share at their start and, beyond that, at their end."""
+    """Return the lengths of the common start of two texts and, beyond that, of their common end."""
     limit = min(len(before), len(after))
     start = 0
     while start < limit and before[start] == after[start]:
@@ -62,7 +62,7 @@ def common_ends(before: str, after: str) -> tuple[int, int]:
     end = 0
     while end < limit - start and before[-1 - end] == after[-1 - end]:
         end += 1
-    # A line end is not cut in two.
+    # Do not split a CRLF.
     if start and before[start - 1] == "\r":
         start -= 1
     if end and before[len(before) - end] == "\n":
@@ -77,7 +77,7 @@ def language_of(path: str) -> str:
 
 
 def _code_points(line: str, units: int, encoding: str) -> int:
-    """Return how many code points of a line its first ``units`` are."""
+    """Return the number of code points in the first ``units`` of a line."""
     passed = 0
     for index, character in enumerate(line):
         if passed >= units:

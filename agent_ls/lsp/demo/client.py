@@ -1,8 +1,8 @@
-"""A small LSP client with real buffers: ``agent-ls demo`` and the tests drive the server with it.
+"""A small LSP client with real buffers, for ``agent-ls demo`` and the tests.
 
-It is an editor without a screen: it holds documents, applies edits to them with version checks,
-tells the server what changed, and keeps what the server shows (``connection``). It shares
-no code with the server's own document store, so that one cannot hide the other's mistakes.
+An editor without a screen: it holds documents, applies edits with version checks, notifies the
+server of changes, and keeps what the server shows (``connection``). It shares no code with the
+server's document store, so that one cannot hide the other's mistakes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agent_ls.lsp.demo.connection import DemoConnection
 
 
 class DemoClient(DemoConnection):
-    """An editor that speaks to one server process."""
+    """An editor connected to one server process."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class DemoClient(DemoConnection):
         initialization_options: Mapping[str, Any] | None = None,
         has_folder: bool = True,
     ) -> None:
-        """Take the folder, and what this editor says it can do."""
+        """``capabilities`` are those the editor declares."""
         super().__init__()
         self.root = root
         self.capabilities = capabilities
@@ -42,7 +42,7 @@ class DemoClient(DemoConnection):
     async def start(
         self, command: Sequence[str], *, env: Mapping[str, str], log: Path
     ) -> dict[str, Any]:
-        """Start the server, shake hands, and return what it can do; its stderr goes to ``log``."""
+        """Start and initialize the server; return its capabilities. Its stderr goes to ``log``."""
         await self.spawn(command, cwd=self.root, env=env, log=log)
         folders = [{"uri": self.root.as_uri(), "name": self.root.name}] if self.has_folder else None
         answer = await self.request(
@@ -62,10 +62,10 @@ class DemoClient(DemoConnection):
         return self.server_capabilities
 
     def client_info(self) -> dict[str, Any] | None:
-        """Return how this editor calls itself; None where it does not say."""
+        """Return the ``clientInfo``; None to send none."""
         return {"name": self.name}
 
-    # What a person does.
+    # Actions of the user.
 
     def uri(self, path: str) -> str:
         """Return the URI of a file below the root."""
@@ -92,7 +92,7 @@ class DemoClient(DemoConnection):
         return buffer
 
     async def change(self, uri: str, text: str) -> None:
-        """Make the buffer hold this text, and tell the server the smallest change."""
+        """Set the buffer's text, and send the smallest change to the server."""
         buffer = self.buffers[uri]
         before, after = buffer.text, text
         start, end = common_ends(before, after)
@@ -114,19 +114,19 @@ class DemoClient(DemoConnection):
         )
 
     async def save(self, uri: str) -> None:
-        """Write a buffer to its file, and tell the server."""
+        """Write a buffer to its file, and notify the server."""
         path = self.path_of(uri)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(self.buffers[uri].text.encode())
         await self.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
 
     async def close(self, uri: str) -> None:
-        """Close a buffer; what is not saved is lost."""
+        """Close a buffer; unsaved text is lost."""
         del self.buffers[uri]
         await self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
 
     async def code_actions(self, uri: str, line: int, last_line: int | None = None) -> list[Any]:
-        """Return the code actions on lines (0-based), asked for as editors ask."""
+        """Return the code actions on lines (0-based); sends diagnostics along as editors do."""
         end = line if last_line is None else last_line
         known = [
             one
@@ -152,7 +152,7 @@ class DemoClient(DemoConnection):
         return await self.request("workspace/executeCommand", params)
 
     async def choose(self, action: Mapping[str, Any]) -> Any:
-        """Do what a code action says: its edit first, then its command."""
+        """Carry out a code action: its edit first, then its command."""
         if action.get("edit"):
             await self.apply_workspace_edit(action["edit"])
         command = action.get("command")
@@ -166,10 +166,10 @@ class DemoClient(DemoConnection):
         await super()._end()
         self.buffers.clear()
 
-    # What the server asks.
+    # Requests from the server.
 
     async def answer(self, method: str, params: Any) -> Any:
-        """Return the answer to a request of the server; an editor of another kind overrides it.
+        """Return the answer to a request of the server; override it for another kind of editor.
 
         Errors: ``LookupError`` for a method this editor does not know.
         """
@@ -189,7 +189,7 @@ class DemoClient(DemoConnection):
                 raise LookupError(method)
 
     async def apply_edit(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Apply an edit wholly, or refuse it when a document has moved on."""
+        """Apply an edit wholly, or refuse it when a document has changed."""
         stale = self.stale(params["edit"])
         if stale is not None:
             return {"applied": False, "failureReason": f"{stale} has changed in the meantime"}
@@ -197,7 +197,7 @@ class DemoClient(DemoConnection):
         return {"applied": True}
 
     def stale(self, edit: Mapping[str, Any]) -> str | None:
-        """Return the first document whose version is not the one the edit was made for."""
+        """Return the first document whose version differs from the edit's."""
         for change in edit.get("documentChanges") or ():
             if "kind" in change:
                 continue
@@ -209,7 +209,7 @@ class DemoClient(DemoConnection):
         return None
 
     async def apply_workspace_edit(self, edit: Mapping[str, Any]) -> None:
-        """Carry out an edit."""
+        """Apply an edit's text changes and file operations."""
         changes = cast("dict[str, list[Any]]", edit.get("changes") or {})
         for uri, edits in changes.items():
             await self._apply_text(uri, edits)
@@ -229,7 +229,7 @@ class DemoClient(DemoConnection):
                     await self._apply_text(change["textDocument"]["uri"], change["edits"])
 
     async def save_all(self, uris: Sequence[str]) -> dict[str, Any]:
-        """Save these buffers."""
+        """Save these buffers; return the URIs that are not open."""
         for uri in uris:
             if uri in self.buffers:
                 await self.save(uri)

@@ -1,4 +1,4 @@
-"""The wire of ``client``: one server process, requests both ways, and what it showed."""
+"""The connection of ``client``: a server process, requests both ways, and what it showed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ class ServerError(Exception):
     """The server answered a request with an error."""
 
     def __init__(self, method: str, error: Mapping[str, Any]) -> None:
-        """Take the request's method and the error object."""
         super().__init__(f"{method}: {error.get('message')} ({error.get('code')})")
         self.code = error.get("code")
 
@@ -35,7 +34,7 @@ class NotLsp(Exception):
 
 @dataclass
 class Shown:
-    """What the server has shown so far."""
+    """Everything the server has shown so far."""
 
     diagnostics: dict[str, list[dict[str, Any]]] = field(
         default_factory=dict[str, list[dict[str, Any]]]
@@ -46,18 +45,17 @@ class Shown:
     messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     log: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     updates: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """Of all sessions, in order, from ``agent/update``."""
+    """From ``agent/update``, of all sessions, in order."""
     edits: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """Every ``workspace/applyEdit`` that came."""
+    """Every received ``workspace/applyEdit``."""
     errors: list[str] = field(default_factory=list[str])
-    """Answers of the server to nothing we asked, and defects of this client."""
+    """Answers to no request of ours, and defects of this client."""
 
 
 class DemoConnection(ABC):
-    """A client's end of the line to one server process."""
+    """A client's connection to one server process."""
 
     def __init__(self) -> None:
-        """Begin without a server."""
         self.shown = Shown()
         self._process: asyncio.subprocess.Process | None = None
         self._ids = itertools.count(1)
@@ -86,13 +84,13 @@ class DemoConnection(ABC):
                 stderr=stderr,
                 cwd=cwd,
                 env=dict(env),
-                # An editor takes any message; asyncio's default would end at 64 KiB.
+                # Editors take messages of any size; asyncio's default limit is 64 KiB.
                 limit=64 * 2**20,
             )
         self._reading = asyncio.create_task(self._read())
 
     async def stop(self) -> int:
-        """Shut the server down and return its exit code; kills one that does not end."""
+        """Shut the server down and return its exit code; kill it if it does not end."""
         process = self.process()
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_STOP_S):
@@ -133,9 +131,9 @@ class DemoConnection(ABC):
         await self._send(message if params is None else {**message, "params": params})
 
     async def until(self, what: Callable[[], T | None], timeout_s: float = 90, why: str = "") -> T:
-        """Wait until ``what`` returns something, looking again at every message.
+        """Wait until ``what`` returns something; checked after every message.
 
-        Errors: ``TimeoutError`` saying ``why`` was waited.
+        Errors: ``TimeoutError`` with ``why``.
         """
 
         def is_there() -> bool:
@@ -195,7 +193,7 @@ class DemoConnection(ABC):
                     answer.set_exception(
                         self._failure or ConnectionError(f"the server left before {method}")
                     )
-                    # Nobody may be waiting any more, and that is fine.
+                    # Mark it retrieved: perhaps nobody waits for it any more.
                     answer.exception()
             await self._tell()
 
@@ -230,7 +228,7 @@ class DemoConnection(ABC):
         await self._tell()
 
     async def send_answer(self, number: Any, method: str, result: Any) -> None:
-        """Send an answer; an editor of another kind overrides it."""
+        """Send an answer; override it for another kind of editor."""
         await self._send({"jsonrpc": "2.0", "id": number, "result": result})
 
     def _show(self, method: str, params: dict[str, Any]) -> None:
