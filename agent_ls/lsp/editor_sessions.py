@@ -54,7 +54,7 @@ class EditorSessions:
         self._opened: Sessions | None = None
         self._problem = "agent-ls is still starting"
         self._reviewed: set[str] = set()
-        """Ids of sessions opened for review only: prompts go there only by name."""
+        """Ids of sessions opened for review only; a prompt reaches them only by session id."""
         self._beginning = asyncio.Lock()
         self._reviewing = asyncio.Lock()
         self._following = asyncio.Lock()

@@ -52,7 +52,7 @@ class OpenSessions:
         return self._open.get(session_id)
 
     def is_known(self, session_id: str) -> bool:
-        """Say whether a session is open, or was closed here to make room."""
+        """Say whether a session is open, or was closed for lack of room or another process."""
         return session_id in self._open or session_id in self._set_aside
 
     async def add(self, session: Session, lease: Lease) -> None:

@@ -213,7 +213,7 @@ class Sessions:
         return await self.open(new_id)
 
     async def find(self, session_id: str) -> Session | None:
-        """Return a session that is open here, or was closed here to make room.
+        """Return a session that is open here, or reopen one that had to be closed.
 
         Errors: ``StoreError`` when another process writes it.
         """

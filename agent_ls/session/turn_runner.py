@@ -1,7 +1,7 @@
 """The single task of a session that runs turns, while one is open or a prompt is queued.
 
-Only this module calls ``run_turn``, so no turn ever has two machines. Callers emit an event and
-wake the runner; the runner reads from the state what to do.
+Nothing else calls ``run_turn`` for the session, so no turn ever has two machines. Callers emit an
+event and wake the runner, which reads from the state what to do.
 """
 
 from __future__ import annotations

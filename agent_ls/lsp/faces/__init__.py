@@ -1,1 +1,1 @@
-"""What the person sees of a session: progress, notices, answers, updates of the panel."""
+"""What the user sees of a session: progress, notices, answers, updates of the panel."""

@@ -1,1 +1,1 @@
-"""What the agent shows in documents: what waits, what is wrong, what it changed."""
+"""What the agent shows in documents: approvals, questions, nudges, findings, changes."""

@@ -1,1 +1,1 @@
-"""The files as the editor has them, and how they are changed through it."""
+"""The files as the editor has them, and edits through the editor."""

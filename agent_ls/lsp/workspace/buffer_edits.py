@@ -53,7 +53,7 @@ class _Sent:
         return plain != _plain(self.before.text) and _plain(now.text) == plain
 
     def proof_in(self, now: Snapshot) -> Literal["applied", "untouched", "nothing"]:
-        """Return whether a text with the user's typing proves that the edit was applied or not."""
+        """Return what a text with the user's typing proves of the edit; ``nothing``: neither."""
         edit = _Change.between(self.before.text, self.expected)
         as_new = _Change.between(self.expected, now.text)
         as_old = _Change.between(self.before.text, now.text)
