@@ -367,7 +367,7 @@ class AgentProtocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *args: Any) -> UserSteps:
-        """Calls the registered handler, then cancels all running requests."""
+        """Calls the registered handler, then cancels all other running requests."""
         if (handler := self._handlers.get(types.SHUTDOWN)) is not None:
             yield handler, args, None
         self._shutdown = True

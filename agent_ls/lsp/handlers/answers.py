@@ -83,7 +83,7 @@ def _settled(edge: Edge, settled: bool) -> wire.ResolveResult:
 
 
 async def continue_turn(edge: Edge, asked: SessionParams) -> None:
-    """Start a turn that tells the agent to do what it announced."""
+    """Tell the agent to do what it announced."""
     session = await edge.sessions.session(asked.session_id)
     turn = session.state.turn
     await session.submit(CONTINUE, anchor=turn.anchor if turn else None)
@@ -98,6 +98,6 @@ async def leave_turn(edge: Edge, asked: SessionParams) -> None:
 
 
 async def silence_nudges(edge: Edge, asked: SessionParams) -> None:
-    """Turn nudges off for this session."""
+    """Turn off nudges about announced actions for this session."""
     session = await edge.sessions.session(asked.session_id)
     await session.silence(INCOMPLETE_ACTION)

@@ -166,7 +166,7 @@ async def configure(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
 
 
 async def trust(edge: Edge, asked: TrustParams) -> TrustResult:
-    """Trust a folder, or all open ones: their own tools and settings may run from now on."""
+    """Trust a folder, or all open ones: their own tools and settings apply from now on."""
     edge.refresh_roots()
     # A missing folder is not trusted: anything may later appear under its path.
     folders = [root.path for root in edge.workspace.roots if root.path.is_dir()]

@@ -98,7 +98,7 @@ class ChangeHints:
                 known = _Closed(made_of, await self._hints_in(path, path_to_uri(stamp.place)))
             found[path] = known
         self._closed = found
-        # A missing folder (unmounted, say) may come back: keep what is known of its files.
+        # Files in a missing folder cannot be watched: watch for the folder to come back.
         folders = (path for uri in self._folders() if (path := uri_to_path(uri)) is not None)
         gone = frozenset(one for one in folders if not one.is_dir())
         self._files.follow(self._tell_outdated, stamps, gone)
