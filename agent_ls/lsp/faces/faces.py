@@ -169,7 +169,7 @@ class Faces:
         return any(one.is_busy and not one.is_cut_off for one in self.sessions.values())
 
     def on_turn_ended(self) -> None:
-        """Run the callbacks of ``when_idle`` if no turn runs."""
+        """If no turn runs, withdraw pending edits and run the callbacks of ``when_idle``."""
         asyncio.get_running_loop().call_later(_COLLECT_AFTER_S, gc.collect)
         if self.is_busy:
             return

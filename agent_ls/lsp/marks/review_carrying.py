@@ -50,7 +50,7 @@ async def _unless_broken(
 ) -> list[FileResult] | None:
     """Return the results per file; on an error, show it to the user and return None.
 
-    No caller awaits the work, so an error that is not shown would only reach the log.
+    The work may run in the background, where an error that is not shown only reaches the log.
     """
     try:
         return await work
