@@ -1,4 +1,4 @@
-"""The verbs: the machine, its seven phases, scheduler, recorder, state, view, sockets and ports.
+"""The agent loop: machine, phases, call scheduling, recorder, state, view, sockets and ports.
 
-Knows no concrete policy, tool, provider or editor; ``assembly`` brings them.
+It imports no concrete policy, tool, provider or editor; ``assembly`` injects them.
 """

@@ -1,6 +1,6 @@
-"""One file's edits come one after the other, whoever makes them.
+"""Serialises edits of the same file, whoever makes them.
 
-So that an edit's record (the bytes before, the edit, the bytes after) is about that edit alone.
+Otherwise the recorded bytes before and after an edit could include another edit.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ from agent_ls.loop.ports.workspace import Workspace
 
 
 class EditOrder:
-    """The files that are being edited right now."""
+    """One lock per file that is being edited."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._locks = WeakValueDictionary[Path, asyncio.Lock]()
-        """Those that somebody holds or waits for."""
+        """A lock lives as long as somebody holds it or waits for it."""
 
     @asynccontextmanager
     async def of(self, places: Iterable[Path]) -> AsyncGenerator[None]:
-        """Wait until nobody edits these files, and keep others from it meanwhile."""
+        """Hold the locks of all these files."""
         async with AsyncExitStack() as held:
-            # Always in the same order, so that two edits never wait for each other.
+            # A fixed order prevents two edits from waiting for each other.
             for place in sorted(set(places)):
                 await held.enter_async_context(self._locks.setdefault(place, asyncio.Lock()))
             yield
@@ -36,7 +35,7 @@ class EditOrder:
 def edited_places(workspace: Workspace, edit: FileEdit) -> list[Path]:
     """Return the absolute paths that an edit changes.
 
-    Errors: ``PathRefused`` as the workspace raises it.
+    Errors: ``PathRefused`` for a path the workspace refuses.
     """
     paths = [edit.path, edit.new_path] if edit.kind == "move" else [edit.path]
     return [workspace.locate(path)[1] for path in paths]

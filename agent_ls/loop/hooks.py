@@ -1,7 +1,7 @@
-"""Asks the user's hooks, each isolated and within its own time.
+"""Runs the user's hooks, each with its own timeout; a failing hook never raises.
 
-What a hook says at which point is carried out in ``tool_hooks`` and ``llm_hooks``.
-Source: seed 002 hooks, seed 003 hooks with its wishes for isolation and time limits.
+``tool_hooks`` and ``llm_hooks`` act on the answers. Source: seed 002 hooks, seed 003 hooks with its
+wishes for isolation and time limits.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _log = logging.getLogger(__name__)
 
 _EDITED = "AGENT_LS_EDITED_FILE"
 _BLOCKS = 2
-"""The exit code that says no."""
+"""Exit code with which a hook blocks the call."""
 _MAX_CHARS = 2_000
 _NOT_FOUND = (126, 127)
-"""The shell's exit codes for a program that cannot be run."""
+"""The shell's exit codes for a program that is missing or not executable."""
 _TOOL_POINTS = (HookPoint.BEFORE_TOOL, HookPoint.POST_EDIT, HookPoint.AFTER_TOOL)
 FAILURES = (HookOutcome.FAILED, HookOutcome.TIMED_OUT)
-"""A hook that ended so has said nothing."""
+"""Outcomes without a usable answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What one hook answered."""
+    """One hook's outcome and its parsed answer."""
 
     outcome: HookOutcome
     text: str = ""
@@ -47,7 +47,7 @@ class Said:
     def ran(
         self, point: HookPoint, hook: Hook, call_id: str = "", outcome: HookOutcome | None = None
     ) -> HookRan:
-        """Return the event that tells of it."""
+        """Return the ``HookRan`` event for this outcome; ``outcome`` overrides it."""
         return HookRan(
             point=point,
             name=hook.name,
@@ -58,32 +58,34 @@ class Said:
         )
 
     def failed(self, why: str) -> Said:
-        """Return that this answer cannot be used."""
+        """Return a FAILED outcome with this reason and the same duration."""
         return Said(HookOutcome.FAILED, why, duration_ms=self.duration_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """The configured hooks, and how they are run."""
+    """The configured hooks and the ports that run them."""
 
     runner: HookRunner
     workspace: Workspace
     options: HookOptions = HookOptions()
 
     def of(self, point: HookPoint, tool: str = "", paths: tuple[str, ...] = ()) -> tuple[Hook, ...]:
-        """Return the hooks of a point that want to be asked, in their order."""
+        """Return a point's enabled hooks that match the tool and paths, in configured order."""
         hooks: tuple[Hook, ...] = getattr(self.options, point.value)
         enabled = tuple(one for one in hooks if one.enabled)
         if point not in _TOOL_POINTS:
             return enabled
-        # However the model spelled a path, a hook that watches the file is asked.
+        # A path pattern matches the model's spelling or the workspace's own name.
         names = (*paths, *(canonical(path, self.workspace) for path in paths))
         return tuple(one for one in enabled if _wants(one, tool, names))
 
     async def ask(
         self, point: HookPoint, hook: Hook, told: Mapping[str, JsonValue], path: str = ""
     ) -> Said:
-        """Run the hook; never raises for what it does."""
+        """Run one hook with ``told`` as JSON on stdin; failures become an outcome, never an
+        exception.
+        """
         of_tools = point in _TOOL_POINTS
         usual_s = self.options.tool_timeout_s if of_tools else self.options.llm_timeout_s
         limit_s = hook.timeout_s or usual_s
@@ -94,12 +96,16 @@ class Hooks:
         return _understood(run, limit_s) if isinstance(run, HookRun) else run
 
     async def check_file(self, hook: Hook, path: str) -> Said:
-        """Run a check on a file, whose name stands for ``{file}``; blocked: it found something."""
+        """Run a post-edit check on a file. Any nonzero exit code counts as a finding (BLOCKED).
+
+        ``{file}`` in the command stands for the file's path.
+        """
         limit_s = hook.timeout_s or self.options.tool_timeout_s
         root, absolute = self.workspace.locate(path)
         name = absolute.relative_to(root.path).as_posix()
         env = {"AGENT_LS_HOOK": HookPoint.POST_EDIT.value, "AGENT_LS_FILE": name, _EDITED: name}
-        # The shell never reads the name as code, and "./" keeps it from being read as an option.
+        # The path travels in a variable, so the shell does not run it as code. The "./" keeps it
+        # from being parsed as an option.
         command = hook.command.replace(FILE, f'"./${_EDITED}"')
         run = await self._run(hook, command, "", root.path, limit_s, env)
         return _checked(run, limit_s) if isinstance(run, HookRun) else run
@@ -115,7 +121,7 @@ class Hooks:
 
 
 def _checked(run: HookRun, limit_s: float) -> Said:
-    """Return what a check of a file means: any exit code but 0 objects."""
+    """Turn a file check's run into an outcome: exit code 0 passes, any other blocks."""
     if run.exit_code == 0:
         return Said(HookOutcome.PASSED, duration_ms=run.duration_ms)
     if run.has_timed_out or run.exit_code in (None, *_NOT_FOUND):
@@ -144,7 +150,7 @@ def _understood(run: HookRun, limit_s: float) -> Said:
         why = f"exit code {run.exit_code}" + (f": {run.errors}" if run.errors else "")
         return Said(HookOutcome.FAILED, why, duration_ms=run.duration_ms)
     if not output.startswith("{"):
-        # Formatters and linters print what they did: that is no answer.
+        # Output that is not JSON comes from formatters and linters; it is no answer.
         return Said(HookOutcome.PASSED, duration_ms=run.duration_ms)
     try:
         answer = HookAnswer.model_validate_json(output)

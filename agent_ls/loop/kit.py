@@ -1,4 +1,4 @@
-"""Everything a turn works with, in one frozen value built by ``assembly``."""
+"""All parts that a turn works with, in one frozen value built by ``assembly``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from agent_ls.loop.sockets import (
 
 @dataclass(frozen=True)
 class Kit:
-    """The parts of one session's turns, in the catalogue's order."""
+    """The parts of one session's turns; policies are in the catalogue's order."""
 
     options: LoopOptions
     clock: Clock
@@ -47,28 +47,30 @@ class Kit:
     rules: Rules
     hooks: Hooks
     watch: CommandWatch | None
-    """None: what commands change is not looked at."""
+    """Finds the files a command changed; None: this is switched off."""
     role: str
-    """What the system prompt begins with; environment, project and rules are added."""
+    """The beginning of the system prompt; environment, project and rules are appended."""
     tools: Mapping[str, Tool[Any]]
     specs: tuple[ToolSpec, ...]
     """The tools as the model sees them, in order."""
     checks: tuple[Check, ...]
     compactors: tuple[Compactor, ...]
     budget_compactors: tuple[Compactor, ...]
-    """Asked to save the rest of a budget, without a model."""
+    """Compactors that save budget without asking a model."""
     injections: tuple[Injection, ...]
     recoveries: tuple[Recovery, ...]
     guards: tuple[Guard, ...]
     follow_ups: tuple[FollowUp, ...]
     gates: tuple[Gate, ...]
     is_attended: bool = True
-    """Whether a person can be asked."""
+    """Whether a person can answer questions."""
     turn_limit_s: float = 0.0
-    """How long a turn may run; 0: no limit. A check ends it in order, this ends what still runs."""
+    """Time limit of a turn; 0: none. A check closes the turn in order; this limit stops whatever
+    still runs."""
     begun_s: float | None = None
-    """When the clock began for a turn that is all that its process does; None: with the turn."""
+    """Monotonic time from which the turn's clock counts, for a process that runs a single turn.
+    None: the turn's own start."""
     closing: str = ""
-    """How a turn that must end asks for its last words; empty: for a person."""
+    """Instruction for the closing answer of a turn that must end; empty: one meant for a person."""
     order: EditOrder = field(default_factory=EditOrder)
-    """Shared by all who edit the same files."""
+    """Shared by everything that edits the same files."""

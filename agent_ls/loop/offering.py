@@ -1,4 +1,4 @@
-"""Which tools a request offers: the kit's, but those that only some turns have a use for."""
+"""Decides which tools a request offers, and with which parameters."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from agent_ls.loop.kit import Kit
 from agent_ls.loop.state.view import TurnView
 
 EDIT_FORMATS = frozenset({"edit_file", "apply_patch"})
-"""Two ways to write the same edit; a model is offered the one that it was trained on."""
+"""Two tools for the same edits; a model is offered the one it was trained on."""
 _OPENAI = re.compile(r"(?:^|[/.:])(?:gpt-|chatgpt-|codex|o[1-9](?:-|$))", re.IGNORECASE)
-"""The name of a model of OpenAI's, whoever serves it; ``openai/`` is also every compatible one."""
+"""Matches OpenAI model names, whoever serves them. The prefix ``openai/`` proves nothing: every
+compatible endpoint uses it."""
 
 
 _REFERENCE_ARGUMENTS: dict[str, JsonValue] = {
@@ -27,16 +28,16 @@ _REFERENCE_ARGUMENTS: dict[str, JsonValue] = {
         "description": "How it joins what is kept there; else set.",
     },
 }
-"""What every tool takes where calls may use each other's results."""
+"""Extra parameters of every tool when calls may refer to each other's results."""
 
 
 def offered(kit: Kit, view: TurnView) -> tuple[ToolSpec, ...]:
-    """Return the tools of the turn as the model sees them, in order."""
+    """Return the tools this turn's requests offer, as the model sees them, in order."""
     return tuple(_offered(kit, view))
 
 
 def edit_format(model: str) -> str:
-    """Return the edit tool that suits a model by its name."""
+    """Return the edit tool that suits a model, by the model's name."""
     return "apply_patch" if _OPENAI.search(model) else "edit_file"
 
 
@@ -45,7 +46,7 @@ def _offered(kit: Kit, view: TurnView) -> Iterator[ToolSpec]:
     for spec in kit.specs:
         if spec.name in hidden:
             continue
-        # A tool with parameters of its own for each turn says so with this method.
+        # A tool may define ``parameters(view)`` to change its schema per turn; None hides the tool.
         parameters_in = getattr(kit.tools.get(spec.name), "parameters", None)
         parameters = spec.parameters if parameters_in is None else parameters_in(view)
         if parameters is None:
@@ -58,7 +59,7 @@ def _offered(kit: Kit, view: TurnView) -> Iterator[ToolSpec]:
 
 
 def _hidden(kit: Kit, view: TurnView) -> frozenset[str]:
-    """Return the tools that this model need not see; a call of the other edit tool still runs."""
+    """Return the edit tools not shown to this model; a call to a hidden one still runs."""
     chosen = kit.options.edit_format
     if chosen == "both" or not kit.tools.keys() >= EDIT_FORMATS:
         return frozenset()

@@ -1,4 +1,4 @@
-"""Work that must not stop half-way, whoever stops waiting for it."""
+"""Awaits work that must finish even if its caller is cancelled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 async def settled(work: Coroutine[Any, Any, T]) -> T:
-    """Await work to its end; a cancellation meanwhile is raised after it."""
+    """Await work to its end; a cancellation is raised only after that."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -20,9 +20,9 @@ async def settled(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def finished(work: Coroutine[Any, Any, T]) -> T:
-    """Await work to its end and return what it gives, however often the caller is cancelled.
+    """Await work to its end and return its result; cancellations of the caller are swallowed.
 
-    For work that is itself the answer to a cancellation.
+    Use it for work that already is the response to a cancellation.
     """
     task = asyncio.ensure_future(work)
     await _end_of(task)
@@ -34,5 +34,5 @@ async def _end_of(task: asyncio.Future[Any]) -> None:
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError:
-            # Counted by whoever cancels; the task alone says when this is over.
+            # Swallowed on purpose: only the task decides when this loop ends.
             continue

@@ -1,7 +1,7 @@
-"""The shapes of the parts that plug into the loop: policies and tools.
+"""The protocols of parts that plug into the loop: policies and tools.
 
-A policy is a small frozen dataclass with one method; its fields are ``options`` and the ports
-it needs, filled by name in ``assembly``. It keeps nothing: all counting is counting events.
+A policy is a small frozen dataclass with one method. Its fields are ``options`` and ports, filled
+by name in ``assembly``. It keeps no state: it counts events instead.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel, contravariant=True)
 
 
 class Check(Protocol):
-    """Before every step: may the turn take another one?"""
+    """Before every step: may the turn take another step?"""
 
     name: ClassVar[str]
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer."""
+        """Return the verdict on taking another step."""
         ...
 
 
 class Compactor(Protocol):
-    """Shrinks the conversation; cheapest first."""
+    """Shrinks the conversation; the cheapest compactor is asked first."""
 
     name: ClassVar[str]
 
     async def compact(self, view: TurnView, target_tokens: int) -> CompactorVerdict:
-        """Answer."""
+        """Return how to shrink the conversation to about ``target_tokens``."""
         ...
 
 
@@ -63,33 +63,33 @@ class Injection(Protocol):
     name: ClassVar[str]
 
     async def propose(self, view: TurnView) -> Slot | None:
-        """Answer."""
+        """Return the text for the next request; None: nothing to add."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What one provider request brought."""
+    """The outcome of one provider request."""
 
     text: str
     reasoning: str
     calls: tuple[ToolCall, ...]
-    """Closed in the stream, in order."""
+    """Calls whose arguments were complete, in stream order."""
     cut_calls: tuple[ToolCall, ...]
-    """Never closed."""
+    """Calls whose arguments were cut off."""
     finish: FinishReason | None
-    """None when it failed."""
+    """None when the request failed."""
     error: ProviderError | None
     usage: Usage
 
 
 class Recovery(Protocol):
-    """Says what to do with an attempt that is not a good answer."""
+    """Decides what to do with an attempt that is not a good answer."""
 
     name: ClassVar[str]
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        """Answer."""
+        """Return the verdict; ``Accept`` when this recovery finds no problem."""
         ...
 
 
@@ -101,23 +101,23 @@ class PlannedCall:
     tool: Tool[Any]
     arguments: BaseModel
     goes_to: Destination | None = None
-    """Where else than into the conversation its result goes."""
+    """Where the result is stored besides the conversation."""
     reads_only: bool = False
-    """The guards found that its command plainly only reads."""
+    """The guards found that the call's command plainly only reads."""
 
     @property
     def effect(self) -> Effect:
-        """Return what it can do."""
+        """Return the tool's effect class."""
         return self.tool.effect
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Return the files it names, as the model wrote them."""
+        """Return the files the call names, as the model wrote them."""
         return self.tool.paths(self.arguments)
 
     @property
     def grant(self) -> str | None:
-        """Return the rule that covers this call and those like it."""
+        """Return the rule that covers this call and similar ones; None: always ask."""
         return self.tool.grant(self.arguments)
 
 
@@ -128,11 +128,11 @@ class ReferringCall:
     call: ToolCall
     tool: Tool[Any]
     paths: ClassVar[tuple[str, ...]] = ()
-    """They may be among what is not known yet."""
+    """Unknown: paths may come from a reference that is not resolved yet."""
 
     @property
     def effect(self) -> Effect:
-        """Return what it can do."""
+        """Return the tool's effect class."""
         return self.tool.effect
 
 
@@ -142,7 +142,7 @@ class Guard(Protocol):
     name: ClassVar[str]
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
-        """Answer."""
+        """Return whether the call may run."""
         ...
 
 
@@ -154,13 +154,13 @@ class FollowUp(Protocol):
     async def follow(
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
-        """Answer."""
+        """Return the result, possibly changed, and further events."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FollowUpOutcome:
-    """The result, possibly changed, and what else became known."""
+    """The result, possibly changed, and events to record."""
 
     result: ToolResult
     events: tuple[Event, ...] = ()
@@ -171,65 +171,66 @@ class Gate(Protocol):
 
     name: ClassVar[str]
     stop: ClassVar[StopReason]
-    """Why the turn ends partial when the cap is reached."""
+    """Stop reason of a turn that reaches the cap."""
 
     async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
-        """Answer."""
+        """Return whether the answer is acceptable."""
         ...
 
     @property
     def cap(self) -> int:
-        """Return how many nudges of this gate a turn bears before it ends partial."""
+        """Return how many nudges this gate may give before the turn ends partial."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a running call is given besides its arguments."""
+    """What a running call receives besides its arguments."""
 
     call_id: str
     turn_id: str
     view: TurnView
     report: Callable[[str], None]
-    """Shows live output; never kept."""
+    """Shows live output, which is not stored."""
     reads_only: bool = False
-    """As of ``PlannedCall``."""
+    """Copied from ``PlannedCall.reads_only``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool made of its arguments.
+    """The result of running a tool.
 
-    Tools that change files only *plan*: ACT stores the intent, applies ``edits`` in order and
-    stops at the first that is not applied. ``text`` then counts only if all were applied.
+    Tools that change files only *plan*: ACT stores the intent, applies ``edits`` in order and stops
+    at the first that fails. ``text`` counts only if all were applied.
     """
 
     text: str
     error: ErrorKind | None = None
     data: JsonValue = None
     value: str | None = None
-    """What a later call that refers to this one gets, where the text says it for reading."""
+    """Exact value for later calls that refer to this one, where ``text`` is formatted for reading.
+    """
     value_is_cut: bool = False
-    """There is more of it than came back, so no later call may take it for the whole."""
+    """The value is incomplete, so no later call may use it."""
     edits: tuple[FileEdit, ...] = ()
     events: tuple[Event, ...] = ()
-    """Facts to record, such as ``PlanUpdated``; tools change no state themselves."""
+    """Events to record, such as ``PlanUpdated``; tools change no state themselves."""
     may_plan_again: bool = True
-    """Whether the same arguments still mean the same on a text that changed meanwhile."""
+    """Whether the same arguments still mean the same after the file changed."""
     question: Question | None = None
-    """Asked after the tool ended, without a time limit; the answer is the result."""
+    """Asked after the tool ended, without a timeout; the answer becomes the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A call's result, and what it wants recorded once the result counts."""
+    """A call's result and the events to record once the result counts."""
 
     result: ToolResult
     events: tuple[Event, ...] = ()
 
 
 class Tool(Protocol[ArgumentsT]):
-    """Something the model can call. A frozen dataclass whose fields are ports and ``options``."""
+    """Something the model can call: a frozen dataclass whose fields are ports and ``options``."""
 
     name: ClassVar[str]
     description: ClassVar[str]
@@ -242,29 +243,35 @@ class Tool(Protocol[ArgumentsT]):
         ...
 
     def grant(self, arguments: ArgumentsT) -> str | None:
-        """Return the rule that covers this call and those like it; None: it needs its own yes."""
+        """Return the rule that covers this call and similar ones; None: always ask."""
         ...
 
     async def preview(self, arguments: ArgumentsT) -> Preview:
-        """Return what exactly it would do, for a person; ``ToolError`` if it cannot work."""
+        """Return what the call would do, for a person.
+
+        Errors: ``ToolError`` if it cannot work.
+        """
         ...
 
     async def run(self, arguments: ArgumentsT, context: ToolContext) -> ToolOutput:
-        """Do it; ``ToolError`` when there is no good result, anything else is a defect."""
+        """Run the call.
+
+        Errors: ``ToolError`` when there is no good result; any other exception is a defect.
+        """
         ...
 
 
 class CommandWatch(Protocol):
-    """Looks at the files around a command."""
+    """Finds the files that a command changes."""
 
     async def begin(self, planned: PlannedCall) -> CommandMark | None:
-        """Look before it; None when it plainly changes nothing."""
+        """Record the files before a command runs; None when it plainly changes nothing."""
         ...
 
     async def changes(self, mark: CommandMark) -> tuple[CommandChange, ...]:
-        """Return what has changed since ``begin`` returned the mark."""
+        """Return the changes since ``begin`` returned the mark."""
         ...
 
     def editing(self, paths: Iterable[str]) -> AbstractContextManager[None]:
-        """Know that an agent edits these files: what becomes of them is no command's doing."""
+        """While this is held, changes to these files are an agent's edits, not a command's."""
         ...

@@ -1,4 +1,4 @@
-"""One running turn: its kit, its recorder, and the view of now. Holds no counters."""
+"""One running turn: its kit, its recorder and the current view. Holds no counters."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.loop.state.view import TurnView, spec_tokens
 
 _OVERTIME_S = (1.0, 3.0)
-"""What something may take when the turn's time is as good as over: closing words, above all."""
+"""Minimum and maximum time granted when the turn's time is nearly over, mainly for the closing
+answer."""
 _OVERTIME_SHARE = 0.05
 _BREATH_S = 0.001
-"""The longest that policies may compute without a pause between them."""
+"""How long policies may compute before the event loop gets control."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where a phase wants to go."""
+    """The phase a phase wants to go to next."""
 
     to: Phase
     stop: StopReason | None = None
@@ -40,33 +41,34 @@ class Move:
 
 
 class Turn:
-    """What every phase is given."""
+    """The context that every phase receives."""
 
     def __init__(self, kit: Kit, recorder: Recorder) -> None:
-        """Take the parts; the state is the recorder's."""
         self.kit = kit
         self.recorder = recorder
         self.facts = ModelFacts(window_tokens=0, max_output_tokens=0)
-        """What is known of the model; the machine asks before each phase."""
+        """Limits and prices of the current model; the machine refreshes them before each phase."""
         self._known: str = ""
         self._tools_tokens = sum(map(spec_tokens, kit.specs))
         self.early: dict[ToolCall, asyncio.Task[Ran | None]] = {}
-        """By the call: reads that were started while the answer streamed; None: did not run."""
+        """Reads started while the answer streamed, by call. A task that returns None did not run
+        its read."""
         self.is_left = False
-        """The process ends: a cancellation leaves the turn open, for the next process."""
+        """Set when the process ends: a cancellation then leaves the turn open for the next process.
+        """
         self.asking = asyncio.Lock()
-        """Held while one call's question to the person is prepared and answered."""
+        """Held while the person is asked, so that one question is open at a time."""
         now_s = self._breathed_s = kit.clock.monotonic_s()
         self._started_s = now_s if kit.begun_s is None else kit.begun_s
 
     @property
     def session(self) -> SessionState:
-        """Return the session's state now."""
+        """Return the current session state."""
         return self.recorder.state
 
     @property
     def state(self) -> TurnState:
-        """Return the turn's state now."""
+        """Return the current turn state."""
         turn = self.recorder.state.turn
         if turn is None:
             raise bug("a phase ran without a turn")
@@ -74,7 +76,7 @@ class Turn:
 
     @property
     def view(self) -> TurnView:
-        """Return what policies see now."""
+        """Return the current view for policies."""
         return TurnView(
             session=self.session,
             turn=self.state,
@@ -84,7 +86,10 @@ class Turn:
         )
 
     def within(self, limit_s: float | None) -> float | None:
-        """Return how long something may take that has a limit of its own, in this turn's time."""
+        """Return ``limit_s`` capped by the turn's remaining time; None: unlimited.
+
+        A nearly finished turn still grants some overtime (``_OVERTIME_S``).
+        """
         if not self.kit.turn_limit_s:
             return limit_s
         limit_of_turn_s = self.kit.turn_limit_s
@@ -99,30 +104,30 @@ class Turn:
         return offered(self.kit, self.view)
 
     def name(self, path: str) -> str:
-        """Return the workspace's own name of a file, however a call spells it."""
+        """Return the workspace's own name of a file, whatever spelling the call used."""
         return canonical(path, self.kit.workspace)
 
     def discard_early(self) -> None:
-        """Forget what was read early; what still runs is cancelled."""
+        """Cancel and forget all early reads."""
         for task in self.early.values():
             task.cancel()
         self.early.clear()
 
     async def learn_facts(self) -> None:
-        """Ask what is known of the model that is asked from now on, unless that is known."""
+        """Fetch the current model's limits and prices, unless they are already known."""
         model = self.view.model
         if model == self._known:
             return
         self._known = model
-        # The model host may still load; the turn's time goes on meanwhile.
+        # Bounded, because the model host may still be loading while the turn's time runs.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.within(None)):
                 self.facts = await self.kit.provider.facts(model)
 
     async def breathe(self) -> None:
-        """Let the editor's requests through, unless the loop was just free.
+        """Yield to the event loop if it has been blocked for too long.
 
-        Policies only compute; asked one after the other they would hold everybody up.
+        Policies only compute. Asked one after the other, they would block the editor's requests.
         """
         now_s = self.kit.clock.monotonic_s()
         if now_s - self._breathed_s >= _BREATH_S:
@@ -130,5 +135,5 @@ class Turn:
             self._breathed_s = self.kit.clock.monotonic_s()
 
     async def emit(self, event: Event) -> None:
-        """Make an event happen."""
+        """Record an event and fold it into the state."""
         await self.recorder.emit(event)

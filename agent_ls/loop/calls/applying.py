@@ -1,7 +1,7 @@
-"""The edits of one call are applied in order, each with its record, until one cannot be applied.
+"""Applies the edits of one call in order, each recorded, and stops at the first failure.
 
-A tool has planned all of them by then, so only what happens in between can stop one in the middle:
-its result says which files are changed and which are not.
+The tool planned all edits beforehand, so only a change in between can stop it midway. The result
+then says which files changed and which did not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agent_ls.loop.turn import Turn
 
 @dataclass(frozen=True, slots=True)
 class Unapplied:
-    """The edit at which a call stopped, and the files that its edits before have changed."""
+    """The edit at which a call stopped, and the files that its earlier edits changed."""
 
     edit: FileEdit
     outcome: EditOutcome
@@ -28,9 +28,9 @@ class Unapplied:
 
 
 async def apply_all(call_id: str, edits: Sequence[FileEdit], turn: Turn) -> Unapplied | None:
-    """Apply the edits in order and stop at the first that fails; None when all are applied."""
+    """Apply the edits in order and stop at the first failure; None when all are applied."""
     for number, edit in enumerate(edits):
-        # An edit that has begun gets its outcome, even if the turn is stopped meanwhile.
+        # A started edit always gets its outcome recorded, even if the turn is cancelled meanwhile.
         outcome = await settled(_apply(call_id, edit, turn))
         if outcome.status != "applied":
             changed = tuple(dict.fromkeys(one.path for one in edits[:number]))
@@ -39,7 +39,7 @@ async def apply_all(call_id: str, edits: Sequence[FileEdit], turn: Turn) -> Unap
 
 
 def changed_by(events: Iterable[StoredEvent], call_id: str) -> tuple[str, ...]:
-    """Return the files that a call's edits have changed, in order."""
+    """Return the paths that a call's applied edits changed, in order."""
     return tuple(
         stored.event.path
         for stored in events

@@ -1,4 +1,4 @@
-"""From the text a model wrote to arguments that fit the tool, or to a result that says why not.
+"""Parses a call's arguments into the tool's arguments, or into an error result.
 
 Strict: broken JSON is an error, never an empty object. Source: seed 001, structural errors.
 """
@@ -26,7 +26,7 @@ _SHOWN_CHARS = 2_000
 def plan_call(
     call: ToolCall, tools: Mapping[str, Tool[Any]], specs: tuple[ToolSpec, ...]
 ) -> PlannedCall | ToolResult:
-    """Return the call with valid arguments, or its structural error result."""
+    """Return the call with validated arguments, or a structural error result."""
     tool = tools.get(call.tool)
     if tool is None:
         return _unknown(call, tools, specs)
@@ -53,9 +53,9 @@ def changed_call(
     tools: Mapping[str, Tool[Any]],
     specs: tuple[ToolSpec, ...] = (),
 ) -> PlannedCall | ToolResult:
-    """Return the call as a person or a hook changed it, validated like the model's own.
+    """Return the call as changed by a person or a hook, validated like the model's own.
 
-    Where its result goes stays the model's choice unless the change says otherwise.
+    The output path stays the model's unless the change sets another.
     """
     update = {"tool": tool, "arguments_json": arguments_json}
     found = plan_call(planned.call.model_copy(update=update), tools, specs)
@@ -67,7 +67,7 @@ def changed_call(
 def _unknown(
     call: ToolCall, tools: Mapping[str, Tool[Any]], specs: tuple[ToolSpec, ...]
 ) -> ToolResult:
-    """Return the result of a call to no tool of ours, with the one that does the same."""
+    """Return the result for an unknown tool, naming our tool that does the same."""
     ours = counterpart(call.tool, call.arguments_json, tools)
     if not ours:
         names = ", ".join(tools)
@@ -77,9 +77,9 @@ def _unknown(
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """Return the one JSON object that ``text`` is.
+    """Parse ``text`` as one JSON object.
 
-    Errors: ``ValueError`` for anything else, and for what cannot be stored and shown.
+    Errors: ``ValueError`` for anything else, and for values that cannot be stored and shown.
     """
     data = plain_json(text)
     if not isinstance(data, dict):
@@ -90,9 +90,9 @@ def parse_object(text: str) -> dict[str, Any]:
 def structural(
     call: ToolCall, error: str, specs: tuple[ToolSpec, ...] = (), *, of: str = ""
 ) -> ToolResult:
-    """Return the error result with the whole call, so that the model can correct itself.
+    """Return an error result that quotes the call, so that the model can correct it.
 
-    ``of`` is the tool whose parameters are told, by default the one that was called.
+    ``of`` names the tool whose parameters are listed; default: the called tool.
     """
     parts = [
         f"error: {error}",
@@ -108,7 +108,7 @@ def structural(
 
 
 def _why(error: ValidationError) -> str:
-    """Return pydantic's findings as one line a model can act on."""
+    """Return pydantic's errors as one line for the model."""
     found = [
         f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in causes(error)
     ]

@@ -1,6 +1,6 @@
-"""Asking the person about one call: what they see, what they may answer, and what that means.
+"""Asks the person about one call and interprets the answer.
 
-What was approved is what runs: an approval is bound to the exact call and its preview.
+An approval is bound to the exact call and its preview: what was approved is what runs.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _CHANGED = (
 
 
 async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
-    """Return the call itself when it may run, an amended one, or the denial."""
+    """Ask the person; return the call if it may run, an amended call, or the denial."""
     grants = turn.session.grants
     async with turn.asking:
         if verdict.broad and turn.session.grants is not grants:
-            # A yes given while this one waited in line may cover it.
+            # An approval given while this call waited may cover it.
             _, now = await decide(planned, turn)
             if isinstance(now, Allow):
                 return planned
@@ -53,7 +53,7 @@ async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | T
 
 
 async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
-    """Ask until what was approved is what would run: a file may change while the person looks."""
+    """Ask until the preview stays the same: the file may change while the person decides."""
     try:
         preview = await planned.tool.preview(planned.arguments)
         said = verdict
@@ -68,7 +68,7 @@ async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedC
                 return planned
             preview, said = now, replace(verdict, reason=f"{_CHANGED} {verdict.reason}")
     except ToolError as error:
-        # It cannot work: nobody needs to be asked.
+        # The call cannot work, so there is nothing to approve.
         return ToolResult(call_id=planned.call.id, text=error.text, error=error.kind)
     except WorkspaceError as error:
         return ToolResult(call_id=planned.call.id, text=str(error), error=ErrorKind.RUNTIME)
@@ -101,7 +101,7 @@ def _request(planned: PlannedCall, verdict: Ask, preview: Preview, turn: Turn) -
 
 
 async def _remember(answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn) -> None:
-    """Write down what the person wants to hold in later sessions of these folders too."""
+    """Store an *always* answer as a rule for later sessions of these folders."""
     grant = request.preview.grant
     if grant is None or answer.choice not in _FOR_GOOD or answer.choice not in request.choices:
         return
@@ -109,17 +109,17 @@ async def _remember(answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn
     try:
         await asyncio.to_thread(turn.kit.rules.add, grant, folders, _FOR_GOOD[answer.choice])
     except SettingsError as error:
-        # It holds for this call alone.
+        # The answer still applies to this call, only the rule is lost.
         _log.warning("%s", error)
 
 
 async def revoke_rules(event: GrantsRevoked, kit: Kit) -> None:
-    """Take back what was allowed for good, so that no later session goes by it."""
+    """Remove stored *always* rules, so that later sessions do not apply them."""
     folders = [root.path for root in kit.workspace.roots]
     try:
         await asyncio.to_thread(kit.rules.revoke, event.grants, folders)
     except SettingsError as error:
-        # It does not hold in this session all the same.
+        # This session ignores the rule anyway; only the stored rule remains.
         _log.warning("%s", error)
 
 

@@ -1,6 +1,6 @@
-"""One call's way from its valid arguments to its one recorded result.
+"""Takes one call from valid arguments to its one recorded result.
 
-Prepare (guards, the person), execute, finalize (follow-ups). Source: seed 000 phase 5.
+Prepare (guards, person), execute, finalize (follow-ups). Source: seed 000 phase 5.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from agent_ls.loop.turn import Turn
 _log = logging.getLogger(__name__)
 
 _AMENDED = "user"
-"""The origin of a yes that a person gave by writing the arguments."""
+"""Origin of an approval that the person gave by writing the arguments."""
 
 
 async def carry_out(
     planned: PlannedCall, decided: Decided, turn: Turn, places: asyncio.Semaphore
 ) -> None:
-    """Bring the call, on which the guards have decided, to its one result and record it.
+    """Take a call that the guards have judged to its one result, and record it.
 
-    It takes one of the ``places`` when nothing is in question any more.
+    It takes one of the ``places`` only after all approvals are given.
     """
     prepared = await _prepare(planned, decided, turn)
     if isinstance(prepared, ToolResult):
@@ -63,13 +63,16 @@ async def _run(planned: PlannedCall, prepared: PlannedCall, turn: Turn) -> None:
     if prepared.call != planned.call:
         ran = _told(ran, prepared, changed_by(prepared.call.id, turn.view), turn.state.calls)
     result = await _finalize(prepared, ran, turn)
-    # What the model would repeat is its own call, whatever a hook or the person made of it.
+    # Keyed by the model's own call, which is what it would repeat, not by the changed one.
     met = await met_by_failure(planned, ran.result, turn.kit.workspace)
     await turn.emit(ToolCallFinished(result=result, effect=prepared.effect, met=met))
 
 
 async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> PlannedCall | ToolResult:
-    """Do what the guards say, with the person where they say so; amended calls are judged again."""
+    """Act on the guards' verdict and ask the person if needed. Amended calls are judged again.
+
+    Returns the call to run, or the result of a call that may not run.
+    """
     while True:
         planned, decided = await ask_before_tool(planned, decided, turn)
         origin, verdict = decided
@@ -81,11 +84,12 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 return replace(planned, reads_only=reads_only)
             case Deny(reason=reason, whatever_tool=whatever_tool):
                 await _decided(planned, turn, "deny", origin, reason)
-                # It may ask the person: one question at a time, counted with those before it.
+                # ``denied`` may ask the person: ask one question at a time, and count earlier
+                # denials first.
                 async with turn.asking:
                     return await denied(planned, reason, turn, whatever_tool=whatever_tool)
             case Defer(reason=reason):
-                # One after the other, so that the plan's steps are in the order of the calls.
+                # Serialised, so that the plan's steps keep the order of the calls.
                 async with turn.asking:
                     await _decided(planned, turn, "defer", origin, reason)
                     return await propose(planned, reason, turn)
@@ -99,7 +103,7 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 planned = outcome
                 decided = await decide(planned, turn)
                 if isinstance(decided[1], Ask) and decided[1].broad:
-                    # The person wrote these arguments: that is their yes.
+                    # The person wrote these arguments, which counts as approval.
                     decided = (_AMENDED, Allow())
             case _:
                 assert_never(verdict)
@@ -124,7 +128,7 @@ async def _decided(
 
 
 def _told(ran: Ran, planned: PlannedCall, who: str, calls: Iterable[CallState]) -> Ran:
-    """Let the model know that its call was changed, and by whom."""
+    """Tell the model that its call was changed, and who changed it."""
     changed = f"{who} changed the arguments to {planned.call.arguments_json}."
     if all(one.call.tool != planned.call.tool for one in calls if one.call.id == planned.call.id):
         changed = f"{who} replaced the call by {planned.call.tool}({planned.call.arguments_json})."
@@ -133,7 +137,7 @@ def _told(ran: Ran, planned: PlannedCall, who: str, calls: Iterable[CallState]) 
 
 
 async def _execute(planned: PlannedCall, turn: Turn) -> Ran:
-    """Run the call, or take over the read that runs since exactly this call streamed."""
+    """Run the call, or take the result of the early read of exactly this call."""
     early = turn.early.get(planned.call)
     if early is not None and planned.effect is Effect.READ:
         ran = await early
@@ -153,7 +157,7 @@ async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> ToolResult:
         except StoreError:
             raise
         except Exception:
-            # The call has happened; its result must not get lost over what comes after it.
+            # The call has run: a failing follow-up must not lose its result.
             _log.exception("follow-up %s failed", one.name)
             continue
         result = outcome.result

@@ -1,5 +1,4 @@
-"""What a command changed belongs to the turn like an edit: seen around it, recorded before its
-result."""
+"""Records the files that a command changes as changes of the turn, before the command's result."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
-    """Run the call; what it changes by a command is recorded, also when it is cancelled."""
+    """Run the call and record the files its command changes, also when it is cancelled."""
     watch = turn.kit.watch
     if watch is None or planned.effect is not Effect.EXECUTE:
         return await run_tool(planned, turn)
@@ -47,9 +46,9 @@ async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
 async def _record(
     call_id: str, watch: CommandWatch, mark: CommandMark, turn: Turn
 ) -> CommandChangesLeftOut | None:
-    """Record each file that changed, up to a number nobody would look through; return the rest.
+    """Record the changed files up to ``max_command_changes``; return an event for the rest.
 
-    What can be lost comes first: a file that is new can be deleted by anybody.
+    New files come last: losing track of one loses no content, as it can simply be deleted.
     """
     try:
         changes = await watch.changes(mark)
@@ -74,7 +73,7 @@ async def _record(
 
 
 async def stored_change(call_id: str, one: CommandChange, blobs: Blobs) -> CommandChanged:
-    """Return the event of a change, what was kept of both sides being in the store."""
+    """Store both sides of a change and return its event."""
     return CommandChanged(
         call_id=call_id,
         path=one.path,

@@ -1,7 +1,8 @@
-"""Which calls may run at the same time. Pure.
+"""Decides which calls may run at the same time. Pure.
 
-READ with READ always; a WRITE with anything on another file; the same file in order;
-EXECUTE and DELEGATE alone. Source: seed 000 batches, seed 001 reactive scheduling.
+Reads run beside reads. A write runs beside calls on other files; calls on the same file run in
+order. EXECUTE and DELEGATE run alone unless marked independent. Source: seed 000 batches, seed 001
+reactive scheduling.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from agent_ls.loop.sockets import PlannedCall, ReferringCall
 
 _Call = PlannedCall | ReferringCall
 Name = Callable[[str], str]
-"""Gives one file one name, however a call spells it."""
+"""Maps every spelling of a path to one name."""
 
 _ALONE = frozenset({Effect.EXECUTE, Effect.DELEGATE})
 
 
 def conflicts(later: _Call, earlier: _Call, name: Name) -> bool:
-    """Say whether ``later`` must wait until ``earlier``, written before it, is finished."""
+    """Say whether ``later`` must wait for ``earlier``, which the model wrote before it."""
     effects = {later.effect, earlier.effect}
     if effects == {Effect.READ}:
         return False
@@ -29,12 +30,12 @@ def conflicts(later: _Call, earlier: _Call, name: Name) -> bool:
     if effects & _ALONE:
         return False
     mine, others = _places(later, name), _places(earlier, name)
-    # A call that names no file looks at, or changes, everything.
+    # A call without paths may touch every file.
     return not mine or not others or any(_overlap(a, b) for a in mine for b in others)
 
 
 def _is_apart(planned: _Call) -> bool:
-    """Say whether the call may run beside others; those that can do anything must say so."""
+    """Say whether the call may run beside others; EXECUTE and DELEGATE must set ``independent``."""
     arguments = getattr(planned, "arguments", None)
     return planned.effect not in _ALONE or getattr(arguments, "independent", False) is True
 

@@ -1,7 +1,7 @@
-"""The calls of one answer: which run now, which wait, and which will never run.
+"""Schedules the calls of one answer: which run now, which wait, which can never run.
 
-Reactive: whenever a call finishes, every unblocked one starts. Unblocked means that its references
-are resolved and that no call before it conflicts. Source: seed 001, inner loop.
+Whenever a call finishes, every unblocked call starts. A call is unblocked when its references are
+resolved and no earlier call conflicts. Source: seed 001, inner loop.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _CIRCLE = "its references wait for calls that wait for it"
 
 
 class Crew:
-    """The calls of one answer, waiting in their order or running."""
+    """The calls of one answer: waiting in the order written, or running."""
 
     def __init__(self, turn: Turn, waiting: list[PlannedCall | ReferringCall]) -> None:
-        """Take the calls that can be looked at; the others have their result already."""
+        """Take the calls to schedule; calls that already have a result are left out."""
         self._turn = turn
         self._waiting = waiting
         self._running: dict[asyncio.Task[None], PlannedCall] = {}
@@ -38,10 +38,10 @@ class Crew:
         self._most = 1 if self._one_by_one else options.max_parallel_calls
         self._places = asyncio.Semaphore(self._most)
         self._asking: set[str] = set()
-        """Calls that had to wait for a person first."""
+        """Ids of calls that needed the person's approval."""
 
     async def work(self) -> None:
-        """Run everything; a cancellation ends what runs before it is raised."""
+        """Run all calls; on cancellation stop the running ones before raising it."""
         try:
             while self._waiting or self._running:
                 await self._resolve()
@@ -55,11 +55,11 @@ class Crew:
                     task.result()
         finally:
             self._turn.discard_early()
-            # Even if the turn is cancelled again meanwhile.
+            # Completes even if the turn is cancelled again.
             await finished(self._stop())
 
     async def _resolve(self) -> None:
-        """Put values in the place of references, where all of a call's are there."""
+        """Replace references by values in calls whose references are all resolved."""
         results = self._results()
         for index, one in enumerate(list(self._waiting)):
             if isinstance(one, ReferringCall):
@@ -68,7 +68,7 @@ class Crew:
         self._waiting = [one for one in self._waiting if one.call.id not in done]
 
     async def _resolved(self, one: ReferringCall, results: Results) -> PlannedCall | ReferringCall:
-        """Return the call with its values; it stays as it is while it waits, or has its result."""
+        """Return the call with its values, or unchanged while it waits or once it has a result."""
         call = one.call
         found = {each.text: results.find(each, call) for each in expressions_in(call)}
         states = {value.state for value in found.values()}
@@ -90,10 +90,10 @@ class Crew:
         return one
 
     async def _start_unblocked(self, *, past_referring: bool = False) -> bool:
-        """Start every call that nothing before it blocks, in order, while there is room.
+        """Start every call that no earlier call blocks, in order, while there is room.
 
-        The guards are asked one call after the other, so that the person is asked in the order
-        of the calls too.
+        The guards run one call at a time, so that approvals are asked in call order.
+        ``past_referring`` ignores earlier calls that still wait for references.
         """
         earlier: list[PlannedCall | ReferringCall] = list(self._running.values())
         has_started = False
@@ -112,7 +112,7 @@ class Crew:
         return has_started
 
     def _taken(self) -> int:
-        """Return how many places are taken: a call that waits for a person takes none."""
+        """Return how many places are taken; a call that waits for a person takes none."""
         if self._one_by_one:
             return len(self._running)
         started = {one.call.id for one in self._turn.state.calls if one.effect is not None}
@@ -122,9 +122,9 @@ class Crew:
     def _is_blocked(
         self, one: PlannedCall, earlier: list[PlannedCall | ReferringCall], past_referring: bool
     ) -> bool:
-        """Say whether the call must wait for one before it.
+        """Say whether an earlier call blocks this one.
 
-        A call that refers to this call's own result cannot block it.
+        A call that refers to this call's result does not block it.
         """
         referring = [other.call for other in earlier if isinstance(other, ReferringCall)]
         is_needed = bool(referring) and one.call.id in self._results().producers(referring)
@@ -136,7 +136,7 @@ class Crew:
         )
 
     async def _unblock(self) -> None:
-        """Break a deadlock: start calls that only references block, else fail those in vain."""
+        """Break a deadlock: start calls blocked only by references, else fail hopeless ones."""
         if not self._waiting or await self._start_unblocked(past_referring=True):
             return
         results = self._results()
@@ -159,13 +159,13 @@ class Crew:
             task.cancel()
         options = self._turn.kit.options
         await _wait(self._running, options.cancel_grace_s)
-        # The outcome of edits and commands belongs to this turn; a sub-agent waits for its own.
+        # Edits, commands and sub-agents get longer: their outcome belongs to this turn.
         slow = [task for task, one in self._running.items() if one.effect is not Effect.READ]
         await _wait(slow, options.edit_grace_s + options.cancel_grace_s)
 
 
 def _why_never(one: ReferringCall, results: Results) -> str:
-    """Return why a reference of the call can never resolve; empty if all still can."""
+    """Return why a reference of the call can never resolve; empty while all still can."""
     for expression in expressions_in(one.call):
         found = results.find(expression, one.call)
         if found.state == "never":

@@ -1,7 +1,7 @@
-"""What the model reads when a call may not run, and how that climbs: other tools, then the person.
+"""Builds the result of a refused call, and asks the person after repeated refusals.
 
-Source: seed 004, permission denial: an allowed alternative, a specialist, then a blocked plan
-item and the person.
+Source: seed 004, permission denial: an allowed alternative, a specialist, then a blocked plan item
+and the person.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SERVES: dict[ToolKind, tuple[ToolKind, ...]] = {
     ToolKind.FETCH: _LOOKS,
     ToolKind.OTHER: _LOOKS,
 }
-"""What kinds of tools may reach the same end by another way."""
+"""Kinds of tools that may serve instead of a refused tool, by the refused tool's kind."""
 _FREE = {
     Mode.PLAN: (Effect.READ,),
     Mode.ASK_ALL: (),
@@ -41,15 +41,15 @@ _FREE = {
     Mode.ACCEPT_EDITS: (Effect.READ, Effect.WRITE),
     Mode.AUTO: (Effect.READ, Effect.WRITE, Effect.EXECUTE),
 }
-"""What runs without asking."""
+"""Effects that run without approval, by mode."""
 
 
 async def denied(
     planned: PlannedCall, reason: str, turn: Turn, *, whatever_tool: bool = False
 ) -> ToolResult:
-    """Return the result of a call that may not run; too many of them are put to the person.
+    """Return the result of a refused call; after ``max_denials`` in a row ask the person.
 
-    Shape: other tools and agents are named unless they may not do it either.
+    ``whatever_tool``: no tool or sub-agent may do it, so none is suggested.
     """
     text = sentence(reason)
     others = [] if whatever_tool else _alternatives(planned, turn)
@@ -71,7 +71,7 @@ async def denied(
 
 
 def _untold(turn: Turn) -> str:
-    """Return what the person answered just before the process died, which nobody was told yet."""
+    """Return the person's answer that the model has not seen yet, because the process died."""
     view = turn.view
     asked = view.each_since(QuestionAsked, Answered)
     mine = {one.question.id for one in asked if one.question.origin == _ORIGIN}
@@ -85,7 +85,7 @@ def _untold(turn: Turn) -> str:
 
 
 def _alternatives(planned: PlannedCall, turn: Turn) -> list[str]:
-    """Return the tools for the same end that need no permission and were not refused so far."""
+    """Return tools for the same purpose that need no approval and were not refused so far."""
     kinds = _SERVES.get(planned.tool.kind, ())
     calls = calls_of(turn.view.each(Answered))
     finished = [one.result for one in turn.view.each(ToolCallFinished)]
@@ -105,9 +105,9 @@ def _alternatives(planned: PlannedCall, turn: Turn) -> list[str]:
 
 
 def _denials(turn: Turn) -> int:
-    """Return how many earlier answers in a row had a call denied.
+    """Return how many answers in a row had a call denied, before the current one.
 
-    In a row: no change or command succeeded between them, and the person was not asked.
+    A successful change or command, or a question to the person, restarts the count.
     """
     count, is_counted = 0, False
     for stored in turn.state.events:
@@ -121,7 +121,7 @@ def _denials(turn: Turn) -> int:
                 elif effect is not Effect.READ and result.error is None:
                     count = 0
             case QuestionResolved():
-                # What else this answer was denied has been asked about.
+                # Further denials of this answer are covered by the same question.
                 count, is_counted = 0, True
             case _:
                 pass
@@ -129,7 +129,7 @@ def _denials(turn: Turn) -> int:
 
 
 async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> str:
-    """Mark the plan item blocked, ask how to go on, and return both in words for the model."""
+    """Mark the plan item blocked and ask the person how to go on; return text for the model."""
     words: list[str] = []
     plan = turn.session.plan
     item = next((one for one in plan if one.status is PlanStatus.IN_PROGRESS), None)

@@ -1,7 +1,7 @@
-"""Reads that start while the model still streams.
+"""Starts reads while the model still streams.
 
-What they bring is kept aside until the answer is accepted; an attempt that breaks takes its
-reads with it. Nothing is recorded here. Source: seed 001, call streaming.
+Their results are kept aside until the answer is accepted, and discarded with a failed attempt.
+Nothing is recorded here. Source: seed 001, call streaming.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ _LOOKS = frozenset({ToolKind.READ, ToolKind.SEARCH})
 
 
 class EarlyReads:
-    """The reads of one attempt."""
+    """The early reads of one attempt."""
 
     def __init__(self, turn: Turn) -> None:
-        """Begin with none; what they bring is found by the call in ``turn.early``."""
+        """Begin with no reads; running ones are in ``turn.early``, by call."""
         self._turn = turn
         self._seen: list[PlannedCall] = []
         self._slots = asyncio.Semaphore(turn.kit.options.max_parallel_calls)
         self._is_blocked = False
 
     def offer(self, call: ToolCall) -> None:
-        """Start the call if it is a read that needs no asking and nothing before it conflicts."""
+        """Start the call if it is a read that needs no approval and no earlier call conflicts."""
         options = self._turn.kit.options
         off = not (options.early_reads and options.parallel)
         if off or self._is_blocked or self._turn.session.mode is Mode.ASK_ALL:
             return
         tool = self._turn.kit.tools.get(call.tool)
         if tool is not None and expressions_in(call):
-            # What it touches is not known yet; a read would not hold up another read.
+            # Its paths are not known yet. Unless it is a read, nothing after it may start.
             self._is_blocked = tool.effect is not Effect.READ
             return
         planned = plan_call(call, self._turn.kit.tools, ())
@@ -51,13 +51,13 @@ class EarlyReads:
             self._is_blocked = True
             return
         if before_tool_hooks(planned, self._turn):
-            # A hook may block or change it: it waits for its turn.
+            # A hook may block or change the call, so it does not start early.
             self._seen.append(planned)
             return
         is_free = not any(conflicts(planned, earlier, self._turn.name) for earlier in self._seen)
         self._seen.append(planned)
         within = len(self._seen) <= options.max_calls_per_answer
-        # A question to the person or a new plan must not come from an answer that then breaks.
+        # Only file reads and searches: a failed attempt must leave no question or plan behind.
         is_look = planned.effect is Effect.READ and planned.tool.kind in _LOOKS
         if is_look and is_free and within and not self._turn.state.text_only:
             self._turn.early[call] = asyncio.create_task(self._read(planned))

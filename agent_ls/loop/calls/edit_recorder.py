@@ -1,7 +1,7 @@
-"""One edit and its record, whoever decided on it: the intent, the effect, the outcome.
+"""Applies one edit and records it: intent, effect, outcome, in this order.
 
-Owns that order, and what a file proves of an intent whose process died before the outcome. Which
-edits there are, and that nobody else edits the file meanwhile, is the callers' (``EditOrder``).
+It also settles edits whose process died before the outcome, by looking at the file. Callers choose
+the edits and keep others off the file (``EditOrder``).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ NOT_HELD = (
     "kept: the store does not hold its bytes, so nothing deletes or overwrites them; move or "
     "delete the file yourself if you do not need it"
 )
-"""Why a file stays whose bytes are nowhere but on disk."""
+"""Why a file stays whose bytes exist only on disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditRecorder:
-    """Applies edits such that the journal knows of each before it happens, and how it ended."""
+    """Applies edits; the journal has the intent before and the outcome after each effect."""
 
     recorder: Recorder
     workspace: Workspace
@@ -43,9 +43,9 @@ class EditRecorder:
     watch: CommandWatch | None
 
     async def apply(self, edit: FileEdit, intent: Intent) -> EditOutcome:
-        """Store the intent with the edit and the exact bytes before, apply, store the outcome.
+        """Record the intent with the bytes before, apply the edit, record the outcome.
 
-        Errors: ``WorkspaceError`` when the file cannot be read; then nothing has begun.
+        Errors: ``WorkspaceError`` when the file cannot be read; then nothing was recorded.
         """
         before = await self._content(edit, edit.path)
         mode = await self._mode(edit.path) if edit.kind in ("delete", "move") else None
@@ -65,15 +65,15 @@ class EditRecorder:
         return outcome
 
     def _place(self, path: str) -> str:
-        """Return which file a path leads to now, if it is not the one that the path says."""
+        """Return the file that a path (a link) leads to; empty when it is the path itself."""
         place = canonical(path, self.workspace)
         return place if place != posixpath.normpath(path) else ""
 
     async def put(self, edit: PutImage, intent: ReviewDecided) -> EditOutcome:
-        """Store the intent, give the file its bytes, store the outcome; the journal names what
-        both sides hold already.
+        """Record the intent, give a file its stored bytes, record the outcome.
 
-        Errors: ``BytesDamaged`` where the store has lost them; then nothing has begun.
+        The journal already names what both sides hold.
+        Errors: ``BytesDamaged`` when the store lost them; then nothing was recorded.
         """
         reason = await put_hindrance(edit, self.blobs)
         if reason is None and not await self._is_held(edit):
@@ -94,7 +94,7 @@ class EditRecorder:
         return outcome
 
     async def _is_held(self, edit: PutImage) -> bool:
-        """Say whether the store holds the bytes that an edit takes away; it is given small ones.
+        """Say whether the store holds the bytes this edit removes; small ones are stored now.
 
         Invariant: no bytes are deleted or overwritten that the store does not hold.
         """
@@ -137,7 +137,7 @@ class EditRecorder:
         return outcome
 
     async def settle(self, edit: FileEdit | PutImage, intent: Intent) -> EditOutcome:
-        """Store what the file proves about an edit during which the process died; return it."""
+        """Record and return an interrupted edit's outcome, judged by the file."""
         if isinstance(edit, PutImage):
             assert isinstance(intent, ReviewDecided)
             return await self._settle_put(edit, intent)
@@ -158,9 +158,9 @@ class EditRecorder:
     async def _after(
         self, edit: FileEdit, outcome: EditOutcome, before: bytes | None
     ) -> bytes | None:
-        """Return what an applied edit has left at its place.
+        """Return the content that an applied edit left.
 
-        An edit that has happened must have its outcome, also where its file cannot be read.
+        An applied edit must get its outcome even if the file cannot be read.
         """
         try:
             after = await self._content(edit, _place_after(edit))
@@ -168,14 +168,12 @@ class EditRecorder:
             if edit.kind == "move":
                 return before
             return None if outcome.text is None else outcome.text.encode("utf-8", "surrogatepass")
-        # What was a text in its buffer may be closed at its new place, and in another encoding.
+        # A moved file may be closed at its new path, and then read in another encoding.
         is_hidden = edit.kind == "move" and text_of(after or b"")[1] is not None
         return before if is_hidden else after
 
     async def _content(self, edit: FileEdit, path: str) -> bytes | None:
-        """Return what is at a path: of a file that goes its own bytes, of others the text that the
-        edit was planned on.
-        """
+        """Return the disk's bytes for a deletion, else the text the edit was planned on."""
         if edit.kind == "delete":
             return await self.workspace.saved(path)
         return await self.workspace.snapshot(path)
@@ -188,7 +186,7 @@ class EditRecorder:
         before: bytes | None,
         after: bytes | None,
     ) -> None:
-        """Store the outcome, in the words of those who decided on the edit."""
+        """Record the outcome: ``ReviewApplied`` for a review decision, else ``EditApplied``."""
         after_blob = await self._stored(after)
         if isinstance(intent, ReviewDecided):
             ended = ReviewApplied(
@@ -216,7 +214,7 @@ class EditRecorder:
         await self.recorder.emit(ended)
 
     async def _mode(self, path: str) -> int | None:
-        """Return the permissions of a file on disk; None where nobody can tell."""
+        """Return a file's permissions on disk; None when unknown."""
         try:
             return await self.workspace.mode(path)
         except (WorkspaceError, OSError):
@@ -226,16 +224,16 @@ class EditRecorder:
         return None if data is None else await self.blobs.put_blob(data)
 
     def _watched(self, edit: FileEdit | PutImage) -> contextlib.AbstractContextManager[None]:
-        """Keep a command that runs meanwhile from being held for the edit's author."""
+        """Keep a concurrently running command from being blamed for this edit."""
         if self.watch is None:
             return contextlib.nullcontext()
         return self.watch.editing({edit.path, _place_after(edit)})
 
 
 async def put_hindrance(edit: PutImage, blobs: Blobs) -> str | None:
-    """Return why an edit of a whole file cannot happen; None when nothing is lost by it.
+    """Return why a whole-file edit would lose bytes and so cannot happen; None when it may.
 
-    Errors: ``BytesDamaged`` where the store has lost what the file is to hold.
+    Errors: ``BytesDamaged`` when the store lost the bytes to write.
     """
     if edit.by_move:
         return None
@@ -247,7 +245,7 @@ async def put_hindrance(edit: PutImage, blobs: Blobs) -> str | None:
 
 
 def missing_words(blobs: Blobs) -> str:
-    """Return why a file is not given what the store had of it once, and what can be done."""
+    """Return why a file cannot get its old content back, and what the person can do."""
     return (
         f"as what the file is to hold is no longer in the agent's store, {blobs.shown}; only a "
         "backup of that, or a copy of yours such as a commit, has it, and keep settles the change "
@@ -256,23 +254,23 @@ def missing_words(blobs: Blobs) -> str:
 
 
 def look_at(path: str, image: FileImage | None) -> Look:
-    """Return the look that holds while a file is what it was then; None: while there is none.
+    """Return a look that holds while the file equals the image; None: while there is no file.
 
-    Shape: of one too large to have been looked at, none that ever holds.
+    An image too large to be hashed gives a look that never holds.
     """
     return Look(path, digest=None if image is None else image.digest or "unknown")
 
 
 def _place_after(edit: FileEdit | PutImage) -> str:
-    """Return where the file is once the edit is applied."""
+    """Return the file's path once the edit is applied."""
     if isinstance(edit, PutImage):
         return edit.by_move or edit.path
     return edit.new_path if edit.kind == "move" else edit.path
 
 
 def _proven(edit: FileEdit, before: bytes | None, now: bytes | None) -> EditOutcome:
-    """Return what became of an edit, by what is now at the place it was to leave."""
-    # Planned on a text that was not the one before it, it cannot have been applied.
+    """Return the outcome of an edit, judged by what is now at its target."""
+    # An edit planned on another text cannot have been applied.
     with contextlib.suppress(ValueError):
         if now == _left_by(edit, before):
             return EditOutcome(status="applied")
@@ -283,9 +281,9 @@ def _proven(edit: FileEdit, before: bytes | None, now: bytes | None) -> EditOutc
 
 
 def _left_by(edit: FileEdit, before: bytes | None) -> bytes | None:
-    """Return the content that an edit leaves at its place; None: no file.
+    """Return the content that an edit leaves at its target; None: no file.
 
-    Errors: ``ValueError`` when it was planned on another text than the one before.
+    Errors: ``ValueError`` when it was planned on another text than ``before``.
     """
     if edit.kind == "create" and edit.encoding is not None:
         return edit.text.encode(edit.encoding)
@@ -296,7 +294,7 @@ def _left_by(edit: FileEdit, before: bytes | None) -> bytes | None:
 
 
 def _line_changes(edit: FileEdit, before: bytes | None, after: bytes | None) -> tuple[int, int]:
-    """Return how many lines an edit added and removed; what was typed meanwhile is not its own."""
+    """Return how many lines an edit added and removed, not counting what was typed meanwhile."""
     with contextlib.suppress(ValueError):
         after = _left_by(edit, before)
     return changed_lines(

@@ -1,4 +1,4 @@
-"""What a person's *allow for this session* covers, in words. Each tool says its own rule."""
+"""Describes what an *allow for this session* covers. Each tool defines its own rule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WORDS = {
 
 
 def grant_words(grant: str) -> str:
-    """Return what a grant covers, for a person who is about to give it."""
+    """Return what a grant covers, for the person who is about to give it."""
     kind, colon, _ = grant.partition(":")
     if not colon:
         return _WORDS.get(grant, grant)

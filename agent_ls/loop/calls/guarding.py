@@ -1,4 +1,4 @@
-"""What the guards together say of one call: deny before defer before ask before allow."""
+"""Combines the guards' verdicts on one call: deny before defer before ask before allow."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from agent_ls.loop.turn import Turn
 _log = logging.getLogger(__name__)
 
 NO_OBJECTION = "guards"
-"""The origin of a verdict when no guard objected."""
+"""Origin of the verdict when no guard objected."""
 
 
 Decided = tuple[str, GuardVerdict]
-"""The guard that decided, and its verdict."""
+"""The deciding guard's name and its verdict."""
 
 
 async def decide(planned: PlannedCall, turn: Turn) -> Decided:
     """Return the strictest verdict and the guard it came from.
 
-    The first Deny ends the round. Among several Asks one that is not broad wins, because no
-    earlier grant may answer it.
+    The first Deny ends the round. Among several Asks a non-broad one wins, because no earlier grant
+    may answer it.
     """
     origin = NO_OBJECTION
     decided: Allow | Ask | Defer = Allow()
@@ -38,13 +38,13 @@ async def decide(planned: PlannedCall, turn: Turn) -> Decided:
         if _rank(verdict) > _rank(decided):
             origin, decided = guard.name, verdict
     if isinstance(decided, Allow | Ask):
-        # Found once, and carried along: to look again later could give another answer.
+        # Decided once and carried along: checking again later could give another answer.
         decided = replace(decided, reads_only=reads_only)
     return origin, decided
 
 
 async def _judged(guard: Guard, planned: PlannedCall, turn: Turn) -> GuardVerdict:
-    """Return the guard's verdict; one that fails has not said yes."""
+    """Return the guard's verdict; a guard that fails counts as Deny."""
     try:
         await turn.breathe()
         return await guard.judge(planned, turn.view)

@@ -1,4 +1,4 @@
-"""A finished call's result is kept at its output path, whole and masked, as events."""
+"""Stores a finished call's result at its output path, complete and masked, as events."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _VALUE = "value"
 
 
 def with_value(output: ToolOutput, planned: PlannedCall) -> JsonValue:
-    """Return the facts of a result that goes somewhere, with its exact value.
+    """Return a result's data, plus its exact value when the call has an output path.
 
-    Among the facts it passes the follow-ups, which mask secrets. None: only a part came back.
+    In the data the value passes the follow-ups, which mask secrets. None: the value is incomplete.
     """
     is_exact = output.value is not None or output.value_is_cut
     if planned.goes_to is None or not isinstance(output.data, dict) or not is_exact:
@@ -30,10 +30,9 @@ def with_value(output: ToolOutput, planned: PlannedCall) -> JsonValue:
 
 
 async def keep_output(planned: PlannedCall, result: ToolResult, turn: Turn) -> ToolResult:
-    """Store the result at the call's output path, if it has one and the call ran; return the
-    result as it is recorded.
+    """Store the result at the call's output path, if it has one; return the result to record.
 
-    Two calls of one answer on one path: the last to finish wins, and it is said.
+    When two calls of one answer set the same path, the last to finish wins and a warning is logged.
     """
     if planned.goes_to is None:
         return result
@@ -54,16 +53,16 @@ async def keep_output(planned: PlannedCall, result: ToolResult, turn: Turn) -> T
 
 
 def _before(path: tuple[str, ...], call_id: str, turn: Turn) -> str | None:
-    """Return the call of the same answer that has stored something at the path."""
+    """Return the call of the same answer that already stored something at the path."""
     beside = {state.call.id for state in turn.state.calls} - {call_id}
     stored = turn.session.outputs
     return next((one.call_id for one in stored if one.path == path and one.call_id in beside), None)
 
 
 def _value(result: ToolResult, whole: str | None, max_bytes: int) -> dict[str, JsonValue]:
-    """Return what is kept: the facts with the whole value, or without one that is too long.
+    """Return the facts with the complete value; a value over ``max_bytes`` is left out.
 
-    The beginning of a text must not be written to a file as if it were all of it.
+    Otherwise a later call could write the beginning of a text to a file as if it were complete.
     """
     if whole is not None and len(whole.encode()) <= max_bytes:
         return value_of(result.model_copy(update={"text": whole}))
@@ -72,9 +71,9 @@ def _value(result: ToolResult, whole: str | None, max_bytes: int) -> dict[str, J
 
 
 async def _whole(result: ToolResult, turn: Turn) -> str | None:
-    """Return the exact value, else the text as it was before the conversation's cut.
+    """Return the exact value, else the text before it was cut for the conversation.
 
-    None when there is no more than a part of it.
+    None when only a part exists.
     """
     match result.data:
         case {"value": value}:

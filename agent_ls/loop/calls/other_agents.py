@@ -1,7 +1,7 @@
-"""Tool names of other agents, and which tool here does the same.
+"""Maps other agents' tool names to ours.
 
-Models call the tools they were trained with. Such a call is never carried out under another name:
-its result names the tool here and its parameters, and the model decides.
+Models call the tools they were trained with. Such a call is never run under our name: its result
+names our tool and its parameters, and the model decides.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _VIEWS = re.compile(r'"command"\s*:\s*"(view|create)"')
 
 
 def counterpart(name: str, arguments_json: str, tools: Container[str]) -> str:
-    """Return the tool here that does what another agent's tool does; empty when none is known."""
+    """Return our tool that does what another agent's tool does; empty when none is known."""
     plain = name.rpartition(".")[2].lower().replace("_", "").replace("-", "")
     ours = _OURS.get(plain, "")
     if ours == "edit_file" and (command := _VIEWS.search(arguments_json)):
-        # One tool of some agents does all of these.
+        # Some agents use one tool for viewing, creating and editing.
         ours = "read_file" if command[1] == "view" else "write_file"
     return ours if ours in tools else ""

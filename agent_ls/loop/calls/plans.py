@@ -1,6 +1,6 @@
-"""Proposed plans: what a decision on one says, and whether a call is what was decided on. Pure.
+"""Proposed plans: parsing the person's decision, and matching calls against it.
 
-A plan is calls that wait: queued in plan mode, or the graph of an ``update_plan``.
+A plan is a set of waiting calls: queued in plan mode, or the graph of an ``update_plan``. Pure.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _SHOWN_CHARS = 4_000
 
 
 def digest(planned: PlannedCall, preview: Preview) -> str:
-    """Return the hash that binds a yes to exactly this call and what it would do.
+    """Return a hash that binds an approval to this call and its preview.
 
-    Where in a file it would do it does not count: other lines may come and go.
+    The position in the file does not count: other lines may come and go.
     """
     bound = preview.bound or preview.payload
     parts = (planned.tool.name, planned.call.arguments_json, bound)
@@ -41,9 +41,9 @@ def digest(planned: PlannedCall, preview: Preview) -> str:
 
 
 async def is_as_approved(planned: PlannedCall, view: TurnView) -> bool:
-    """Say whether the person allowed this call as part of a plan, and it is still what they saw.
+    """Say whether the person approved this call in a plan and its preview is unchanged.
 
-    Changed arguments, values that references have got since, and another diff are not.
+    Changed arguments, newly resolved references and a different diff make it unapproved.
     """
     call_id = planned.call.id
     if call_id not in view.turn.allowed_calls:
@@ -54,15 +54,15 @@ async def is_as_approved(planned: PlannedCall, view: TurnView) -> bool:
     try:
         return not seen or digest(planned, await planned.tool.preview(planned.arguments)) == seen
     except (ToolError, WorkspaceError):
-        # It cannot work: nobody needs to be asked, its result says so.
+        # The call cannot work: no approval is needed, and its result will say so.
         return True
 
 
 async def is_as_allowed(planned: PlannedCall, view: TurnView) -> bool:
-    """Say whether the call would still do what a person allowed it to do once.
+    """Say whether the call still does what the person approved.
 
-    True where nobody was asked, or the yes holds for more than this call.
-    Errors: ``ToolError`` and ``WorkspaceError`` of a call that cannot work any more.
+    True when nobody was asked, or when the approval covers more than this call.
+    Errors: ``ToolError`` and ``WorkspaceError`` when the call cannot work any more.
     """
     requests = {one.request.id: one.request for one in view.each(ApprovalRequested)}
     for resolved in view.turn.events.newest(ApprovalResolved):
@@ -75,9 +75,9 @@ async def is_as_allowed(planned: PlannedCall, view: TurnView) -> bool:
 
 
 def chosen(words: str, calls: Sequence[ProposedCall]) -> tuple[str, ...] | None:
-    """Return the ids of the calls that the person's words allow.
+    """Return the ids of the calls that the person's answer allows.
 
-    Shape: ``all``, ``none``, or numbers such as ``1, 3-4``; None for any other words.
+    Shape: ``all``, ``none``, or numbers such as ``1, 3-4``; None for any other text.
     """
     said = words.strip().lower()
     if said in _YES:
@@ -93,12 +93,12 @@ def chosen(words: str, calls: Sequence[ProposedCall]) -> tuple[str, ...] | None:
 
 
 def is_shown_wholly(step: ProposedCall) -> bool:
-    """Say whether the question shows all that a step would do, so that a yes covers it."""
+    """Say whether the question shows the step's whole payload, so that an approval covers it."""
     return len(step.payload.rstrip()) <= _SHOWN_CHARS
 
 
 def as_question(calls: Sequence[ProposedCall]) -> str:
-    """Return the plan as the person reads it before deciding."""
+    """Return the plan as a numbered list for the person."""
     many = "1 step" if len(calls) == 1 else f"{len(calls)} steps"
     parts = [f"The proposed plan has {many}. Which of them may run?"]
     for number, one in enumerate(calls, 1):
@@ -111,10 +111,10 @@ def as_question(calls: Sequence[ProposedCall]) -> str:
 
 
 def graph_error(calls: Sequence[ToolCall], stored: Sequence[OutputStored]) -> str | None:
-    """Return what is wrong with a call graph; None for one that can be carried out.
+    """Return what is wrong with a call graph; None when it can run.
 
-    Edges are references and output paths; it must have no circle, and every reference somebody
-    who brings its value.
+    Edges are references and output paths. The graph must be acyclic, and every reference needs a
+    call that provides its value.
     """
     for call in calls:
         try:

@@ -1,4 +1,4 @@
-"""Calls that wait for a decision on the plan they belong to: queued, shown, decided, taken over.
+"""Plans of calls that wait for a decision: queue them, show them, decide, release them.
 
 Source: seed 000 plan mode, seed 001 plans.
 """
@@ -23,7 +23,7 @@ _ORIGIN = "plan"
 
 
 async def propose(planned: PlannedCall, reason: str, turn: Turn) -> ToolResult:
-    """Queue the call as a part of the turn's proposed plan; return what the model is told."""
+    """Queue the call as a step of the turn's proposed plan; return the result for the model."""
     queued = [one for plan in turn.state.proposals for one in plan.calls]
     call = planned.call
     for number, one in enumerate(queued, 1):
@@ -39,9 +39,9 @@ async def propose(planned: PlannedCall, reason: str, turn: Turn) -> ToolResult:
 
 
 async def decide_on_plan(turn: Turn) -> Move | None:
-    """Ask the person about what was queued in plan mode, before the turn ends.
+    """Ask the person about the calls queued in plan mode, before the turn ends.
 
-    Returns the way to ACT when something of it runs; None when nothing does.
+    Returns a move to ACT when any of them runs, else None.
     """
     plans = [plan for plan in turn.state.proposals if plan.origin == PLAN_MODE]
     steps = [one for plan in plans for one in plan.calls]
@@ -51,7 +51,7 @@ async def decide_on_plan(turn: Turn) -> Move | None:
 
 
 async def decide_on_graphs(turn: Turn) -> None:
-    """Decide on the call graphs of plans: eager ones run, lazy ones are shown first."""
+    """Decide on proposed call graphs: eager ones run, lazy ones are shown to the person first."""
     for plan in turn.state.proposals:
         if plan.origin == PLAN_MODE:
             continue
@@ -69,7 +69,7 @@ async def decide_on_graphs(turn: Turn) -> None:
 
 
 async def take_over(turn: Turn) -> bool:
-    """Make the calls of a decided plan the ones that run now; False when there are none."""
+    """Make the approved calls of a plan the current calls; False when there are none."""
     calls = turn.state.due_calls
     if not calls:
         return False
@@ -82,7 +82,7 @@ async def take_over(turn: Turn) -> bool:
 
 
 async def _decide(turn: Turn, plan_id: str, steps: list[ProposedCall]) -> None:
-    """Ask which steps may run, and record the decision; other words go to the model."""
+    """Ask which steps may run and record the decision; any other answer becomes a steer."""
     answer = await turn.kit.approver.ask(
         Question(
             id=turn.kit.ids.new("qst"),
@@ -100,7 +100,7 @@ async def _decide(turn: Turn, plan_id: str, steps: list[ProposedCall]) -> None:
     approved = chosen(answer.text, steps) if answer.is_answered else ()
     chosen_steps = [one for one in steps if one.call.id in (approved or ())]
     seen = [one for one in chosen_steps if is_shown_wholly(one)]
-    # What they say comes before the decision: that one settles the question, crash or no crash.
+    # Recorded before the decision, which settles the question even if the process dies in between.
     if approved is None:
         await turn.emit(PromptQueued(text=answer.text, kind="steer"))
     elif answer.is_answered and approved and len(approved) < len(steps):
@@ -118,7 +118,7 @@ async def _decide(turn: Turn, plan_id: str, steps: list[ProposedCall]) -> None:
 
 
 def _invalid(plan: PlanProposed, turn: Turn) -> str:
-    """Return what is wrong with the calls of a plan, before anybody is shown it."""
+    """Return what is wrong with a plan's calls, before it is shown; empty when nothing is."""
     for number, one in enumerate(plan.calls, 1):
         if one.call.tool in turn.kit.tools and expressions_in(one.call):
             continue
@@ -129,7 +129,7 @@ def _invalid(plan: PlanProposed, turn: Turn) -> str:
 
 
 async def _previewed(step: ProposedCall, turn: Turn) -> ProposedCall:
-    """Return a step of a graph with what it would do, as far as that can be told now."""
+    """Return a step with its preview, as far as it can be computed now."""
     planned = plan_call(step.call, turn.kit.tools, ())
     if isinstance(planned, ToolResult) or expressions_in(step.call):
         return step
@@ -140,14 +140,14 @@ async def _previewed(step: ProposedCall, turn: Turn) -> ProposedCall:
 async def _shown(
     planned: PlannedCall, call: ToolCall, queued: list[ProposedCall]
 ) -> ProposedCall | ToolResult:
-    """Return the call as the person will see it, or why it cannot work at all."""
+    """Return the call as the person will see it, or an error result when it cannot work."""
     try:
         preview = await planned.tool.preview(planned.arguments)
     except (ToolError, WorkspaceError) as error:
         if not queued:
             kind = error.kind if isinstance(error, ToolError) else ErrorKind.RUNTIME
             return ToolResult(call_id=planned.call.id, text=str(error), error=kind)
-        # A step before it may make it possible.
+        # An earlier step may make it possible.
         return ProposedCall(
             call=call, title=f"{call.tool} (cannot be shown yet)", payload=call.arguments_json
         )

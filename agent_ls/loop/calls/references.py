@@ -1,7 +1,7 @@
-"""Which calls of an answer wait for which: references in their arguments, and what becomes of them.
+"""Resolves references between calls of one answer, and tells which call waits for which.
 
-Everything is told from the calls as the model wrote them and from stored events, so that a resumed
-turn waits for the same things. Source: seed 001, call orchestration.
+Everything is derived from the calls as written and from stored events, so a resumed turn waits for
+the same calls. Source: seed 001, call orchestration.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ from agent_ls.loop.state.expressions import (
 from agent_ls.loop.state.outputs import CUT, MISSING, OUTCOMES, value_at, value_of
 
 DESTINATION = frozenset({"output_path", "output_method"})
-"""Arguments that every tool takes, and none sees."""
+"""Arguments that every tool accepts but no tool sees."""
 _METHODS: tuple[str, ...] = get_args(OutputMethod)
 _CALL = frozenset({"tool", "arguments"})
-"""Names of what is a call itself, in a plan: its references are resolved when it runs."""
+"""Keys of a call nested in a plan; its references are resolved when it runs."""
 _SKIPPED = "skipped"
 _TOO_LONG = "can be handed on; take it in parts"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a reference stands for: a value, or why there is none."""
+    """The value of a reference, or why it has none."""
 
     state: Literal["present", "later", "not_taken", "never"]
-    """``later``: an unfinished call may bring it; ``not_taken``: it belongs to another branch."""
+    """``later``: an unfinished call may provide it; ``not_taken``: its branch was not taken;
+    ``never``: no call can provide it."""
     value: JsonValue = None
     why: str = ""
 
@@ -49,15 +50,15 @@ _LATER = Found("later")
 
 
 def expressions_in(call: ToolCall) -> tuple[Expression, ...]:
-    """Return the references in a call's arguments; none when they are no JSON object."""
+    """Return the references in a call's arguments; none when they are not a JSON object."""
     found = (parse_expression(text) for text in _strings(_own(call)))
     return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
 def destination_in(data: Mapping[str, Any]) -> Destination | None:
-    """Return where the call's result goes.
+    """Return where the call's result is stored; None when it has no output path.
 
-    Errors: ``ValueError`` when that is not understood.
+    Errors: ``ValueError`` for an invalid path or method.
     """
     path, method = data.get("output_path"), data.get("output_method") or "set"
     if not path:
@@ -81,26 +82,26 @@ def resolved(call: ToolCall, values: Mapping[str, JsonValue]) -> ToolCall:
 
 
 def skipped(call: ToolCall, why: str) -> ToolResult:
-    """Return the result of a call that waits for a branch that was not taken."""
+    """Return the result of a call that waited for a branch that was not taken."""
     text = f"Skipped: {why}, so this was not needed."
     return ToolResult(call_id=call.id, text=text, data={_SKIPPED: True})
 
 
 class Results:
-    """What the calls of one answer have brought, and may still bring."""
+    """What the calls of one answer have stored, and may still store."""
 
     def __init__(
         self,
         calls: Sequence[tuple[ToolCall, ToolResult | None]],
         stored: Sequence[OutputStored],
     ) -> None:
-        """Take the answer's calls in order, with their results, and all values so far."""
+        """Take the answer's calls in order with their results, and all values stored so far."""
         self._calls = calls
         self._stored = stored
         self._goes_to = {call.id: _paths_of(call) for call, _ in calls}
 
     def find(self, expression: Expression, call: ToolCall) -> Found:
-        """Return the value that an expression in ``call`` stands for, or why it has none."""
+        """Return the value of an expression in ``call``, or why it has none."""
         lacking: list[Found] = []
         for branch in expression.branches:
             found = [self._look(path, call) for path in branch]
@@ -112,11 +113,11 @@ class Results:
         return next((one for one in lacking if one.state == "not_taken"), lacking[0])
 
     def brings(self, path: Path) -> bool:
-        """Say whether any call leaves its result there, above or below."""
+        """Say whether any call stores its result at this path, above it or below it."""
         return any(_touch(target, path) for all_of in self._goes_to.values() for target in all_of)
 
     def producers(self, calls: Sequence[ToolCall]) -> frozenset[str]:
-        """Return the ids of all calls that these wait for, directly or not."""
+        """Return the ids of all calls that these calls wait for, directly or indirectly."""
         by_id = {call.id: call for call, _ in self._calls}
         found: set[str] = set()
         todo = list(calls)
@@ -129,7 +130,7 @@ class Results:
         return frozenset(found)
 
     def _look(self, path: Path, reader: ToolCall) -> Found:
-        """Return what is at one path for a call: unfinished ones written before it come first."""
+        """Return one path's value for a call; unfinished calls before it take precedence."""
         value = value_at(self._stored, path)
         lacking = Found("never", why=f"nothing was stored at {shown(path)}")
         is_earlier = True
@@ -144,7 +145,7 @@ class Results:
         return lacking if value is MISSING else Found("present", cast("JsonValue", value))
 
     def _lacking(self, call: ToolCall, result: ToolResult, path: Path) -> Found:
-        """Return why a finished call did not bring what it might have brought."""
+        """Return why a finished call did not store the value it could have stored."""
         name, place = call.tool, shown(path)
         if value_at(self._stored, (*path[:-1], CUT)) is True:
             return Found("never", why=f"{name} brought more for {place} than {_TOO_LONG}")
@@ -172,7 +173,7 @@ def _paths_of(call: ToolCall) -> tuple[Path, ...]:
 
 
 def _branches(call: ToolCall) -> tuple[tuple[Path, ...], ...]:
-    """Return where a call's result goes; nowhere if that is not understood."""
+    """Return where a call's result is stored; nowhere if the output path is invalid."""
     try:
         goes_to = destination_in(object_in(call.arguments_json))
     except ValueError:

@@ -1,4 +1,4 @@
-"""One call is run: the tool plans, its edits are applied, and whatever happens becomes a result."""
+"""Runs one call: the tool plans, its edits are applied, and every failure becomes a result."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from agent_ls.loop.turn import Turn
 _log = logging.getLogger(__name__)
 
 _PAUSES_S = (0.0, 0.0, 0.0, 0.1, 0.2, 0.4, 0.8)
-"""Before an edit is planned again. Right behind somebody's key the way is free until the next one,
-so the first times are at once; who holds a key down is waited for."""
+"""Pauses before an edit is planned again. The first tries are immediate, to fit between two
+keystrokes. Later ones wait for somebody who holds a key down."""
 
 _NOT_AS_ALLOWED = (
     "The file changed after the user had allowed this edit, which would now change something else "
@@ -28,14 +28,14 @@ _NOT_AS_ALLOWED = (
 
 
 async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
-    """Run the call to its result.
+    """Run the call and return its result.
 
-    Errors: only ``StoreError``; every other failure becomes a result. Cancellation is raised on
-    after an edit that had begun is settled.
+    Errors: only ``StoreError``; every other failure becomes a result. A cancellation is raised
+    after any started edit is settled.
     """
     call_id = planned.call.id
     started_s = turn.kit.clock.monotonic_s()
-    # A delegated turn has limits of its own, which stand still while it waits for a person.
+    # A sub-agent has its own limits, which pause while it waits for a person.
     is_turn = planned.effect is Effect.DELEGATE
     limit_s = turn.within(None if is_turn else turn.kit.options.tool_timeout_s)
     try:
@@ -50,7 +50,7 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     except TimeoutError:
         changed = changed_by(turn.state.events, call_id)
         said = f" Changed by it: {', '.join(changed)}." if changed else ""
-        # Without a limit of its own it is the tool that gave up waiting for something.
+        # Without a limit, the timeout came from the tool itself.
         limit = f" within {limit_s:.3g} s" if limit_s else ""
         output = ToolOutput(f"It did not end{limit}.{said}", ErrorKind.TIMEOUT)
     except StoreError:
@@ -78,7 +78,7 @@ async def _answered(question: Question, turn: Turn) -> ToolOutput:
 
 
 async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
-    """Let the tool plan, apply its edits, and let it plan anew when a file moved under it."""
+    """Let the tool plan and apply its edits; plan again when a file changed meanwhile."""
     context = ToolContext(
         call_id=planned.call.id,
         turn_id=turn.state.turn_id,
@@ -103,7 +103,7 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
 
 
 def _refusal(failed: Unapplied, *, is_one: bool) -> str:
-    """Return what the model reads when the edits did not all happen."""
+    """Return the text for the model when not all edits were applied."""
     path, outcome = failed.edit.path, failed.outcome
     reason = outcome.reason.removeprefix(f"{path}: ").rstrip(".")
     is_said = reason.startswith(f"{path} ")

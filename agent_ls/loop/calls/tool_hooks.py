@@ -1,8 +1,8 @@
-"""What hooks may do to a call: block it, change it, answer for the person, replace its result.
+"""What hooks may do to a call: block it, change it, approve it, replace its result.
 
-They are asked after the guards and before the person, so that a person sees what would run.
-Invariant: a hook never makes anything weaker than the guards: changed arguments are judged anew,
-and what always asks still asks.
+They run after the guards and before the person, so that the person sees what would run.
+Invariant: a hook never weakens the guards. Changed arguments are judged again, and a call that
+always asks still asks.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _BEFORE, _AFTER = HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL
 
 
 def before_tool_hooks(planned: PlannedCall, turn: Turn) -> tuple[Hook, ...]:
-    """Return the hooks that want to see this call before it runs."""
+    """Return the hooks to run before this call."""
     return turn.kit.hooks.of(_BEFORE, planned.tool.name, planned.paths)
 
 
 async def ask_before_tool(
     planned: PlannedCall, decided: Decided, turn: Turn
 ) -> tuple[PlannedCall, Decided]:
-    """Return the call and the verdict on it after every hook had its say; the first no decides."""
+    """Return the call and its verdict after all hooks ran; the first block ends the round."""
     allowed_by = ""
     for hook in before_tool_hooks(planned, turn):
         if not isinstance(decided[1], Allow | Ask):
@@ -76,7 +76,7 @@ async def _asked(hook: Hook, planned: PlannedCall, decided: Decided, turn: Turn)
 async def ask_after_tool(
     planned: PlannedCall, result: ToolResult, view: TurnView, hooks: Hooks
 ) -> tuple[ToolResult, tuple[HookRan, ...]]:
-    """Return the result as the hooks leave it, each seeing what the one before made of it."""
+    """Return the result after all hooks ran, each seeing the previous hook's change."""
     events: list[HookRan] = []
     for hook in hooks.of(_AFTER, planned.tool.name, planned.paths):
         told = _told(planned, view) | {
@@ -103,7 +103,7 @@ async def ask_after_tool(
 
 
 def changed_by(call_id: str, view: TurnView) -> str:
-    """Return who changed a call's arguments last, for the model: a hook, else the user."""
+    """Return who changed a call's arguments last, as text for the model: a hook, else the user."""
     names = [
         one.name
         for one in view.each(HookRan)

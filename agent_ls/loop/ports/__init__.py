@@ -1,4 +1,4 @@
-"""What the loop needs from the world, as protocols, a file a topic.
+"""What the loop needs from outside, as protocols, one file per topic.
 
-Siblings that must not import each other meet here; ``assembly`` injects the real ones.
+Packages that must not import each other meet here; ``assembly`` injects the implementations.
 """

@@ -1,4 +1,4 @@
-"""Sub-agents, and how agents that work side by side keep out of each other's way."""
+"""Sub-agents, and file claims that keep parallel agents apart."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from agent_ls.domain.agents import AgentKind, ChildResult
 
 
 class ChildTurns(Protocol):
-    """Sub-agents: turns of their own, in sessions of their own."""
+    """Runs sub-agents, each as a turn in its own session."""
 
     @property
     def kinds(self) -> Mapping[str, AgentKind]:
-        """Return the kinds of sub-agents by name."""
+        """Return the kinds of sub-agents, by name."""
         ...
 
     async def run(
         self, call_id: str, kind: str, task: str, show: Callable[[str], None]
     ) -> ChildResult:
-        """Let one carry out the task and return what it reports; ``show`` gets what it does.
+        """Run a sub-agent on the task and return its report; ``show`` receives its progress.
 
-        Cancelling ends it first.
-        Errors: ``ToolError`` when there is no such kind, or too little left to spend.
+        Cancelling ends the sub-agent first.
+        Errors: ``ToolError`` for an unknown kind, or when too little budget is left.
         """
         ...
 
 
 class Claims(Protocol):
-    """Which agent works on which file right now, so that agents side by side do not collide.
+    """Which agent works on which file, so that parallel agents do not collide.
 
-    A claim is a lease: an agent that dies, or forgets, holds nobody up for long.
+    A claim is a lease: it expires when its agent dies or forgets it.
     """
 
     def claim(self, path: str, owner: str, ttl_s: float) -> str | None:
-        """Take or renew a file for ``owner``; return who holds it when that is somebody else."""
+        """Take or renew a file for ``owner``; return the owner if it is somebody else."""
         ...
 
     def release(self, owner: str) -> None:
-        """Give back everything that ``owner`` holds."""
+        """Release everything that ``owner`` holds."""
         ...

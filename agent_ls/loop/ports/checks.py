@@ -1,4 +1,4 @@
-"""What compile-time checkers say of texts."""
+"""Compile-time checkers over given texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NOTHING: Mapping[str, Sequence[tuple[str, str]]] = MappingProxyType({})
 
 
 class Checker(Protocol):
-    """One compile-time checker (ruff, tsc, …) over given texts instead of the disk."""
+    """One compile-time checker (ruff, tsc, …) that checks given texts instead of the disk."""
 
     @property
     def name(self) -> str:
@@ -21,27 +21,27 @@ class Checker(Protocol):
 
     @property
     def is_per_file(self) -> bool:
-        """Say whether what it says of a file comes from that file's text alone."""
+        """Say whether findings in a file depend on that file's text alone."""
         ...
 
     def handles(self, path: str) -> bool:
-        """Say whether this file is of its kind."""
+        """Say whether this checker checks this kind of file."""
         ...
 
     def is_here(self) -> bool:
-        """Say whether what it needs is installed and may run here. Blocking."""
+        """Say whether the checker is installed and may run here. Blocking."""
         ...
 
     async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
         """Check these files as if the disk held these texts (None: deleted).
 
-        Never raises: what cannot run is a problem in the report.
+        Never raises: a checker that cannot run is a problem in the report.
         """
         ...
 
 
 class CompileChecks(Protocol):
-    """All checkers together, and what of their findings is new."""
+    """All checkers together, and which of their findings are new."""
 
     async def introduced(
         self,
@@ -54,14 +54,15 @@ class CompileChecks(Protocol):
         commands: int = 0,
         within_s: float | None = None,
     ) -> CheckReport:
-        """Return the findings of ``now`` that ``before`` did not have; same keys in both.
+        """Return the findings in ``now`` that ``before`` did not have; both have the same keys.
 
-        ``by_others``: what others changed of a file in between, as texts before and after, in
-        order; it is not the asker's. ``anew``: what was said of the same texts earlier does not
-        count, nor what began before the last of so many ``commands`` that the asker has run.
-        ``within_s``: checkers of whole projects that take longer are ``unanswered``; they go on,
-        and the same question finds their answer, until the ``asker`` asks about newer texts or is
-        let go.
+        ``by_others``: changes by others in between, as (before, after) texts in order; their
+        findings are not the asker's.
+        ``anew``: ignore earlier answers about the same texts, and checks begun before the last of
+        the asker's ``commands`` (a count).
+        ``within_s``: whole-project checkers that take longer are listed as ``unanswered``. They
+        continue until the ``asker`` asks about newer texts or is let go; asking again finds their
+        answer.
         """
         ...
 
@@ -70,9 +71,9 @@ class CompileChecks(Protocol):
         ...
 
     async def let_go(self, asker: str) -> None:
-        """End what goes on for an asker who wants no more answers."""
+        """Stop the checks that still run for this asker."""
         ...
 
     async def found(self, texts: Mapping[str, str | None]) -> CheckReport:
-        """Return all findings in these files, asking anew."""
+        """Return all findings in these files, from a fresh run."""
         ...

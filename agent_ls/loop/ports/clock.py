@@ -1,4 +1,4 @@
-"""Time, as the only way to it."""
+"""Time, behind a port so that tests can fix it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Time; the only way to it."""
+    """The only source of time."""
 
     def now_ms(self) -> int:
-        """Return the wall clock in milliseconds since 1970; for people and ids."""
+        """Return the wall clock in milliseconds since 1970, for display and ids."""
         ...
 
     def monotonic_s(self) -> float:
-        """Return a clock that never goes back; for durations and limits."""
+        """Return a clock that never goes back, in seconds, for durations and limits."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait that many seconds."""
         ...

@@ -1,4 +1,4 @@
-"""What code defines, and where it is used."""
+"""Symbols of code: where they are defined and used."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from agent_ls.domain.symbols import Definitions, Fault, Occurrences, Symbol
 
 
 class CodeIntel(Protocol):
-    """What code defines and where it is used, on the newest texts; parsing never holds the loop.
+    """Definitions and uses of names, on the newest texts; parsing never blocks the event loop.
 
-    Errors: ``ToolError`` when an answer takes too long or its process ends.
+    Errors: ``ToolError`` when an answer takes too long or the parser process ends.
     """
 
     async def symbols(self, path: str, text: str) -> Sequence[Symbol] | None:
-        """Return the symbols of a text, outermost first; None when nobody can parse it."""
+        """Return the symbols of a text, outermost first; None when no parser handles the file."""
         ...
 
     async def language(self, path: str, text: str) -> str:
-        """Return the id of the language that a text with symbols is in; "" for any other."""
+        """Return the language id of a text that has symbols; "" for any other text."""
         ...
 
     async def faults(self, path: str, before: str, after: str) -> Sequence[Fault]:
-        """Return the syntax errors that ``after`` has and ``before`` had not."""
+        """Return the syntax errors in ``after`` that ``before`` did not have."""
         ...
 
     async def find(self, name: str, limit: int) -> Definitions:
-        """Return definitions in the workspace by name, qualified name or part, the best first."""
+        """Return definitions by name, qualified name or part of one, best match first."""
         ...
 
     async def references(self, name: str, below: str, limit: int) -> Occurrences:
-        """Return where a name stands in code below a file or folder, by path and line."""
+        """Return uses of a name in code below a file or folder, by path and line."""
         ...
 
     async def repository_map(self, near: Sequence[str], max_tokens: int) -> str:
-        """Return the definitions that matter most, seen from these files, as text."""
+        """Return the most relevant definitions as text, ranked by relation to ``near``."""
         ...

@@ -1,4 +1,4 @@
-"""Running commands: the model's, those of a goal, and hooks."""
+"""Running commands: the model's, a goal's and hooks."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from agent_ls.domain.permissions import Modes
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """What a command did."""
+    """The outcome of a command."""
 
     exit_code: int | None
     """None when it was killed."""
     output: str
-    """Standard output and error as they came, decoded leniently, capped in bytes."""
+    """Standard output and error interleaved, decoded leniently, capped in bytes."""
     end: Literal["exited", "timed_out", "cancelled", "simulated"]
     duration_ms: int
     is_cut: bool = False
-    """Whether there was more output than the cap lets through."""
+    """Whether the output exceeded the cap."""
 
 
 class Runner(Protocol):
-    """Runs commands: own process group, environment from an allow-list, no stdin."""
+    """Runs commands in their own process group, with an allow-listed environment and no stdin."""
 
     async def run(
         self,
@@ -37,15 +37,15 @@ class Runner(Protocol):
         on_output: Callable[[str], None] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> CommandOutcome:
-        """Run a shell command to its end; kills it with all its children on time-out or cancel.
+        """Run a shell command to its end; on timeout or cancellation kill it with all its children.
 
-        ``on_output`` is told whole lines, masked, and not more than a reader can follow.
+        ``on_output`` receives whole, masked lines, throttled for a human reader.
         """
         ...
 
 
 class GoalCommands(Protocol):
-    """Runs the commands of a turn's goal; that one began is recorded before it does."""
+    """Runs the commands of a turn's goal, and records each start before it happens."""
 
     async def run(self, command: str, *, timeout_s: float) -> CommandOutcome:
         """Run a command in the first folder; see ``Runner``.
@@ -57,30 +57,30 @@ class GoalCommands(Protocol):
 
 @dataclass(slots=True, eq=False)
 class CommandMark:
-    """A command that runs, and what a reader of its changes must know."""
+    """A running command, with what limits the list of its changes."""
 
     gap: str = ""
-    """Which files are not watched; empty when all are."""
+    """The files that are not watched, in words; empty when all are."""
     is_alone: bool = True
-    """Whether no other command ran beside it."""
+    """Whether no other command ran at the same time."""
     notes: list[str] = field(default_factory=list[str])
-    """What of its changes may be others' work; complete once they are known."""
+    """Which changes may be somebody else's; complete once the changes are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandChange:
-    """A file that a command changed, made or took away."""
+    """A file that a command changed, created or deleted."""
 
     path: str
     before: bytes | None
-    """None: there was no file, or what it held is not known."""
+    """None: there was no file, or its content is not known."""
     after: bytes | None
-    """None: it is gone, or too large to be kept."""
+    """None: the file is gone, or too large to store."""
     is_before_known: bool = True
     images: Images | None = None
-    """Both sides where one of them is no text, or too large for one."""
+    """Both sides, when one of them is binary or too large for a text."""
     modes: Modes = (None, None)
-    """The permissions before and after; None: not known, or no file. ``images`` have their own."""
+    """The permissions before and after; None: unknown, or no file. ``images`` carry their own."""
 
     @property
     def is_new(self) -> bool:
@@ -92,23 +92,26 @@ class CommandChange:
 
 @dataclass(frozen=True, slots=True)
 class HookRun:
-    """What a hook's command did."""
+    """The outcome of a hook's command."""
 
     exit_code: int | None
     """None when it was killed."""
     output: str
-    """Standard output, where its answer is."""
+    """Standard output, which holds the hook's answer."""
     errors: str
-    """The beginning of standard error: cleaned, masked."""
+    """The beginning of standard error, cleaned and masked."""
     has_timed_out: bool
     duration_ms: int
 
 
 class HookRunner(Protocol):
-    """Runs hooks: as commands run, with input and with the two outputs apart."""
+    """Runs hooks like commands, but with stdin and with separate stdout and stderr."""
 
     async def run(
         self, command: str, stdin: str, *, cwd: Path, timeout_s: float, env: Mapping[str, str]
     ) -> HookRun:
-        """Run a hook to its end; ``OSError`` or ``ValueError`` when it cannot be started."""
+        """Run a hook to its end.
+
+        Errors: ``OSError`` or ``ValueError`` when it cannot be started.
+        """
         ...

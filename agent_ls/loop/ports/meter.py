@@ -1,4 +1,4 @@
-"""What the server and its children use of the machine."""
+"""Memory, processor time and file descriptors of the server and its children."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Consumption:
-    """What the server and its children use of the machine."""
+    """Memory, processor time and file descriptors in use by the server and its children."""
 
     memory_bytes: int
-    """Resident memory of all together."""
+    """Resident memory of all processes together."""
     cpu_s: float
-    """Processor time of all together, those that have ended included."""
+    """Processor time of all processes together, ended ones included."""
     descriptors: int
-    """Of the process that has most of them open."""
+    """Open file descriptors of the process that has the most."""
     max_descriptors: int
-    """How many one process may open; 0: not known."""
+    """Limit of file descriptors per process; 0: unknown."""
 
 
 class Meter(Protocol):
-    """Says what the server and its children use."""
+    """Measures the server and its children."""
 
     async def measure(self) -> Consumption:
-        """Return what is in use, at most some seconds old; never raises."""
+        """Return current consumption, at most a few seconds old; never raises."""
         ...

@@ -1,4 +1,4 @@
-"""The ways to models: the one that answers a turn, and the one beside it."""
+"""Access to models: the provider for turns, and the adviser for side questions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent_ls.domain.model_io import ModelEvent, ModelRequest, ModelRole
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model."""
+    """Limits and prices of a model."""
 
     window_tokens: int
     """0: unknown."""
@@ -24,31 +24,31 @@ class ModelFacts:
 
 
 class Provider(Protocol):
-    """A way to models."""
+    """Sends requests to models."""
 
     async def start(self, model: str = "") -> None:
-        """Begin to get ready for a model; returns at once, and requests wait until it is."""
+        """Begin loading a model; returns at once, and requests wait until it is ready."""
         ...
 
     async def close(self) -> None:
-        """End every request and everything that was started."""
+        """End every request and every process it started."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Send the request and yield what comes back, ending with ``StreamFinished``.
+        """Send the request and yield its events, ending with ``StreamFinished``.
 
-        Errors: ``ProviderError`` for everything that goes wrong, in the middle too.
+        Errors: ``ProviderError`` for every failure, mid-stream too.
         Closing the iterator (or cancelling the task) cancels the request on the wire.
         """
         ...
 
     async def facts(self, model: str) -> ModelFacts:
-        """Return what is known of ``model``; never raises for an unknown one."""
+        """Return limits and prices of ``model``; never raises, unknown values are 0."""
         ...
 
 
 class Adviser(Protocol):
-    """A side model that gives short texts: summaries, confidence, evaluations."""
+    """A side model for short texts: summaries, confidence, evaluations."""
 
     async def ask(
         self,
@@ -59,9 +59,10 @@ class Adviser(Protocol):
         role: ModelRole = ModelRole.CHEAP,
         max_tokens: int = 1_000,
     ) -> str:
-        """Return what the model of that role answers; recorded as ``AdviceGiven``.
+        """Return the answer of the model of that role; recorded as ``AdviceGiven``.
 
-        ``origin`` is the policy that asks.
-        Errors: ``ProviderError`` when there is no answer, a time-out and an empty one included.
+        ``origin`` is the asking policy.
+        Errors: ``ProviderError`` when there is no answer; a timeout and an empty answer count as
+        none.
         """
         ...

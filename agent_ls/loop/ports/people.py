@@ -1,4 +1,4 @@
-"""What is asked of the person, and what the person said once and for all."""
+"""Questions to the person, and the person's standing rules."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question,
 
 
 class Approver(Protocol):
-    """Brings a question to the person, by whatever face there is, and waits."""
+    """Shows a question to the person in whatever face is attached, and waits for the answer."""
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Wait for the decision; without a person answers ``reject_once`` by ``nobody``."""
+        """Wait for the decision; without a person returns ``reject_once`` by ``nobody``."""
         ...
 
     async def ask(self, question: Question) -> QuestionAnswer:
-        """Wait for the answer; without a person answers by ``nobody``."""
+        """Wait for the answer; without a person returns one by ``nobody``."""
         ...
 
 
 class Rules(Protocol):
-    """What the person said once and for all about calls in these folders."""
+    """The person's standing rules about calls in these folders."""
 
     def decision(self, grant: str, folders: Sequence[Path]) -> Literal["allow", "reject"] | None:
-        """Return what holds for a grant when exactly these folders are open; None: nothing."""
+        """Return the rule for a grant when exactly these folders are open; None: no rule."""
         ...
 
     def granted(self, folders: Sequence[Path]) -> tuple[str, ...]:
-        """Return the grants that are always allowed there."""
+        """Return the grants that are always allowed in these folders."""
         ...
 
     def add(
         self, grant: str, folders: Sequence[Path], decision: Literal["allow", "reject"]
     ) -> None:
-        """Write a rule down; the newest for a grant holds.
+        """Store a rule; the newest rule for a grant wins.
 
-        Errors: ``SettingsError`` when it cannot be written down.
+        Errors: ``SettingsError`` when it cannot be stored.
         """
         ...
 
     def revoke(self, grants: Collection[str], folders: Sequence[Path]) -> None:
-        """Allow these there no longer; what is rejected stays so.
+        """Remove the *allow* rules for these grants; *reject* rules stay.
 
-        Errors: ``SettingsError`` when that cannot be written down.
+        Errors: ``SettingsError`` when that cannot be stored.
         """
         ...

@@ -1,4 +1,4 @@
-"""Who follows a session."""
+"""Readers of a session's events."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from agent_ls.domain.events import Ephemeral, StoredEvent
 
 
 class Reader(Protocol):
-    """Follows a session; an exception in it is logged and never reaches the loop."""
+    """Follows a session; its exceptions are logged and never reach the loop."""
 
     def on_event(self, stored: StoredEvent) -> None:
-        """See a stored event, in order, after it was folded."""
+        """Receive a stored event, in order, after it was folded."""
         ...
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
-        """See something that is not stored."""
+        """Receive a live update that is not stored."""
         ...

@@ -1,4 +1,4 @@
-"""What is around the work: the machine, the repository, rules from outside the folders."""
+"""The environment of the work: machine, repository, and rule files outside the folders."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from dataclasses import dataclass
 from typing import Protocol
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md")
-"""Files with rules for agents; the second counts only where the first is missing or empty."""
+"""Files with rules for agents; the second is used only where the first is missing or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class OuterRules:
-    """A file of rules for agents that is in no folder of the workspace."""
+    """A rule file for agents outside the workspace folders."""
 
     source: str
-    """Where it is from, for the model."""
+    """Its origin, in words for the model."""
     text: str
     is_trusted: bool
-    """The user's own, or of the repository of a folder that the user trusts."""
+    """It is the user's own, or belongs to the repository of a trusted folder."""
 
 
 class Surroundings(Protocol):
-    """Facts for the system prompt; what cannot be found out is left out."""
+    """Facts for the system prompt; unknown facts are left out."""
 
     async def facts(self) -> tuple[str, ...]:
-        """Return sentences about system, folders, git and checkers."""
+        """Return sentences about the system, folders, git and checkers."""
         ...
 
     async def rules(self) -> tuple[OuterRules, ...]:
-        """Return the user's own rules, then those of the folders above, the outermost first."""
+        """Return the user's own rules, then those of the parent folders, outermost first."""
         ...

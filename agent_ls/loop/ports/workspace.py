@@ -1,4 +1,4 @@
-"""The files as the user sees them, and as the model believes them to be."""
+"""Files as the user sees them, and the texts the model last saw."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Root:
     path: Path
     """Absolute and resolved."""
     is_trusted: bool
-    """Whether the user trusts what this folder's content would run."""
+    """Whether the user allows this folder's content to run code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,10 @@ class DirEntry:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a file held when it was seen: by the version it was read with, or by the digest of the
-    stored bytes that were written; with neither, nothing was there.
+    """A file's content when it was seen.
+
+    Either the version it was read with, or the digest of the bytes written. With neither, there was
+    no file.
     """
 
     path: str
@@ -47,13 +49,13 @@ class Listed(list[str]):
     """Names of files, sorted."""
 
     def __init__(self, names: Iterable[str] = (), *, is_cut: bool = False) -> None:
-        """Take the names; ``is_cut`` says that there are more files than these."""
+        """Take the names; ``is_cut`` means that more files exist."""
         super().__init__(names)
         self.is_cut = is_cut
 
     @property
     def gap(self) -> str:
-        """Say what a reader must know of files that are not listed; empty when all are."""
+        """Return a note that files are missing from this list; empty when all are listed."""
         if not self.is_cut:
             return ""
         return f"only the first {len(self):,} files were looked at; name a folder to see the others"
@@ -62,96 +64,101 @@ class Listed(list[str]):
 class Workspace(Protocol):
     """Files as the user sees them: open buffers first, then the disk.
 
-    Paths are as the model writes them. Every method raises ``PathRefused`` for a path that
-    leaves the roots and ``WorkspaceError`` for one that cannot be used.
+    Paths are as the model writes them. Every method raises ``PathRefused`` for a path outside the
+    roots and ``WorkspaceError`` for an unusable one.
     """
 
     @property
     def roots(self) -> tuple[Root, ...]:
-        """Return the folders, in the editor's order; at least one."""
+        """Return the folders in the editor's order; at least one."""
         ...
 
     def locate(self, path: str) -> tuple[Root, Path]:
         """Return the root and the absolute, resolved path that ``path`` names.
 
-        Inside that root after links are resolved; need not exist.
+        The result is inside that root after links are resolved. The file need not exist.
         """
         ...
 
     def shown(self, absolute: Path) -> str | None:
-        """Return how the model names an absolute path; None outside every root."""
+        """Return the model's name for an absolute path; None outside every root."""
         ...
 
     async def read(self, path: str) -> TextFile:
-        """Return the newest text; ``WorkspaceError`` for missing, binary and too large files."""
+        """Return the newest text.
+
+        Errors: ``WorkspaceError`` for missing, binary and too large files.
+        """
         ...
 
     async def snapshot(self, path: str) -> bytes | None:
-        """Return the newest content, a buffer's text in UTF-8, with the file's mark, else
-        the disk's bytes, whatever they are; None when nothing is there.
+        """Return the newest content, None when there is no file.
+
+        An open buffer gives its text in UTF-8, with the file's byte order mark; otherwise the
+        disk's raw bytes.
         """
         ...
 
     async def saved(self, path: str) -> bytes | None:
-        """Return the bytes that are lost with the file: those on disk, in an encoding and with
-        line ends that the buffer may not show, once what is unsaved is saved.
+        """Return the disk's bytes that deleting the file would lose, after saving unsaved text.
+
+        Their encoding and line endings may differ from the buffer's.
         """
         ...
 
     async def mode(self, path: str) -> int | None:
-        """Return the permissions that a file has on disk; None when there is none, or they are not
-        to be known.
-        """
+        """Return the file's permissions on disk; None when there is no file or they are unknown."""
         ...
 
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
-        """Return of each look the workspace's own name of the file and whether it still holds.
+        """Return for each look the workspace's name of the file, and whether the look still holds.
 
-        Cheap for files that nobody touched. Never raises: what cannot be read does not hold.
+        Cheap for files that nobody touched. Never raises: an unreadable file does not hold.
         """
         ...
 
     async def exists(self, path: str) -> bool:
-        """Say whether anything is there, in a buffer or on disk."""
+        """Say whether anything exists there, in a buffer or on disk."""
         ...
 
     async def list_dir(self, path: str) -> list[DirEntry]:
-        """Return a folder's entries, folders first, each group by name."""
+        """Return a folder's entries: folders first, each group sorted by name."""
         ...
 
     async def files(self, path: str = ".") -> Listed:
-        """Return all files below, ignore rules honoured, sorted; where it is cut, it says so."""
+        """Return all files below the path, sorted, without ignored ones; may be cut."""
         ...
 
     async def dirty(self) -> list[TextFile]:
-        """Return the open files with text that the disk does not hold."""
+        """Return the open files with unsaved text."""
         ...
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
-        """Carry out one file edit, wholly or not at all; shielded from cancellation."""
+        """Apply one file edit, wholly or not at all; shielded from cancellation."""
         ...
 
     async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
-        """Give a closed file these bytes, or take it away, wholly or not at all; as ``apply``."""
+        """Give a closed file these bytes, or delete it (None); otherwise like ``apply``."""
         ...
 
     async def permit(self, path: str, change: ModeChange) -> None:
-        """Give a file on disk other permissions, if it still has those of before.
+        """Change a file's permissions on disk, if they are still ``change.base``.
 
-        What cannot be is logged: the text counts for more than who may read it.
+        Failures are only logged: permissions matter less than the text.
         """
         ...
 
     async def save_dirty(self) -> list[str]:
-        """Bring the disk up to the buffers before something reads the disk.
+        """Save dirty buffers before something reads the disk.
 
-        Returns the paths that could not be saved: what then reads the disk sees older text.
+        Returns the paths that could not be saved: whatever reads the disk then sees older text.
         """
         ...
 
     def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
-        """Tell of each file and folder that the editor writes, makes, moves or takes away, until
-        the answer is called; of nothing where there is no editor.
+        """Call ``written`` for each file or folder the editor writes, creates, moves or deletes.
+
+        Returns a function that stops it. Without an editor nothing is reported.
         """
         ...
 
@@ -161,22 +168,23 @@ class Workspace(Protocol):
 
 
 class SeenTexts(Protocol):
-    """The texts that the model goes by: each file as it last read it, with its own edits since."""
+    """The text of each file as the model knows it: the last read, plus the model's own edits."""
 
     def keep(self, path: str, text: str) -> str | None:
-        """Begin to store a text that the model is about to see; return its digest if so."""
+        """Begin to store a text the model is about to see; return its digest, None: not stored."""
         ...
 
     async def text(self, path: str) -> str | None:
-        """Return the text that the model believes a file to have; None when nobody knows."""
+        """Return the file's text as the model knows it; None when unknown."""
         ...
 
     def mark_of(self, path: str, text: str) -> str | None:
-        """Return what tells a text from others of which the model sees only what it defines; None
-        for a file that may hold secrets.
+        """Return a mark that identifies a text of which the model sees only definitions.
+
+        None for a file that may hold secrets.
         """
         ...
 
     def listed(self, path: str) -> str | None:
-        """Return the mark of the text that the model knows only so; None for none or a read one."""
+        """Return the mark of a text of which the model knows only definitions, else None."""
         ...
