@@ -83,9 +83,7 @@ class Hooks:
     async def ask(
         self, point: HookPoint, hook: Hook, told: Mapping[str, JsonValue], path: str = ""
     ) -> Said:
-        """Run one hook with ``told`` as JSON on stdin; failures become an outcome, never an
-        exception.
-        """
+        """Run one hook with ``told`` as JSON on stdin; every failure becomes an outcome."""
         of_tools = point in _TOOL_POINTS
         usual_s = self.options.tool_timeout_s if of_tools else self.options.llm_timeout_s
         limit_s = hook.timeout_s or usual_s

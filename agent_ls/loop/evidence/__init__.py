@@ -1,1 +1,1 @@
-"""What policies share: facts about a turn, counted from its events. Pure."""
+"""Facts about a turn that policies share, counted from its events. Pure."""

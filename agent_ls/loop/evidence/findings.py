@@ -1,7 +1,7 @@
-"""What the checkers say of a turn's changes, and how findings read.
+"""Checks a turn's changes and formats the findings.
 
-Shared by who checks: which texts are compared, what counts and is new, one line per finding.
-It runs no checker itself; the CompileChecks port does.
+Decides which texts are compared, which findings count and which are new. The CompileChecks port
+runs the checkers.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from agent_ls.loop.state.view import TurnView
 
 _BOM = "\ufeff"
 _RUNS = (Effect.EXECUTE, Effect.DELEGATE)
-"""What runs commands; those of a sub-agent are in its own journal."""
+"""Effects that run commands; a sub-agent's own commands are in its own journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a check of the turn's changes looked at, and what it found."""
+    """The result of checking a turn's changes."""
 
     report: CheckReport
     """New findings only, in any file."""
     paths: tuple[str, ...]
-    """Every file whose shown findings this replaces, sorted."""
+    """Every file whose displayed findings this report replaces, sorted."""
     kept: tuple[Finding, ...] = ()
-    """What is shown in these by checkers that gave no answer this time: nobody knows better."""
+    """Findings displayed before, from checkers that gave no answer this time."""
 
     @property
     def shown(self) -> CheckReport:
-        """Return what a person is to see of the files."""
+        """Return the report to display to the person."""
         findings = (*self.report.findings, *self.kept)
         return self.report.model_copy(update={"findings": findings})
 
@@ -54,19 +54,18 @@ async def check_changes(
     anew: bool = False,
     within_s: float | None = None,
 ) -> Looked | None:
-    """Return what the turn's changes introduced; None when it changed no file.
+    """Return the findings that the turn's changes introduced; None when it changed no file.
 
-    Compares the texts from before the turn's first touch, and what others changed since, with the
-    newest ones, saved or not; ``anew`` whatever was said of the same texts earlier, ``within_s``
-    without what checkers of whole projects find that take longer.
+    Compares the newest texts, saved or not, with those before the turn's first change; changes by
+    others are discounted. ``anew`` and ``within_s`` are those of ``CompileChecks.introduced``.
     """
     if not view.turn.touched:
         return None
     files: dict[str, TouchedFile] = {}
     for path, touched in view.turn.touched.items():
-        # Two spellings of one file: the first touch knows the text from before the turn.
+        # Two spellings of one file: the first touch has the text from before the turn.
         files.setdefault(canonical(path, workspace), touched)
-    # At once, because the store fetches in one go what is asked for together.
+    # Concurrent, because the store batches requests made together.
     texts = await asyncio.gather(
         *(_texts(name, touched, workspace, blobs) for name, touched in files.items())
     )
@@ -85,7 +84,7 @@ async def check_changes(
     if problems:
         report = report.model_copy(update={"problems": (*problems, *report.problems)})
     shown = {path for event in view.each(FindingsReported) for path in event.paths}
-    # What an earlier turn broke elsewhere, this one may have mended.
+    # This turn may have fixed what an earlier turn broke elsewhere.
     shown |= view.session.findings.keys() & set(report.mended)
     found = {finding.path for finding in report.findings}
     paths = tuple(sorted(now.keys() | shown | found))
@@ -101,7 +100,7 @@ async def check_changes(
 def reported(
     report: CheckReport, paths: Iterable[str], view: TurnView
 ) -> tuple[FindingsReported, ...]:
-    """Return the event that shows what was found in the files, unless everybody knows all of it."""
+    """Return an event that displays the report's findings; none if nothing would change."""
     shown = sorted({*paths, *(one.path for one in report.findings)})
     found = {path: tuple(one for one in report.findings if one.path == path) for path in shown}
     told = {problem for event in view.each(FindingsReported) for problem in event.problems}
@@ -119,27 +118,28 @@ def reported(
 
 
 def untold(findings: Iterable[Finding], view: TurnView) -> list[Finding]:
-    """Return those that have to be fixed and that nobody was told of yet, in order."""
+    """Return the errors and warnings that were not displayed yet, in order."""
     known = {one.fingerprint for found in view.session.findings.values() for one in found}
     return [one for one in counting(findings) if one.fingerprint not in known]
 
 
 def counting(findings: Iterable[Finding]) -> list[Finding]:
-    """Return those that have to be fixed: errors and warnings, in the order of files and lines."""
+    """Return the errors and warnings, sorted by file and line."""
     chosen = [one for one in findings if one.severity in (Severity.ERROR, Severity.WARNING)]
     return sorted(chosen, key=lambda one: (one.path, one.start_line, one.start_column, one.code))
 
 
 def told(new: list[Finding], when: str, limit: int) -> str:
-    """Return what the model reads of new findings, as many as may be listed; ``when`` as in "after
-    this edit".
+    """Return new findings as text for the model, at most ``limit``.
+
+    ``when`` is a phrase such as "after this edit".
     """
     problems = "problem" if len(new) == 1 else "problems"
     return f"The checkers find {len(new)} new {problems} {when}:\n{listed(new, limit)}"
 
 
 def listed(findings: list[Finding], limit: int) -> str:
-    """Return one line for each finding, and how many there are beyond the limit."""
+    """Return one line per finding, and the number of findings beyond the limit."""
     lines = [line_of(finding) for finding in findings[:limit]]
     if len(findings) > limit:
         lines.append(f"… and {len(findings) - limit} more.")
@@ -147,7 +147,7 @@ def listed(findings: list[Finding], limit: int) -> str:
 
 
 def line_of(finding: Finding) -> str:
-    """Return a finding as compilers print it, with lines and columns from 1."""
+    """Return a finding in a compiler's format, with lines and columns counted from 1."""
     code = f" {finding.code}" if finding.code else ""
     return (
         f"{finding.path}:{finding.start_line + 1}:{finding.start_column + 1}: "
@@ -157,19 +157,19 @@ def line_of(finding: Finding) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """What a file says and said."""
+    """A file's texts before and now."""
 
     before: str | None
-    """Before the turn's first touch."""
+    """Before the turn's first change."""
     now: str | None
     by_others: tuple[tuple[str, str], ...]
-    """What others changed since: the texts before and after."""
+    """Changes by others since then: the texts before and after each."""
 
 
 async def _texts(
     path: str, touched: TouchedFile, workspace: Workspace, blobs: Blobs
 ) -> _Texts | str:
-    """Return the file's texts; else why it has none."""
+    """Return the file's texts, or why they cannot be read."""
     try:
         newest = await _newest(path, workspace)
         before, since, *between = await asyncio.gather(
@@ -184,7 +184,7 @@ async def _texts(
 
 
 async def _newest(path: str, workspace: Workspace) -> str | None:
-    """Return the text as it is now; None when the file is gone."""
+    """Return the current text; None when the file is gone."""
     try:
         return (await workspace.read(path)).text
     except WorkspaceError:
@@ -194,13 +194,13 @@ async def _newest(path: str, workspace: Workspace) -> str | None:
 
 
 async def _before(blob: str | None, newest: str | None, blobs: Blobs) -> str | None:
-    """Return the text from before; without one to compare with, nothing counts as new."""
+    """Return the text from before; if it is lost the newest text, so that nothing counts as new."""
     text = await _stored(blob, newest, blobs)
     return newest if text is None and blob is not None else text
 
 
 async def _since(touched: TouchedFile, newest: str | None, blobs: Blobs) -> str | None:
-    """Return what the turn has left in a file if others have changed that since."""
+    """Return the text that the turn left in a file, if others have changed it since."""
     left = touched.after_blob
     if newest is None or touched.before_blob is None:
         return None
@@ -211,7 +211,7 @@ async def _since(touched: TouchedFile, newest: str | None, blobs: Blobs) -> str 
 
 
 async def _stored(blob: str | None, newest: str | None, blobs: Blobs) -> str | None:
-    """Return a text that was there; None when there was none, or it is lost."""
+    """Return a stored text; None when there was none or it is lost."""
     data = None if blob is None else await blobs.get_blob(blob)
     if data is None:
         return None

@@ -1,6 +1,6 @@
-"""What makes two calls, or two errors, the same again. Pure, but for counting a view's events.
+"""Decides whether two calls, or two errors, are the same.
 
-Shared by what nudges a model that repeats itself and what refuses to go along with it.
+Shared by the policies that nudge a model that repeats itself and those that refuse repeats.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from agent_ls.loop.state.view import TurnView
 _SECONDARY = frozenset(
     {"description", "explanation", "output_method", "output_path", "reason", "reasoning"}
 )
-"""Arguments that say why or where to: not what is done."""
+"""Arguments that explain a call or name its output path; they do not change what it does."""
 _BY_KIND = frozenset(
     {FailureKind.PERMISSION, FailureKind.NETWORK, FailureKind.TIMEOUT, FailureKind.NOT_FOUND}
 )
-"""Errors of these kinds are the same whatever else they say."""
+"""Errors of these kinds are the same whatever their wording."""
 _UNKNOWN_TOOL = re.compile(r"there is no tool|unknown (?:tool|operation)|no such tool", re.I)
 UNKNOWN_TOOL = "unknown tool"
-"""The signature of a call to a tool that does not exist."""
+"""Signature of a call to a tool that does not exist."""
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|`[^`]*`")
 _NUMBER = re.compile(r"\d+")
 _MAX_ERROR_CHARS = 200
@@ -37,7 +37,7 @@ _MAX_SHOWN_CHARS = 160
 
 
 def fingerprint(tool: str, arguments_json: str) -> str:
-    """Return what is equal for calls that do the same, however they are written."""
+    """Return a text that is equal for calls that do the same, however they are spelled."""
     try:
         data: object = plain_json(arguments_json or "{}")
     except ValueError:
@@ -51,16 +51,16 @@ def fingerprint(tool: str, arguments_json: str) -> str:
 
 
 def calls_in_vain(view: TurnView) -> tuple[tuple[str, str], ...]:
-    """Return id and fingerprint of the calls since anything could have changed their results.
+    """Return (id, fingerprint) of the calls since their results could last have changed.
 
-    Shape: oldest first. A change is news (``news.py``), a command that was not run before, another
-    version of a file that was read, or an error that passes by itself.
+    Shape: oldest first. Results can change after news (``news.py``), a command not run before,
+    another version of a file that was read, or a transient error.
     """
     return tuple(view.turn.events.tallied(_Trail).calls)
 
 
 class _Trail:
-    """The calls so far, seen event by event."""
+    """The calls since the last change."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
@@ -90,23 +90,22 @@ class _Trail:
         if is_transient(event.result):
             self.calls = []
         elif (is_command and mark not in self._commands) or self._read.is_newer(event.result):
-            # A call whose own result is the news is the first of the new ones.
+            # The call that brought the change is the first of the new calls.
             self.calls = [one for one in self.calls if one[0] == call_id]
         if is_command:
             self._commands.add(mark)
 
 
 def shown_call(call: ToolCall) -> str:
-    """Return the call as a model recognises it, in one short line."""
+    """Return the call as one short line that the model recognises."""
     line = " ".join(f"{call.tool}({call.arguments_json})".split())
     return line if len(line) <= _MAX_SHOWN_CHARS else f"{line[:_MAX_SHOWN_CHARS]}…)"
 
 
 def error_signature(tool: str, error: ErrorKind, text: str, paths: Sequence[str] = ()) -> str:
-    """Return what is equal for the same error about the same paths, whatever number it names.
+    """Return a text that is equal for the same error about the same paths; numbers are ignored.
 
-    ``paths`` are those of the call; an error that is compared by its words is about them only
-    where it names them.
+    ``paths`` are the call's paths. An error compared by its wording counts only the paths it names.
     """
     if error is ErrorKind.DENIED:
         return f"permission: {tool}"
@@ -122,7 +121,7 @@ def error_signature(tool: str, error: ErrorKind, text: str, paths: Sequence[str]
 
 
 def paths_in(arguments_json: str) -> tuple[str, ...]:
-    """Return the paths that a call names, each in one spelling."""
+    """Return the paths that a call names, normalised."""
     given = in_one_spelling(object_in(arguments_json))
     return tuple(
         value for name, value in given.items() if name.endswith("path") and isinstance(value, str)

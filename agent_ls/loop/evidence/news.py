@@ -1,4 +1,4 @@
-"""What could let a call come out differently than before; shared by all who count calls in vain."""
+"""Decides what may change the result of a repeated call; shared by policies that count repeats."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 
 _COUNTS = ("hits", "files", "found", "entries", "symbols", "lines", "chars")
-"""The facts in which reading tools say how much they found."""
+"""Keys under which reading tools report how much they found."""
 
 
 def is_news(event: e.Event) -> bool:
-    """Say whether an event changes what calls meet: a file, the mode, or the person's words."""
+    """Say whether an event may change what calls return: a file, the mode, the person's words."""
     match event:
         case e.EditApplied() | e.ReviewApplied():
             return event.status == "applied"
@@ -39,20 +39,20 @@ _TRANSIENT = re.compile(
 
 
 def is_transient(result: ToolResult) -> bool:
-    """Say whether the same call may well succeed a little later."""
+    """Say whether the same call may succeed a little later."""
     if result.error is ErrorKind.TIMEOUT:
         return True
     return result.error is ErrorKind.RUNTIME and _TRANSIENT.search(result.text) is not None
 
 
 class ReadVersions:
-    """The texts that were read so far, by their version."""
+    """The last read version of each file."""
 
     def __init__(self) -> None:
         self._versions: dict[str, str] = {}
 
     def is_newer(self, result: ToolResult) -> bool:
-        """Take a result in; say whether a file's text is another than when it was read before."""
+        """Record a result; say whether it read another version of a file than the last read."""
         match result.data:
             case {"path": str(path), "version": str(version)} if result.error is None:
                 before = self._versions.get(path)
@@ -63,13 +63,13 @@ class ReadVersions:
 
 
 class Known:
-    """What results have brought so far: lines of files and of hits, and commands that passed."""
+    """What results have brought so far: lines of files and hits, and commands that passed."""
 
     def __init__(self) -> None:
         self._known: set[int] = set()
 
     def is_new(self, event: e.ToolCallFinished, mark: str) -> bool:
-        """Take a result in; say whether it brought what no result before it had.
+        """Record a result; say whether it brought anything that no earlier result had.
 
         ``mark`` is equal for equal calls.
         """
@@ -84,7 +84,7 @@ def _brought(event: e.ToolCallFinished, mark: str) -> Iterator[str]:
     match event.result.data:
         case {"path": str(path), "version": str(version)}:
             yield f"{path} {version}"
-            # Another part of a long file is new too.
+            # Reading another part of a long file is new too.
             yield from (f"{path}: {line}" for line in event.result.text.splitlines())
         case {"exit_code": 0} if event.effect is Effect.EXECUTE:
             yield f"passed {mark}"

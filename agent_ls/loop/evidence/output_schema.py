@@ -1,4 +1,4 @@
-"""JSON schemas that a person gives for a turn's output: whether one is valid, and what fits it.
+"""Validates JSON schemas for a turn's output, and output against them.
 
 Nothing is fetched: a reference to another document is an error.
 """
@@ -20,9 +20,9 @@ _PATTERN_S = 0.2
 
 
 def check_schema(schema: JsonValue, name: str) -> Schema:
-    """Return the schema when it is one.
+    """Return the schema if it is valid.
 
-    Errors: ``SettingsError`` that says what is wrong with it; ``name`` is where it came from.
+    Errors: ``SettingsError`` that says what is wrong; ``name`` is the schema's origin.
     """
     if not isinstance(schema, dict):
         raise SettingsError(f"{name} holds no JSON schema: it is no object.")
@@ -35,7 +35,7 @@ def check_schema(schema: JsonValue, name: str) -> Schema:
 
 
 def violations(value: JsonValue, schema: Schema) -> list[str]:
-    """Return what of a value does not fit the schema, by place; empty when all fits."""
+    """Return where a value does not fit the schema, one line each; empty when it fits."""
     library = _library()
     registry = importlib.import_module("referencing").Registry()
     plain = library.validators.validator_for(schema)
@@ -43,7 +43,7 @@ def violations(value: JsonValue, schema: Schema) -> list[str]:
     try:
         errors = sorted(bounded(schema, registry=registry).iter_errors(value), key=_place)
     except Exception as error:
-        # A reference that leads nowhere, or to itself, shows only here.
+        # Dangling and circular references show only here.
         return [f"the schema itself cannot be used: {error}"]
     return [f"{one.json_path}: {one.message[:300]}" for one in errors[:_MAX_ERRORS]]
 
@@ -53,9 +53,9 @@ def _place(error: Any) -> str:
 
 
 def _pattern(validator: Any, pattern: str, instance: JsonValue, schema: Schema) -> Iterator[Any]:
-    """Yield an error for a text without the pattern, found within a time that ends.
+    """Yield an error for a text that does not match the pattern, with a time limit.
 
-    The usual search holds the whole process for as long as a pattern goes back and forth.
+    The default search would block the process on a pattern that backtracks.
     """
     if not validator.is_type(instance, "string"):
         return
@@ -69,5 +69,5 @@ def _pattern(validator: Any, pattern: str, instance: JsonValue, schema: Schema) 
 
 
 def _library() -> Any:
-    """Return the validating library; it costs more to import than most turns need."""
+    """Import the validating library late, because most turns do not need it."""
     return importlib.import_module("jsonschema")

@@ -1,8 +1,7 @@
-"""How near a turn is to its acceptance, from 0 to 1: counted from events, best evidence first.
+"""Estimates a turn's progress from 0 to 1 from its events, best evidence first.
 
-Tests come first (the goal's commands, and what test runs print), then artifacts (files created,
-lines written, dependencies added), then what the model itself says (its plan).
-Source: seed 004, "Progress Validation".
+Tests first (the goal's commands and printed test results), then artifacts (files created, lines
+written, dependencies), then the model's own plan. Source: seed 004, "Progress Validation".
 """
 
 from __future__ import annotations
@@ -32,23 +31,23 @@ _DEPENDENCIES = re.compile(
     r"(?:^|/)(?:pyproject\.toml|requirements[^/]*\.txt|package\.json|Cargo\.toml|go\.mod)$"
 )
 _HALF_DONE_AT_LINES = 50.0
-"""So many written lines, or one created file or dependency, bring half of what is missing."""
+"""This many written lines, or one created file or dependency, halve the remaining distance to 1."""
 
 
 class Progress(BaseModel):
-    """What of the evidence has been seen in this turn; ``after`` is the only way it changes."""
+    """The evidence seen so far in this turn; ``after`` returns the next value."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     wanted: int = 0
-    """Commands and criteria of the goal."""
+    """Number of the goal's commands and criteria."""
     met: tuple[str, ...] = ()
-    """Those that held when they were looked at last."""
+    """Commands and criteria that held at their last check."""
     passed: int | None = None
     failed: int = 0
     """Of the newest test run; ``passed`` is None before the first."""
     coverage: float | None = None
-    """Percent, as the newest run printed it."""
+    """Percent, from the newest run."""
     creating: tuple[str, ...] = ()
     created: int = 0
     lines: int = 0
@@ -58,7 +57,7 @@ class Progress(BaseModel):
 
     @property
     def by(self) -> Literal["tests", "artifacts", "model", "none"]:
-        """Return which kind of evidence the score comes from."""
+        """Return the kind of evidence behind the score."""
         if self.wanted or self.passed is not None:
             return "tests"
         if self.created or self.lines or self.dependencies:
@@ -67,7 +66,7 @@ class Progress(BaseModel):
 
     @property
     def score(self) -> float:
-        """Return how much is done, from 0 to 1."""
+        """Return the progress, from 0 to 1."""
         by = self.by
         match by:
             case "tests":
@@ -112,7 +111,7 @@ class Progress(BaseModel):
         match event:
             case TurnStarted(goal=goal):
                 wanted = len(goal.commands) + len(goal.judged) if goal else 0
-                # The plan outlives the turn that made it.
+                # The plan survives the turn.
                 return Progress(wanted=wanted, plan_items=self.plan_items, plan_done=self.plan_done)
             case GoalChecked(proofs=proofs):
                 looked_at = {one.of for one in proofs}

@@ -1,7 +1,6 @@
-"""What of a goal is proven now: counted from the turn's events, for checks, gates and observers.
+"""Tracks which parts of a goal are proven now, from the turn's events.
 
-A proof holds until something may have changed: an applied edit, a change that the person took
-back, or a command that is none of the goal's own.
+An applied edit or review decision, or any command that is not the goal's own, clears all proofs.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ from agent_ls.loop.state.view import TurnView
 
 
 def proofs(view: TurnView) -> Mapping[str, Proof]:
-    """Return the newest word on each command and criterion since the last change.
+    """Return the newest proof of each command and criterion since the last change.
 
-    Shape: by command or criterion text, met and failed ones. Empty without a goal.
+    Shape: by command or criterion text, met and failed. Empty without a goal.
     """
     return dict(view.turn.events.tallied(_Proven).found)
 
 
 def cut_off_commands(view: TurnView) -> frozenset[str]:
-    """Return the goal's commands that were running when a process died, until the next word."""
+    """Return the goal's commands that were running when a process died, until the next check."""
     return frozenset(view.turn.events.tallied(_Proven).cut_off)
 
 
 class _Proven:
-    """What is proven of the goal, seen event by event."""
+    """Proofs of the goal, updated event by event."""
 
     def __init__(self) -> None:
         self.found: dict[str, Proof] = {}
@@ -80,7 +79,7 @@ class _Proven:
 
 
 def unproven(view: TurnView) -> tuple[str, ...]:
-    """Return the goal's commands and judged criteria that are not proven since the last change."""
+    """Return the goal's commands and judged criteria without a proof since the last change."""
     goal = view.turn.goal
     if goal is None:
         return ()
@@ -92,13 +91,13 @@ def unproven(view: TurnView) -> tuple[str, ...]:
 def _by_call(
     goal: Goal, started: ToolCallStarted | None, finished: ToolCallFinished
 ) -> Proof | None:
-    """Return what a call proved by running one of the goal's commands; None: another call."""
+    """Return what a call proved by running one of the goal's commands; None: it ran none."""
     if started is None:
         return None
     arguments = object_in(started.arguments_json)
     match arguments, finished.result.data:
         case {"command": str(command)}, {"exit_code": int(code)}:
-            # The goal's commands run in the workspace's folder; elsewhere they prove nothing.
+            # A goal command counts only in the workspace folder, where the goal runs it.
             if command.strip() in goal.commands and arguments.get("cwd", ".") in ("", "."):
                 return Proof(
                     of=command.strip(),

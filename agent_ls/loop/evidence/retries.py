@@ -1,8 +1,7 @@
-"""What a call did before in this turn: how often just this call failed, and whether anything that
-could matter has happened since.
+"""Counts how often the same call failed in this turn since anything relevant changed.
 
-Shared by whatever must not let a call be repeated in vain; counts events and keeps nothing. No
-event tells what others do to files: what a call met there goes with its failure.
+Shared by policies that prevent useless repeats. Changes by others emit no event, so each failure
+records the file versions it met.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ _REJECTS = ("reject_once", "reject_always")
 
 
 async def met_by(planned: PlannedCall, workspace: Workspace) -> tuple[str, ...]:
-    """Return what a call meets at each of its paths: the version of a text, or why there is none.
+    """Return the version of each file the call names, or why it cannot be read.
 
-    Shape: the same in every spelling of a path.
+    Shape: independent of how a path is spelled.
     """
     return tuple([await _met_at(path, workspace) for path in planned.paths])
 
@@ -30,10 +29,9 @@ async def met_by(planned: PlannedCall, workspace: Workspace) -> tuple[str, ...]:
 async def met_by_failure(
     planned: PlannedCall, result: ToolResult, workspace: Workspace
 ) -> tuple[str, ...]:
-    """Return what a call that failed leaves at its paths, nothing for one that did not.
+    """Return the file versions that a failed call met; empty for any other result.
 
-    Looked at once it has failed, so that calls that succeed read nothing twice; what somebody
-    changes in the instant between is met with the next read. What took too long is not read again.
+    Read only after a failure, so successful calls read nothing twice. Timeouts are not read again.
     """
     if result.error is not ErrorKind.RUNTIME:
         return ()
@@ -48,17 +46,17 @@ async def _met_at(path: str, workspace: Workspace) -> str:
 
 
 def failures_in_vain(tool: str, arguments_json: str, view: TurnView) -> list[e.ToolCallFinished]:
-    """Return the failures of just this call since anything changed, oldest first.
+    """Return the failures of this same call since anything changed, oldest first.
 
-    A change is news (``news.py``), a command, or another version of a file that was
-    read. What the person rejected counts as failed; what a guard refused does not.
+    A change is news (``news.py``), a command, or another version of a file that was read. A
+    rejection by the person counts as a failure; a guard's refusal does not.
     """
     failures = view.turn.events.tallied(_Tried).failures
     return list(failures.get(fingerprint(tool, arguments_json), ()))
 
 
 class _Tried:
-    """What failed and was not changed since, by the call's fingerprint, seen event by event."""
+    """Failures since the last change, by the call's fingerprint."""
 
     def __init__(self) -> None:
         self.failures: dict[str, list[e.ToolCallFinished]] = {}
@@ -80,7 +78,7 @@ class _Tried:
             case e.ApprovalRequested() | e.ApprovalResolved():
                 self._approval(event)
             case e.EditApplied() if event.status != "applied":
-                # It was planned on a text that is no more: reading it anew can mend that.
+                # Its text was outdated, so reading the file again can fix the call.
                 self._moved.add(event.call_id)
             case e.ToolCallFinished():
                 self._finished(event)
@@ -100,7 +98,7 @@ class _Tried:
         if self._read.is_newer(result):
             self.failures.clear()
         elif event.effect in (Effect.EXECUTE, Effect.DELEGATE):
-            # Whatever it did may have helped the others.
+            # A command may have fixed the cause of the other failures.
             self.failures = {mark: before}
         if result.error is None:
             self.failures.pop(mark, None)

@@ -1,6 +1,6 @@
-"""What the person wants, as far as their words say it without a model.
+"""Detects from the person's words whether they want no action.
 
-Owns the words with which somebody asks to wait or only to answer; English, and cautious.
+Matches English phrases that ask to wait or only to answer; cautious by design.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 
 def wants_no_action(words: Iterable[str]) -> bool:
-    """Say whether the person asked to wait or only to answer, and did not take that back."""
+    """Say whether the person asked to wait or only to answer, and did not take it back."""
     wants_none = False
     for said in words:
         plain = " ".join(said[:_MAX_PROMPT_CHARS].replace("’", "'").split())

@@ -1,6 +1,6 @@
-"""What a turn has done, in a text for another model that judges it.
+"""Describes a turn's work as text for another model that judges it.
 
-Everything in it was written by a model or read from files: whoever sends it says that it is data.
+The text comes from models and files: the sender must mark it as data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_COMMANDS = 10
 
 
 async def work_report(view: TurnView, answer: str, workspace: Workspace, blobs: Blobs) -> str:
-    """Return task, plan, commands with their exit codes, changes and answer, each cut."""
+    """Return task, plan, commands with exit codes, changes and answer, each cut to a limit."""
     parts = ["# Task", _cut("\n".join(view.user_words), _MAX_TASK_CHARS)]
     if view.session.plan:
         parts += ["# Plan", *(f"- {one.text} ({one.status})" for one in view.session.plan)]

@@ -1,1 +1,1 @@
-"""The walk: the machine, its seven phases, and the request of a step."""
+"""The machine, its seven phases, and the request of a step."""

@@ -1,7 +1,7 @@
 """ACT: which calls may run, and what came of them?
 
-Each call gets exactly one result. How the calls of one answer run is the crew's; here is what
-comes before and after. Source: seed 000 phase 5, seed 001 inner loop.
+Each call gets exactly one result. ``Crew`` schedules the calls; this module prepares them and
+decides what follows. Source: seed 000 phase 5, seed 001 inner loop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agent_ls.loop.turn import Move, Turn
 
 
 async def act(turn: Turn) -> Move:
-    """Carry out the open calls of the answer, then what was decided of a plan."""
+    """Run the answer's open calls, then the approved calls of plans."""
     while True:
         await Crew(turn, await _waiting(turn)).work()
         await decide_on_graphs(turn)
@@ -28,10 +28,10 @@ async def act(turn: Turn) -> Move:
 
 
 async def _waiting(turn: Turn) -> list[PlannedCall | ReferringCall]:
-    """Return the calls that can run or wait; the others get their structural result now."""
+    """Return the calls that can run or wait; the others get a structural error result now."""
     limit = turn.kit.options.max_calls_per_answer
     answer = next(turn.state.events.newest(Answered), None)
-    # What a person approved of a plan may be more than fits into one answer.
+    # The limit does not apply to approved plan calls, which may be more.
     is_plan = answer is not None and answer.origin == "plan"
     allowed = {one.call.id for one in turn.state.calls[: None if is_plan else limit]}
     waiting: list[PlannedCall | ReferringCall] = []

@@ -1,6 +1,6 @@
-"""One provider request: sent, shown as it comes, and recorded when it ends.
+"""Makes one provider request: send it, show the stream, record the end.
 
-Says nothing about what to do with what came; that is CALL's and the recoveries'.
+It does not judge the outcome; CALL and the recoveries do.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _CUT_OFF = (
 
 
 async def make_attempt(turn: Turn) -> Attempt:
-    """Send the request, show what comes as it comes, and record how it ended."""
+    """Send the request, show its stream, and record how it ended."""
     started_s = turn.kit.clock.monotonic_s()
     gathered = Gathered(turn, EarlyReads(turn))
     try:
@@ -69,7 +69,7 @@ async def make_attempt(turn: Turn) -> Attempt:
 
 
 async def record_attempt(turn: Turn, attempt: Attempt, model: str, started_s: float) -> None:
-    """Record how a request ended, and show the hooks."""
+    """Record how a request ended, and run the hooks that watch requests."""
     error = attempt.error
     finished = AttemptFinished(
         step_id=turn.state.step_id,
@@ -85,7 +85,7 @@ async def record_attempt(turn: Turn, attempt: Attempt, model: str, started_s: fl
 
 
 def call_of(turn: Turn, provider_id: str, tool: str, arguments_json: str) -> ToolCall:
-    """Return a call with an id of ours."""
+    """Return a call with a new id of ours."""
     return ToolCall(
         id=turn.kit.ids.new("cal"),
         provider_id=provider_id,
@@ -95,10 +95,10 @@ def call_of(turn: Turn, provider_id: str, tool: str, arguments_json: str) -> Too
 
 
 class Gathered:
-    """What one stream has brought so far."""
+    """What one stream has delivered so far."""
 
     def __init__(self, turn: Turn, early: EarlyReads | None = None) -> None:
-        """Take who starts reads while the stream goes on; None: nobody does."""
+        """``early`` starts reads while the stream continues; None: no early reads."""
         self._turn = turn
         self._early = early
         self._text: list[str] = []
@@ -109,7 +109,7 @@ class Gathered:
         self.model = turn.view.model
 
     async def stream(self, request: ModelRequest) -> ProviderError | None:
-        """Send the request and gather what comes; return why the stream broke, if it did."""
+        """Send the request and gather its stream; return the error if it breaks."""
         try:
             async with aclosing(self._turn.kit.provider.stream(request)) as events:
                 async for event in events:
@@ -144,7 +144,7 @@ class Gathered:
         return call_of(self._turn, event.provider_id, event.tool, event.arguments_json)
 
     async def keep_text(self, origin: str, told: str) -> None:
-        """Record what the model has said so far, and what it is told about the rest."""
+        """Record the text so far, and what the model is told about the interruption."""
         text = "".join(self._text)
         if text.strip():
             kept = RecoveryChosen(
@@ -157,7 +157,7 @@ class Gathered:
             await self._turn.emit(kept)
 
     def attempt(self, error: ProviderError | None) -> Attempt:
-        """Return the request's outcome, now that the stream is over."""
+        """Return the request's outcome, after the stream has ended."""
         end = self._end
         return Attempt(
             text="".join(self._text),

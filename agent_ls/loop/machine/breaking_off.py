@@ -1,4 +1,4 @@
-"""Every call of a turn that is broken off gets its one result, whoever breaks it off."""
+"""Gives every open call of an aborted turn its one result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_ls.loop.state.state import TurnState
 def results_of_open_calls(
     turn: TurnState, kind: ErrorKind, *, not_begun: str, begun: str
 ) -> Iterator[ToolCallFinished]:
-    """Yield a result for each call without one, which says whether it may have had an effect."""
+    """Yield a result for each open call, saying whether it may have had an effect."""
     for one in turn.open_calls:
         text = not_begun if one.effect is None else begun
         result = ToolResult(call_id=one.call.id, text=text, error=kind)

@@ -1,7 +1,7 @@
 """CALL: did we get a usable response?
 
-Makes one attempt after the other until the recoveries accept one. Nothing of an attempt that
-broke is kept, and no call of it ran but reads. Source: seed 000 phase 3, seeds 002 and 003.
+Makes attempts until the recoveries accept one. A failed attempt leaves nothing behind: only reads
+of it may have run. Source: seed 000 phase 3, seeds 002 and 003.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ _PARTIAL = "accept_partial"
 async def call(turn: Turn) -> Move:
     """Make attempts until one is accepted, the step fails, or its time is over."""
     if turn.view.each_since(Answered, RequestPrepared):
-        # The process died between the answer and the move: the answer counts.
+        # The process died between the answer and the move; the answer counts.
         return _after_answer(turn)
     if (move := _decided(turn)) is not None:
-        # It died between that decision and the move; asking again would only fail again.
+        # The process died between a recovery's decision and the move; another request would fail
+        # again.
         return move
     if _is_outdated(turn):
         return Move(Phase.CHECK)
@@ -64,7 +65,7 @@ async def call(turn: Turn) -> Move:
             return move
     except TimeoutError:
         if turn.view.each_since(Answered, RequestPrepared):
-            # It came just in time: what is in the conversation goes on to its results.
+            # The answer was recorded just in time, so it counts.
             return _after_answer(turn)
         turn.discard_early()
         setting = "loop.step_timeout_s"
@@ -75,10 +76,10 @@ async def call(turn: Turn) -> Move:
 
 
 def _is_outdated(turn: Turn) -> bool:
-    """Say whether the request was prepared before the process died, and is still to be answered.
+    """Say whether the request is unanswered and was prepared before the process died.
 
-    What it carries beside the conversation says nothing of what happened since, so it is prepared
-    anew; one that follows from a recovery or a check is part of that, and is sent as it was.
+    Its slots do not know what happened since, so it is prepared again. A request that follows a
+    recovery or a text-only check is sent unchanged.
     """
     view = turn.view
     recoveries = view.each_since(RecoveryChosen, RequestPrepared)
@@ -90,7 +91,7 @@ def _is_outdated(turn: Turn) -> bool:
 
 
 def _decided(turn: Turn) -> Move | None:
-    """Return the move that a recovery has asked for in this phase; None: more attempts."""
+    """Return the move that a recovery chose in this phase; None: make more attempts."""
     chosen = turn.view.each_since(RecoveryChosen, Moved)
     match chosen[-1:]:
         case [RecoveryChosen(action="compact", text=why)]:
@@ -98,7 +99,7 @@ def _decided(turn: Turn) -> Move | None:
         case [RecoveryChosen(action="fail_step", text=why)]:
             return Move(Phase.CHECK, why=why)
         case [RecoveryChosen(action="fail", text=why, stop=StopReason.CONTEXT_FULL)]:
-            # A shorter request can still bring the last words.
+            # A shorter request may still get a closing answer.
             return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, why)
         case [RecoveryChosen(action="fail", text=why, stop=StopReason() as stop)]:
             return Move(Phase.DONE, stop, why)
@@ -107,7 +108,7 @@ def _decided(turn: Turn) -> Move | None:
 
 
 async def _attempt_once(turn: Turn) -> Move | None:
-    """Make one attempt and do what the recoveries say; None: make another."""
+    """Make one attempt and follow the recoveries' verdicts; None: make another attempt."""
     turn.discard_early()
     attempt = await make_attempt(turn)
     for recovery in turn.kit.recoveries:
@@ -133,10 +134,10 @@ async def _accept(
     text: str | None = None,
     calls: tuple[ToolCall, ...] | None = None,
 ) -> Move:
-    """Take the attempt as the step's answer, with another text or other calls where given."""
+    """Record the attempt as the step's answer; ``text`` and ``calls`` override its own."""
     calls = attempt.calls if calls is None else calls
     if turn.state.text_only:
-        # The request forbade calls; those that came all the same do not count.
+        # The request forbade calls; ignore any that came anyway.
         calls = ()
         turn.discard_early()
     message = AssistantMessage(
@@ -157,7 +158,7 @@ def _after_answer(turn: Turn) -> Move:
 async def _take(
     turn: Turn, attempt: Attempt, origin: str, verdict: Promote | AcceptAsPartial | TakeCalls
 ) -> Move | None:
-    """Take the attempt in the way one recovery found; None: it does not fit after all."""
+    """Accept the attempt in the form a recovery found; None: it does not fit after all."""
     match verdict:
         case Promote(text=text):
             await _chosen(turn, origin, "promote")
@@ -185,7 +186,7 @@ async def _recover(
     origin: str,
     verdict: Retry | Reask | Continue | SwitchModel | Compact | StepFailed | Fail,
 ) -> Move | None:
-    """Do what one recovery decided; None: make another attempt."""
+    """Carry out a recovery's verdict; None: make another attempt."""
     turn.discard_early()
     if isinstance(verdict, Compact) and verdict.carry_on:
         await _chosen(turn, origin, "continue", text=verdict.carry_on, partial=attempt.text)

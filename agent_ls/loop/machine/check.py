@@ -1,4 +1,4 @@
-"""CHECK: may we take another step?
+"""CHECK: may the turn take another step?
 
 Source: seed 000 phase 1, seed 002 safety nets, seed 003 counters, seed 004 termination.
 """
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 async def check(turn: Turn) -> Move:
-    """Ask the checks in order; advisories gather, the first that decides wins."""
+    """Ask the checks in order. Advisories accumulate; the first check that decides wins."""
     if (answered := await follow_earlier_answers(turn)) is not None:
         return answered
     text_only = False
@@ -44,7 +44,7 @@ async def check(turn: Turn) -> Move:
 
 
 async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
-    """Do what one check says; None when the next one is asked."""
+    """Carry out one check's verdict; None: ask the next check."""
     match verdict:
         case Proceed():
             await _show(verdict, turn)
@@ -54,7 +54,7 @@ async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
             await _show(verdict, turn)
             return None
         case TextOnly(why=why):
-            # After a restart it may have been said already.
+            # A restarted CHECK may have raised it already.
             said = turn.view.each_since(AdvisoryRaised, Moved)
             if not any(one.name == each.origin for each in said):
                 await turn.emit(AdvisoryRaised(origin=one.name, text=why, priority=0))
@@ -80,7 +80,7 @@ async def _show(verdict: Proceed | Nudge, turn: Turn) -> None:
 
 
 async def _checked(one: Check, turn: Turn) -> CheckVerdict:
-    """Return the check's verdict; one that fails holds nobody up."""
+    """Return the check's verdict; a failing check counts as ``Proceed``."""
     try:
         await turn.breathe()
         return await one.check(turn.view)

@@ -1,4 +1,4 @@
-"""CLOSE: what should the user be told? One last text-only answer, worded by stop reason.
+"""CLOSE: what should the user be told? Asks for one last text-only answer.
 
 Source: seed 000 wrap-up, seed 002 graceful close.
 """
@@ -36,29 +36,29 @@ _ASK = (
 
 
 _MAX_SENT_SHARE = 0.75
-"""Of the window: the closing words need room too, and sizes are estimates."""
+"""Share of the window for the request. The closing answer needs room, and sizes are estimates."""
 _MIN_RESULT_TOKENS = 100
 _MIN_SUMMARY_TOKENS = 200
 
 
 async def close(turn: Turn) -> Move:
-    """Ask for the last words; a mechanical text when there are none."""
+    """Ask for the closing answer; without one, generate a text from the state."""
     state = turn.state
     stop = state.stop or StopReason.ERROR
     if turn.view.each_since(Answered, Moved):
-        # The process died between the last words and the move.
+        # The process died between the closing answer and the move.
         return Move(Phase.DONE, stop, state.why)
     text = await _last_words(turn, _asked(turn, stop))
     words = text or _mechanical(turn)
     if state.partial_text:
-        # What was said of a cut answer stands; this is something else.
+        # The partial answer stays; separate the closing text from it.
         words = f"\n\n{words}"
     await turn.emit(Answered(step_id=state.step_id, message=AssistantMessage(text=words)))
     return Move(Phase.DONE, stop, state.why)
 
 
 def _asked(turn: Turn, stop: StopReason) -> str:
-    """Return what the model is told: what who asked for the end wants to hear, else the usual."""
+    """Return the closing instruction: from whoever requested the end, else by stop reason."""
     requests = list(turn.view.each(WrapUpRequested))
     if not requests:
         why = WORDS.get(stop, "The turn ends here.")
@@ -67,9 +67,9 @@ def _asked(turn: Turn, stop: StopReason) -> str:
 
 
 async def _last_words(turn: Turn, asked: str) -> str:
-    """Return the model's closing text; empty when it cannot give one."""
+    """Return the model's closing answer; empty when there is none."""
     if turn.session.prefix is None:
-        # It ended before anything was sent.
+        # The turn ended before anything was sent.
         return ""
     told = UserMessage(text=asked, origin="close")
     request = _fitting(turn, request_of(turn, extra=(told,), text_only=True), told)
@@ -83,7 +83,7 @@ async def _last_words(turn: Turn, asked: str) -> str:
         words = f"No closing words came within {limit_s:.3g} s."
         error = ProviderError(ProviderFailure.TIMEOUT, words)
     if error is not None:
-        # The model is not asked again.
+        # No second attempt follows: readers discard the streamed text.
         turn.recorder.whisper(AttemptDiscarded(turn.state.step_id))
     attempt = gathered.attempt(error)
     await record_attempt(turn, attempt, gathered.model, started_s)
@@ -91,12 +91,12 @@ async def _last_words(turn: Turn, asked: str) -> str:
 
 
 def _fitting(turn: Turn, request: ModelRequest, told: UserMessage) -> ModelRequest:
-    """Return a request that fits the window: results shortened, else a summary in their place."""
+    """Return a request that fits the window: shorten results, or else send only a summary."""
     view = turn.view
     size, window = tokens_of(request.messages), view.facts.window_tokens
     room = max(int(window * _MAX_SENT_SHARE) - view.prefix_tokens, 0) if window else size
     if view.is_overflown:
-        # The provider knows its window better than any table does.
+        # The provider's limit beats our table's.
         room = min(room, size // 2)
     if size <= room:
         return request

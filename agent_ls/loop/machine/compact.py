@@ -1,4 +1,4 @@
-"""COMPACT: can the context shrink enough? Accepted only if it really shrinks.
+"""COMPACT: can the context shrink enough? Only accepted if it really shrinks.
 
 Source: seed 002 levels 2 and 3, seed 003 compaction, seed 000 auto-compaction and budget recovery.
 """
@@ -25,7 +25,7 @@ _FULL = (
 async def compact(turn: Turn) -> Move:
     """Ask the compactors, cheapest first, until the target is met or none can help."""
     if turn.view.each_since(Compacted, Moved):
-        # The process died between the compaction and the move: it is done.
+        # The process died between the compaction and the move; the compaction counts.
         return Move(Phase.CHECK)
     if turn.state.recovers:
         await _ask(turn, turn.kit.budget_compactors, 0)
@@ -46,16 +46,16 @@ async def compact(turn: Turn) -> Move:
 def _target(turn: Turn) -> int:
     view, share = turn.view, turn.kit.options.compact_to_share
     window, size = turn.facts.window_tokens, view.estimated_tokens
-    # A provider that refuses what is sent knows its window better than any table does.
+    # A provider that rejects the request knows its limit better than our table.
     room = min(window or size, size) if view.is_overflown else window or size
-    # What the provider counted is true; an estimate that is too low would promise room.
+    # Scale by the provider's count: an estimate that is too low would promise room.
     return int(room * share * size / max(view.context_tokens, size, 1))
 
 
 async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int) -> None:
-    """Let each compactor that is needed shorten what the one before it left.
+    """Let each compactor shorten what the previous one left, until the target is met.
 
-    The last one only drops messages: it is asked where the conversation has to fit.
+    The last one drops messages, so it is asked only when the conversation must fit.
     """
     limit = turn.facts.window_tokens * turn.kit.options.compact_hard_share
     is_over = limit > 0 and turn.view.context_tokens >= limit

@@ -1,4 +1,4 @@
-"""Escalations: the turn waits for a person to say whether it goes on.
+"""Escalations: ask the person whether the turn goes on.
 
 The question carries the stop reason, so that an answer means the same after a restart.
 """
@@ -13,7 +13,7 @@ from agent_ls.loop.turn import Move, Turn
 
 
 async def follow_earlier_answers(turn: Turn) -> Move | None:
-    """Do what the person answered right before the process died; return the move if it ends."""
+    """Act on answers given right before the process died; return a move if one ends the turn."""
     for question, answer in _answers(turn):
         if (move := await _follow(turn, question, answer)) is not None:
             return move
@@ -21,7 +21,7 @@ async def follow_earlier_answers(turn: Turn) -> Move | None:
 
 
 async def escalate(turn: Turn, origin: str, verdict: Escalate) -> Move | None:
-    """Ask the person whether to go on; words become a steer; None when the turn goes on."""
+    """Ask the person whether to go on; None when the turn goes on. Free text becomes a steer."""
     for question, answer in _answers(turn):
         if question.origin == origin:
             return await _follow(turn, question, answer)
@@ -39,7 +39,7 @@ async def escalate(turn: Turn, origin: str, verdict: Escalate) -> Move | None:
 async def _follow(turn: Turn, question: Question, answer: QuestionAnswer) -> Move | None:
     words = answer.text.strip()
     if not answer.is_answered and turn.state.phase is Phase.CHECK:
-        # Nobody has read along: the model hands over what it has.
+        # Nobody answered, so the model reports what it has.
         return Move(Phase.CLOSE, question.stop, question.text)
     if not answer.is_answered or words.lower() == "stop":
         return Move(Phase.DONE, question.stop, question.text)
@@ -47,13 +47,13 @@ async def _follow(turn: Turn, question: Question, answer: QuestionAnswer) -> Mov
     if words.lower() != "continue" and answer.text not in said:
         await turn.emit(PromptQueued(text=answer.text, kind="steer"))
     elif words.lower() == "continue" and turn.session.messages[-1].role == "assistant":
-        # No provider takes a conversation that ends with the model's own words.
+        # Providers reject a conversation that ends with an assistant message.
         await turn.emit(NudgeAdded(origin="escalation", text="The user says: continue."))
     return None
 
 
 def _answers(turn: Turn) -> list[tuple[Question, QuestionAnswer]]:
-    """Return the escalations that a person has answered since the last move."""
+    """Return the escalations that a person answered since the last move."""
     asked = {one.question.id: one.question for one in turn.view.each_since(QuestionAsked, Moved)}
     return [
         (asked[one.question_id], one.answer)

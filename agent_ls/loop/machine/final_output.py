@@ -1,4 +1,4 @@
-"""A turn for whose output the person gave a schema: when it ends because of it, and with what."""
+"""Turns with an output schema: when the final output ends them, and its text."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _TOOL = "final_output"
 
 
 def after_calls(turn: Turn) -> Move | None:
-    """Return where ACT goes because of the final output; None when it has no say.
+    """Return the move after ACT that the final output requires; None: no effect.
 
-    A valid one is judged once more and ends the turn; the last of several wrong ones ends it too.
+    A valid output goes to JUDGE. After ``max_wrong_outputs`` invalid ones the turn ends unverified.
     """
     if turn.state.output_schema is None:
         return None
@@ -36,7 +36,7 @@ def output_text(turn: Turn) -> str | None:
 
 
 def _wrong(turn: Turn) -> int:
-    """Return how many calls of the turn gave an output that does not fit."""
+    """Return how many calls of the turn gave an output that does not fit the schema."""
     calls = calls_of(turn.view.each(Answered)).values()
     tried = {call.id for call in calls if call.tool == _TOOL}
     return sum(

@@ -1,6 +1,6 @@
 """JUDGE: is the answer acceptable?
 
-Gates run cheapest first and the first that fails decides; it says everything it found in one
+Gates run cheapest first and the first failing gate decides; it reports all its findings in one
 nudge. Source: seed 000 phase 6, seeds 002 and 004.
 """
 
@@ -27,13 +27,13 @@ _AT_THE_CAP: dict[StopReason, str] = {
     StopReason.UNVERIFIED: "The agent could not make the checks pass:",
     StopReason.OPEN_TASKS: "The agent stopped although its plan still has open items.",
 }
-"""What the person reads when a gate has nudged as often as it may."""
+"""Text for the person when a gate has reached its cap."""
 _SAYS_WHAT = frozenset({StopReason.UNVERIFIED})
-"""Where the gate's words for the person tell more."""
+"""Stop reasons for which the gate's own text is appended."""
 
 
 async def judge(turn: Turn) -> Move:
-    """Ask the gates; a nudge goes back to CHECK until the gate's cap."""
+    """Ask the gates; a failed gate nudges and returns to CHECK, until its cap."""
     if turn.state.due_calls:
         # The process died right after the decision on a plan.
         return Move(Phase.ACT)
@@ -53,9 +53,9 @@ async def judge(turn: Turn) -> Move:
         if (move := await _after(turn, gate, verdict)) is not None:
             return move
     if (move := await decide_on_plan(turn)) is not None:
-        # What the person allowed runs, whatever else they said meanwhile.
+        # Approved calls run, whatever else the person said meanwhile.
         return move
-    # They may have said something while the gates ran, or instead of a decision.
+    # The person may have steered while the gates ran, or instead of deciding on the plan.
     if turn.view.has_new_steer:
         return Move(Phase.CHECK)
     if turn.state.final_output is not None:
@@ -64,7 +64,7 @@ async def judge(turn: Turn) -> Move:
 
 
 async def _after(turn: Turn, gate: Gate, verdict: GateVerdict) -> Move | None:
-    """Do what one gate says; None when the next one is asked."""
+    """Carry out one gate's verdict; None: ask the next gate."""
     match verdict:
         case Pass():
             await _report(turn, gate, verdict)
@@ -73,7 +73,7 @@ async def _after(turn: Turn, gate: Gate, verdict: GateVerdict) -> Move | None:
             await _report(turn, gate, verdict)
             if turn.state.final_output is None:
                 return await _fail(turn, gate, verdict)
-            # The output stands; what a gate finds is told, and sends nobody back.
+            # The final output stands: a failed gate is reported, but does not go back to CHECK.
             await turn.emit(GateFailed(origin=gate.name, text=verdict.shown or verdict.text))
             return None
         case Escalate():
@@ -94,7 +94,7 @@ async def _fail(turn: Turn, gate: Gate, nudge: Nudge) -> Move:
 
 
 async def _report(turn: Turn, gate: Gate, verdict: Pass | Nudge) -> None:
-    """Record what a gate found of the goal, and show what its checkers find now."""
+    """Record the goal's proofs from a gate, and display its findings."""
     if verdict.proofs:
         await turn.emit(GoalChecked(origin=gate.name, proofs=verdict.proofs))
     if verdict.report is not None:

@@ -1,7 +1,7 @@
-"""What hooks may do to a model request: narrow its tools and change its system prompt.
+"""What hooks may do to a model request: remove tools and change the system prompt.
 
-What they change is announced as a new prefix, because it costs the provider's cache; each step
-begins again with what would be sent without them.
+A change is recorded as a new prefix, because it invalidates the provider's cache. Each step starts
+again from the unhooked prefix.
 Source: seed 003, ``beforeLLMCall`` and ``afterLLMCall``.
 """
 
@@ -18,7 +18,7 @@ _BEFORE, _AFTER = HookPoint.BEFORE_LLM_CALL, HookPoint.AFTER_LLM_CALL
 
 
 async def ask_before_llm_call(turn: Turn) -> None:
-    """Let the hooks change system prompt and tools of the next request; announce what differs."""
+    """Let the hooks change system prompt and tools of the next request; record any change."""
     prefix, hooks = turn.session.prefix, turn.kit.hooks.of(_BEFORE)
     offered = tuple(spec.name for spec in turn.specs)
     if prefix is None or (not hooks and prefix.unhooked is None and prefix.tools == offered):
@@ -34,7 +34,7 @@ async def ask_before_llm_call(turn: Turn) -> None:
         if said.outcome is HookOutcome.BLOCKED:
             said = said.failed(f"a model request cannot be blocked: {said.text}")
         elif not left:
-            # Providers refuse a conversation with calls in it and no tools beside it.
+            # Providers reject a conversation that contains calls when no tools are offered.
             said = said.failed("none of the tools would be left")
         outcome = said.outcome
         if outcome is HookOutcome.PASSED and (wanted, left) != (system, tools):
@@ -50,7 +50,7 @@ async def ask_before_llm_call(turn: Turn) -> None:
 
 
 async def ask_after_llm_call(turn: Turn, attempt: Attempt, finished: AttemptFinished) -> None:
-    """Show the hooks how a request ended, failed ones too."""
+    """Show the hooks how a request ended, including failures."""
     for hook in turn.kit.hooks.of(_AFTER):
         said = await turn.kit.hooks.ask(_AFTER, hook, _ended(turn, attempt, finished))
         if said.outcome is HookOutcome.BLOCKED:

@@ -1,7 +1,7 @@
-"""The machine: a walk over the phases that ends with exactly one stop reason.
+"""The machine: walks the phases until a turn ends with exactly one stop reason.
 
-It asks no policy's name and knows no tool; what a phase wants is data, checked against the
-transition table.
+It knows no policy and no tool by name. A phase returns its move as data, which is checked against
+the transition table.
 """
 
 from __future__ import annotations
@@ -46,12 +46,11 @@ _KEEPS_TIME = frozenset({Phase.CALL, Phase.ACT, Phase.CLOSE})
 
 
 async def run_turn(turn: Turn) -> TurnEnded | None:
-    """Walk from the phase the state gives to DONE and return how it ended.
+    """Walk from the current phase to DONE and return how the turn ended.
 
     Cancelling the task ends the turn as ``cancelled``: open calls get a result, and the
-    cancellation is not raised again, for the end is the answer to it.
+    cancellation is not raised again.
     None: the turn was left open for the next process (``Turn.is_left``).
-
     Errors: ``StoreError`` when the end itself cannot be stored.
     """
     break_off = None
@@ -75,33 +74,33 @@ async def run_turn(turn: Turn) -> TurnEnded | None:
 
 @dataclass(frozen=True, slots=True)
 class _BreakOff:
-    """Why a turn ends before the machine brought it to DONE."""
+    """Why a turn ends before it reaches DONE by itself."""
 
     stop: StopReason
     why: str
     kind: ErrorKind
-    """What its open calls get."""
+    """The error kind that its open calls get."""
 
 
 async def _walk(turn: Turn) -> None:
     if any(True for _ in turn.view.each(CancelRequested)):
-        # The process died between the stop and the end: the stop still counts.
+        # The process died between the cancel request and the end; the request still counts.
         raise asyncio.CancelledError
     while turn.state.phase is not Phase.DONE:
-        # Another model may have been chosen meanwhile, by the person or by a recovery.
+        # The person or a recovery may have switched the model.
         await turn.learn_facts()
         await _step(turn)
 
 
 async def _conclude(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
-    """Settle what is open and record the end.
+    """Give open calls their results and record the end.
 
-    Errors: ``StoreError`` when the end cannot be stored, after it was shown to whoever watches.
+    Errors: ``StoreError`` when the end cannot be stored; it was shown to the readers by then.
     """
-    # What checkers still look for, nobody would be told.
+    # Nobody would see the results of checks that still run.
     await turn.kit.compile_checks.let_go(turn.state.turn_id)
     if turn.state.phase is Phase.DONE:
-        # It had come to its own end before.
+        # The turn reached DONE by itself.
         break_off = None
     if break_off is not None:
         await _finish_open(turn, break_off.stop, break_off.why, break_off.kind)
@@ -125,7 +124,7 @@ async def _step(turn: Turn) -> None:
 
 
 async def _walked(turn: Turn, phase: Phase) -> Move:
-    """Run a phase within the turn's time; the others keep to it by themselves."""
+    """Run a phase within the turn's time; phases in ``_KEEPS_TIME`` limit themselves."""
     limit_s = None if phase in _KEEPS_TIME else turn.within(None)
     limit = asyncio.timeout(limit_s)
     try:
@@ -151,7 +150,7 @@ async def _finish_open(turn: Turn, stop: StopReason, why: str, kind: ErrorKind) 
         not_begun=f"{how} before it started; it had no effect.",
         begun=f"{how} while it ran; its effect is unknown. Verify before repeating it.",
     ):
-        # The end is stored after it; if that cannot be, it is said there.
+        # If the store fails, storing the end afterwards raises the error.
         with contextlib.suppress(StoreError):
             await turn.emit(finished_call)
     with contextlib.suppress(StoreError):
@@ -159,7 +158,7 @@ async def _finish_open(turn: Turn, stop: StopReason, why: str, kind: ErrorKind) 
 
 
 def _output(turn: Turn) -> str:
-    """Return the turn's answer: the last one, unless a gate knows a better one."""
+    """Return the turn's output: the final output, a gate's replacement, or the last answer."""
     if (output := output_text(turn)) is not None:
         return output
     failed = turn.view.each_since(GateFailed, Answered)

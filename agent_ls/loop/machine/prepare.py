@@ -1,7 +1,7 @@
-"""PREPARE: what exactly do we send behind the conversation?
+"""PREPARE: what exactly do we send after the conversation?
 
-Slots are ranked into a budget and never kept, so that each request begins with the whole
-previous one minus its slots. Source: seed 000 phase 2.
+Slots are ranked into a budget and never kept, so each request starts with the whole previous one
+minus its slots. Source: seed 000 phase 2.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from agent_ls.loop.turn import Move, Turn
 _log = logging.getLogger(__name__)
 
 _MIN_TRUNCATED_TOKENS = 100
-"""Less than this of a slot says nothing; then it is dropped."""
+"""A slot that would be cut below this size is dropped."""
 _CUT = "\n[cut to fit]"
 _MAX_PREFIX_SHARE = 0.75
-"""Of the window: the conversation, with at least one result and an answer, needs the rest."""
+"""Share of the window for the prefix. The rest is for the conversation, a result and an answer."""
 _MAX_SENT_SHARE = 0.95
-"""Of the window, for everything that is sent: the answer needs room too."""
+"""Share of the window for the whole request; the answer needs room too."""
 
 
 async def prepare(turn: Turn) -> Move:
-    """Set the prefix once a turn, gather the slots, and record what the next request carries."""
+    """Set the prefix once a turn, collect the slots, and record the next request."""
     await _set_prefix(turn)
     await ask_before_llm_call(turn)
     view = turn.view
@@ -48,7 +48,7 @@ async def prepare(turn: Turn) -> Move:
             continue
         if slot is not None:
             proposed.append(slot)
-    # What the user said meanwhile goes into the conversation with this request.
+    # Steers enter the conversation with this request.
     session = turn.session
     steers = [one for one in session.queue if one.kind == "steer"]
     slots = fit(proposed, _slot_tokens(turn, view))
@@ -67,7 +67,7 @@ async def prepare(turn: Turn) -> Move:
 
 
 def _without_room(view: TurnView) -> Move | None:
-    """Return the end of a turn that cannot begin: its model has no room for what must be sent."""
+    """Return the end of the turn if the model has no room for the request; None: it has."""
     window, prefix = view.facts.window_tokens, view.prefix_tokens
     if not window:
         return None
@@ -100,7 +100,7 @@ def _slot_tokens(turn: Turn, view: TurnView) -> int:
 
 
 def fit(proposed: list[Slot], budget_tokens: int) -> tuple[str, ...]:
-    """Return the slots' texts that fit, by priority; the last may be cut."""
+    """Return the slots' texts that fit the budget, by priority; the last may be cut."""
     taken: list[str] = []
     left = budget_tokens
     for slot in sorted(proposed, key=lambda slot: slot.priority):
@@ -112,7 +112,7 @@ def fit(proposed: list[Slot], budget_tokens: int) -> tuple[str, ...]:
 
 
 def _cut(text: str, limit_tokens: int) -> str:
-    """Return the text, shortened to the limit; empty when too little would be left."""
+    """Return the text cut to the limit; empty when too little would be left."""
     if text_tokens(text) <= limit_tokens:
         return text
     if limit_tokens < _MIN_TRUNCATED_TOKENS:
@@ -128,10 +128,10 @@ def _advisories(view: TurnView) -> list[Slot]:
 
 
 async def _set_prefix(turn: Turn) -> None:
-    """Announce the request's unchanging front when it is new or had to change.
+    """Record the request's fixed prefix if it is new or had to change.
 
-    The provider's cache is keyed by it, so a file more or less in the project's tree does not
-    change it; rules, mode, model, folders and tools do.
+    The provider's cache is keyed by it. Rules, mode, model, folders and tools change it; new files
+    in the project tree do not.
     """
     if any(True for _ in turn.view.each(PrefixSet)):
         return

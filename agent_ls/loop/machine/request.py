@@ -1,4 +1,4 @@
-"""The model request that the state gives: conversation, then the step's slots at the end."""
+"""Builds the model request from the state: conversation, then the step's slots."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def request_of(
 ) -> ModelRequest:
     """Return the next request.
 
-    Invariant: nothing is put in front of what was sent before. Slots stand before the newest
-    message when that is the user's and was not sent yet, else at the very end.
+    Invariant: nothing is inserted before what was sent earlier. Slots go before the newest message
+    if that is an unsent user message, else to the very end.
     """
     session, state, options = turn.session, turn.state, turn.kit.options
     if session.prefix is None:
         raise bug("a request was made before its prefix")
-    # Not validated: every part was, and going through a long conversation at each step costs.
+    # Not validated: the parts already were, and validating a long conversation each step is slow.
     return ModelRequest.model_construct(
         model=turn.view.model,
         system=session.prefix.system,
@@ -54,24 +54,25 @@ def _with_slots(turn: Turn) -> tuple[Message, ...]:
 
 
 def _is_unsent(turn: Turn) -> bool:
-    """Say whether the newest message came after the last request before this step's."""
+    """Say whether the newest message was in no request before this step's."""
     is_this_step, is_sent = True, False
     for stored in reversed(turn.state.events):
         match stored.event:
             case RecoveryChosen(action="continue") if is_this_step:
-                # It stands behind what this step has sent already.
+                # It follows what this step already sent.
                 return False
             case RequestPrepared() if is_this_step:
                 is_this_step = False
             case AttemptFinished() if not is_this_step:
                 is_sent = True
             case PromptQueued(kind="steer") if not is_this_step:
-                # Said while the last answer streamed: it came with the request of this step.
+                # The steer arrived while the last answer streamed, and goes with this step's
+                # request.
                 return True
             case RequestPrepared() if is_sent:
                 return False
             case SessionResumed() if not is_this_step:
-                # A dead process may have sent more than its journal came to say.
+                # A process that died may have sent a request that its journal does not show.
                 return False
             case TurnStarted() | NudgeAdded() | Compacted():
                 return not is_sent

@@ -1,4 +1,4 @@
-"""The result that an ended turn's state adds up to."""
+"""Builds the result of an ended turn from its state."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def result_of(session: SessionState) -> TurnResult:
 
 
 def refused_in(turn: TurnState) -> Iterator[Refusal]:
-    """Yield the calls that nobody was there to allow."""
+    """Yield the calls that were refused because nobody could approve them."""
     requests = {one.request.id: one.request for one in turn.events.each(ApprovalRequested)}
     origins = {one.call_id: one.origin for one in turn.events.each(CallDecided)}
     for resolved in turn.events.each(ApprovalResolved):
@@ -64,13 +64,13 @@ def refused_in(turn: TurnState) -> Iterator[Refusal]:
                 tool=request.tool,
                 target=target,
                 reason=request.reason,
-                # Of what asks, this guard alone goes by the mode.
+                # Only the guard ``approval`` depends on the mode.
                 every_mode=origins.get(request.call_id) != "approval",
             )
 
 
 def lack_of(turn: TurnState) -> str:
-    """Return what keeps a turn that came to its end from being a success; empty: nothing."""
+    """Return why a turn that ended by itself is no success; empty: it is one."""
     if refused := list(refused_in(turn)):
         calls = "call was" if len(refused) == 1 else "calls were"
         return f"{len(refused)} {calls} refused, because nobody was there to be asked."
@@ -82,12 +82,12 @@ def lack_of(turn: TurnState) -> str:
 
 
 def steps_of(turn: TurnState) -> int:
-    """Return how many steps a turn took; closing words are said within the last one."""
+    """Return how many steps a turn took; the closing answer belongs to the last one."""
     return len({answered.step_id for answered in turn.events.each(Answered)})
 
 
 def simulated_in(turn: TurnState) -> tuple[str, ...]:
-    """Return what a dry run left out, in order, and its sub-agents with it."""
+    """Return the effects that a dry run only simulated, in order, sub-agents' included."""
     found: list[str] = []
     for stored in turn.events:
         match stored.event:

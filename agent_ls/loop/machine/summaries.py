@@ -1,4 +1,4 @@
-"""Shortening a conversation: where it may be cut, and what a mechanical summary says. Pure.
+"""Shortens a conversation: where it may be cut, and a summary without a model. Pure.
 
 Invariant: a call and its result stay or go together, and the last answer stays.
 """
@@ -24,7 +24,7 @@ _MAX_EARLIER_CHARS = 2_000
 
 
 def allowed_cuts(messages: Sequence[Message]) -> list[int]:
-    """Return where the conversation may be cut: no open call before it, the last answer after."""
+    """Return the indexes where it may be cut: no open call before, the last answer kept."""
     cuts: list[int] = []
     open_calls: set[str] = set()
     for index, message in enumerate(messages):
@@ -48,12 +48,12 @@ def cut_before_steps(messages: Sequence[Message], steps: int) -> int:
 
 
 def tokens_of(messages: Sequence[Message]) -> int:
-    """Return the estimated size of these messages."""
+    """Return the estimated tokens of these messages."""
     return sum(map(message_tokens, messages))
 
 
 def mechanical_summary(view: TurnView, dropped: Sequence[Message], goal: str) -> str:
-    """Return what the dropped messages were about, under fixed headings."""
+    """Summarise the dropped messages under fixed headings, without a model."""
     calls = [call for one in dropped if isinstance(one, AssistantMessage) for call in one.calls]
     tools = Counter(call.tool for call in calls)
     plan = [item for item in view.session.plan if item.status is not PlanStatus.COMPLETED]
@@ -83,7 +83,7 @@ def written(sections: Sequence[tuple[str, Sequence[str]]]) -> str:
 
 
 def cut(text: str, chars: int = _MAX_QUOTED_CHARS) -> str:
-    """Return the text, shortened, and saying by how much."""
+    """Return the text cut to ``chars``, with the number of characters left out."""
     return text if len(text) <= chars else f"{text[:chars]}… ({len(text) - chars} characters more)"
 
 
@@ -97,7 +97,7 @@ def _user_words(dropped: Sequence[Message], prompt: str) -> list[str]:
 
 
 def _files(calls: Sequence[ToolCall]) -> list[str]:
-    """Return the files that the calls named, the latest last."""
+    """Return the files that the calls named, most recent last."""
     found: dict[str, None] = {}
     for call in calls:
         path = object_in(call.arguments_json).get("path")
@@ -116,7 +116,7 @@ def _failures(dropped: Sequence[Message]) -> list[str]:
 
 
 def _earlier(dropped: Sequence[Message], goal: str) -> list[str]:
-    """Return the summary that this one replaces, without the goal it repeats."""
+    """Return the previous summary that this one replaces, without the repeated goal."""
     first = dropped[0] if dropped else None
     if not isinstance(first, UserMessage) or first.origin != "summary":
         return []

@@ -1,1 +1,1 @@
-"""What the events of a session add up to, and the one door through which it changes."""
+"""The state of a session folded from its events, and the recorder, the only way to change it."""

@@ -1,4 +1,4 @@
-"""What a compaction makes of a conversation. Pure."""
+"""Applies a compaction to a conversation. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent_ls.domain.messages import Message, ToolMessage, UserMessage
 CHARS_PER_TOKEN = 4
 _HANDLE_CHARS = 12
 _MARKER_CHARS = 150
-"""Room for the marker and the overhead of a message."""
+"""Room for the marker text and a message's overhead."""
 _MIN_RESULT_CHARS = 200
 
 
@@ -26,12 +26,12 @@ def compacted(messages: Sequence[Message], event: Compacted) -> tuple[Message, .
 
 
 def with_short_results(messages: Sequence[Message], chars: int) -> tuple[Message, ...]:
-    """Return the messages; a result longer than ``chars`` ends in how to read the rest."""
+    """Return the messages with results cut to ``chars``; a marker tells how to read the rest."""
     return tuple(_with_short_result(one, chars) for one in messages)
 
 
 def result_chars_for(sizes: Sequence[int], room_chars: int) -> int:
-    """Return the length to which results of these sizes have to be cut to fit together."""
+    """Return the length to cut results of these sizes to, so that they fit together."""
     left = room_chars
     for number, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - number) - _MARKER_CHARS

@@ -1,6 +1,6 @@
-"""A turn's events as a value: appending costs nothing, and each kind is found at once.
+"""A turn's events as an immutable value, with cheap appends and lookup by event type.
 
-Logs of one turn share what they hold; an older one never shows what came after it.
+Logs of one turn share storage; an older log never shows later events.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ E = TypeVar("E")
 
 
 class Tally(Protocol):
-    """What some question needs to know of the events, made from nothing by seeing them in order."""
+    """An aggregate over events, built up by seeing them in order."""
 
-    def __init__(self) -> None:
-        """Begin with no events."""
-        ...
+    def __init__(self) -> None: ...
 
     def see(self, event: Event) -> None:
         """Take one more event into account."""
@@ -30,7 +28,7 @@ T = TypeVar("T", bound=Tally)
 
 
 class _Shared:
-    """All events that any log on top of it holds, and where each kind stands among them."""
+    """Storage shared by logs: all events, and the positions of each event type."""
 
     __slots__ = ("all", "places", "tallies")
 
@@ -52,12 +50,10 @@ class EventLog(Sequence[StoredEvent]):
     __slots__ = ("_length", "_shared")
 
     def __init__(self, events: Iterable[StoredEvent] = ()) -> None:
-        """Take the events."""
         self._shared = _Shared(events)
         self._length = len(self._shared.all)
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return self._length
 
     @overload
@@ -65,23 +61,19 @@ class EventLog(Sequence[StoredEvent]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[StoredEvent]: ...
     def __getitem__(self, index: int | slice) -> StoredEvent | Sequence[StoredEvent]:
-        """Return one event, or some."""
         if isinstance(index, slice):
             return [self._shared.all[one] for one in range(*index.indices(self._length))]
         return self._shared.all[range(self._length)[index]]
 
     def __iter__(self) -> Iterator[StoredEvent]:
-        """Yield the events, oldest first."""
         for index in range(self._length):
             yield self._shared.all[index]
 
     def __reversed__(self) -> Iterator[StoredEvent]:
-        """Yield the events, newest first."""
         for index in range(self._length - 1, -1, -1):
             yield self._shared.all[index]
 
     def __eq__(self, other: object) -> bool:
-        """Say whether both hold equal events."""
         if not isinstance(other, EventLog):
             return NotImplemented
         return len(self) == len(other) and all(map(StoredEvent.__eq__, self, other))
@@ -89,41 +81,41 @@ class EventLog(Sequence[StoredEvent]):
     __hash__ = None  # pyright: ignore[reportAssignmentType] - as large as a conversation
 
     def appended(self, stored: StoredEvent) -> EventLog:
-        """Return a log with one more event; this one stays what it is."""
+        """Return a log with one more event; this log does not change."""
         log = EventLog.__new__(EventLog)
-        # Who continues an older log goes another way from there.
+        # Appending to an older log would overwrite newer events, so it gets its own storage.
         log._shared = self._shared if len(self._shared.all) == self._length else _Shared(self)
         log._shared.append(stored)
         log._length = self._length + 1
         return log
 
     def of(self, kind: type[E]) -> list[E]:
-        """Return the events of exactly this kind, oldest first."""
+        """Return the events of exactly this type, oldest first."""
         return self._between(kind, 0)
 
     def each(self, kind: type[E]) -> Iterator[E]:
-        """Yield the events of exactly this kind, oldest first."""
+        """Yield the events of exactly this type, oldest first."""
         for index in self._shared.places.get(kind, ()):
             if index >= self._length:
                 return
             yield cast("E", self._shared.all[index].event)
 
     def newest(self, kind: type[E]) -> Iterator[E]:
-        """Yield the events of exactly this kind, newest first."""
+        """Yield the events of exactly this type, newest first."""
         places = self._shared.places.get(kind, [])
         for place in range(bisect_left(places, self._length) - 1, -1, -1):
             yield cast("E", self._shared.all[places[place]].event)
 
     def since(self, kind: type[E], marker: type[object]) -> list[E]:
-        """Return the events of one kind after the last ``marker``, oldest first."""
+        """Return the events of one type after the last ``marker``, oldest first."""
         places = self._shared.places.get(marker, [])
         last = bisect_left(places, self._length)
         return self._between(kind, places[last - 1] + 1 if last else 0)
 
     def tallied(self, kind: type[T]) -> T:
-        """Return a tally of all these events, to be read at once; it sees each of them once.
+        """Return a tally over all these events; read it at once, because it is shared and updated.
 
-        A long turn would otherwise be counted from its beginning at every step.
+        Each event is seen once: otherwise every step would count a long turn from its beginning.
         """
         seen, tally = self._shared.tallies.get(kind, (0, None))
         if tally is None or seen > self._length:

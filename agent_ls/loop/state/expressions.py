@@ -1,7 +1,7 @@
-"""References to earlier results as a model writes them: ``†state.x.value || †state.x.error``.
+"""Parses references to earlier results: ``†state.x.value || †state.x.error``.
 
-Pure: how they are spelled, not what they stand for. ``&&`` binds closer than ``||``.
-Source: seed 001, variables and expressions.
+Syntax only; the values are looked up elsewhere. ``&&`` binds closer than ``||``. Pure. Source: seed
+001, variables and expressions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from agent_ls.domain.events import OutputMethod
 DAGGER = "†"
 
 Path = tuple[str, ...]
-"""Kind, then the keys below it."""
+"""The kind (such as ``state``), then the keys below it."""
 
 _NAME = r"[^\W\d][\w-]*"
 _PATH = rf"†{_NAME}(?:\.[\w-]+)+"
@@ -24,38 +24,37 @@ _OUTPUT = re.compile(rf"†?{_NAME}(?:\.[\w-]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """Branches in order; the first whose paths are all present gives the value of its last."""
+    """Branches in order; the first with all paths present gives the value of its last path."""
 
     text: str
     branches: tuple[tuple[Path, ...], ...]
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Return every path that is named."""
+        """Return every path in the expression."""
         return tuple(path for branch in self.branches for path in branch)
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a call leaves its result besides the conversation."""
+    """Where a call's result is stored besides the conversation."""
 
     output: Expression
     method: OutputMethod = "set"
 
 
 def parse_expression(text: str) -> Expression | None:
-    """Return the expression that the whole text is; None for any other text."""
+    """Parse the whole text as an expression; None for any other text."""
     if DAGGER not in text or not _WHOLE.fullmatch(text):
         return None
     return Expression(text.strip(), _branches(text))
 
 
 def parse_output(text: str) -> Expression:
-    """Return where a result goes: ``a && b`` to both, ``a || b`` to the first when all went well,
-    else to the second.
+    """Parse an output path: ``a && b`` stores to both, ``a || b`` to ``b`` only on failure.
 
-    A path without its dagger, and one name alone, are taken as meant; ``state.`` is put in front
-    of the latter. Errors: ``ValueError`` for anything else.
+    The dagger may be missing; a single name gets the prefix ``state.``.
+    Errors: ``ValueError`` for anything else.
     """
     parts = re.split(r"(\|\||&&)", text)
     words = [part.strip() for part in parts]
@@ -70,7 +69,7 @@ def parse_output(text: str) -> Expression:
 
 
 def shown(path: Path) -> str:
-    """Return how a path is written."""
+    """Return the path as text, such as ``†state.x``."""
     return DAGGER + ".".join(path)
 
 

@@ -1,6 +1,6 @@
-"""What each event changes in a session's state: the conversation, what waits, what is known. Pure.
+"""Folds events into a session's state: conversation, pending items, known facts. Pure.
 
-The turn's own part is in ``folding_turn``.
+``folding_turn`` folds the turn's part.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from agent_ls.loop.state.state import SessionState, TurnState
 _TELLS_CALL = frozenset(
     {ErrorKind.STRUCTURAL, ErrorKind.RUNTIME, ErrorKind.TIMEOUT, ErrorKind.DENIED}
 )
-"""Failures that the model can mend, unless the result says the call itself."""
+"""Failures after which the model reads its call again, unless the result already quotes it."""
 _SHOWN_CHARS = 1_000
 
 
 def fold_all(stored: Iterable[e.StoredEvent]) -> SessionState:
-    """Return the state that a journal adds up to."""
+    """Return the state after all events of a journal."""
     state = SessionState()
     for one in stored:
         state = fold(state, one)
@@ -85,7 +85,7 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
 
 
 def _always_after(before: frozenset[str], event: e.ApprovalResolved) -> frozenset[str]:
-    """Return which grants stand and fall with a rule that is written down."""
+    """Return the grants backed by a stored rule, after this answer."""
     if event.grant is None:
         return before
     rule = {event.grant}
@@ -93,7 +93,10 @@ def _always_after(before: frozenset[str], event: e.ApprovalResolved) -> frozense
 
 
 def _fold_changed(state: SessionState, event: e.Event) -> SessionState:
-    """Remember when calls changed which files; of sub-agents what they did not tell themselves."""
+    """Record which files an event changed.
+
+    A sub-agent's files are taken from its end only if it was cancelled.
+    """
     match event:
         case e.EditApplied(status="applied" | "unconfirmed"):
             intent = state.turn.intents.get(event.path) if state.turn else None
@@ -161,12 +164,12 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
 
 
 def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
-    """Carry out what an event means to what waits: questions for a person, prompts for a turn."""
+    """Fold the event into pending items: approvals, questions and queued prompts."""
     match event:
         case e.PromptQueued():
             return replace(state, queue=(*state.queue, event))
         case e.CancelRequested():
-            # Who stops a turn does not want what was queued behind it.
+            # A cancel also drops the prompts queued behind the turn.
             return replace(state, queue=())
         case e.ApprovalRequested():
             return replace(
@@ -203,7 +206,7 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
 
 
 def _with_results(state: SessionState) -> SessionState:
-    """Append the step's results, all there now, in the order the model wrote the calls."""
+    """Append the results of a finished step to the conversation, in call order."""
     calls = state.turn.calls if state.turn else ()
     return _said(
         state,
@@ -223,7 +226,7 @@ def _with_results(state: SessionState) -> SessionState:
 
 
 def _with_call_text(call: ToolCall, result: ToolResult) -> str:
-    """Return what the model reads: of a failure the error, then the call it belongs to."""
+    """Return a result's text for the model; most failures also quote the call."""
     if result.error not in _TELLS_CALL or "\ncall: " in result.text:
         return result.text
     return f"{result.text}\ncall: {call.tool}({call.arguments_json[:_SHOWN_CHARS]})"
@@ -241,7 +244,7 @@ def _findings_after(
 def _findings_renamed(
     before: Mapping[str, tuple[Finding, ...]], event: e.FileRenamed
 ) -> Mapping[str, tuple[Finding, ...]]:
-    """Return the findings where their files are now, and none of a file that was there before."""
+    """Return the findings after a rename; findings of an overwritten file are dropped."""
     after: dict[str, tuple[Finding, ...]] = {}
     for path, found in before.items():
         if path == event.path or path.startswith(f"{event.path}/"):
@@ -257,10 +260,10 @@ def _said(state: SessionState, *messages: Message) -> SessionState:
 
 
 def without_first(queue: tuple[e.PromptQueued, ...], text: str) -> tuple[e.PromptQueued, ...]:
-    """Take the queued prompt that became a turn out of the queue.
+    """Remove the first queued prompt with this text, because it became a turn.
 
-    One that did not wait began when nothing did: what journals of old say of the queue then is
-    what a stop dropped.
+    If it was not queued, the queue is emptied. A prompt starts directly only when nothing waits;
+    older journals may still list prompts that a cancel dropped.
     """
     for index, one in enumerate(queue):
         if one.text == text:

@@ -1,4 +1,4 @@
-"""What each event of a turn changes in the turn's state. Pure."""
+"""Folds a turn's events into the turn's state. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ V = TypeVar("V")
 
 
 def fold_turn(turn: TurnState, event: e.Event) -> TurnState:
-    """Carry out what an event means to the turn."""
+    """Return the turn's state after one more event."""
     match event:
         case e.Moved():
             return replace(
@@ -36,7 +36,7 @@ def fold_turn(turn: TurnState, event: e.Event) -> TurnState:
                 step_number=event.number,
                 answer=None,
                 reasks=(),
-                # A step that ended without its answer leaves the pieces to the next one.
+                # A step without an answer passes its partial text on to the next step.
                 partial_text="" if turn.answer is not None else turn.partial_text,
             )
         case e.AttemptFinished() | e.AdviceGiven():
@@ -79,7 +79,7 @@ def _fold_recovery(turn: TurnState, event: e.RecoveryChosen) -> TurnState:
 
 
 def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
-    """Carry out what an event means to one call of the step, and to the files it changes."""
+    """Fold the event into one call of the step and the files it changes."""
     match event:
         case e.EditIntended():
             return replace(turn, intents=with_entry(turn.intents, event.edit.path, event))
@@ -111,7 +111,7 @@ def _fold_child(turn: TurnState, event: e.ChildEnded) -> TurnState:
 
 
 def _fold_proposal(turn: TurnState, event: e.PlanProposed) -> TurnState:
-    """Add the calls to what waits for a decision; a call that ran again proposes nothing new."""
+    """Add proposed calls; calls that are already proposed (a rerun) are ignored."""
     known = {one.call.id for plan in turn.proposals for one in plan.calls}
     if all(one.call.id in known for one in event.calls):
         return turn
@@ -133,7 +133,7 @@ def _fold_plan(turn: TurnState, event: e.PlanResolved) -> TurnState:
 
 
 def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:
-    """Settle an edit's intent, and remember the text from before the turn's first touch."""
+    """Clear the edit's intent, and keep the content from before the turn's first touch."""
     intent = turn.intents.get(event.path)
     turn = replace(turn, intents=without_entry(turn.intents, event.path))
     if event.status != "applied" or intent is None:
@@ -142,7 +142,7 @@ def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:
     touched = dict(turn.touched)
     touched[event.path] = first.changed(intent.before_blob, event.after_blob)
     if intent.edit.kind == "move":
-        # The old name has no file any more; the new one had none, unless it is moved back.
+        # The old path has no file now. The new path had none before, unless the file moves back.
         touched[event.path] = TouchedFile(first.before_blob, None)
         known = touched.get(intent.edit.new_path)
         was = known.before_blob if known else None
@@ -151,9 +151,9 @@ def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:
 
 
 def _fold_command_change(turn: TurnState, event: e.CommandChanged) -> TurnState:
-    """Remember what a command did to a text, unless nobody knows what it was before."""
+    """Record what a command did to a text, unless the content before is unknown."""
     if event.images is not None:
-        # Checkers, diffs and reports are about texts; of these only the review knows.
+        # Checkers, diffs and reports handle texts only; binary files appear only in the review.
         return turn
     first = turn.touched.get(event.path)
     if first is None and not event.is_before_known:
@@ -186,10 +186,10 @@ def _with_call(
 
 
 def with_entry(mapping: Mapping[str, V], key: str, value: V) -> Mapping[str, V]:
-    """Return the mapping with one more entry, or another value there."""
+    """Return a copy of the mapping with ``key`` set to ``value``."""
     return MappingProxyType({**mapping, key: value})
 
 
 def without_entry(mapping: Mapping[str, V], key: str) -> Mapping[str, V]:
-    """Return the mapping without that entry, if it had one."""
+    """Return a copy of the mapping without ``key``."""
     return MappingProxyType({k: v for k, v in mapping.items() if k != key})

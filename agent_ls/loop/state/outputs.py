@@ -1,4 +1,4 @@
-"""The values that calls left at state paths: stored as events, read newest to oldest.
+"""Values that calls stored at state paths, read from events, newest first.
 
 Source: seed 001, output paths and methods.
 """
@@ -16,18 +16,17 @@ from agent_ls.domain.events import OutputMethod, OutputStored
 from agent_ls.loop.state.expressions import Expression, Path
 
 MISSING = object()
-"""No value is there; ``null`` is one."""
+"""Marks a path without a value; ``null`` is a value."""
 OUTCOMES = (("value",), ("error",))
-"""A result has one of them below its output path: the other is the branch not taken."""
+"""A result has exactly one of these below its output path; the other is the branch not taken."""
 CUT = "is_cut"
-"""The fact that stands in a value's place when there is more of it than was kept."""
+"""The key that replaces a value too long to be stored."""
 
 
 def value_at(stored: Sequence[OutputStored], path: Path) -> JsonValue | object:
     """Return the value at a path, or ``MISSING``.
 
-    The newest *set* that covers the path ends the search; what came after it is applied to it,
-    oldest first.
+    Starts at the newest *set* that covers the path and applies later events to it, oldest first.
     """
     found: list[OutputStored] = []
     for one in reversed(stored):
@@ -45,12 +44,12 @@ def value_at(stored: Sequence[OutputStored], path: Path) -> JsonValue | object:
 
 
 def with_output(stored: tuple[OutputStored, ...], newest: OutputStored) -> tuple[OutputStored, ...]:
-    """Return the values with one more; what a *set* made unreachable is let go."""
+    """Return the stored values with one more; values that a *set* overwrites are dropped."""
     kept = stored
     if newest.method == "set":
         size = len(newest.path)
         kept = tuple(one for one in stored if one.path[:size] != newest.path)
-    # A call that ran again after a restart leaves its value once.
+    # A call rerun after a restart replaces its earlier value.
     return (*(one for one in kept if _place_of(one) != _place_of(newest)), newest)
 
 
@@ -59,10 +58,10 @@ def _place_of(stored: OutputStored) -> tuple[str, Path]:
 
 
 def value_of(result: ToolResult) -> dict[str, JsonValue]:
-    """Return what a result leaves at its output path.
+    """Return what a result stores at its output path.
 
-    Shape: the tool's facts, with the text as ``value``, or as ``error`` of a failure that the
-    tool handled (a command that exits with another code than 0) or that a plan may branch on.
+    Shape: the tool's facts, with the text as ``value``, or as ``error`` when the call failed or a
+    command exited with a code other than 0.
     """
     facts: dict[str, JsonValue] = {}
     if isinstance(result.data, dict):
@@ -73,13 +72,13 @@ def value_of(result: ToolResult) -> dict[str, JsonValue]:
 
 
 def went_well(result: ToolResult) -> bool:
-    """Say whether a call brought what it was made for."""
+    """Say whether the call succeeded, including exit code 0 for a command."""
     code = result.data.get("exit_code", 0) if isinstance(result.data, dict) else 0
     return result.error is None and code == 0
 
 
 def targets(output: Expression, result: ToolResult) -> tuple[Path, ...]:
-    """Return where a result goes: nowhere when the call did not run."""
+    """Return the paths where a result is stored; none when the call did not run."""
     if result.error not in (None, ErrorKind.RUNTIME, ErrorKind.TIMEOUT):
         return ()
     branches = output.branches

@@ -1,7 +1,7 @@
-"""The one door: state changes only by ``emit``.
+"""The only way to change state: ``emit``.
 
-An event is numbered and folded, handed to the store, then shown to the readers.
-It owns the order of a session's events; it does not know what they are for.
+An event is numbered and folded, shown to the readers and given to the store. The recorder owns the
+order of a session's events, not their meaning.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class Recorder:
-    """The journal of one session and the state it adds up to."""
+    """The journal of one session and the state folded from it."""
 
     def __init__(
         self, session_id: str, store: Journals, clock: Clock, journal: Iterable[StoredEvent] = ()
@@ -34,33 +34,32 @@ class Recorder:
         self._halted: JournalHalted | None = None
         self._readers: list[Reader] = []
         self._family: list[Reader] = []
-        """Those that the sub-agents' sessions are shown to as well."""
+        """Readers that also follow the sub-agents' sessions."""
         self._broken: set[int] = set()
 
     @property
     def is_halted(self) -> bool:
-        """Say whether nothing of this can be stored any more: the session must be loaded anew."""
+        """Say whether the store rejects further events: the session must be loaded again."""
         return self._halted is not None
 
     def follow(self, reader: Reader, *, with_children: bool = False) -> None:
-        """Show every later event to ``reader``, and those of sub-agents that begin later."""
+        """Show every later event to ``reader``, optionally with those of later sub-agents."""
         self._readers.append(reader)
         if with_children:
             self._family.append(reader)
 
     def child(self, session_id: str, journal: Iterable[StoredEvent] = ()) -> Recorder:
-        """Return the recorder of a sub-agent's session."""
+        """Return the recorder of a sub-agent's session, followed by the family readers."""
         child = Recorder(session_id, self._store, self._clock, journal)
         for reader in self._family:
             child.follow(reader, with_children=True)
         return child
 
     async def emit(self, event: Event) -> None:
-        """Make ``event`` happen.
+        """Number ``event``, fold it, show it to the readers and store it.
 
-        Folding and numbering come before the first suspension, so that concurrent emitters
-        keep one order. For durable kinds it returns when the event survives a crash.
-
+        Numbering and folding happen before the first suspension, so that concurrent emitters keep
+        one order. For durable event types it returns once the event survives a crash.
         Errors: ``StoreError`` when it cannot be stored.
         """
         stored = StoredEvent(
@@ -73,7 +72,7 @@ class Recorder:
         for reader in self._readers:
             self._isolate(reader, lambda reader=reader: reader.on_event(stored))
         if self._halted is not None:
-            # Whoever has loaded the session since goes on in the store; this is only shown.
+            # Another process owns the journal now: the event is shown, but not stored.
             raise JournalHalted(str(self._halted))
         try:
             await self._store.append([stored], durable=is_durable(event))
@@ -82,12 +81,12 @@ class Recorder:
             raise
 
     def whisper(self, piece: Ephemeral) -> None:
-        """Show something that is not kept."""
+        """Show a live update without storing it."""
         for reader in self._readers:
             self._isolate(reader, lambda reader=reader: reader.on_ephemeral(self.session_id, piece))
 
     def _isolate(self, reader: Reader, show: Callable[[], None]) -> None:
-        """Keep a reader's failure to itself, and say it once."""
+        """Call a reader; log its first exception and ignore later ones."""
         try:
             show()
         except Exception:

@@ -1,6 +1,6 @@
-"""Which text of each file the model goes by: the one it read last, with its own edits since.
+"""Tracks which text of each file the model knows: the last it read, plus its own edits.
 
-Pure. Texts are digests in the store; a range of lines that was read counts as the whole text.
+Texts are digests of stored blobs. Reading a range of lines counts as reading the whole text. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from agent_ls.domain.events import EditIntended
 
 _MAX_EDITS = 20
-"""Of one file, each on a text that others had changed; then the last of them counts as read."""
+"""Limit of ``SeenFile.edits``; beyond it the text after the last edit counts as read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +22,19 @@ class SeenFile:
     """What the model knows of one file."""
 
     text: str
-    """The digest of the text it read or wrote as a whole."""
+    """Digest of the text that the model read or wrote as a whole."""
     edits: tuple[tuple[str, str], ...] = ()
-    """Its edits since of texts that it had not seen: the digests before and after each."""
+    """The model's later edits on texts it had not seen: the digests before and after each."""
     is_read: bool = True
-    """False: it was only shown names of what the text defines, and the store has no such text."""
+    """False: the model saw only the names of definitions, and the store does not have the text."""
 
     @property
     def newest(self) -> str:
-        """Return the digest of the newest text that it read or made."""
+        """Return the digest of the newest text the model read or wrote."""
         return self.edits[-1][1] if self.edits else self.text
 
     def edited(self, before: str, after: str) -> SeenFile:
-        """Return what it knows after an edit of its own."""
+        """Return the entry after an edit by the model."""
         if before == self.newest:
             last = self.edits[-1:]
             kept = tuple((was, after) for was, _ in last)
@@ -49,12 +49,12 @@ Seen = Mapping[str, SeenFile]
 
 
 def after_result(seen: Seen, data: JsonValue) -> Seen:
-    """Return what is known after a call's facts, which may be those of a read."""
+    """Return what the model knows after a call's result, if it was a read or a listing."""
     match data:
         case {"path": str(path), "text_blob": str(digest)}:
             return MappingProxyType({**seen, path: SeenFile(digest)})
         case {"listed": dict(listed)}:
-            # Whoever has read a text does not know a newer one by its names.
+            # A listing does not replace a text that was read: it shows names only.
             known = {path for path, one in seen.items() if one.is_read}
             names = {
                 path: SeenFile(digest, is_read=False)
@@ -67,7 +67,7 @@ def after_result(seen: Seen, data: JsonValue) -> Seen:
 
 
 def after_edit(seen: Seen, intent: EditIntended, after: str | None) -> Seen:
-    """Return what is known after an edit of the model's own; ``after`` is None for no file."""
+    """Return what the model knows after its own edit; ``after`` is None when no file is left."""
     known = dict(seen)
     before = known.pop(intent.edit.path, None)
     if intent.edit.kind == "move":

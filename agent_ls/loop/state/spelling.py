@@ -1,4 +1,4 @@
-"""One name for one file, however the model spelled it."""
+"""Normalises the paths that models write, so that one file has one name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OTHER_NAMES = {"file": "path", "file_path": "path", "filename": "path", "filepa
 
 
 def in_one_spelling(arguments: Mapping[str, object]) -> dict[str, object]:
-    """Return a call's arguments as they are compared, without looking at any file."""
+    """Return a call's arguments normalised for comparison, without disk access."""
     found: dict[str, object] = {}
     for name, value in arguments.items():
         if value is None:
@@ -25,7 +25,7 @@ def in_one_spelling(arguments: Mapping[str, object]) -> dict[str, object]:
 
 
 def canonical(path: str, workspace: Workspace) -> str:
-    """Return how the workspace itself names the file; the path as it is where it names none."""
+    """Return the workspace's own name of the file; the path unchanged when it has none."""
     try:
         _, absolute = workspace.locate(path)
     except WorkspaceError:

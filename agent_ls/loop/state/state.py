@@ -1,6 +1,6 @@
-"""What the events of a session add up to; ``folding.fold`` is the only way it changes.
+"""The session state folded from events; only ``folding.fold`` changes it.
 
-Frozen: a holder of an old state keeps a consistent picture. Nothing here is stored.
+Frozen: whoever holds an old state keeps a consistent picture. It is never stored.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from agent_ls.loop.state.event_log import EventLog
 from agent_ls.loop.state.seen import Seen
 
 _MAX_BY_OTHERS = 20
-"""Changes by others, to one file in one turn, that are kept apart from its own."""
+"""Limit of ``TouchedFile.by_others``."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallState:
-    """Where one call of the current step stands."""
+    """The progress of one call of the current step."""
 
     call: ToolCall
     effect: Effect | None = None
-    """Set once it started: from then on it may have had an effect."""
+    """Set when the call started: from then on it may have had an effect."""
     result: ToolResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TouchedFile:
-    """One file the turn changed through us."""
+    """One file the turn changed."""
 
     before_blob: str | None
-    """The bytes before the turn's first touch; None when it did not exist."""
+    """The content before the turn's first change; None when there was no file."""
     after_blob: str | None
-    """The bytes after the last applied edit; None when it is gone."""
+    """The content after the last applied edit; None when the file is gone."""
     by_others: tuple[tuple[str, str], ...] = ()
-    """What others changed between the turn's edits: what one had left, and what the next found."""
+    """Changes by others between the turn's edits: what one edit left, and what the next found."""
 
     def changed(self, found: str | None, after: str | None) -> TouchedFile:
-        """Return what is known after one more change by the turn, of these bytes to those."""
+        """Return the entry after one more change by the turn, from ``found`` to ``after``."""
         left = self.after_blob
         if left is None or found is None or left == found:
             return replace(self, after_blob=after)
@@ -69,67 +69,67 @@ class TurnState:
     goal: Goal | None = None
     """None: an ordinary turn."""
     output_schema: dict[str, JsonValue] | None = None
-    """What the turn's output must fit; None: any text will do."""
+    """JSON schema of the turn's output; None: any text."""
     phase: Phase = Phase.CHECK
     stop: StopReason | None = None
     why: str = ""
     recovers: bool = False
-    """COMPACT was entered to save the rest of the budget."""
+    """COMPACT was entered to save budget."""
     text_only: bool = False
-    """CHECK allowed the coming step only without tools."""
+    """CHECK allowed the next step only without tools."""
     events: EventLog = field(default_factory=EventLog)
-    """Every event since the prompt, in order: policies count these."""
+    """Every event of the turn in order; policies count these."""
     step_id: str = ""
     step_number: int = 0
     request: e.RequestPrepared | None = None
-    """The one that was prepared last."""
+    """The request prepared last."""
     calls: tuple[CallState, ...] = ()
-    """Those of the last answer, in the order the model wrote them."""
+    """The calls of the last answer, in the order the model wrote them."""
     answer: AssistantMessage | None = None
     reasks: tuple[UserMessage, ...] = ()
-    """Told to the model in the next attempt of this step only."""
+    """Messages for the model in the next attempt of this step only."""
     partial_text: str = ""
-    """Text of earlier pieces of an answer that is being continued."""
+    """Earlier pieces of an answer that is being continued."""
     model: str = ""
-    """Who is asked instead of the session's model, while that one fails."""
+    """The model that replaces the session's model while that one fails; empty: none."""
     touched: Mapping[str, TouchedFile] = field(default_factory=lambda: MappingProxyType({}))
     intents: Mapping[str, e.EditIntended] = field(default_factory=lambda: MappingProxyType({}))
-    """By path: edits that were begun and have no outcome yet."""
+    """By path: edits that were started and have no outcome yet."""
     usage: Usage = Usage()
     proposals: tuple[e.PlanProposed, ...] = ()
-    """Of plans that nothing was decided on yet, in the order the calls were made."""
+    """Proposed plans without a decision, in call order."""
     allowed_calls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """By id: calls of a plan that the person allowed, with the digest of what they were shown."""
+    """By id: plan calls that the person approved, with the digest of the preview shown."""
     released_calls: frozenset[str] = frozenset()
-    """Calls of a plan that the person wants to be asked about one by one."""
+    """Plan calls that the person wants to approve one by one."""
     due_calls: tuple[ToolCall, ...] = ()
-    """Calls of a decided plan that ACT has not taken over yet."""
+    """Approved plan calls that ACT has not taken over yet."""
     final_output: e.FinalOutputGiven | None = None
     ended: e.TurnEnded | None = None
 
     @property
     def open_calls(self) -> tuple[CallState, ...]:
-        """Return the calls that have no result yet."""
+        """Return the calls without a result."""
         return tuple(state for state in self.calls if state.result is None)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """One session."""
+    """The state of one session."""
 
     session_id: str = ""
     roots: tuple[str, ...] = ()
     mode: Mode = Mode.ASK
     model: str = ""
     is_child: bool = False
-    """Whether another agent gave it its task."""
+    """Whether this is a sub-agent's session."""
     is_dry_run: bool = False
-    """Whether its changes and commands are only made up."""
+    """Whether its changes and commands are only simulated."""
     agent: str = ""
-    """The kind of sub-agent whose session it is; empty for a person's."""
+    """The kind of sub-agent; empty for a person's session."""
     seq: int = 0
     messages: tuple[Message, ...] = ()
-    """The conversation as it is sent, compactions carried out."""
+    """The conversation as it is sent, after compactions."""
     prefix: e.PrefixSet | None = None
     turn: TurnState | None = None
     """The running turn, or the last one."""
@@ -138,27 +138,27 @@ class SessionState:
     usage: Usage = Usage()
     plan: tuple[PlanItem, ...] = ()
     outputs: tuple[e.OutputStored, ...] = ()
-    """What calls left at state paths, oldest first."""
+    """Values that calls stored at state paths, oldest first."""
     seen: Seen = field(default_factory=lambda: MappingProxyType({}))
-    """The texts that the model goes by."""
+    """The text of each file as the model knows it."""
     grants: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    """What a person allowed for the session, each with the number of the event that said so."""
+    """Grants for the session, each with the number of the event that gave it."""
     changed_at: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    """By path: the number of the newest event that says that a call changed it, or may have."""
+    """By path: the number of the newest event by which a call changed the file, or may have."""
     always: frozenset[str] = frozenset()
-    """Those of the grants that are written down, and hold for as long as they are."""
+    """Grants backed by a stored rule; they end with that rule."""
     revoked: frozenset[str] = frozenset()
-    """Rules that do not hold in this session until the person says so again."""
+    """Rules that do not apply in this session until the person grants them again."""
     silenced: frozenset[str] = frozenset()
     queue: tuple[e.PromptQueued, ...] = ()
     approvals: Mapping[str, ApprovalRequest] = field(default_factory=lambda: MappingProxyType({}))
-    """Pending ones, oldest first."""
+    """Pending approvals, oldest first."""
     questions: Mapping[str, Question] = field(default_factory=lambda: MappingProxyType({}))
-    """Pending ones, oldest first."""
+    """Pending questions, oldest first."""
     findings: Mapping[str, tuple[Finding, ...]] = field(
         default_factory=lambda: MappingProxyType({})
     )
-    """What the checkers last said, by path; clean files are absent."""
+    """The last findings of the checkers, by path; clean files are absent."""
 
     @property
     def is_running(self) -> bool:
@@ -167,7 +167,7 @@ class SessionState:
 
     @property
     def status(self) -> TurnStatus | None:
-        """Return how the last turn stands; None before the first."""
+        """Return the last turn's status; None before the first turn."""
         if self.turn is None:
             return None
         if self.turn.ended is not None:

@@ -1,7 +1,7 @@
-"""What a policy may see: one consistent picture of the session, and the questions policies share.
+"""What policies see: one consistent snapshot of the session, and the queries they share.
 
-Every count is a count of events, so that a restart changes none; a tally is kept with the events
-it was made from (``event_log``), and a restart makes it anew.
+Every count is a count of events, so a restart changes none. Tallies are cached with their events
+(``event_log``) and rebuilt after a restart.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _CHARS_PER_MESSAGE = 16
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """One moment of a running turn."""
+    """A snapshot of a running turn."""
 
     session: SessionState
     turn: TurnState
     facts: ModelFacts
     elapsed_s: float
-    """Since this process began or resumed the turn, monotonic."""
+    """Seconds since this process began or resumed the turn."""
     tools_tokens: int = 0
-    """The estimated size of the tools that each request carries."""
+    """Estimated tokens of the tools sent with each request."""
 
     @property
     def mode(self) -> Mode:
@@ -49,12 +49,12 @@ class TurnView:
 
     @property
     def goal(self) -> Goal | None:
-        """Return what the turn is for; None for an ordinary turn."""
+        """Return the turn's goal; None for an ordinary turn."""
         return self.turn.goal
 
     @property
     def model(self) -> str:
-        """Return who is asked now: the session's model, or the one that stands in for it."""
+        """Return the model in use: the session's, or its current replacement."""
         return self.turn.model or self.session.model
 
     @property
@@ -64,20 +64,20 @@ class TurnView:
 
     @property
     def usage(self) -> Usage:
-        """Return what the turn has spent."""
+        """Return what the turn has spent so far."""
         return self.turn.usage
 
     @property
     def steps(self) -> int:
-        """Return how many steps the turn has had answers to."""
+        """Return how many steps of the turn were answered by the model."""
         return self.turn.events.tallied(_Steps).count
 
     def each(self, kind: type[E]) -> Iterator[E]:
-        """Yield the turn's events of one kind, oldest first."""
+        """Yield the turn's events of one type, oldest first."""
         return self.turn.events.each(kind)
 
     def each_since(self, kind: type[E], marker: type[object]) -> list[E]:
-        """Return the events of one kind after the last ``marker``, oldest first."""
+        """Return the events of one type after the last ``marker``, oldest first."""
         return self.turn.events.since(kind, marker)
 
     def nudges(self, origin: str) -> int:
@@ -85,7 +85,7 @@ class TurnView:
         return sum(1 for nudge in self.each(e.NudgeAdded) if nudge.origin == origin)
 
     def advised(self, origin: str) -> bool:
-        """Say whether this check has already raised its advisory in this turn."""
+        """Say whether this check has already raised an advisory in this turn."""
         return any(one.origin == origin for one in self.each(e.AdvisoryRaised))
 
     def recoveries(self, origin: str) -> int:
@@ -103,63 +103,63 @@ class TurnView:
         )
 
     def advice_since_answer(self, origin: str) -> str:
-        """Return what a side model has told this policy about the last answer; empty if nothing.
+        """Return the side model's text for this policy since the last answer; empty if none.
 
-        A turn that was cut off while it judged need not ask and pay again.
+        A resumed turn need not ask and pay again.
         """
         given = self.each_since(e.AdviceGiven, e.Answered)
         return next((one.text for one in reversed(given) if one.origin == origin), "")
 
     @property
     def is_compaction_forced(self) -> bool:
-        """Say whether the provider refused, or cut, what was sent: then it must get smaller."""
+        """Say whether the provider rejected or cut the request, so that it must shrink."""
         chosen = self.each_since(e.RecoveryChosen, e.RequestPrepared)
         return bool(chosen) and chosen[-1].action == "compact"
 
     @property
     def is_overflown(self) -> bool:
-        """Say whether the provider said that what was sent is too long."""
+        """Say whether the provider reported that the request is too long."""
         attempts = self.each_since(e.AttemptFinished, e.RequestPrepared)
         return bool(attempts) and attempts[-1].failure == ProviderFailure.CONTEXT_OVERFLOW
 
     @property
     def failed_steps(self) -> int:
-        """Return how many steps in a row were given up, up to now."""
+        """Return how many steps in a row have failed, up to now."""
         return sum(
             1 for one in self.each_since(e.RecoveryChosen, e.Answered) if one.action == "fail_step"
         )
 
     @property
     def has_compacted_since_answer(self) -> bool:
-        """Say whether COMPACT was entered since the last answer, with or without success."""
+        """Say whether COMPACT was entered since the last answer, successful or not."""
         return any(one.to is Phase.COMPACT for one in self.each_since(e.Moved, e.Answered))
 
     @property
     def user_words(self) -> tuple[str, ...]:
-        """Return what the person said in this turn: the prompt, then the steers in order."""
+        """Return the person's messages in this turn: the prompt, then the steers in order."""
         steers = (one.text for one in self.each(e.PromptQueued) if one.kind == "steer")
         return (self.turn.prompt, *steers)
 
     @property
     def unanswered(self) -> tuple[str, ...]:
-        """Return the checkers that still owe an answer about what the turn has changed."""
+        """Return the checkers that have not yet answered for the turn's changes."""
         last = next(self.turn.events.newest(e.FindingsReported), None)
         return last.unanswered if last else ()
 
     def is_silenced(self, origin: str) -> bool:
-        """Say whether the person told this policy to leave the session alone."""
+        """Say whether the person switched this policy off for the session."""
         return origin in self.session.silenced
 
     @property
     def open_tasks(self) -> tuple[PlanItem, ...]:
-        """Return what is open of this turn's plan; one that an earlier turn left binds nobody."""
+        """Return the open plan items; none if the plan is from an earlier turn."""
         if not any(True for _ in self.each(e.PlanUpdated)):
             return ()
         return tuple(item for item in self.session.plan if item.is_open)
 
     @property
     def has_new_steer(self) -> bool:
-        """Say whether the person has said something that the model has not seen."""
+        """Say whether a steer is waiting that the model has not seen."""
         return any(one.kind == "steer" for one in self.session.queue)
 
     @property
@@ -170,9 +170,9 @@ class TurnView:
 
     @property
     def context_tokens(self) -> int:
-        """Return the size of the next request's conversation.
+        """Return the size of the next request's conversation, in tokens.
 
-        The provider's own count for what was sent last, an estimate for what came since.
+        The provider's count for what was sent last, plus an estimate for newer messages.
         """
         counted = self.turn.events.tallied(_Counted).tokens
         if not counted:
@@ -186,20 +186,20 @@ class TurnView:
 
     @property
     def prefix_tokens(self) -> int:
-        """Return the estimated size of what each request begins with: system prompt and tools."""
+        """Return the estimated tokens of system prompt and tools."""
         if self.session.prefix is None:
-            # PREPARE makes it, and says so where there is no room for it.
+            # PREPARE creates it, and reports when there is no room for it.
             return 0
         return len(self.session.prefix.system) // _CHARS_PER_TOKEN + self.tools_tokens
 
     @property
     def estimated_tokens(self) -> int:
-        """Return the estimated size of the conversation with its system prompt and tools."""
+        """Return the estimated tokens of the conversation with system prompt and tools."""
         return self.prefix_tokens + sum(map(message_tokens, self.messages))
 
 
 class _Steps:
-    """The answers of the model's own."""
+    """Counts the model's own answers."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -209,7 +209,7 @@ class _Steps:
 
 
 class _Counted:
-    """What the provider counted of the conversation, as long as that is still what is sent."""
+    """The provider's last token count, reset by a compaction."""
 
     def __init__(self) -> None:
         self.tokens = 0
@@ -233,12 +233,12 @@ def message_tokens(message: Message) -> int:
 
 
 def spec_tokens(spec: ToolSpec) -> int:
-    """Return a tool's estimated tokens."""
+    """Return the estimated tokens of a tool's definition."""
     parameters = json.dumps(spec.parameters, ensure_ascii=False, separators=(",", ":"))
     size = len(spec.name) + len(spec.description) + len(parameters)
     return (size + _CHARS_PER_MESSAGE) // _CHARS_PER_TOKEN
 
 
 def text_tokens(text: str) -> int:
-    """Return a text's estimated tokens."""
+    """Return the estimated tokens of a text."""
     return message_tokens(UserMessage(text=text))
