@@ -1,4 +1,4 @@
-"""Sub-agents: their kinds, what they may spend, and the report that each ends with.
+"""Sub-agents: their kinds, their budgets, and the report each ends with.
 
 Source: seed 000 sub-agents and wrap-up, seed 002 ``dispatch_subagent``.
 """
@@ -40,7 +40,7 @@ class AgentKind(Record):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a turn may spend; 0: no limit."""
+    """A budget; 0: no limit."""
 
     tokens: int
     cost_usd: float
@@ -65,9 +65,9 @@ class AgentLimits(Record):
     """With less than this nothing is worth delegating."""
 
     def share(self, limit: Allowance, used: Usage, reserved: Allowance) -> Allowance | None:
-        """Return what the next sub-agent may spend; None when too little is left.
+        """Return the budget of the next sub-agent; None when too little is left.
 
-        ``reserved`` is what those that still run may spend.
+        ``reserved`` is the budget of sub-agents that still run.
         """
         part = (1 - self.kept_share) * self.largest_share
         tokens, cost_usd = self.max_tokens, 0.0
@@ -84,7 +84,7 @@ class AgentLimits(Record):
 
 
 def _sentences(value: object) -> object:
-    """Take one sentence for a list of it, and whatever else was said as text."""
+    """Turn a single sentence into a list, and any other value into text."""
     if value is None or value == "":
         return ()
     is_many = isinstance(value, list | tuple)
@@ -96,7 +96,7 @@ Sentences = Annotated[tuple[str, ...], BeforeValidator(_sentences)]
 
 
 class AgentReport(Record):
-    """What a sub-agent ends with; the fields are fixed so that nothing is left out."""
+    """A sub-agent's report; the fixed fields keep it from leaving something out."""
 
     findings: Sentences = ()
     actions: Sentences = ()
@@ -105,7 +105,7 @@ class AgentReport(Record):
     next: Sentences = ()
 
     def __str__(self) -> str:
-        """Return the fields that hold something, for a model and for a person."""
+        """Return the non-empty fields as text."""
         lines: list[str] = []
         for name in AgentReport.model_fields:
             sentences: tuple[str, ...] = getattr(self, name)
@@ -121,11 +121,11 @@ REPORT_FORMAT = (
     '{"findings": [], "actions": [], "failures": [], "remaining": [], "next": []}, each a list '
     "of short sentences that name files and lines."
 )
-"""What every sub-agent is told of its last answer."""
+"""Tells every sub-agent the format of its last answer."""
 
 
 def report_of(text: str) -> AgentReport:
-    """Return the report in an answer; an answer without one is a finding as a whole."""
+    """Return the report in an answer; an answer without one becomes a single finding."""
     for candidate in objects_in(text):
         known = {key: candidate[key] for key in AgentReport.model_fields if key in candidate}
         if known:
@@ -138,7 +138,7 @@ def report_of(text: str) -> AgentReport:
 
 @dataclass(frozen=True, slots=True)
 class ChildResult:
-    """How a sub-agent ended, for whoever asked for it."""
+    """How a sub-agent ended."""
 
     session_id: str
     kind: str
@@ -149,20 +149,20 @@ class ChildResult:
     usage: Usage
     steps: int
     files: tuple[str, ...]
-    """Those it changed."""
+    """Files it changed."""
 
     @property
     def is_failed(self) -> bool:
-        """Say whether there is nothing to go on with."""
+        """Say whether it failed or was cancelled, so that there is no usable result."""
         return STATUS[self.stop] in (TurnStatus.FAILED, TurnStatus.CANCELLED)
 
     def __str__(self) -> str:
-        """Return what the agent that delegated reads."""
+        """Return the result as text for the agent that delegated."""
         status = STATUS[self.stop]
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
         lines = [f"{self.kind}: {status} ({self.stop}), {steps}."]
         if self.why:
-            # What follows the first sentence is for a person who could change settings.
+            # Only the first sentence: the rest is advice for a person who can change settings.
             lines.append(self.why.partition(". ")[0].rstrip(".")[:_MAX_CHARS] + ".")
         if self.files:
             lines.append(f"changed: {', '.join(self.files)}")

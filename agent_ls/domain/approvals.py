@@ -1,4 +1,4 @@
-"""A human's decisions: approvals of one call, and answers to questions."""
+"""A person's decisions: approvals of single calls, and answers to questions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ApprovalChoice(StrEnum):
 
 
 class Preview(Record):
-    """What exactly a call would do, built by us from the parsed arguments."""
+    """What a call would do, built from its parsed arguments."""
 
     title: str
     """One line: ``Edit app.py``, ``Run: make test``."""
@@ -33,16 +33,16 @@ class Preview(Record):
     kind: ToolKind = ToolKind.OTHER
     path: str | None = None
     line: int | None = None
-    """0-based, where in ``path`` it would happen."""
+    """0-based line in ``path``."""
     grant: str | None = None
-    """The rule that ``allow_session`` would add, or None when it cannot be granted broadly."""
+    """The rule that ``allow_session`` adds; None when only this call can be approved."""
     bound: str = ""
-    """Hash of the lines that an edit takes and brings, wherever they stand: what a yes covers.
+    """Hash of the lines that an edit removes and adds, wherever they are: what the approval covers.
     Empty: it covers the payload."""
 
 
 class ApprovalRequest(Record):
-    """One pending question whether one call may run."""
+    """A pending request to approve one call."""
 
     id: str
     call_id: str
@@ -51,28 +51,29 @@ class ApprovalRequest(Record):
     reason: str
     preview: Preview
     digest: str
-    """Hash of tool and exact arguments: what was approved is what runs."""
+    """Hash of tool, exact arguments and preview: what was approved is what runs."""
     choices: tuple[ApprovalChoice, ...]
     timeout_s: float = 0.0
-    """After so long without an answer it is taken for a no; 0: it waits."""
+    """Without an answer after this time the call counts as rejected; 0: wait without limit."""
 
 
 class ApprovalAnswer(Record):
-    """A person's answer."""
+    """A person's answer to an approval request."""
 
     choice: ApprovalChoice
     note: str = ""
-    """Words for the model, for a rejection."""
+    """Text for the model, with a rejection."""
     arguments_json: str | None = None
-    """The changed arguments, for ``amend``; validated and guarded again."""
+    """The changed arguments, for ``amend``; they are validated and guarded again."""
     tool: str | None = None
-    """For ``amend``: the tool to call instead, with these arguments; None: the same one."""
+    """For ``amend``: the tool to call instead; None: the same tool."""
     by: str = "user"
-    """``user`` in an editor, ``terminal``, ``rule`` or ``nobody``; older journals name the face."""
+    """``user`` in an editor, ``terminal``, ``rule`` or ``nobody``; older journals have other names.
+    """
 
 
 class Question(Record):
-    """Something only a person can answer: an escalation, or the model's own question."""
+    """A question for the person: an escalation, a plan, or the model's own question."""
 
     id: str
     turn_id: str
@@ -80,18 +81,18 @@ class Question(Record):
     """The policy that escalated, or ``ask_user``."""
     text: str
     options: tuple[str, ...] = ()
-    """Offered answers; free words are always possible."""
+    """Offered answers; free text is always possible."""
     stop: StopReason | None = None
-    """Of an escalation: why the turn ends when the answer is *stop*, or nobody answers."""
+    """For an escalation: the stop reason if the answer is *stop* or nobody answers."""
     steps: tuple[ProposedCall, ...] = ()
-    """Of a plan: the calls that are asked about, as the person sees them."""
+    """For a plan: the calls to decide on, as the person sees them."""
 
 
 class QuestionAnswer(Record):
     """The answer to a question."""
 
     text: str
-    """The chosen option or free words; empty when nobody can answer."""
+    """The chosen option or free text; empty when nobody can answer."""
     by: str = "user"
 
     @property

@@ -1,4 +1,4 @@
-"""Tool calls and their results: the pair that is joined by the call id and never torn."""
+"""Tool calls and their results, joined by the call id; every call has one result."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ToolCall(Record):
     """One call as the model wrote it."""
 
     id: str
-    """Ours, ``cal_…``."""
+    """Our own id, ``cal_…``."""
     provider_id: str
     """The provider's id, sent back with the result; may repeat across turns."""
     tool: str
@@ -63,17 +63,18 @@ class ToolResult(Record):
 
     call_id: str
     text: str
-    """What the model reads: masked, already cut to the configured size."""
+    """What the model reads: masked, and cut to the configured size."""
     error: ErrorKind | None = None
     data: PlainJson = None
-    """Structured facts for faces and policies (paths, diff statistics, exit code); not sent."""
+    """Structured facts for faces and policies (paths, diff statistics, exit code); not sent to the
+    model."""
     output_id: str | None = None
     """Blob digest of the whole output when ``text`` was cut."""
     duration_ms: int = 0
 
     @property
     def bad_exit(self) -> str:
-        """Return how a command ended that did not end with 0: ``exit code 3``; else nothing."""
+        """Return how a command failed, such as ``exit code 3``; empty when it did not."""
         match self.data:
             case {"exit_code": int(code)} if code:
                 return f"exit code {code}"

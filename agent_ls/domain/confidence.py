@@ -1,7 +1,7 @@
-"""How sure a model says that it is: the number in its words, from 0 to 1. Check and store read it.
+"""Reads the confidence, from 0 to 1, from a model's answer.
 
-Models are asked for 0.0 to 1.0 and also answer "85%", "9/10" or "7 out of 10". Of a bare number
-above 1 the size tells the scale: tenths up to 10, per cent up to 100. Unreadable is 0.0.
+Models are asked for 0.0 to 1.0 and also answer "85%", "9/10" or "7 out of 10". A bare number of 2
+or more is read as tenths up to 10, and as per cent up to 100. Unreadable is 0.0.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _ANY = re.compile(_NUMBER, re.IGNORECASE)
 _ALONE = re.compile(rf"[\s*`(\"']*{_NUMBER}[\s*`)\"'.]*(?:\n|$)", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
 _ITEM = re.compile(r"^[ \t]*\d+[.)][ \t]+(?=\S)", re.MULTILINE)
-"""The number of a list's item says nothing."""
+"""The number of a list item is not a score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a model said about its confidence."""
+    """A model's confidence and its reason."""
 
     score: float
-    """From 0 to 1; 0.0 when there was none to be read."""
+    """From 0 to 1; 0.0 when unreadable."""
     reason: str
-    """The other words, on one line."""
+    """The remaining text, on one line."""
 
 
 def judgement_in(said: str) -> Judgement:
-    """Return the confidence that the words name, and what else was said."""
+    """Return the confidence in the text, and the remaining text as its reason."""
     words = _ITEM.sub("", _FENCE.sub("", said)).strip()
     named, alone = list(_NAMED.finditer(words)), _ALONE.match(words)
     for match in (*named, *([alone] if alone else []), *_ANY.finditer(words)):
@@ -47,7 +47,7 @@ def judgement_in(said: str) -> Judgement:
 
 
 def _score(match: re.Match[str], *, may_be_bare: bool) -> float | None:
-    """Return what a number means on the scale from 0 to 1; None: it is none of a confidence."""
+    """Return the number scaled to 0 to 1; None if it cannot be a confidence."""
     value = float(match["n"].replace(",", "."))
     scale = 1.0
     if match["percent"]:

@@ -1,4 +1,4 @@
-"""Texts of files and changes to them, in code-point offsets.
+"""Texts of files and edits to them, in code-point offsets.
 
 Paths here are as the model sees them: relative with one root, ``<folder>/path`` with several.
 """
@@ -19,21 +19,21 @@ _MARKED = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"
 
 
 class TextFile(Record):
-    """The newest text of one file: the open buffer's if there is one, else the disk's."""
+    """The newest text of one file: of the open buffer if there is one, else of the disk."""
 
     path: str
     text: str
     version: str
-    """Opaque; an edit computed on it is refused when the file has another version by then."""
+    """Opaque; an edit planned on it is stale once the file has another version."""
     is_open: bool = False
     is_dirty: bool = False
     """Open, and the buffer differs from the disk."""
     is_apart: bool = False
-    """Open, and neither the buffer nor the file on disk is known to be the other's past."""
+    """Open, and neither the buffer nor the disk is known to be an older version of the other."""
     on_disk: str | None = None
-    """With ``is_apart`` the text on disk; None: there is no file, or none that is a text."""
+    """With ``is_apart``: the text on disk; None: no file, or not a text."""
     why_it_stays: str = ""
-    """Why its file can be neither moved nor deleted as it is open now; empty when it can."""
+    """Why the open file can be neither moved nor deleted now; empty when it can."""
 
 
 class Replacement(Record):
@@ -52,7 +52,7 @@ class ChangeText(Record):
     base_version: str
     replacements: tuple[Replacement, ...]
     mode: ModeChange | None = None
-    """What goes with the text; None: the permissions stay."""
+    """A permission change with the text; None: permissions stay."""
 
 
 class CreateFile(Record):
@@ -62,9 +62,9 @@ class CreateFile(Record):
     path: str
     text: str
     mode: int | None = None
-    """Its permissions; None: those that any new file gets."""
+    """Its permissions; None: the default of new files."""
     encoding: str | None = None
-    """As Python names it; the text holds its byte order mark. None: UTF-8."""
+    """Python's name; the text then includes the byte order mark. None: UTF-8."""
 
 
 class DeleteFile(Record):
@@ -76,7 +76,7 @@ class DeleteFile(Record):
 
 
 class MoveFile(Record):
-    """Move a file to a path where nothing is."""
+    """Move a file to a free path."""
 
     kind: Literal["move"] = "move"
     path: str
@@ -88,13 +88,13 @@ FileEdit = Annotated[ChangeText | CreateFile | DeleteFile | MoveFile, Field(disc
 
 
 class EditOutcome(Record):
-    """What became of one file edit."""
+    """The outcome of one file edit."""
 
     status: Literal["applied", "stale", "refused", "unconfirmed"]
     """``stale``: the file has another version, plan again; ``refused``: it will not work;
     ``unconfirmed``: sent, and no proof either way came in time."""
     reason: str = ""
-    """For a person and for the model: what happened and what to do; empty when applied."""
+    """What happened and what to do, for person and model; empty when applied."""
     version: str | None = None
     """The version after the edit, when applied."""
     text: str | None = None
@@ -102,10 +102,10 @@ class EditOutcome(Record):
 
 
 def text_of(data: bytes) -> tuple[str, str | None]:
-    """Return the text of a file's bytes with its byte order mark, and the encoding that makes
-    exactly these bytes of it; None: UTF-8.
+    """Return the text of a file's bytes (with its byte order mark) and its encoding; None: UTF-8.
 
-    Shape: what no mark tells is taken for Latin-1, which leaves no byte out.
+    Encoding the text again gives exactly these bytes. Bytes that are not UTF-8 and have no mark are
+    read as Latin-1, which is lossless.
     """
     marked = (name for mark, name in _MARKED if data.startswith(mark))
     for name in (*marked, "utf-8"):
@@ -115,7 +115,7 @@ def text_of(data: bytes) -> tuple[str, str | None]:
 
 
 def apply_replacements(text: str, replacements: tuple[Replacement, ...]) -> str:
-    """Return ``text`` with sorted, non-overlapping ``replacements`` carried out.
+    """Return ``text`` with sorted, non-overlapping ``replacements`` applied.
 
     Errors: ``ValueError`` when they are out of order, overlap or leave the text.
     """
@@ -130,7 +130,7 @@ def apply_replacements(text: str, replacements: tuple[Replacement, ...]) -> str:
 
 
 def text_after(edit: FileEdit, before: str | None) -> str | None:
-    """Return the text that an edit leaves at its place; None when it leaves no file.
+    """Return the text that an edit leaves at its target; None when it leaves no file.
 
     Errors: ``ValueError`` when it was planned on another text than ``before``.
     """

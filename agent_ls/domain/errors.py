@@ -22,7 +22,7 @@ from agent_ls.domain.calls import ErrorKind
 
 
 class AgentLsError(Exception):
-    """Anything this project raises on purpose."""
+    """Base of every exception this project raises on purpose."""
 
 
 class SettingsError(AgentLsError):
@@ -30,7 +30,7 @@ class SettingsError(AgentLsError):
 
 
 class ProviderFailure(StrEnum):
-    """What went wrong with a model request, independent of the provider's dialect."""
+    """What went wrong with a model request, the same for all providers."""
 
     RATE_LIMITED = "rate_limited"
     OVERLOADED = "overloaded"
@@ -72,7 +72,7 @@ class ProviderError(AgentLsError):
         status: int | None = None,
         is_lasting: bool = False,
     ) -> None:
-        """Take the failure's class, words for a person, and what the provider asked for.
+        """Take the failure's class, a message for a person, and the provider's retry delay.
 
         ``is_lasting``: the same request would fail again in the same way, or take as long again.
         """
@@ -101,7 +101,7 @@ class ToolError(AgentLsError):
     """A tool has no good result; raised by tools, turned into a result by ACT."""
 
     def __init__(self, text: str, kind: ErrorKind = ErrorKind.RUNTIME) -> None:
-        """Take what the model should read, and the kind of failure."""
+        """Take the text for the model and the kind of failure."""
         super().__init__(text)
         self.text = text
         self.kind = kind
@@ -112,21 +112,21 @@ class StoreError(AgentLsError):
 
 
 class SessionHeld(StoreError):
-    """Another process writes the session."""
+    """Another process holds the session's lease."""
 
 
 class BytesDamaged(StoreError):
-    """Stored bytes are not those that were stored; others may be."""
+    """Stored bytes no longer match their digest; others may be intact."""
 
 
 class JournalHalted(StoreError):
-    """The store takes no more of a session's events before it is loaded again."""
+    """The store rejects a session's events until the session is loaded again."""
 
 
 class BugError(AgentLsError):
-    """Something that cannot happen, happened: our fault."""
+    """Something impossible happened: a defect in agent-ls."""
 
 
 def bug(message: str) -> BugError:
-    """Return the error to raise where the code can only be reached through a defect of ours."""
+    """Return the error to raise at a place that only a defect of ours can reach."""
     return BugError(f"agent-ls bug: {message}; please report it with the log")

@@ -1,6 +1,6 @@
-"""What kind of failure a result tells of, read from its error kind and its words. Pure.
+"""Classifies a failed result into one of eleven kinds, by its error kind and text. Pure.
 
-Eleven kinds. Source: seed 000, failure evidence (Trick S).
+Source: seed 000, failure evidence (Trick S).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from agent_ls.domain.calls import ErrorKind
 
 
 class FailureKind(StrEnum):
-    """Why something did not work, as far as its words tell."""
+    """Why something failed, as far as its text tells."""
 
     PERMISSION = "permission"
     NOT_FOUND = "not_found"
@@ -23,7 +23,7 @@ class FailureKind(StrEnum):
     TIMEOUT = "timeout"
     VALIDATION = "validation"
     LOGIC = "logic"
-    """It ran, and did something else than expected: failed tests, above all."""
+    """It ran with a wrong outcome, such as failed tests."""
     RESOURCE = "resource"
     UNKNOWN = "unknown"
 
@@ -88,7 +88,7 @@ _BY_WORDS: tuple[tuple[FailureKind, re.Pattern[str]], ...] = tuple(
         ),
     )
 )
-"""Asked in this order: what is more telling comes first."""
+"""Tried in this order, the most specific patterns first."""
 
 _MAX_READ_CHARS = 8_000
 
@@ -97,7 +97,7 @@ def failure_kind(error: ErrorKind | None, text: str) -> FailureKind:
     """Return the kind of a failed result; ``error`` is None for a command with a bad exit code."""
     if error is not None and error in _BY_ERROR:
         return _BY_ERROR[error]
-    # What counts stands at the end of an output, and at the beginning of a message.
+    # Command output ends with the cause; messages begin with it.
     read = text if len(text) <= _MAX_READ_CHARS else text[:500] + text[-_MAX_READ_CHARS:]
     for kind, words in _BY_WORDS:
         if words.search(read):

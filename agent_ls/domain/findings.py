@@ -1,4 +1,4 @@
-"""What a checker found in a file."""
+"""Findings of checkers in files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 from agent_ls.domain.record import Record
 
 _LINE_NUMBER = re.compile(r"\blines? \d+")
-"""Where a message names another line, such as "already defined on line 3": that one moves, too."""
+"""Another line named by a message ("already defined on line 3"); it shifts with edits too."""
 
 
 class Severity(StrEnum):
@@ -21,7 +21,7 @@ class Severity(StrEnum):
 
 
 class Finding(Record):
-    """One finding; lines and columns are 0-based, columns count code points, the end is open."""
+    """One finding. Lines and columns are 0-based, columns count code points, the end is open."""
 
     path: str
     checker: str
@@ -34,28 +34,28 @@ class Finding(Record):
     end_line: int = 0
     end_column: int = 0
     line_text: str = ""
-    """The first line it stands on, stripped: tells a moved finding from a new one."""
+    """Its first line, stripped: tells a finding that moved from a new one."""
 
     @property
     def fingerprint(self) -> tuple[str, str, str, str, str]:
-        """Return what stays equal when other lines move the finding up or down."""
+        """Return a key that stays equal when other lines move the finding."""
         message = _LINE_NUMBER.sub("line", self.message)
         return (self.path, self.checker, self.code, message, self.line_text)
 
 
 class CheckReport(Record):
-    """What one or several checkers said of a set of texts."""
+    """The findings of one or several checkers in a set of texts."""
 
     findings: tuple[Finding, ...] = ()
     checkers: tuple[str, ...] = ()
-    """Those that really ran."""
+    """Checkers that really ran."""
     unanswered: tuple[str, ...] = ()
-    """Those that still look, so that nobody knows yet what they find."""
+    """Checkers that are still running, so their findings are not known yet."""
     mended: tuple[str, ...] = ()
-    """Files of which something is not found any more that was found in the texts from before."""
+    """Files that had a finding in the texts before and no longer have it."""
     problems: tuple[str, ...] = ()
     """For a person: why a checker could not run (not installed, timed out, not trusted)."""
     cautions: tuple[str, ...] = ()
-    """For a person: why what a checker says may be wrong, such as a broken configuration."""
+    """For a person: why findings may be wrong, such as a broken configuration."""
     is_cut_short: bool = False
-    """Broken syntax in one file may have kept a checker from looking at any further."""
+    """A syntax error in one file may have kept a checker from checking others."""

@@ -1,6 +1,6 @@
-"""Where the person is in the editor when they say something, and how the model reads it.
+"""The person's place in the editor when they prompt, and how the model reads it.
 
-Whoever makes one cleans and shortens what is in it, and leaves out what may hold secrets.
+Whoever builds a ``Focus`` cleans and shortens its texts, and leaves out possible secrets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ MAX_OPEN_FILES = 20
 
 
 class Problem(Record):
-    """What the editor says is wrong at a place, found by whatever server."""
+    """A diagnostic that the editor shows, from any language server."""
 
     path: str
     line: int
@@ -22,23 +22,23 @@ class Problem(Record):
 
 
 class Focus(Record):
-    """The place that a prompt is about, and what is open and reported around it."""
+    """The editor's state around a prompt."""
 
     path: str = ""
-    """The active file; empty: none of the workspace's."""
+    """The active file; empty: none in the workspace."""
     first_line: int | None = None
-    """0-based; None: nobody knows where in the file."""
+    """0-based; None: unknown."""
     last_line: int | None = None
-    """The last selected line; None: nothing is selected, and the first is the cursor's."""
+    """Last selected line; None: no selection, and ``first_line`` is the cursor's."""
     excerpt: str = ""
-    """The selected lines, with their numbers."""
+    """The selected lines, numbered."""
     open_files: tuple[str, ...] = ()
-    """The others, the one used last first."""
+    """The other open files, most recently used first."""
     problems: tuple[Problem, ...] = ()
 
 
 def with_focus(prompt: str, focus: Focus | None) -> str:
-    """Return a prompt as the model reads it: with where the person is."""
+    """Return the prompt with the editor's state appended, as the model reads it."""
     lines = [] if focus is None else _lines(focus)
     if not lines:
         return prompt
@@ -47,7 +47,7 @@ def with_focus(prompt: str, focus: Focus | None) -> str:
 
 
 def lines_named(first: int, last: int | None = None) -> str:
-    """Return lines, given from 0 and inclusive, as people count them."""
+    """Return 0-based, inclusive lines as text, counted from 1."""
     one = last is None or last == first
     return f"line {first + 1}" if one else f"lines {first + 1} to {(last or 0) + 1}"
 

@@ -1,4 +1,4 @@
-"""What a goal turn is for, and how one can tell that it was reached. Source: seed 004."""
+"""The goal of a turn, and how to tell that it was reached. Source: seed 004."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Goal(Record):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """Return every command that has to succeed: the criteria's, then the tests, each once."""
+        """Return every command that must succeed: the criteria's, then the tests, each once."""
         of_criteria = (one.command for one in self.acceptance if one.command)
         return tuple(dict.fromkeys((*of_criteria, *self.tests)))
 
@@ -49,7 +49,7 @@ class Goal(Record):
         return tuple(one.text for one in self.acceptance if not one.command)
 
     def as_prompt(self, words: str = "") -> str:
-        """Return what the model is told: the goal, how it will be judged, then further words."""
+        """Return the prompt for the model: the goal, its criteria, then further text."""
         parts = [self.text.strip()]
         if self.acceptance:
             parts.append("Acceptance criteria:\n" + "\n".join(map(_line, self.acceptance)))
@@ -69,7 +69,7 @@ def _line(criterion: Criterion) -> str:
 
 
 class Proof(Record):
-    """Whether one command or criterion of the goal holds, and who says so."""
+    """Whether one command or criterion of the goal holds, and how that is known."""
 
     of: str
     """The command, or the criterion's text."""
@@ -80,7 +80,7 @@ class Proof(Record):
 
 
 def parse_goal(text: str, *, name: str) -> Goal:
-    """Return the goal that a file holds: JSON when it begins with ``{``, else TOML.
+    """Parse a goal file: JSON when it begins with ``{``, else TOML.
 
     The keys are those of ``Goal``; ``goal`` is accepted for ``text``.
     Errors: ``SettingsError`` that names the file, the key and what is wrong.
@@ -93,7 +93,7 @@ def parse_goal(text: str, *, name: str) -> Goal:
 
 
 def goal_from(data: Mapping[str, Any], *, name: str) -> Goal:
-    """Return the goal that these values are; errors as for ``parse_goal``."""
+    """Build a goal from these values; errors as for ``parse_goal``."""
     values = dict(data)
     called = "text" if "text" in values else "goal"
     if "goal" in values and called == "goal":
@@ -111,20 +111,20 @@ def goal_from(data: Mapping[str, Any], *, name: str) -> Goal:
 
 
 def typed(prompt: str) -> tuple[str, Goal | None]:
-    """Return the words of a prompt that a person typed, and the goal that it says.
+    """Split a prompt that a person typed into its text and its goal; one of them is empty.
 
-    For nothing but their own words: a goal's commands run because the person wrote them, so text
-    of files, comments and other programs must never be read for one.
+    Only for text the person typed. A goal's commands run because the person wrote them, so text
+    from files, comments and other programs must never become a goal.
     """
     goal = goal_in(prompt)
     return (prompt, None) if goal is None else ("", goal)
 
 
 def goal_in(prompt: str) -> Goal | None:
-    """Return the goal of a prompt that begins with ``/goal``; None for every other one.
+    """Parse a prompt that begins with ``/goal``; None for any other prompt.
 
-    Of the lines below, ``- …`` is a criterion (with its command in backquotes at the end, if it
-    has one), ``! …`` a constraint and ``$ …`` a required test; the others belong to the goal.
+    A line ``- …`` is a criterion, with its command in backquotes at the end if it has one. ``! …``
+    is a constraint, ``$ …`` a required test; other lines belong to the goal.
     """
     begun = _COMMAND.match(prompt.strip())
     if begun is None:

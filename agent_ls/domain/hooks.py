@@ -1,7 +1,7 @@
-"""Hooks: commands of the user's own that look at calls and model requests, and what they may say.
+"""Hooks: the user's own commands that watch calls and model requests.
 
-Owns how a hook is configured and the shape of its answer; running them is ``loop/hooks.py``.
-Source: seed 002 hooks, seed 003 hook wish list.
+Defines their configuration and the shape of their answer; ``loop/hooks.py`` runs them. Source: seed
+002 hooks, seed 003 hook wish list.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class HookPoint(StrEnum):
 
 
 class HookOutcome(StrEnum):
-    """What came of asking one."""
+    """The outcome of running one hook."""
 
     PASSED = "passed"
     CHANGED = "changed"
     ALLOWED = "allowed"
-    """It answered the approval with yes."""
+    """It approved the call in the person's place."""
     BLOCKED = "blocked"
     FAILED = "failed"
     TIMED_OUT = "timed_out"

@@ -1,6 +1,6 @@
-"""Ids: a prefix and a ULID, so that they sort by time and say what they name.
+"""Ids: a prefix and a ULID, so that they sort by time and show what they identify.
 
-Owns the format only; the clock and the randomness are given.
+Only the format is defined here; clock and randomness are passed in.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ _RANDOM_BITS = 80
 
 
 class Ids:
-    """Makes ids that are unique and, within one maker, strictly increasing."""
+    """Creates ids that are unique and, per instance, strictly increasing."""
 
     def __init__(
         self, now_ms: Callable[[], int], random_bits: Callable[[int], int] = secrets.randbits
     ) -> None:
-        """Take the wall clock in milliseconds and a source of random integers of n bits."""
+        """Take the wall clock in milliseconds and a function that returns n random bits."""
         self._now_ms = now_ms
         self._random_bits = random_bits
         self._last = 0
 
     def new(self, prefix: Prefix) -> str:
-        """Return ``<prefix>_<26 characters>``, greater than every id this maker gave before."""
+        """Return ``<prefix>_<26 characters>``, greater than every earlier id of this instance."""
         value = (self._now_ms() << _RANDOM_BITS) | self._random_bits(_RANDOM_BITS)
-        # Two ids of one millisecond, or of a clock set back, must still sort as they were made.
+        # Ids must sort in creation order, even within one millisecond or after the clock is set
+        # back.
         value = max(value, self._last + 1)
         self._last = value
         digits = [_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5)]

@@ -1,4 +1,4 @@
-"""Whole contents of files that are not looked at as texts: binary ones, and very large ones."""
+"""Whole contents of files that are not handled as text: binary or very large ones."""
 
 from __future__ import annotations
 
@@ -9,55 +9,55 @@ from agent_ls.domain.permissions import ModeChange
 from agent_ls.domain.record import Record
 
 MAX_KEPT_BYTES = 8 * 2**20
-"""Of a file that is no text, or too large for one; the store takes no larger ones."""
+"""Largest binary file, or file too large for a text, that the store accepts."""
 
 
 class FileImage(Record):
-    """What a file held at one moment, as a whole."""
+    """A file's whole content at one moment."""
 
     size_bytes: int
     digest: str | None = None
-    """SHA-256, in hexadecimal; None: it was too large to be looked at."""
+    """SHA-256, in hexadecimal; None: the file was too large to read."""
     mode: int | None = None
-    """Its permissions; None: not known."""
+    """Its permissions; None: unknown."""
     is_kept: bool = False
     """Whether the blob store has the bytes."""
     is_text: bool = False
     is_missing: bool = False
-    """The blob store had the bytes once; they are gone or damaged, and only the digest is known."""
+    """The blob store had the bytes, but they are gone or damaged; only the digest is known."""
     other_path: str = ""
-    """Of bytes that are not kept: where the command moved the file to, or from."""
+    """When the bytes are not stored: where the command moved the file to, or from."""
 
     @property
     def can_be_kept(self) -> bool:
-        """Say whether the store has the bytes, or takes them before they go from the disk.
+        """Say whether the store has the bytes, or accepts them before the disk loses them.
 
-        What it has lost it does not take again: the journal is read by what it has.
+        Lost bytes are not stored again, because the journal is read by what the store has.
         """
         is_small = self.digest is not None and self.size_bytes <= MAX_KEPT_BYTES
         return not self.is_missing and (self.is_kept or is_small)
 
     @property
     def words(self) -> str:
-        """Return its kind and size for a person."""
+        """Return its kind and size, for a person."""
         if self.is_missing:
             return _MISSING
         return f"{'text' if self.is_text else 'binary'}, {_size(self.size_bytes)}"
 
 
 class PutImage(Record):
-    """Give a file that holds ``base`` what ``goal`` was; None: no file. Only the review does it."""
+    """Replace a file's content ``base`` by ``goal``; None: no file. Used only by the review."""
 
     kind: Literal["put"] = "put"
     path: str
     base: FileImage | None
     goal: FileImage | None
     by_move: str = ""
-    """The place that the file moves to, or comes from: its bytes are nowhere but on disk."""
+    """The path the file moves to, or comes from: its bytes exist only on disk."""
 
     @property
     def effect(self) -> Literal["change", "create", "delete", "move"]:
-        """Return what it does to the file."""
+        """Return what the edit does to the file."""
         if self.by_move:
             return "move"
         if self.goal is None:
@@ -65,7 +65,7 @@ class PutImage(Record):
         return "create" if self.base is None else "change"
 
     def mode_after(self, mode: int) -> int:
-        """Return the permissions of a file that has these; what the person set since stays."""
+        """Return the permissions after the edit; a change by the person since stays."""
         base, goal = self.base and self.base.mode, self.goal and self.goal.mode
         if base is None or goal is None:
             return mode
@@ -75,11 +75,11 @@ class PutImage(Record):
 _MISSING = "content no longer in the agent's store"
 
 Images = tuple[FileImage | None, FileImage | None]
-"""A file before and after a change; None: there was, or is, no file."""
+"""A file before and after a change; None: no file."""
 
 
 def change_words(images: Images) -> str:
-    """Return a change of a whole file in words: ``binary, 12 KB → 14 KB``."""
+    """Describe a change of a whole file: ``binary, 12 KB → 14 KB``."""
     before, after = images
     if before is None or after is None:
         there = before or after
@@ -97,7 +97,7 @@ def change_words(images: Images) -> str:
 
 
 def can_be_undone(images: Images) -> bool:
-    """Say whether the first side can come back without the loss of the second."""
+    """Say whether the old content can be restored without losing the new one."""
     before, after = images
     if before is not None and after is not None:
         return before.is_kept and after.can_be_kept
@@ -108,7 +108,7 @@ def can_be_undone(images: Images) -> bool:
 
 
 def is_text(data: bytes, *, is_whole: bool = True) -> bool:
-    """Say whether bytes, or the beginning of some, are a text: UTF-8 without null characters."""
+    """Say whether bytes, or the beginning of a file, are text: UTF-8 without null characters."""
     if b"\0" in data:
         return False
     try:

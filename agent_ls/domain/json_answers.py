@@ -1,4 +1,4 @@
-"""The JSON object in a model's answer: the whole text, else a code block, else the first ``{…}``.
+"""Finds a JSON object in a model's answer: the whole text, a code block, or the first ``{…}``.
 
 Source: seed 002, response parsing of the self-evaluation.
 """
@@ -15,12 +15,12 @@ _MAX_STARTS = 50
 
 
 def object_in(text: str) -> dict[str, Any] | None:
-    """Return the first JSON object that one of the three ways finds; None when there is none."""
+    """Return the first JSON object in an answer; None when there is none."""
     return next(objects_in(text), None)
 
 
 def objects_in(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects that the three ways find."""
+    """Yield the JSON objects in an answer: whole text, code blocks, then any ``{…}``."""
     for candidate in _candidates(text):
         try:
             found, _ = json.JSONDecoder().raw_decode(candidate)
@@ -42,7 +42,7 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def share_of(value: object) -> float:
-    """Return a number from 0 to 1; 0 for anything else that a model may write there."""
+    """Return a number from 0 to 1; 0 for any other value."""
     try:
         number = float(value) if isinstance(value, int | float | str) else 0.0
     except (ValueError, OverflowError):
@@ -51,7 +51,7 @@ def share_of(value: object) -> float:
 
 
 def texts_of(value: object) -> tuple[str, ...]:
-    """Return the texts of a list, or the one text; everything else is left out."""
+    """Return a list's non-empty texts, or one text as a list; other values are dropped."""
     if isinstance(value, str):
         return (value.strip(),) if value.strip() else ()
     items = cast("list[object]", value) if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""The conversation as it is stored and sent: a closed union of messages."""
+"""The messages of a conversation, as stored and sent: a closed union."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent_ls.domain.record import Record
 
 
 class UserMessage(Record):
-    """Text in the user's role: from the person, or from the machine and then tagged so."""
+    """A message in the user's role, from the person or (by ``origin``) from the machine."""
 
     role: Literal["user"] = "user"
     text: str
@@ -29,7 +29,7 @@ class AssistantMessage(Record):
 
 
 class ToolMessage(Record):
-    """A call's result in its place in the conversation."""
+    """A call's result in the conversation."""
 
     role: Literal["tool"] = "tool"
     call_id: str

@@ -1,4 +1,4 @@
-"""What is wrong with values that a person wrote, in words for them instead of pydantic's."""
+"""Explains pydantic's validation errors in words for the person who wrote the values."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _WORDS = {
     "bool_type": "must be true or false",
 }
 _ALTERNATIVE = re.compile(r"(constrained-)?(str|int|float|bool)|[a-z-]+\[.*\]")
-"""What pydantic puts into a place for one of the types that a value may have."""
+"""What pydantic adds to a location for each type of a union."""
 
 
 def mistakes(error: ValidationError) -> list[tuple[str, str]]:
-    """Return each place that is wrong, with why: ``hooks.after_tool[1].command``, ``is missing``.
+    """Return each wrong location and why: ``hooks.after_tool[1].command``, ``is missing``.
 
-    Entries of lists are counted from 1, as people count tables in a file. What may be of several
-    types is one place, with all that it could have been.
+    List entries are counted from 1, like tables in a file. A union is one location with all its
+    reasons.
     """
     found = causes(error)
     places = [one["loc"] for one in found]
@@ -44,9 +44,9 @@ def mistakes(error: ValidationError) -> list[tuple[str, str]]:
 
 
 def causes(error: ValidationError) -> list[ErrorDetails]:
-    """Return pydantic's findings without those that others bring about.
+    """Return pydantic's errors without those that only follow from others.
 
-    A list whose entries do not fit is called too short as well: they were left out first.
+    A list with invalid entries is also reported as too short, because they were left out first.
     """
     found = error.errors(include_url=False)
     inner = {one["loc"][:depth] for one in found for depth in range(len(one["loc"]))}
@@ -54,7 +54,7 @@ def causes(error: ValidationError) -> list[ErrorDetails]:
 
 
 def mistakes_said(error: ValidationError) -> str:
-    """Return all that is wrong in one line: ``choice: must be 'allow_once' or 'reject'``."""
+    """Return all errors in one line: ``choice: must be 'allow_once' or 'reject'``."""
     return "; ".join(f"{where}: {why}" if where else why for where, why in mistakes(error))
 
 
@@ -64,7 +64,7 @@ def _plain(message: str) -> str:
 
 
 def _keys(place: tuple[int | str, ...], places: Sequence[tuple[int | str, ...]]) -> list[int | str]:
-    """Return a place without the types between its keys: a value of no type is wrong as each."""
+    """Return a location without its union types; pydantic reports one error per type."""
 
     def is_type(at: int) -> bool:
         beside = {str(one[at]) for one in places if one[:at] == place[:at] and len(one) > at}

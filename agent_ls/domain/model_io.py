@@ -1,4 +1,4 @@
-"""What goes to a model and what comes back, independent of any provider's dialect."""
+"""Requests to a model and its stream events, independent of the provider."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class ModelRole(StrEnum):
     MAIN = "main"
     """The turn's own steps."""
     CHEAP = "cheap"
-    """Summaries, confidence, evaluation; the main one unless another is set."""
+    """Summaries, confidence, evaluation; the main model unless another is set."""
     FALLBACK = "fallback"
-    """When the main one gives no answer any more; off unless one is set."""
+    """Used when the main model gives no answer any more; off unless set."""
 
 
 class ToolSpec(Record):
-    """A tool as the model sees it."""
+    """A tool's definition as the model sees it."""
 
     name: str
     description: str
@@ -48,7 +48,7 @@ class ModelRequest(Record):
 
 
 class FinishReason(StrEnum):
-    """The provider's word for why the stream ended, normalised."""
+    """Why the stream ended, normalised across providers."""
 
     STOP = "stop"
     TOOL_CALLS = "tool_calls"
@@ -75,7 +75,7 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True)
 class CallClosed:
-    """A tool call whose arguments' JSON closed in the stream; comes before the stream's end."""
+    """A tool call with complete arguments; arrives before the stream's end."""
 
     provider_id: str
     tool: str
@@ -84,7 +84,7 @@ class CallClosed:
 
 @dataclass(frozen=True, slots=True)
 class CallCut:
-    """A tool call whose arguments never closed; comes right before ``StreamFinished``."""
+    """A tool call with incomplete arguments; comes right before ``StreamFinished``."""
 
     provider_id: str
     tool: str
@@ -93,7 +93,7 @@ class CallCut:
 
 @dataclass(frozen=True, slots=True)
 class StreamFinished:
-    """The clean end of a stream; always last. A stream that breaks raises instead."""
+    """The regular end of a stream, always last. A broken stream raises instead."""
 
     finish: FinishReason
     usage: Usage

@@ -1,4 +1,4 @@
-"""The seven phases of a turn, the end, and which may follow which."""
+"""The seven phases of a turn, DONE, and the allowed transitions."""
 
 from __future__ import annotations
 
@@ -37,4 +37,4 @@ SUCCESSORS: dict[Phase, frozenset[Phase]] = {
     Phase.CLOSE: frozenset({Phase.DONE}),
     Phase.DONE: frozenset(),
 }
-"""The transition table; DONE follows everything, because cancellation and defects do."""
+"""The transition table of moves. Cancellation and defects may go to DONE from any phase."""

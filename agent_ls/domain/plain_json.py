@@ -1,7 +1,7 @@
-"""JSON that can be stored, read again and shown anywhere: anything else is refused or softened.
+"""Keeps JSON values within what can be stored, read again and shown anywhere. Pure.
 
-Pure. Python reads ``1e999`` as infinity, writes half characters and nests as deep as its stack;
-what reads our events and messages does not.
+Python reads ``1e999`` as infinity, accepts lone surrogates and nests as deep as its stack; readers
+of our events and messages do not.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Annotated, Any, NoReturn, cast
 from pydantic import BeforeValidator, JsonValue
 
 MAX_DEPTH = 100
-"""Of lists and objects in each other; parsers give up at about 200."""
+"""Of nested lists and objects; parsers give up at about 200."""
 _MAX_INTEGER = 2**63
 _MAX_DIGITS = 100
 
 
 def plain_json(text: str) -> JsonValue:
-    """Return the JSON value that a text is.
+    """Parse a JSON text.
 
-    Errors: ``ValueError`` for anything else, repeated keys included, and for what cannot be stored
-    and shown.
+    Errors: ``ValueError`` for invalid JSON, repeated keys, and values that cannot be stored and
+    shown.
     """
     try:
         value: JsonValue = json.loads(text, object_pairs_hook=_unique, parse_constant=_not_json)
@@ -37,7 +37,7 @@ def plain_json(text: str) -> JsonValue:
 
 
 def object_in(text: str) -> dict[str, Any]:
-    """Return the JSON object that a call's arguments are; empty when they are none."""
+    """Parse a call's arguments as a JSON object; empty when they are not one."""
     try:
         value = plain_json(text)
     except ValueError:
@@ -46,7 +46,7 @@ def object_in(text: str) -> dict[str, Any]:
 
 
 def softened(value: Any, depth: int = 0) -> Any:
-    """Return a value such that it can be stored and shown; what is not plain in it is replaced."""
+    """Return the value with everything that cannot be stored or shown replaced."""
     if isinstance(value, dict | list | tuple):
         if depth >= MAX_DEPTH:
             return "(nested too deeply)"
@@ -64,7 +64,7 @@ def softened(value: Any, depth: int = 0) -> Any:
 
 
 def soft_json(text: str) -> Any:
-    """Return the softened value that a text is. Errors: ``ValueError``, ``RecursionError``."""
+    """Parse a JSON text and soften its value. Errors: ``ValueError``, ``RecursionError``."""
     return softened(json.loads(text, parse_int=_integer))
 
 
@@ -73,7 +73,7 @@ def _integer(digits: str) -> int | None:
 
 
 PlainJson = Annotated[JsonValue, BeforeValidator(softened)]
-"""A value from a tool, a hook or a server, softened where it has to be."""
+"""A value from a tool, a hook or a server, softened where necessary."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

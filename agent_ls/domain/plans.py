@@ -1,4 +1,4 @@
-"""The agent's plan: a full list, replaced as a whole."""
+"""The agent's plan, always replaced as a whole, and proposed calls."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class PlanItem(Record):
 
 
 class ProposedCall(Record):
-    """One call of a proposed plan, as the person sees it before anything of it runs."""
+    """One call of a proposed plan, as the person sees it before it runs."""
 
     call: ToolCall
     title: str
     """One line."""
     payload: str = ""
-    """What exactly it would do as far as that is known yet: the diff, or the arguments."""
+    """What the call would do, as far as known: the diff, or the arguments."""
     digest: str = ""
-    """Binds the person's yes to what was shown; empty when it could not be told beforehand."""
+    """Binds the approval to what was shown; empty when there was no preview."""

@@ -1,4 +1,4 @@
-"""The one frozen pydantic base of everything that is stored, sent or set."""
+"""The frozen pydantic base class of everything that is stored, sent or configured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Record(BaseModel):
-    """A value: immutable, and strict about unknown fields so that a typo is an error."""
+    """An immutable value; unknown fields are an error, which catches typos."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,4 +1,4 @@
-"""What a turn came to, as ``--json`` prints it."""
+"""The result of a turn, as ``--json`` prints it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from agent_ls.domain.usage import Usage
 
 
 class Refusal(Record):
-    """One call that did not run, because nobody was there to be asked."""
+    """A call that did not run, because nobody could approve it."""
 
     tool: str
     target: str
-    """The command, the file, or whatever else names what it was about, in one line."""
+    """The command or file that the call was about, in one line."""
     reason: str
     every_mode: bool = False
-    """It asks in every mode; otherwise a freer mode would have let it run."""
+    """The call needs approval in every mode; otherwise a freer mode would allow it."""
 
 
 class TurnResult(Record):
-    """One ended turn."""
+    """The result of an ended turn."""
 
     session_id: str
     turn_id: str
@@ -36,14 +36,14 @@ class TurnResult(Record):
     tool_calls: int
     usage: Usage
     cost_usd: float | None
-    """None where no price is known."""
+    """None when the price is unknown."""
     duration_s: float
     files: tuple[str, ...]
     """Files whose text the turn changed, sorted; none in a dry run."""
     refused: tuple[Refusal, ...] = ()
-    """Calls that nobody was there to allow, in order; with any of them nothing is a success."""
+    """Calls that nobody could approve, in order; any of them rules out success."""
     simulated: tuple[str, ...] = ()
-    """What a dry run left out, in order."""
+    """Effects that a dry run only simulated, in order."""
 
     @field_serializer("usage")
     def _told(self, usage: Usage) -> dict[str, float | None]:

@@ -1,6 +1,6 @@
-"""What a person decides about the agent's changes, and how a change stands.
+"""Review decisions and the states of changes.
 
-Owns words only: the ledger itself is ``review/file_changes.py``, its events are in ``events.py``.
+Names only: the ledger is ``review/file_changes.py``, the events are in ``events.py``.
 """
 
 from __future__ import annotations
@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import Literal
 
 ReviewDecision = Literal["keep", "undo", "redo", "restore"]
-"""``redo`` takes an undo back; ``restore`` brings a file back to a turn's beginning."""
+"""``redo`` reverses an undo; ``restore`` resets a file to its content at a turn's start."""
 
 HunkState = Literal["open", "kept", "undone"]
-"""``open``: nobody has decided yet."""
+"""``open``: not decided yet."""
 
 HunkKind = Literal["text", "created", "deleted", "moved", "opaque"]
-"""``text`` is some lines of a file, the others are whole files; ``opaque`` is one that is no text.
-"""
+"""``text`` is some lines of a file, the others are whole files; ``opaque`` is not a text."""

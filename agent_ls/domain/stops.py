@@ -1,4 +1,4 @@
-"""Why a turn ended, how that counts, and with which code a process says so.
+"""Stop reasons of turns, their statuses, and process exit codes.
 
 Source: seeds 000, 002, 003 and 004, termination reasons; one table for all of them.
 """
@@ -59,13 +59,13 @@ STATUS: dict[StopReason, TurnStatus] = {
 }
 
 PLAIN = frozenset({StopReason.COMPLETED, StopReason.ERROR, StopReason.CANCELLED})
-"""Say no more than how the turn counts."""
+"""Stop reasons that say no more than the status."""
 
 EXIT_PARTIAL = 2
 EXIT_CONFIGURATION = 3
 EXIT_AUTHENTICATION = 4
 EXIT_USAGE = 64
-"""Of a command line that cannot be understood: what would be 2 elsewhere means partly done."""
+"""For an invalid command line; the usual 2 already means partial."""
 EXIT_TIMEOUT = 5
 EXIT_CANCELLED = 130
 
@@ -73,9 +73,9 @@ EXIT_CANCELLED = 130
 def exit_code(
     stop: StopReason, *, is_authentication: bool = False, count_partial: bool = True
 ) -> int:
-    """Return the process exit code of a turn that ended for ``stop``.
+    """Return the process exit code for ``stop``.
 
-    Without ``count_partial`` partial and escalated turns exit 0.
+    Without ``count_partial``, partial and escalated turns exit 0.
     """
     status = STATUS[stop]
     if status is TurnStatus.SUCCESS:

@@ -1,4 +1,4 @@
-"""What code defines: named places in a text, and where names are used. Offsets are code points."""
+"""Symbols defined in code, and where names are used. Offsets are code points."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ class Symbol:
 
     name: str
     qualified: str
-    """With what it is inside of, as in ``Class.method``; not always unique in its text."""
+    """With its enclosing symbols, as in ``Class.method``; not always unique in its text."""
     kind: str
     depth: int
-    """0 for what is inside of nothing."""
+    """0 at the top level."""
     line: int
-    """1-based, where its name stands."""
+    """1-based line of its name."""
     last_line: int
     first_line: int
-    """Where its first decorator, attribute or doc comment stands."""
+    """Line of its first decorator, attribute or doc comment."""
     start: int
-    """Code points; decorators, attributes and the comment right above it are included."""
+    """Includes decorators, attributes and the comment right above."""
     end: int
     own_start: int
-    """Where it begins behind the comment above it."""
+    """Start without the comment above."""
     body: tuple[int, int] | None
-    """Code points of what encloses its members or statements."""
+    """Range that encloses its members or statements."""
     signature: str
     """Its declaration on one line, without the body."""
     runs_into: int | None = None
-    """1-based; a line inside of it at which something else seems to begin, as it is broken; or one
-    behind it that may be a part of it."""
+    """1-based line, due to a syntax error: where something else may begin inside of it, or a part
+    of it may follow."""
     runs_from: int | None = None
-    """1-based; a line from its first one on that may be no part of it, as it is broken there."""
+    """1-based line near its beginning that may not belong to it, due to a syntax error."""
     shared: tuple[str, ...] = ()
-    """The qualified names of what the same declaration defines, as ``y`` in ``int x, y;``."""
+    """Qualified names defined by the same declaration, as ``y`` in ``int x, y;``."""
     is_listed: bool = False
-    """It stands in a list with commas."""
+    """It is an element of a comma-separated list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,10 @@ class Definition:
 
 
 class Definitions(list[Definition]):
-    """What is defined under a name, the best first."""
+    """Definitions of a name, best match first."""
 
     def __init__(self, found: Iterable[Definition] = (), gap: str = "") -> None:
-        """Take them, and for the reader which files were not looked at; empty when all were."""
+        """Take the definitions and, in ``gap``, which files were not searched; empty: none."""
         super().__init__(found)
         self.gap = gap
 
@@ -74,17 +74,17 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """Where a name occurs, and how much of that is not listed."""
+    """Occurrences of a name, and how many more are not listed."""
 
     found: tuple[Occurrence, ...]
     more: int = 0
     gap: str = ""
-    """Which files were not looked at, for the reader; empty when all were."""
+    """Which files were not searched, for the reader; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One place where a text does not parse."""
+    """One syntax error in a text."""
 
     line: int
     """1-based."""

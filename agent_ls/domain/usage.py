@@ -1,4 +1,4 @@
-"""Tokens and money spent."""
+"""Tokens and cost of provider requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_TOKENS = 2**53
 
 
 def _counted(value: object) -> object:
-    """Return a number; 0 for one that counts nothing: an endpoint may report anything."""
+    """Replace a missing, negative or absurd number by 0: an endpoint may report anything."""
     if value is None:
         return 0
     is_number = isinstance(value, int | float)
@@ -35,20 +35,19 @@ class Usage(Record):
 
     @property
     def total_tokens(self) -> int:
-        """Return input and output tokens together."""
+        """Return input plus output tokens."""
         return self.input_tokens + self.output_tokens
 
     @property
     def known_cost_usd(self) -> float | None:
-        """Return what the tokens cost; None where their price is not known."""
+        """Return the cost; None when the price is unknown."""
         return None if self.total_tokens and not self.cost_usd else self.cost_usd
 
     def told(self) -> dict[str, float | None]:
-        """Return the fields as other programs read them: no price is no 0."""
+        """Return the fields for other programs; an unknown cost is None, not 0."""
         return {**self.model_dump(), "cost_usd": self.known_cost_usd}
 
     def __add__(self, other: Usage) -> Usage:
-        """Return the sum, field by field."""
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
