@@ -1,7 +1,7 @@
-"""Everything that can happen in a session: one closed, tagged, versioned union.
+"""Everything that can happen in a session: one closed, tagged, versioned union of events.
 
-Stored events are the truth; state is a fold of them (``loop/state/folding.py``).
-Ephemeral ones (text as it streams) are published and never stored.
+Stored events are the truth; state is a fold of them (``loop/state/folding.py``). Ephemeral events
+(such as streamed text) are published and never stored.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from agent_ls.domain.usage import Usage
 
 class _Event(Record):
     v: int = 1
-    """The version of this kind's shape; the store migrates older ones when it loads them."""
+    """Version of this event type's shape; the store migrates older versions when it loads them."""
 
 
 class SessionCreated(_Event):
-    """A session came to be."""
+    """A session was created."""
 
     type: Literal["session_created"] = "session_created"
     session_id: str
@@ -47,21 +47,21 @@ class SessionCreated(_Event):
     mode: Mode
     model: str
     agent: str = ""
-    """The kind of sub-agent this is; empty for a session of a person's."""
+    """The kind of sub-agent; empty for a person's session."""
     parent_id: str = ""
-    """The session whose agent started it; empty for a session of a person's."""
+    """The session whose agent started it; empty for a person's session."""
     parent_call_id: str = ""
-    """The call that did."""
+    """The call that started it."""
     grants: tuple[str, ...] = ()
-    """What a person had allowed that session by then."""
+    """Grants of the parent session at that time."""
     revoked: tuple[str, ...] = ()
-    """Which rules did not hold in it any more."""
+    """Rules revoked in the parent session at that time."""
     forked_from: str = ""
-    """The session it branched off from; empty for one that began by itself."""
+    """The session this one was forked from; empty for any other."""
     forked_at: int = 0
-    """The last event of that session that it shares."""
+    """The last shared event of that session."""
     dry_run: bool = False
-    """Nothing of it was really done: its changes and commands were only made up."""
+    """Its changes and commands are only simulated."""
 
 
 class SessionResumed(_Event):
@@ -70,7 +70,7 @@ class SessionResumed(_Event):
     type: Literal["session_resumed"] = "session_resumed"
     interrupted_calls: tuple[str, ...] = ()
     changed_files: tuple[str, ...] = ()
-    """Files that are not as the turn's changes left them: unsaved text died with the editor."""
+    """Files that differ from what the turn left: unsaved text died with the editor."""
 
 
 class ModeChanged(_Event):
@@ -88,27 +88,27 @@ class ModelChanged(_Event):
 
 
 class PolicySilenced(_Event):
-    """The person told one policy to leave this session alone."""
+    """The person switched one policy off for this session."""
 
     type: Literal["policy_silenced"] = "policy_silenced"
     origin: str
 
 
 class Anchor(Record):
-    """Where in the workspace the prompt was asked, for faces that show things in place."""
+    """Where in the workspace the prompt was entered, for faces that show things in place."""
 
     path: str
     line: int
 
 
 class PromptQueued(_Event):
-    """A prompt came while a turn ran: it steers that turn, or waits for its end."""
+    """A prompt arrived while a turn ran: it steers that turn or waits for its end."""
 
     type: Literal["prompt_queued"] = "prompt_queued"
     text: str
     kind: Literal["steer", "follow_up"]
     anchor: Anchor | None = None
-    """Of a prompt that waits for the end, as are the others."""
+    """Like ``goal`` and ``output_schema``, set only for a ``follow_up``."""
     goal: Goal | None = None
     output_schema: dict[str, JsonValue] | None = None
     focus: Focus | None = None
@@ -122,27 +122,27 @@ class TurnStarted(_Event):
     prompt: str
     anchor: Anchor | None = None
     goal: Goal | None = None
-    """Makes it a goal turn: what must be true in the end, and how that is proven."""
+    """Makes it a goal turn: what must be true in the end, and how it is proven."""
     output_schema: dict[str, JsonValue] | None = None
     """A JSON schema: the turn ends with an object that fits it."""
     focus: Focus | None = None
-    """Where the person was in the editor."""
+    """The editor's state at the prompt."""
 
 
 class PrefixSet(_Event):
-    """The unchanging front of every request: system prompt and tool list."""
+    """The fixed front of every request: system prompt and tool list."""
 
     type: Literal["prefix_set"] = "prefix_set"
     system: str
     tools: tuple[str, ...]
     made_of: str = ""
-    """Hash of what it was made from, to tell whether it must be made anew."""
+    """Hash of its inputs, to detect when it must be rebuilt."""
     unhooked: str | None = None
     """The system prompt before hooks changed it; None when none did."""
     nested_rules: tuple[str, ...] = ()
-    """Rule files below the folders' own; later turns look whether their texts are the same."""
+    """Rule files in subfolders; later turns check whether their texts changed."""
     reason: str
-    """``first``, or what changed: announced, because it costs the provider's cache."""
+    """``first``, or what changed; a change invalidates the provider's cache."""
 
 
 class Moved(_Event):
@@ -156,11 +156,11 @@ class Moved(_Event):
     text_only: bool = False
     """On the way to PREPARE: the next request may not call tools."""
     recovers: bool = False
-    """On the way to COMPACT: to save the rest of the budget, not to make room."""
+    """On the way to COMPACT: to save budget, not to make room."""
 
 
 class AdvisoryRaised(_Event):
-    """A check has something to tell the model once; goes into a slot, is never kept."""
+    """A check has a message for the next request only; it goes into a slot."""
 
     type: Literal["advisory_raised"] = "advisory_raised"
     origin: str
@@ -169,7 +169,7 @@ class AdvisoryRaised(_Event):
 
 
 class RequestPrepared(_Event):
-    """What the next request carries behind the conversation."""
+    """What the next request adds to the conversation."""
 
     type: Literal["request_prepared"] = "request_prepared"
     step_id: str
@@ -179,13 +179,13 @@ class RequestPrepared(_Event):
     text_only: bool = False
     estimated_tokens: int = 0
     messages: int = 0
-    """How many of the conversation it sends; 0: not recorded."""
+    """How many messages of the conversation it sends; 0: not recorded."""
     window_tokens: int = 0
-    """How much the model can take at once; 0: unknown."""
+    """The model's context window; 0: unknown."""
 
 
 class AttemptFinished(_Event):
-    """One provider request ended, well or badly."""
+    """One provider request ended, successful or not."""
 
     type: Literal["attempt_finished"] = "attempt_finished"
     step_id: str
@@ -200,9 +200,9 @@ class AttemptFinished(_Event):
 
 
 INTERRUPTED = "interrupted"
-"""The origin of a ``continue`` by no recovery: the process ended while the model answered."""
+"""Origin of a ``continue`` when the process ended while the model answered."""
 STOPPED = "stopped"
-"""The origin of a ``continue`` by no recovery: the person stopped the turn in that answer."""
+"""Origin of a ``continue`` when the person stopped the turn during the answer."""
 
 
 class RecoveryChosen(_Event):
@@ -216,12 +216,12 @@ class RecoveryChosen(_Event):
     ``switch_model``, ``compact``, ``fail_step`` or ``fail``.
     """
     text: str = ""
-    """What the model is told, for ``reask`` and ``continue``; words for a person otherwise."""
+    """What the model is told, for ``reask`` and ``continue``; otherwise a text for a person."""
     partial: str = ""
     """The text so far, kept in the conversation, for ``continue``."""
     wait_s: float = 0.0
     model: str = ""
-    """Who is asked from here on, for ``switch_model``."""
+    """The model asked from here on, for ``switch_model``."""
     stop: StopReason | None = None
     """Why the turn ends, for ``fail``."""
 
@@ -234,11 +234,11 @@ class Answered(_Event):
     message: AssistantMessage
     is_partial: bool = False
     origin: Literal["model", "plan"] = "model"
-    """``plan``: nobody answered, the machine carries out what was approved of a plan."""
+    """``plan``: no model answered; the machine runs approved calls of a plan."""
 
 
 class NudgeAdded(_Event):
-    """The machine wrote a message to the model; kept in the conversation."""
+    """The machine wrote a message to the model; it stays in the conversation."""
 
     type: Literal["nudge_added"] = "nudge_added"
     origin: str
@@ -246,25 +246,25 @@ class NudgeAdded(_Event):
 
 
 class GateFailed(_Event):
-    """A gate did not accept the answer."""
+    """A gate rejected the answer."""
 
     type: Literal["gate_failed"] = "gate_failed"
     origin: str
     text: str
-    """For the person; what the model is told is in ``NudgeAdded``."""
+    """For the person; the model's text is in ``NudgeAdded``."""
     instead: str = ""
-    """What the turn gives in place of this answer if it ends here."""
+    """The turn's output instead of this answer, if the turn ends here."""
 
 
 class GoalCommandStarted(_Event):
-    """The durable intent to run a command of the goal; ``GoalChecked`` says what came of it."""
+    """The durable intent to run a goal's command; ``GoalChecked`` has the outcome."""
 
     type: Literal["goal_command_started"] = "goal_command_started"
     command: str
 
 
 class GoalChecked(_Event):
-    """Commands or criteria of the turn's goal were looked at; later changes undo what it says."""
+    """Commands or criteria of the turn's goal were checked; later changes invalidate the proofs."""
 
     type: Literal["goal_checked"] = "goal_checked"
     origin: str
@@ -272,19 +272,19 @@ class GoalChecked(_Event):
 
 
 class FindingsReported(_Event):
-    """What the checkers say now of the files that this turn changed; replaces what they said."""
+    """The current findings in the files this turn changed; replaces earlier ones."""
 
     type: Literal["findings_reported"] = "findings_reported"
     paths: tuple[str, ...]
-    """The files that were looked at; those without findings are clean now."""
+    """The checked files; those without findings are clean now."""
     findings: tuple[Finding, ...] = ()
     problems: tuple[str, ...] = ()
     unanswered: tuple[str, ...] = ()
-    """Checkers that still look: what they find is reported when they are done."""
+    """Checkers still running; their findings are reported later."""
 
 
 class CallDecided(_Event):
-    """The guards' verdict on one call; the audit's row, written for denied calls too."""
+    """The guards' verdict on one call, for the audit; also written for denied calls."""
 
     type: Literal["call_decided"] = "call_decided"
     call_id: str
@@ -293,28 +293,28 @@ class CallDecided(_Event):
     """The guard that decided, or ``guards`` when none objected."""
     reason: str = ""
     effect: Effect | None = None
-    """What the call would do; None when it was not even looked at."""
+    """What the call would do; None when it was not evaluated."""
 
 
 class ApprovalRequested(_Event):
-    """A call waits for a person."""
+    """A call waits for a person's approval."""
 
     type: Literal["approval_requested"] = "approval_requested"
     request: ApprovalRequest
 
 
 class ApprovalResolved(_Event):
-    """A person, or nobody, answered; settles the request for every face."""
+    """An approval was answered, or nobody can answer; settles it for every face."""
 
     type: Literal["approval_resolved"] = "approval_resolved"
     approval_id: str
     answer: ApprovalAnswer
     grant: str | None = None
-    """The rule that holds for the rest of the session, for ``allow_session``."""
+    """The rule granted for the rest of the session, for ``allow_session``."""
 
 
 class QuestionAsked(_Event):
-    """The turn waits for a person's words."""
+    """The turn waits for a person's answer."""
 
     type: Literal["question_asked"] = "question_asked"
     question: Question
@@ -337,11 +337,11 @@ class ToolCallStarted(_Event):
     effect: Effect
     paths: tuple[str, ...] = ()
     arguments_json: str = ""
-    """As it really runs: references resolved, amendments and hooks applied."""
+    """The arguments as run: references resolved, amendments and hook changes applied."""
 
 
 class EditIntended(_Event):
-    """The durable intent of one file edit, with the exact text before it."""
+    """The durable intent of one file edit, with the exact bytes before it."""
 
     type: Literal["edit_intended"] = "edit_intended"
     call_id: str
@@ -349,13 +349,13 @@ class EditIntended(_Event):
     before_blob: str | None
     """Digest of the bytes before, in the blob store; None when the file did not exist."""
     before_mode: int | None = None
-    """The permissions of a file that goes from its path; None: not known, or it stays."""
+    """Permissions of a file that is moved or deleted; None: unknown, or the file stays."""
     place: str = ""
-    """The file itself where the path has another name for it, such as a link; else empty."""
+    """The real file behind a path such as a link; empty when it is the path itself."""
     new_place: str = ""
-    """The same of where it moves to."""
+    """The same for the move's target."""
     takes_back: bool = False
-    """Only in journals of earlier versions: it undoes an earlier edit of the call."""
+    """Only in older journals: this edit undoes an earlier edit of the call."""
 
 
 class EditApplied(_Event):
@@ -368,18 +368,18 @@ class EditApplied(_Event):
     reason: str = ""
     after_blob: str | None = None
     after_mode: int | None = None
-    """The permissions of a file that was made; None: not known, or it was there."""
+    """Permissions of a created file; None: unknown, or the file existed."""
     added_lines: int = 0
     removed_lines: int = 0
     takes_back: bool = False
-    """As of ``EditIntended``."""
+    """As in ``EditIntended``."""
 
 
 class ReviewDecided(_Event):
-    """The person decided about changes of the agent's in one file of a turn.
+    """The person decided on the agent's changes in one file of a turn.
 
-    With an ``edit`` it is the durable intent of that edit, and holds when ``ReviewApplied`` says
-    that it was applied.
+    With an ``edit`` it is the durable intent of that edit, and takes effect only when
+    ``ReviewApplied`` reports it as applied.
     """
 
     type: Literal["review_decided"] = "review_decided"
@@ -388,14 +388,14 @@ class ReviewDecided(_Event):
     turn_id: str
     path: str
     hunks: tuple[str, ...] = ()
-    """Empty for ``restore``: all that this turn and later ones changed in the file."""
+    """Empty for ``restore``, which covers all changes in the file by this turn and later ones."""
     call_id: str = ""
-    """For ``restore``: only what this call of the turn and everything after it changed."""
+    """For ``restore``: cover only the changes by this call and later ones."""
     edit: FileEdit | PutImage | None = None
     before_blob: str | None = None
-    """The bytes before the edit; None when there was no file, or there is no edit."""
+    """The bytes before the edit; None: no file, or no edit."""
     before_mode: int | None = None
-    """As of ``EditIntended``."""
+    """As in ``EditIntended``."""
 
 
 class ReviewApplied(_Event):
@@ -410,7 +410,7 @@ class ReviewApplied(_Event):
 
 
 class FileRenamed(_Event):
-    """The person renamed a file with changes of the agent's or findings, or a folder with such."""
+    """The person renamed a file or folder that has changes by the agent, or findings."""
 
     type: Literal["file_renamed"] = "file_renamed"
     path: str
@@ -423,15 +423,14 @@ class ToolCallFinished(_Event):
     type: Literal["tool_call_finished"] = "tool_call_finished"
     result: ToolResult
     effect: Effect = Effect.READ
-    """Of the call, ``READ`` too for one that never started."""
+    """The call's effect; ``READ`` also for a call that never started."""
     met: tuple[str, ...] = ()
-    """What is at each path of a call that failed: the version of the text, or why there is none.
-    Empty: not looked at.
+    """For a failed call: at each path the text's version, or why there is none. Empty: not checked.
     """
 
 
 class HookRan(_Event):
-    """A hook of the user's was asked."""
+    """A user's hook ran."""
 
     type: Literal["hook_ran"] = "hook_ran"
     point: HookPoint
@@ -441,28 +440,28 @@ class HookRan(_Event):
     text: str = ""
     """Why it blocked or failed, or what it changed; for a person."""
     call_id: str = ""
-    """The call it was asked about; empty for model requests."""
+    """The call it ran for; empty for model requests."""
 
     @property
     def did(self) -> str:
-        """Return what came of it in a person's words: a check after an edit blocks nothing."""
+        """Return the outcome in words; a check after an edit finds something, it does not block."""
         if self.point is HookPoint.POST_EDIT and self.outcome is HookOutcome.BLOCKED:
             return "found something"
         return self.outcome.value.replace("_", " ")
 
 
 class ChildStarted(_Event):
-    """A sub-agent was started; it has a session, and a journal, of its own."""
+    """A sub-agent was started, in its own session with its own journal."""
 
     type: Literal["child_started"] = "child_started"
     call_id: str
     child_id: str
-    """Its session."""
+    """The sub-agent's session."""
     kind: str
     task: str
     mode: Mode
     max_tokens: int = 0
-    """What of the turn's budget it may spend; 0: no limit."""
+    """Its share of the turn's budget; 0: no limit."""
     max_cost_usd: float = 0.0
 
 
@@ -471,13 +470,13 @@ class ChildFile(Record):
 
     path: str
     before_blob: str | None
-    """The bytes before its first touch; None when it did not exist."""
+    """The bytes before its first change; None when there was no file."""
     after_blob: str | None
-    """The bytes it left; None when it is gone."""
+    """The bytes after its last change; None when the file is gone."""
 
 
 class ChildEnded(_Event):
-    """A sub-agent is over; what it spent and changed counts for this turn too."""
+    """A sub-agent ended; its usage and changes count for this turn too."""
 
     type: Literal["child_ended"] = "child_ended"
     call_id: str
@@ -490,29 +489,29 @@ class ChildEnded(_Event):
     usage: Usage = Usage()
     files: tuple[ChildFile, ...] = ()
     simulated: tuple[str, ...] = ()
-    """What a dry run left out, in order; of its own sub-agents too."""
+    """Effects that a dry run only simulated, in order, its own sub-agents' included."""
 
 
 class CommandChanged(_Event):
-    """A command changed, made or removed a file of the project."""
+    """A command changed, created or deleted a file of the project."""
 
     type: Literal["command_changed"] = "command_changed"
     call_id: str
     path: str
     before_blob: str | None = None
-    """None: there was no file, or what it held is not known."""
+    """None: there was no file, or its content is unknown."""
     after_blob: str | None = None
-    """None: it is gone, or what it holds was not kept."""
+    """None: the file is gone, or its content was not stored."""
     before_mode: int | None = None
     after_mode: int | None = None
-    """The permissions; None: not known, or no file. With ``images`` those say it."""
+    """Permissions; None: unknown, or no file. ``images`` carry their own."""
     is_before_known: bool = True
     images: Images | None = None
-    """Both sides where one of them is no text, or too large for one."""
+    """Both sides, when one of them is binary or too large for a text."""
 
     @property
     def is_gone(self) -> bool:
-        """Say whether the command took the file away."""
+        """Say whether the command deleted the file."""
         return self.after_blob is None if self.images is None else self.images[1] is None
 
     @property
@@ -524,18 +523,18 @@ class CommandChanged(_Event):
 
 
 class CommandChangesLeftOut(_Event):
-    """A command changed more files than are recorded of one; of the rest only the number is."""
+    """A command changed more files than are recorded; only the number of the others is stored."""
 
     type: Literal["command_changes_left_out"] = "command_changes_left_out"
     call_id: str
     recorded_files: int
     left_files: int
     left_new_files: int
-    """Those of ``left_files`` that were not there before."""
+    """How many of ``left_files`` are new."""
 
     @property
     def text(self) -> str:
-        """Return it in words, for the model and for a person."""
+        """Return a sentence about it, for the model and for a person."""
         total = self.recorded_files + self.left_files
         return (
             f"The command changed {total} files, of which {self.recorded_files} are under review. "
@@ -545,20 +544,20 @@ class CommandChangesLeftOut(_Event):
 
 
 OutputMethod = Literal["set", "merge", "assign", "push", "concat"]
-"""How a value joins what is at its path already."""
+"""How a value is combined with the value already at its path."""
 
 
 class OutputStored(_Event):
-    """A call left its result at a path, where later calls can refer to it."""
+    """A call stored its result at a path, where later calls can refer to it."""
 
     type: Literal["output_stored"] = "output_stored"
     call_id: str
     path: tuple[str, ...]
-    """Kind, then keys."""
+    """The kind, then the keys."""
     method: OutputMethod = "set"
     value: PlainJson = None
     replaces: str | None = None
-    """The call of the same answer whose value at this path it overwrote: their order was open."""
+    """The call of the same answer whose value it overwrote; the two ran in no fixed order."""
 
 
 class PlanUpdated(_Event):
@@ -569,35 +568,35 @@ class PlanUpdated(_Event):
 
 
 class PlanProposed(_Event):
-    """Calls that do not run yet: queued in plan mode, or the graph of a plan."""
+    """Calls that wait for a decision: queued in plan mode, or the graph of a plan."""
 
     type: Literal["plan_proposed"] = "plan_proposed"
     plan_id: str
-    """Proposals with one id are one plan."""
+    """Proposals with the same id form one plan."""
     origin: str
     """``plan_mode``, or ``update_plan`` for a graph."""
     calls: tuple[ProposedCall, ...]
     run: Literal["approved", "eager"] = "approved"
-    """``eager``: without asking for the plan as a whole; each call is judged by itself."""
+    """``eager``: no approval of the plan as a whole; each call is judged by itself."""
 
 
 class PlanResolved(_Event):
-    """What becomes of a proposed plan."""
+    """The decision on a proposed plan."""
 
     type: Literal["plan_resolved"] = "plan_resolved"
     plan_id: str
     approved: tuple[str, ...] = ()
-    """Ids of calls that the person allowed as they were shown."""
+    """Ids of calls that the person approved as shown."""
     digests: tuple[str, ...] = ()
-    """Of what was shown of each of these, in the same order."""
+    """Digests of the previews shown for ``approved``, in the same order."""
     each: tuple[str, ...] = ()
-    """Ids of calls that run, each after it was asked about by itself."""
+    """Ids of calls to run, each after its own approval."""
     unasked: tuple[str, ...] = ()
     """Ids of calls of an eager plan: they run as if the model had just made them."""
 
 
 class FinalOutputGiven(_Event):
-    """The model gave the output that fits the person's schema: the turn's end."""
+    """The model gave an output that fits the person's schema; the turn ends with it."""
 
     type: Literal["final_output_given"] = "final_output_given"
     call_id: str
@@ -605,18 +604,18 @@ class FinalOutputGiven(_Event):
 
 
 class GrantsRevoked(_Event):
-    """Rules that hold for the session do so no longer."""
+    """Rules no longer apply in this session."""
 
     type: Literal["grants_revoked"] = "grants_revoked"
     grants: tuple[str, ...]
     why: str
-    """For a person: what was edited, or who took them back."""
+    """For a person: what was edited, or who revoked them."""
     for_good: bool = False
-    """The call at hand is why, so those that are written down end for later sessions too."""
+    """The current call caused it, so stored rules are removed for later sessions too."""
 
 
 class EffectSimulated(_Event):
-    """A dry run left something out that would have had an effect."""
+    """A dry run simulated an effect instead of carrying it out."""
 
     type: Literal["effect_simulated"] = "effect_simulated"
     what: str
@@ -632,23 +631,23 @@ class Compacted(_Event):
     drop_before: int
     """Messages with a smaller index in the conversation are replaced by ``summary``."""
     summary: str
-    """Empty: nothing was put in their place."""
+    """Empty: nothing replaces them."""
     before_tokens: int
     after_tokens: int
     max_result_chars: int = 0
-    """What stays of each result that is kept; 0: all of it."""
+    """The length each remaining result is cut to; 0: not cut."""
     short_from: int = 0
-    """Results of messages with a smaller index in the conversation stay whole."""
+    """Results of messages with a smaller index in the conversation are not cut."""
     elapsed_s: float = 0.0
-    """Since the process began or resumed the turn; for the pause until the next one."""
+    """Since the process began or resumed the turn; spaces out later compactions."""
 
 
 class AdviceGiven(_Event):
-    """A side model was asked for a short text: a real request, whose usage counts."""
+    """A side model was asked for a short text; its usage counts."""
 
     type: Literal["advice_given"] = "advice_given"
     origin: str
-    """The policy that asked."""
+    """The asking policy."""
     role: ModelRole
     model: str
     text: str = ""
@@ -661,21 +660,21 @@ class AdviceGiven(_Event):
 
 
 class WrapUpRequested(_Event):
-    """Somebody asked the turn to come to an end in good order."""
+    """Somebody asked the turn to finish in good order."""
 
     type: Literal["wrap_up_requested"] = "wrap_up_requested"
     by: str
     text: str = ""
-    """What the last answer should hold; empty: the usual."""
+    """What the closing answer should contain; empty: the default."""
 
 
 class MonitorAlerted(_Event):
-    """A reader outside the loop saw that the turn gets nowhere."""
+    """An observer outside the loop saw that the turn makes no progress."""
 
     type: Literal["monitor_alerted"] = "monitor_alerted"
     pattern: Literal["alternation", "near_equal", "no_progress"]
     text: str
-    """What was seen, for the model and for a person."""
+    """The observation, for the model and for a person."""
 
 
 class CancelRequested(_Event):
@@ -686,7 +685,7 @@ class CancelRequested(_Event):
 
 
 class TurnEnded(_Event):
-    """The turn is over; nothing of it changes any more."""
+    """The turn ended and is final."""
 
     type: Literal["turn_ended"] = "turn_ended"
     turn_id: str
@@ -781,7 +780,7 @@ _DURABLE = (
 
 
 def is_durable(event: Event) -> bool:
-    """Say whether ``emit`` must wait for the commit: intents, outcomes, what people say, and ends.
+    """Say whether ``emit`` must wait for the commit: intents, outcomes, people's input and ends.
 
     Reads have no effect that could be lost; after a crash they run again.
     """
@@ -791,13 +790,13 @@ def is_durable(event: Event) -> bool:
 
 
 class StoredEvent(Record):
-    """An event in its place in a session's journal."""
+    """An event at its position in a session's journal."""
 
     session_id: str
     seq: int
     """From 1, without gaps."""
     at_ms: int
-    """Wall clock; for people, and for what came first of what two journals tell."""
+    """Wall clock, for display and to order events of different journals."""
     event: Event
 
 
@@ -819,7 +818,7 @@ class ReasoningStreamed:
 
 @dataclass(frozen=True, slots=True)
 class AttemptDiscarded:
-    """What streamed in this step so far does not count; ephemeral."""
+    """The text streamed in this step so far is void; ephemeral."""
 
     step_id: str
 

@@ -1,4 +1,4 @@
-"""What policies may say: closed unions, one per socket. The machine acts on them.
+"""The verdicts of policies: closed unions, one per socket. The machine acts on them.
 
 A feature that does not fit needs a new verdict here, never a branch in a phase.
 """
@@ -15,29 +15,29 @@ from agent_ls.domain.stops import StopReason
 
 @dataclass(frozen=True, slots=True)
 class Proceed:
-    """Check: nothing to say to the model."""
+    """Check: no objection."""
 
     report: CheckReport | None = None
-    """What checkers find now, shown as diagnostics; the paths are those they looked at."""
+    """Current findings of checkers, displayed as diagnostics; ``paths`` are the checked files."""
     paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Nudge:
-    """Check: tell the model this once, in a slot. Gate: not accepted, because of this."""
+    """Check: tell the model this once, in a slot. Gate: the answer is rejected for this reason."""
 
     text: str
     priority: int = 1
-    """Of the slot, 0 is the highest; gates ignore it."""
+    """Slot priority, 0 is the highest; gates ignore it."""
     report: CheckReport | None = None
-    """What checkers find now, shown as diagnostics; the paths are those they looked at."""
+    """Current findings of checkers, displayed as diagnostics; ``paths`` are the checked files."""
     paths: tuple[str, ...] = ()
     proofs: tuple[Proof, ...] = ()
-    """Gate: what was found of the turn's goal."""
+    """Gate: results of checking the turn's goal."""
     instead: str = ""
-    """Gate: what the turn gives in place of this answer if it ends here."""
+    """Gate: the turn's output instead of this answer, if the turn ends here."""
     shown: str = ""
-    """Gate: the same in words for the person; empty: ``text`` serves both."""
+    """Gate: the text for the person; empty: ``text`` is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Compact:
 
     why: str
     carry_on: str = ""
-    """Recovery: keep the text so far, and tell the model this after it."""
+    """Recovery: keep the text so far and add this message for the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recover:
-    """Check: shorten the conversation as far as it goes, then ask again whether it helped."""
+    """Check: shorten the conversation as far as possible, then run the checks again."""
 
     why: str
 
@@ -74,7 +74,7 @@ class Halt:
 
 @dataclass(frozen=True, slots=True)
 class Escalate:
-    """Check or gate: ask the person; *stop* ends the turn with ``stop``."""
+    """Check or gate: ask the person; the answer *stop* ends the turn with ``stop``."""
 
     question: str
     stop: StopReason
@@ -92,7 +92,7 @@ CheckVerdict = Proceed | Nudge | Compact | Recover | CloseOut | Halt | Escalate 
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """Compactor: cannot shrink it further."""
+    """Compactor: it cannot shrink the conversation further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,11 @@ class Shortened:
 
     drop_before: int
     summary: str
-    """Empty: nothing takes their place."""
+    """Empty: nothing replaces them."""
     max_result_chars: int = 0
-    """What stays of each result that is kept; 0: all of it."""
+    """The length each remaining result is cut to; 0: not cut."""
     short_from: int = 0
-    """Results of messages with a smaller index stay whole."""
+    """Results of messages with a smaller index are not cut."""
 
 
 CompactorVerdict = Unchanged | Shortened
@@ -123,12 +123,12 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """Recovery: nothing wrong that I know of."""
+    """Recovery: this recovery sees no problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Recovery: the same request again after a wait."""
+    """Recovery: send the same request again after a wait."""
 
     after_s: float
     why: str
@@ -143,7 +143,7 @@ class Reask:
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """Recovery: keep the text so far and let the model go on from there."""
+    """Recovery: keep the text so far and let the model continue it."""
 
     text: str
     """What the model is told."""
@@ -151,33 +151,33 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class Promote:
-    """Recovery: take this as the answer's text."""
+    """Recovery: use this text as the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptAsPartial:
-    """Recovery: take the text as the answer, and end the turn: there is no room for more."""
+    """Recovery: accept the text and end the turn, because there is no room for more."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class TakeCalls:
-    """Recovery: the text holds calls; if they all fit their tools, they are the answer's calls."""
+    """Recovery: the text contains calls; if all are valid, they become the answer's calls."""
 
     provider_id: ClassVar[str] = "printed"
-    """What the ids of such calls begin with, for no provider has given them one."""
+    """Prefix of the ids of such calls, which have none from a provider."""
     calls: tuple[tuple[str, str], ...]
-    """Tool and arguments as JSON, in the order they were written."""
+    """Tool and JSON arguments of each call, in the order written."""
     text: str
     """The text without them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchModel:
-    """Recovery: ask another model for the rest of the step, and as long as it answers."""
+    """Recovery: use another model for the rest of the step, and for as long as it answers."""
 
     model: str
     why: str
@@ -185,7 +185,7 @@ class SwitchModel:
 
 @dataclass(frozen=True, slots=True)
 class StepFailed:
-    """Recovery: give this step up and go back to CHECK, which counts it."""
+    """Recovery: give up the step and return to CHECK, which counts failed steps."""
 
     why: str
 
@@ -220,32 +220,32 @@ class Allow:
     after_s: float = 0.0
     """How long the call waits before it runs."""
     reads_only: bool = False
-    """The command plainly only reads, with the environment for such commands."""
+    """The command plainly only reads, and runs in the environment for such commands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Guard: a person must say yes."""
+    """Guard: a person must approve."""
 
     reason: str
     broad: bool = True
     """Whether ``allow_session`` may be offered and earlier grants count."""
     reads_only: bool = False
-    """As of ``Allow``."""
+    """As in ``Allow``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """Guard: no, in any case; the model reads the reason."""
+    """Guard: never; the model reads the reason."""
 
     reason: str
     whatever_tool: bool = False
-    """No other tool may do it either, so none is named in its stead."""
+    """No other tool may do it either, so none is suggested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Defer:
-    """Guard: not now; it becomes part of a proposed plan."""
+    """Guard: not now; the call becomes part of a proposed plan."""
 
     reason: str
 
@@ -255,13 +255,13 @@ GuardVerdict = Allow | Ask | Deny | Defer
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Gate: the answer is fine by me."""
+    """Gate: the answer is acceptable."""
 
     report: CheckReport | None = None
-    """What was looked at and found clean or not counted; clears diagnostics."""
+    """Findings of the check that passed; clears diagnostics."""
     paths: tuple[str, ...] = ()
     proofs: tuple[Proof, ...] = ()
-    """What was found of the turn's goal."""
+    """Results of checking the turn's goal."""
 
 
 GateVerdict = Pass | Nudge | Escalate
