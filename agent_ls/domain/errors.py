@@ -1,17 +1,17 @@
 """The project's exceptions.
 
     AgentLsError
-    ├── SettingsError      the user can mend it
-    ├── ProviderError      a model request failed; says how, and whether trying again can help
+    ├── SettingsError      the user can fix it
+    ├── ProviderError      a model request failed; tells why, and whether a retry can help
     ├── WorkspaceError     a file or folder could not be read, listed or named
-    │   └── PathRefused    it lies outside, or no tool may touch it
+    │   └── PathRefused    the path is outside the roots, or off limits for tools
     ├── ToolError          a tool has no good result; ACT turns it into one
     ├── StoreError         the store could not read or write
-    │   ├── BytesDamaged   some of its bytes are not those that were stored
-    │   └── JournalHalted  it takes no more of a session until that is opened again
-    └── BugError           ours
+    │   ├── BytesDamaged   stored bytes no longer match their digest
+    │   └── JournalHalted  no more events of a session until it is loaded again
+    └── BugError           a defect of ours
 
-Every text is for the person who gets it: what happened, where, what to do next.
+Every message tells the reader what happened, where, and what to do next.
 """
 
 from __future__ import annotations

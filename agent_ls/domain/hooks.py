@@ -14,7 +14,7 @@ from pydantic import Field, JsonValue
 from agent_ls.domain.record import Record
 
 FILE = "{file}"
-"""Stands for the changed file in the command of a check."""
+"""Placeholder for the changed file in a check's command."""
 Seconds = Annotated[float, Field(gt=0, le=300)]
 
 
@@ -79,14 +79,14 @@ class HookAnswer(Record):
     """The JSON object that a hook may print; nothing printed means no opinion."""
 
     decision: Literal["allow", "deny"] | None = None
-    """Before a tool: *allow* answers where a person would be asked, *deny* blocks."""
+    """Before a tool: *allow* approves in the person's place, *deny* blocks."""
     reason: str = ""
     """Why; for *deny* the model reads it."""
     arguments: dict[str, JsonValue] | None = None
-    """Before a tool: the arguments to run with instead."""
+    """Before a tool: the arguments to use instead."""
     result: str | None = None
-    """After a tool: the text to read instead."""
+    """After a tool: the result text to use instead."""
     system: str | None = None
-    """Before a model request: the system prompt to send instead."""
+    """Before a model request: the system prompt to use instead."""
     tools: tuple[str, ...] | None = None
-    """Before a model request: those of the offered tools that stay."""
+    """Before a model request: the offered tools to keep."""

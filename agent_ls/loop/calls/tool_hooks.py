@@ -96,7 +96,7 @@ async def ask_after_tool(
             result = result.model_copy(update={"text": text})
         elif said.answer.result is not None and said.answer.result != result.text:
             outcome = HookOutcome.CHANGED
-            # Structured facts may hold what was taken out of the text.
+            # The data may contain what the hook removed from the text.
             result = result.model_copy(update={"text": said.answer.result, "data": None})
         events.append(said.ran(_AFTER, hook, planned.call.id, outcome))
     return result, tuple(events)

@@ -1,9 +1,9 @@
 # The other scripts are what this file is about.
 # ruff: noqa: RUF001
-"""The words with which models announce work, report it, or hand over, beside English.
+"""Phrases with which models announce work, report it or hand over, in languages beside English.
 
-Data alone, one entry a language; the gate ``incomplete_action`` reads it. Whatever is in doubt
-is left out: a missed announcement costs a prompt, a wrong nudge costs the person's patience.
+Data only, one entry per language, read by the gate ``incomplete_action``. Doubtful phrases are left
+out: a missed announcement costs a prompt, a wrong nudge costs the person's patience.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One language's patterns, each looked for in one sentence."""
+    """One language's patterns, each matched within one sentence."""
 
     announces: re.Pattern[str]
     """The writer is about to do something."""
     settles: re.Pattern[str]
-    """Something is done, it is the person's turn, or something else has to happen first."""
+    """Something is done, it is the person's turn, or something else must happen first."""
 
 
 def _language(announces: str, settles: str) -> Language:
@@ -222,7 +222,7 @@ LANGUAGES = {
         """,
     ),
 }
-"""By language; all are asked, for an answer does not say which one it is in."""
+"""By language; all are tried, because an answer's language is unknown."""
 
 UNSPACED_END = re.compile(r"(?<=[。！？])")
-"""Where a sentence ends without a space after it."""
+"""The end of a sentence that no space follows."""

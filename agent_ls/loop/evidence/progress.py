@@ -45,7 +45,7 @@ class Progress(BaseModel):
     """Commands and criteria that held at their last check."""
     passed: int | None = None
     failed: int = 0
-    """Of the newest test run; ``passed`` is None before the first."""
+    """Like ``passed``, of the newest test run; ``passed`` is None before the first."""
     coverage: float | None = None
     """Percent, from the newest run."""
     creating: tuple[str, ...] = ()

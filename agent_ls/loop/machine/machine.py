@@ -142,7 +142,6 @@ async def _walked(turn: Turn, phase: Phase) -> Move:
 
 
 async def _finish_open(turn: Turn, stop: StopReason, why: str, kind: ErrorKind) -> None:
-    """Give every open call its result, then move to DONE."""
     how = "Cancelled" if kind is ErrorKind.CANCELLED else "Broken off"
     for finished_call in results_of_open_calls(
         turn.state,

@@ -100,9 +100,10 @@ class Workspace(Protocol):
         ...
 
     async def saved(self, path: str) -> bytes | None:
-        """Return the disk's bytes that deleting the file would lose, after saving unsaved text.
+        """Return the bytes on disk; with unsaved text, the bytes that saving would write.
 
-        Their encoding and line endings may differ from the buffer's.
+        These are what deleting the file loses. Encoding and line endings may differ from the
+        buffer's.
         """
         ...
 
@@ -171,7 +172,7 @@ class SeenTexts(Protocol):
     """The text of each file as the model knows it: the last read, plus the model's own edits."""
 
     def keep(self, path: str, text: str) -> str | None:
-        """Begin to store a text the model is about to see; return its digest, None: not stored."""
+        """Return the text's digest and store it in the background; None for a file with secrets."""
         ...
 
     async def text(self, path: str) -> str | None:
