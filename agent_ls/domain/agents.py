@@ -105,7 +105,6 @@ class AgentReport(Record):
     next: Sentences = ()
 
     def __str__(self) -> str:
-        """Return the non-empty fields as text."""
         lines: list[str] = []
         for name in AgentReport.model_fields:
             sentences: tuple[str, ...] = getattr(self, name)
@@ -157,7 +156,6 @@ class ChildResult:
         return STATUS[self.stop] in (TurnStatus.FAILED, TurnStatus.CANCELLED)
 
     def __str__(self) -> str:
-        """Return the result as text for the agent that delegated."""
         status = STATUS[self.stop]
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
         lines = [f"{self.kind}: {status} ({self.stop}), {steps}."]

@@ -68,8 +68,7 @@ class ApprovalAnswer(Record):
     tool: str | None = None
     """For ``amend``: the tool to call instead; None: the same tool."""
     by: str = "user"
-    """``user`` in an editor, ``terminal``, ``rule`` or ``nobody``; older journals have other names.
-    """
+    """``user`` in an editor, ``terminal``, ``rule`` or ``nobody``; others in older journals."""
 
 
 class Question(Record):

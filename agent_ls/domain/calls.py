@@ -66,8 +66,7 @@ class ToolResult(Record):
     """What the model reads: masked, and cut to the configured size."""
     error: ErrorKind | None = None
     data: PlainJson = None
-    """Structured facts for faces and policies (paths, diff statistics, exit code); not sent to the
-    model."""
+    """Facts for faces and policies (paths, diff statistics, exit code); not sent to the model."""
     output_id: str | None = None
     """Blob digest of the whole output when ``text`` was cut."""
     duration_ms: int = 0

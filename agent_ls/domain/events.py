@@ -425,8 +425,7 @@ class ToolCallFinished(_Event):
     effect: Effect = Effect.READ
     """The call's effect; ``READ`` also for a call that never started."""
     met: tuple[str, ...] = ()
-    """For a failed call: at each path the text's version, or why there is none. Empty: not checked.
-    """
+    """For a failed call: each path's text version, or why there is none. Empty: not checked."""
 
 
 class HookRan(_Event):

@@ -94,10 +94,7 @@ class Hooks:
         return _understood(run, limit_s) if isinstance(run, HookRun) else run
 
     async def check_file(self, hook: Hook, path: str) -> Said:
-        """Run a post-edit check on a file. Any nonzero exit code counts as a finding (BLOCKED).
-
-        ``{file}`` in the command stands for the file's path.
-        """
+        """Run a check on a file (``{file}`` in its command); BLOCKED means it found something."""
         limit_s = hook.timeout_s or self.options.tool_timeout_s
         root, absolute = self.workspace.locate(path)
         name = absolute.relative_to(root.path).as_posix()
@@ -119,7 +116,7 @@ class Hooks:
 
 
 def _checked(run: HookRun, limit_s: float) -> Said:
-    """Turn a file check's run into an outcome: exit code 0 passes, any other blocks."""
+    """Turn a check's run into an outcome: any exit code but 0 blocks, unless it could not run."""
     if run.exit_code == 0:
         return Said(HookOutcome.PASSED, duration_ms=run.duration_ms)
     if run.has_timed_out or run.exit_code in (None, *_NOT_FOUND):

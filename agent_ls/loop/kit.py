@@ -65,8 +65,7 @@ class Kit:
     is_attended: bool = True
     """Whether a person can answer questions."""
     turn_limit_s: float = 0.0
-    """Time limit of a turn; 0: none. A check closes the turn in order; this limit stops whatever
-    still runs."""
+    """Turn time limit; 0: none. A check closes the turn in order; this stops what still runs."""
     begun_s: float | None = None
     """Monotonic time from which the turn's clock counts, for a process that runs a single turn.
     None: the turn's own start."""

@@ -208,8 +208,7 @@ class ToolOutput:
     error: ErrorKind | None = None
     data: JsonValue = None
     value: str | None = None
-    """Exact value for later calls that refer to this one, where ``text`` is formatted for reading.
-    """
+    """Exact value for later calls that refer to this one; ``text`` is formatted for reading."""
     value_is_cut: bool = False
     """The value is incomplete, so no later call may use it."""
     edits: tuple[FileEdit, ...] = ()
@@ -247,17 +246,11 @@ class Tool(Protocol[ArgumentsT]):
         ...
 
     async def preview(self, arguments: ArgumentsT) -> Preview:
-        """Return what the call would do, for a person.
-
-        Errors: ``ToolError`` if it cannot work.
-        """
+        """Return what the call would do, for a person; ``ToolError`` if it cannot work."""
         ...
 
     async def run(self, arguments: ArgumentsT, context: ToolContext) -> ToolOutput:
-        """Run the call.
-
-        Errors: ``ToolError`` when there is no good result; any other exception is a defect.
-        """
+        """Run the call; ``ToolError`` when there is no good result, any other is a defect."""
         ...
 
 

@@ -22,8 +22,7 @@ from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.loop.state.view import TurnView, spec_tokens
 
 _OVERTIME_S = (1.0, 3.0)
-"""Minimum and maximum time granted when the turn's time is nearly over, mainly for the closing
-answer."""
+"""Minimum and maximum time granted when the turn's time is nearly over, for closing words."""
 _OVERTIME_SHARE = 0.05
 _BREATH_S = 0.001
 """How long policies may compute before the event loop gets control."""
@@ -51,11 +50,9 @@ class Turn:
         self._known: str = ""
         self._tools_tokens = sum(map(spec_tokens, kit.specs))
         self.early: dict[ToolCall, asyncio.Task[Ran | None]] = {}
-        """Reads started while the answer streamed, by call. A task that returns None did not run
-        its read."""
+        """By call: reads started while the answer streamed; a None result means not run."""
         self.is_left = False
-        """Set when the process ends: a cancellation then leaves the turn open for the next process.
-        """
+        """The process ends: a cancellation leaves the turn open for the next process."""
         self.asking = asyncio.Lock()
         """Held while the person is asked, so that one question is open at a time."""
         now_s = self._breathed_s = kit.clock.monotonic_s()
@@ -86,10 +83,7 @@ class Turn:
         )
 
     def within(self, limit_s: float | None) -> float | None:
-        """Return ``limit_s`` capped by the turn's remaining time; None: unlimited.
-
-        A nearly finished turn still grants some overtime (``_OVERTIME_S``).
-        """
+        """Return ``limit_s`` capped by the turn's remaining time (at least ``_OVERTIME_S``)."""
         if not self.kit.turn_limit_s:
             return limit_s
         limit_of_turn_s = self.kit.turn_limit_s

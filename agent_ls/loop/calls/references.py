@@ -201,7 +201,6 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _mapped(value: Any, values: Mapping[str, JsonValue]) -> Any:
-    """Return the value with its references replaced."""
     if isinstance(value, str):
         expression = parse_expression(value)
         return value if expression is None else values.get(expression.text, value)

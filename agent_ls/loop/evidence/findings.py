@@ -130,10 +130,7 @@ def counting(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def told(new: list[Finding], when: str, limit: int) -> str:
-    """Return new findings as text for the model, at most ``limit``.
-
-    ``when`` is a phrase such as "after this edit".
-    """
+    """Return new findings for the model; ``when`` is a phrase such as "after this edit"."""
     problems = "problem" if len(new) == 1 else "problems"
     return f"The checkers find {len(new)} new {problems} {when}:\n{listed(new, limit)}"
 
@@ -157,8 +154,6 @@ def line_of(finding: Finding) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """A file's texts before and now."""
-
     before: str | None
     """Before the turn's first change."""
     now: str | None

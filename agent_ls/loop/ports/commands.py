@@ -48,10 +48,7 @@ class GoalCommands(Protocol):
     """Runs the commands of a turn's goal, and records each start before it happens."""
 
     async def run(self, command: str, *, timeout_s: float) -> CommandOutcome:
-        """Run a command in the first folder; see ``Runner``.
-
-        Errors: ``OSError`` when it cannot be started.
-        """
+        """Run a command in the first folder. Errors: ``OSError`` when it cannot start."""
         ...
 
 
@@ -110,8 +107,5 @@ class HookRunner(Protocol):
     async def run(
         self, command: str, stdin: str, *, cwd: Path, timeout_s: float, env: Mapping[str, str]
     ) -> HookRun:
-        """Run a hook to its end.
-
-        Errors: ``OSError`` or ``ValueError`` when it cannot be started.
-        """
+        """Run a hook to its end. Errors: ``OSError`` or ``ValueError`` when it cannot start."""
         ...

@@ -34,11 +34,7 @@ class DirEntry:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A file's content when it was seen.
-
-    Either the version it was read with, or the digest of the bytes written. With neither, there was
-    no file.
-    """
+    """A file as it was seen: by its version, or the digest of written bytes; neither: no file."""
 
     path: str
     version: str | None = None
@@ -85,10 +81,7 @@ class Workspace(Protocol):
         ...
 
     async def read(self, path: str) -> TextFile:
-        """Return the newest text.
-
-        Errors: ``WorkspaceError`` for missing, binary and too large files.
-        """
+        """Return the newest text; ``WorkspaceError`` for missing, binary and too large files."""
         ...
 
     async def snapshot(self, path: str) -> bytes | None:
@@ -180,10 +173,7 @@ class SeenTexts(Protocol):
         ...
 
     def mark_of(self, path: str, text: str) -> str | None:
-        """Return a mark that identifies a text of which the model sees only definitions.
-
-        None for a file that may hold secrets.
-        """
+        """Return a mark for a text shown only by its definitions; None: it may hold secrets."""
         ...
 
     def listed(self, path: str) -> str | None:

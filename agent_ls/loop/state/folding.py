@@ -93,10 +93,7 @@ def _always_after(before: frozenset[str], event: e.ApprovalResolved) -> frozense
 
 
 def _fold_changed(state: SessionState, event: e.Event) -> SessionState:
-    """Record which files an event changed.
-
-    A sub-agent's files are taken from its end only if it was cancelled.
-    """
+    """Record which files an event changed; for a sub-agent only if it was cancelled."""
     match event:
         case e.EditApplied(status="applied" | "unconfirmed"):
             intent = state.turn.intents.get(event.path) if state.turn else None

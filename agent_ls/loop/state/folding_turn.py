@@ -79,7 +79,6 @@ def _fold_recovery(turn: TurnState, event: e.RecoveryChosen) -> TurnState:
 
 
 def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
-    """Fold the event into one call of the step and the files it changes."""
     match event:
         case e.EditIntended():
             return replace(turn, intents=with_entry(turn.intents, event.edit.path, event))

@@ -199,8 +199,6 @@ class TurnView:
 
 
 class _Steps:
-    """Counts the model's own answers."""
-
     def __init__(self) -> None:
         self.count = 0
 
