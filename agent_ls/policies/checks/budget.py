@@ -1,4 +1,4 @@
-"""Has the turn spent the tokens or the money it may spend?"""
+"""Has the turn used up its tokens or its money?"""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ class _Spent:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Advises once when a limit comes near; at the limit saves what it can, then closes the turn.
+    """Nudges once near a limit. At the limit, shortens the conversation once, then closes the turn.
 
-    Where the model's price is known, one more step and the closing words are kept in reserve, so
-    that the money is not exceeded but by an answer that comes out longer than those before it.
+    If the model's price is known, money for one more step and the closing words is held back. So
+    only an answer that is longer than those before can exceed the limit.
     Source: seed 000 economics and budget recovery, seed 002 cost tracking, seed 004 resource exit.
     """
 
@@ -103,7 +103,7 @@ class Budget:
         return Proceed()
 
     def _spent(self, usage: Usage) -> list[_Spent]:
-        """Return each limit that is set."""
+        """Return the usage of each limit that is set."""
         rows = [
             _Spent(usage.total_tokens, self.options.max_tokens, "tokens"),
             _Spent(usage.cost_usd, self.options.max_cost_usd, _USD),
@@ -111,7 +111,7 @@ class Budget:
         return [row for row in rows if row.limit]
 
     def _used_up(self, before: Usage | None, next_usd: float) -> tuple[str, ...]:
-        """Return the units of the limits that are raised: money only where no price is known."""
+        """Return the units of the limits that were reached; money only if no price is known."""
         if before is None:
             return ()
         used_up = [one.unit for one in self._spent(before) if one.share >= 1.0]
@@ -123,7 +123,7 @@ class Budget:
     def _out_of_money(
         self, spent: list[_Spent], next_usd: float, *, is_first: bool
     ) -> CheckVerdict | None:
-        """End the turn while its money still pays for the closing words; None: it goes on."""
+        """Return the verdict if the money does not cover a step and closing words; else None."""
         money = next((one for one in spent if one.unit == _USD and one.used), None)
         if money is None or not next_usd or money.used + 2 * next_usd <= money.limit:
             return None
@@ -134,7 +134,7 @@ class Budget:
         if is_first and self.options.recover:
             return Recover(why)
         if money.used + next_usd > money.limit:
-            # Not even closing words can be paid.
+            # The money does not even cover closing words.
             return Halt(StopReason.BUDGET_LIMIT, f"{why} {_AGAIN}")
         return CloseOut(StopReason.BUDGET_LIMIT, f"{why} {_AGAIN}")
 
@@ -148,7 +148,7 @@ class Budget:
         )
 
     def _exhausted(self, spent: list[_Spent], *, is_first: bool) -> CheckVerdict:
-        """Say what happens at a limit: the first time in a turn it is saved what can be."""
+        """Return the verdict at a limit: recover the first time in a turn, then close."""
         why = f"The turn has used {_words(spent, 1.0)}."
         if is_first and self.options.recover:
             return Recover(why)
@@ -160,12 +160,12 @@ class Budget:
 
 
 class _Recovery:
-    """What was spent when the turn went to save its budget, and what that saved."""
+    """The usage when the budget recovery began, and how much of the conversation it saved."""
 
     def __init__(self) -> None:
         self.begun_at: Usage | None = None
         self.saved = -1.0
-        """Part of the conversation; less than nothing when nothing was shortened."""
+        """Share of the conversation; negative if nothing was shortened."""
         self._used = Usage()
         self._is_saving = False
 
@@ -184,9 +184,9 @@ class _Recovery:
 
 
 def _next_usd(view: TurnView) -> float:
-    """Return about what the next request costs; 0 where the model's price is not known.
+    """Return the estimated cost of the next request; 0 if the model's price is not known.
 
-    Like the newest one, with what came since and without what was compacted away.
+    Based on the newest request, plus what was added since, or scaled down by compactions.
     """
     facts, context = view.facts, view.context_tokens
     if not (facts.input_usd or facts.output_usd):
@@ -210,5 +210,5 @@ def _is_told(view: TurnView, text: str) -> bool:
 
 
 def _words(spent: list[_Spent], share: float) -> str:
-    """Return the amounts that reached ``share`` of their limit."""
+    """Return, in words, the amounts that reached ``share`` of their limit."""
     return " and ".join(str(one) for one in spent if one.share >= share)

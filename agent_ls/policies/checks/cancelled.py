@@ -1,4 +1,4 @@
-"""Has somebody asked the turn to stop?"""
+"""Was the turn cancelled?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does another model believe that the goal will be reached this way?"""
+"""Does a cheap model expect the turn to reach its goal?"""
 
 from __future__ import annotations
 
@@ -61,10 +61,12 @@ class ConfidenceOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """Asks the person when a cheap model does not believe in how a goal turn goes on.
+    """Asks the person whether to go on when a cheap model has little confidence in a goal turn.
 
-    It is asked every few steps, when the model doubts, and when the person asks how sure it is.
-    Without a number in its answer the confidence is 0. Source: seed 004, confidence evaluation.
+    The cheap model is asked every few steps, when the agent's model voices doubt, and when the
+    person asks how sure it is. An answer without a number counts as 0.
+
+    Source: seed 004, confidence evaluation.
     """
 
     name: ClassVar[str] = "confidence"
@@ -87,7 +89,7 @@ class Confidence:
         )
 
     def _is_due(self, view: TurnView) -> bool:
-        """Say whether the newest answer is to be judged, and the person was not asked about it."""
+        """Say whether to judge the newest answer; no if the person already said how to go on."""
         answer = next(view.turn.events.newest(Answered), None)
         if answer is None or self._was_answered(view):
             return False
@@ -99,14 +101,17 @@ class Confidence:
         return bool(self.options.every_steps) and view.steps % self.options.every_steps == 0
 
     def _was_answered(self, view: TurnView) -> bool:
-        """Say whether the person has said how to go on from here; a restart takes no answer."""
+        """Say whether the person answered this check's question about the newest answer.
+
+        A question that a restart withdrew does not count.
+        """
         asked = view.each_since(QuestionAsked, Answered)
         mine = {one.question.id for one in asked if one.question.origin == self.name}
         resolved = view.each_since(QuestionResolved, Answered)
         return any(one.question_id in mine and one.answer.is_answered for one in resolved)
 
     async def _judged(self, view: TurnView, goal: Goal) -> str | None:
-        """Return the judgement of this step, an earlier one if there is; None: nobody can say."""
+        """Return the judgement of this step, from the journal if it has one; None without any."""
         for given in view.each_since(AdviceGiven, Answered):
             if given.origin == self.name:
                 return given.text or None
@@ -118,12 +123,12 @@ class Confidence:
                 max_tokens=self.options.max_tokens,
             )
         except ProviderError:
-            # That it cannot be asked says nothing about the work.
+            # An unavailable model says nothing about the work, so the turn goes on.
             return None
 
 
 def _situation(view: TurnView, goal: Goal, count: int) -> str:
-    """Return what there is to judge: ids, goal, progress, the last steps, what was made."""
+    """Return the prompt for the judge: ids, goal, progress, changed files, last steps."""
     wanted = (*goal.commands, *goal.judged)
     missing = unproven(view)
     lines = [
@@ -139,7 +144,7 @@ def _situation(view: TurnView, goal: Goal, count: int) -> str:
 
 
 def _steps(view: TurnView, count: int) -> list[str]:
-    """Return the last steps: what was said and called, and how the calls ended."""
+    """Return the last steps, one text each: the answer, its calls and how they ended."""
     results = {one.result.call_id: one.result for one in view.each(ToolCallFinished)}
     told: list[str] = []
     for answer in list(view.each(Answered))[-count:]:

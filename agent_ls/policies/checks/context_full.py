@@ -22,7 +22,7 @@ class ContextFullOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class ContextFull:
-    """Has the conversation shortened first, and closes the turn when that did not help.
+    """Asks for a compaction, and closes the turn if that did not help.
 
     Source: seed 002 ``is_critically_full``, seed 000 ``hard_context_limit``.
     """

@@ -32,7 +32,7 @@ class ContextPressureOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class ContextPressure:
-    """Has the conversation shortened before it has to be.
+    """Asks for a compaction before the window is full.
 
     Source: seed 002 level 2 (8 exchanges, 75 %), seed 003 trigger, seed 000 cool-down.
     """
@@ -43,7 +43,7 @@ class ContextPressure:
     async def check(self, view: TurnView) -> CheckVerdict:
         options = self.options
         window = view.facts.window_tokens
-        # What can be said without going through the whole conversation is said first.
+        # The cheap test comes first: the others go through the whole conversation.
         if not options.share or (window and view.context_tokens <= window * options.share):
             return Proceed()
         exchanges = sum(
@@ -61,5 +61,5 @@ class ContextPressure:
         if view.has_compacted_since_answer:
             return True
         ago_s = [view.elapsed_s - one.elapsed_s for one in view.each(Compacted)]
-        # A turn that was resumed begins its time anew.
+        # A resumed turn counts its time from 0, so an older compaction can lie ahead of it.
         return any(0 <= one < self.options.cooldown_s for one in ago_s)

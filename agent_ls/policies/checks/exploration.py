@@ -1,4 +1,4 @@
-"""Does the model only look, although it was asked to change something?"""
+"""Does the model only read, although the user asked for a change?"""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ExplorationOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """Nudges a model that reads on and on, once for each of the two reasons.
+    """Nudges a model that reads without editing: once for many files, once for nothing new.
 
     Source: seed 000, exploration saturation.
     """
@@ -77,7 +77,7 @@ class Exploration:
 
 
 def asks_for_change(view: TurnView) -> bool:
-    """Say whether the person wants something changed, as far as the words tell."""
+    """Say whether the user's words ask for a change; never in plan mode."""
     if view.mode is Mode.PLAN:
         return False
     return any(
@@ -86,7 +86,7 @@ def asks_for_change(view: TurnView) -> bool:
 
 
 class _Reading:
-    """How many files each step read that no step before it had read."""
+    """Counts, for each step, the files read for the first time in this turn."""
 
     def __init__(self) -> None:
         self.new_by_step: list[int] = []

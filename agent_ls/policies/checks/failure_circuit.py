@@ -1,4 +1,4 @@
-"""Does one tool call after the other fail?"""
+"""Do too many tool calls in a row fail?"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FailureCircuitOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class FailureCircuit:
-    """Takes the tools away for one request, so that the model thinks; the second time it closes.
+    """Sends one request without tools, so that the model thinks; the next time, closes the turn.
 
     Source: seed 000, circuit breaker over consecutive tool failures.
     """
@@ -53,7 +53,7 @@ class FailureCircuit:
 
 
 class _Circuit:
-    """The failures in a row up to now, and whether the circuit was open before."""
+    """Counts the latest failures in a row, and notes a request without tools in this turn."""
 
     def __init__(self) -> None:
         self.failures = 0

@@ -1,4 +1,4 @@
-"""Does the provider still answer at all?"""
+"""Have too many steps in a row brought no usable answer?"""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class FailureLimitOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class FailureLimit:
-    """Stops the turn when step after step brings no usable answer.
+    """Stops the turn after too many steps in a row without a usable answer.
 
-    Source: seed 003 ``MAX_ERROR_COUNT``; here an answer sets the count back.
+    Source: seed 003 ``MAX_ERROR_COUNT``; here an answer resets the count.
     """
 
     name: ClassVar[str] = "failure_limit"
@@ -42,6 +42,6 @@ class FailureLimit:
 
 
 def _last_reason(view: TurnView) -> str:
-    """Return why the last step was given up, in the words recorded then."""
+    """Return the recorded reason why the last step failed; empty without one."""
     reasons = [one.text for one in view.each(RecoveryChosen) if one.action == "fail_step"]
     return f"Last: {reasons[-1].strip()} " if reasons and reasons[-1].strip() else ""

@@ -1,4 +1,4 @@
-"""Is something known by now that checkers were still looking for after an edit?"""
+"""Have checkers found something since an edit's result was returned?"""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class LateFindingsOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class LateFindings:
-    """Tells what checkers found that no edit's result had waited for, and shows it to the person.
+    """Reports findings that came too late for an edit's result, to the model and the person.
 
-    It never waits, and asks about the newest texts: an answer about older ones is nobody's.
+    Never waits for a checker. Checks the newest texts, because findings about older ones are stale.
     Source: seed 002 post-edit hooks.
     """
 
@@ -51,6 +51,6 @@ class LateFindings:
         return Nudge(text, report=looked.shown, paths=looked.paths)
 
     def _has_said(self, text: str, view: TurnView) -> bool:
-        """Say whether the process died after it was said, and before it was shown."""
+        """Say whether the text was raised but not shown, because the process died in between."""
         said = view.each_since(AdvisoryRaised, FindingsReported)
         return any(one.origin == self.name and one.text == text for one in said)

@@ -1,4 +1,4 @@
-"""Has the monitor outside the loop seen that the turn gets nowhere?"""
+"""Has the monitor outside the loop reported that the turn makes no progress?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agent_ls.loop.state.view import TurnView
 
 @dataclass(frozen=True, slots=True)
 class MonitorAlert:
-    """Tells the model of the monitor's first alert, and asks the person at the second.
+    """Nudges the model at the monitor's first alert, and asks the person at the second.
 
     Source: seed 004, dual monitoring.
     """
@@ -59,7 +59,7 @@ class _Heard:
             case QuestionAsked(question=question) if question.origin == MonitorAlert.name:
                 self._asked.add(question.id)
             case QuestionResolved(question_id=name, answer=answer) if name in self._asked:
-                # A question that nobody answered, or that a restart took back, is still open.
+                # Without an answer, as after a restart, the question is still open.
                 if answer.is_answered:
                     self.alerts, self.is_told = [], False
             case _:

@@ -31,9 +31,9 @@ class RepetitionOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """Tells the model that it repeats itself while nothing changes, at first friendly, then not.
+    """Nudges a model that repeats a call while nothing changes, then warns it.
 
-    The guard ``repeated_call`` ends it. Source: seed 000, doom loop detection.
+    The guard ``repeated_call`` then denies the call. Source: seed 000, doom loop detection.
     """
 
     name: ClassVar[str] = "repetition"
@@ -55,7 +55,7 @@ class Repetition:
         return Nudge(text, priority=1)
 
     def _text(self, call: str, count: int) -> str:
-        """Return what this many equal calls are worth saying; empty when nothing."""
+        """Return what to tell the model after this many equal calls; empty for nothing."""
         options = self.options
         if count > options.last_warning_at:
             return ""
@@ -74,7 +74,7 @@ class Repetition:
 
 
 def _told_since_change(view: TurnView, window: tuple[tuple[str, str], ...]) -> list[AdvisoryRaised]:
-    """Return what the checks said since the first call of the window."""
+    """Return the advisories raised since the first call of the window, newest first."""
     first = window[0][0]
     told: list[AdvisoryRaised] = []
     for stored in reversed(view.turn.events):

@@ -1,4 +1,4 @@
-"""Do the server and its children use more of the machine than they may?"""
+"""Do the server and the programs it started exceed their resource limits?"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ResourcesOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Warns once when a limit of the machine comes near, and closes the turn when it is reached.
+    """Nudges once near a resource limit, and closes the turn at the limit.
 
     Source: seed 000, resource manager.
     """
@@ -60,7 +60,7 @@ class Resources:
         return Proceed()
 
     async def _shares(self) -> list[tuple[float, str]]:
-        """Return how much of each limit is used, with words for it."""
+        """Return the used share of each limit that is set, with words for it."""
         options = self.options
         if not (options.max_memory_bytes or options.max_cpu_s or options.max_descriptors_share):
             return []
@@ -79,5 +79,5 @@ class Resources:
 
 
 def _decimals(limit: float) -> int:
-    """Return how many decimals a small limit needs, not to be shown as none at all."""
+    """Return the number of decimals; a limit below 1 needs some, or it would be shown as 0."""
     return 0 if limit >= 1 or not limit else 3

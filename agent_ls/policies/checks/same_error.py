@@ -1,4 +1,4 @@
-"""Does step after step fail in the same way?"""
+"""Do several steps in a row fail with the same error?"""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class SameErrorOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class SameError:
-    """Asks the person whether to go on when steps in a row bring the same error.
+    """Asks the person whether to go on when several steps in a row bring the same error.
 
     Errors are compared by their class and the call's paths, or by their words without numbers.
-    Whatever is new meanwhile begins the count anew; ``loop/calls/denials.py`` counts refusals.
+    Any news in between resets the count. ``loop/calls/denials.py`` counts denied calls.
     Source: seed 004, loop detection over normalised error signatures.
     """
 
@@ -56,13 +56,13 @@ class SameError:
 
 
 class _Errors:
-    """For each step since anything was new: its errors' signatures, with first lines."""
+    """The errors of each step since the last news: first lines by signature."""
 
     def __init__(self) -> None:
         self.by_step: list[dict[str, str]] = []
         self._calls: dict[str, ToolCall] = {}
         self._failures: dict[str, tuple[str, str]] = {}
-        """How a call failed last, by its fingerprint: the signature and the first line."""
+        """Signature and first line of a call's last failure, by the call's fingerprint."""
         self._known = Known()
 
     def see(self, event: Event) -> None:
@@ -80,7 +80,7 @@ class _Errors:
     def _finished(self, event: ToolCallFinished, call: ToolCall | None) -> None:
         mark = fingerprint(call.tool, call.arguments_json) if call else ""
         if self._known.is_new(event, mark):
-            # What else this step met is beside the point.
+            # News also voids the other errors of this step.
             self.by_step.clear()
         elif call and event.result.error and self.by_step:
             self._failed(call, mark, event.result, event.result.error)
@@ -94,7 +94,7 @@ class _Errors:
             self._failures[mark] = signature, _first_line(result.text)
         elif mark not in self._failures:
             return
-        # A refusal to repeat a call that failed is that failure again.
+        # A call that was denied because it failed before counts as that failure.
         signature, line = self._failures[mark]
         self.by_step[-1][signature] = line
 

@@ -1,4 +1,4 @@
-"""Has the turn taken all the steps it may take?"""
+"""Has the turn reached its step limit?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StepLimitOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class StepLimit:
-    """Closes the turn when its steps are used up.
+    """Closes the turn at its step limit.
 
     Source: seed 000 ``max_iterations``, seeds 002, 003 and 004.
     """
@@ -45,7 +45,7 @@ class StepLimit:
         return Proceed()
 
     def _limit(self, mode: Mode) -> tuple[int, str]:
-        """Return the smaller of the limits that hold in this mode, with its name; 0: none does."""
+        """Return the lowest limit of this mode, with its option's name; 0 without a limit."""
         limits = [(self.options.max_steps, "max_steps")]
         if mode is Mode.PLAN:
             limits.append((self.options.max_plan_steps, "max_plan_steps"))

@@ -1,4 +1,4 @@
-"""Has the turn run for as long as it may?"""
+"""Has the turn reached its time limit?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WallClockOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class WallClock:
-    """Closes the turn when its time is over. Source: seeds 002 and 004, total timeout."""
+    """Closes the turn at its time limit. Source: seeds 002 and 004, total timeout."""
 
     name: ClassVar[str] = "wall_clock"
     options: WallClockOptions = WallClockOptions()

@@ -1,4 +1,4 @@
-"""Has somebody asked the turn to come to an end?"""
+"""Was the turn asked to finish early?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_ls.loop.state.view import TurnView
 
 @dataclass(frozen=True, slots=True)
 class WrapUp:
-    """Closes the turn with one last answer; what of the plan is open makes it partial.
+    """Closes the turn with one last answer; open plan items make it partial.
 
     Source: seed 000, wrap-up request and grace period of sub-agents.
     """

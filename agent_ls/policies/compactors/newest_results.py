@@ -15,7 +15,7 @@ from agent_ls.loop.state.compaction import CHARS_PER_TOKEN, result_chars_for
 from agent_ls.loop.state.view import TurnView
 
 _MAX_SENT_SHARE = 0.8
-"""Of the window: the answer needs room too, and sizes are estimates."""
+"""Share of the window that is filled: the answer needs room, and sizes are estimates."""
 
 
 class NewestResultsOptions(Record):
@@ -31,7 +31,7 @@ class NewestResultsOptions(Record):
 class NewestResults:
     """Cuts the largest results since the last answer until they fit; says how to read the rest.
 
-    It comes first: what was just read can be read again in parts, what is summarised is gone.
+    Runs first: a cut result can be read again in parts, a summarised one is lost.
     """
 
     name: ClassVar[str] = "newest_results"

@@ -1,4 +1,4 @@
-"""Lets a cheap model say what the older part of the conversation was about."""
+"""Lets a cheap model summarise the older part of the conversation."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SummarizeOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Summarize:
-    """Replaces the older part by a summary under fixed headings; mechanically if the call fails.
+    """Replaces the older part by a model's summary, or by a mechanical one if the call fails.
 
     Source: seed 002 level 2, seed 003 compaction, seed 000 auto-compaction.
     """
@@ -94,11 +94,11 @@ class Summarize:
         return Shortened(at, summary if is_shorter else mechanical)
 
     async def _asked(self, view: TurnView, dropped: Sequence[Message]) -> str:
-        """Return the cheap model's words; those of before a restart where they are known."""
+        """Return the cheap model's summary, from the journal if it was asked before a restart."""
         for given in view.each_since(AdviceGiven, Moved):
             if given.origin == self.name and given.text:
                 return given.text
-        # The window of the model that summarises is not known here; the main one's is a guess.
+        # The cheap model's window is not known here; half of the main model's is a guess.
         window = view.facts.window_tokens // 2 or self.options.max_input_tokens
         limit = min(self.options.max_input_tokens, window) * _CHARS_PER_TOKEN
         text = _middle_cut("\n\n".join(map(_told, dropped)), limit)
@@ -111,7 +111,7 @@ class Summarize:
 
 
 def _told(message: Message) -> str:
-    """Return one message as the cheap model reads it."""
+    """Return one message as text for the cheap model."""
     match message:
         case UserMessage(origin="summary"):
             return f"[earlier summary]\n{message.text}"

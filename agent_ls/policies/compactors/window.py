@@ -14,7 +14,7 @@ from agent_ls.loop.state.view import TurnView, message_tokens, text_tokens
 
 _CHARS_PER_TOKEN = 4
 _SUMMARY_TOKENS = 1_000
-"""What a summary takes besides the goal, roughly."""
+"""Rough size of a summary without the goal."""
 
 
 class WindowOptions(Record):
@@ -26,7 +26,7 @@ class WindowOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Drops the oldest messages until the rest fits, and says what they were about.
+    """Replaces the oldest messages by a mechanical summary, until the rest fits.
 
     Source: seed 002 level 3, seed 000 message truncation. Invariant: a call and its result stay
     or go together, the last answer stays, and the prompt survives in the summary.

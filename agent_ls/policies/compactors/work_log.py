@@ -1,4 +1,4 @@
-"""Frees as much of the budget as can be: results cut, the old part as a work log."""
+"""Shortens the conversation as far as it goes: cuts results, and logs the older part."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class WorkLogOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class WorkLog:
-    """Keeps the prompt, the newest messages with short results, and what was done before.
+    """Keeps the prompt, the newest messages with cut results, and a log of the work before.
 
-    Asked only when tokens or money run out; needs no model. Source: seed 000, budget recovery.
+    Used only when tokens or money run out; needs no model. Source: seed 000, budget recovery.
     """
 
     name: ClassVar[str] = "work_log"

@@ -1,4 +1,4 @@
-"""What do the user's own hooks make of the result?"""
+"""Do the user's hooks change the result?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent_ls.loop.state.view import TurnView
 class AfterToolHooks:
     """Lets ``hooks.after_tool`` replace the result's text.
 
-    Invariant: stands before what masks and cuts, so that this holds for a hook's text too.
+    Invariant: runs before masking and cutting, so that a hook's text is masked and cut too.
     Source: seed 002 post-tool hooks, seed 003 ``afterToolCall``.
     """
 

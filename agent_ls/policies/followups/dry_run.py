@@ -1,4 +1,4 @@
-"""Is this a dry run? Then what would have had an effect is written down."""
+"""Is this a dry run? Then record what the call would have done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """Lists changes and commands that were only simulated. Source: seed 002, dry run."""
+    """Records changes and commands that were only simulated. Source: seed 002, dry run."""
 
     name: ClassVar[str] = "dry_run"
     is_dry_run: bool = False

@@ -1,4 +1,4 @@
-"""Does the result hold secrets? Then nobody gets to read them."""
+"""Does the result hold secrets? Then mask them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class MaskSecretsOptions(Record):
 class MaskSecrets:
     """Masks keys, tokens and passwords once, before the result is recorded.
 
-    Model, store and views then see the same text. Invariant: stands before everything that keeps
-    the result's text elsewhere.
+    So the model, the store and the views get the same text. Invariant: runs before every follow-up
+    that stores the result's text.
     """
 
     name: ClassVar[str] = "mask_secrets"
@@ -42,7 +42,7 @@ class MaskSecrets:
 
 
 async def _masked(value: JsonValue) -> JsonValue:
-    """Return structured facts with every string in them masked."""
+    """Return JSON data with every string value masked."""
     if isinstance(value, str):
         return await mask_slowly(value)
     if isinstance(value, list):

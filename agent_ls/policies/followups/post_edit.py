@@ -33,9 +33,9 @@ class PostEditOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class PostEdit:
-    """Appends to the result of what changed files what it newly broke, in any file but those that
-    calls beside it change.
+    """Appends the new findings to the result of an edit, or of a command that changed files.
 
+    Leaves out files that parallel calls change.
     Source: seed 002 post-edit hooks, seed 000 post-edit check.
     """
 
@@ -68,7 +68,7 @@ class PostEdit:
 
 
 def _files_of_others(planned: PlannedCall, view: TurnView, workspace: Workspace) -> set[str]:
-    """Return the files that only calls change which go on beside this one: these tell of them."""
+    """Return the files that only parallel calls change; those calls report on them."""
     beside = {one.call.id for one in view.turn.open_calls} - {planned.call.id}
     mine: set[str] = set()
     theirs: set[str] = set()
@@ -81,7 +81,7 @@ def _files_of_others(planned: PlannedCall, view: TurnView, workspace: Workspace)
 
 
 def _has_changed_files(planned: PlannedCall, result: ToolResult, view: TurnView) -> bool:
-    """Say whether there is something to look at; a command that failed may have changed files."""
+    """Say whether the call changed files; a failed command may have."""
     if planned.effect is Effect.WRITE:
         return not result.error
     return any(one.call_id == planned.call.id for one in view.each(CommandChanged))

@@ -1,4 +1,4 @@
-"""What do the user's own checks say of the files that the call has just changed?"""
+"""What do the user's hooks report about the files that the call changed?"""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PostEditHooks:
             for hook in self.hooks.of(HookPoint.POST_EDIT, planned.tool.name, (path,))
             if await self.workspace.exists(path)
         ]
-        # They read the disk.
+        # Hooks read the disk, so the buffers are saved first.
         unsaved = await self.workspace.save_dirty() if wanted else []
         events: list[HookRan] = []
         parts = [result.text]
@@ -55,10 +55,7 @@ class PostEditHooks:
         return FollowUpOutcome(changed if len(parts) > 1 else result, tuple(events))
 
     def _has_edited(self, planned: PlannedCall, view: TurnView) -> bool:
-        """Say whether the call has really changed a file: one that failed, or was played, has not.
-
-        Nothing of it is asked when no hook is there.
-        """
+        """Say whether the call changed a file; False too if there are no hooks to run."""
         if planned.effect is not Effect.WRITE or not self.hooks.options.post_edit:
             return False
         return bool(changed_by(view.turn.events, planned.call.id))

@@ -1,4 +1,4 @@
-"""Did the call change what commands run? Then what was allowed of them is asked about again."""
+"""Did the call change a file that commands run? Then their grants end."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from agent_ls.safety.stale_grants import stale_grants, steers_commands
 
 @dataclass(frozen=True, slots=True)
 class RevokeGrants:
-    """Tells the person and other agents that the yes to commands ended, and with which file.
+    """Tells the person and other agents which grants ended, and which changed file ended them.
 
-    The guard that goes by a yes does not wait for this.
+    The ``approval`` guard looks for ended grants itself and does not wait for this.
     """
 
     name: ClassVar[str] = "revoke_grants"
@@ -36,13 +36,13 @@ class RevokeGrants:
         revoked = await asyncio.to_thread(stale_grants, view.session, roots, self.rules)
         if revoked is None:
             return FollowUpOutcome(result)
-        # A rule that was written down since an older change is not ended by that.
+        # Saved rules end only by this call: they may be younger than an earlier change.
         own = _is_changed_by(planned.call.id, view, roots)
         return FollowUpOutcome(result, (revoked.model_copy(update={"for_good": own}),))
 
 
 def _is_changed_by(call_id: str, view: TurnView, roots: Sequence[Root]) -> bool:
-    """Say whether this call, or one beside it, changed what commands run."""
+    """Say whether a file that commands run has changed since this call started."""
     started = (
         one.seq
         for one in reversed(view.turn.events)

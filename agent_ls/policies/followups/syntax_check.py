@@ -1,4 +1,4 @@
-"""Does what was edited still parse?"""
+"""Does the edited file still parse?"""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class SyntaxCheckOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class SyntaxCheck:
-    """Appends to a successful edit's result where the file does not parse any more.
+    """Appends new syntax errors to the result of a successful edit.
 
-    What was broken before, and what a checker has just reported there, is not told again.
+    Leaves out errors from before the edit, and errors that a checker has just reported there.
     Source: seed 000 post-edit check.
     """
 
@@ -71,7 +71,7 @@ class SyntaxCheck:
         try:
             return list(await self.code.faults(path, *texts))
         except ToolError:
-            # The edit was made, whatever can be said of it.
+            # The edit was made, so a failing parser must not fail it.
             return []
 
     def _said(self, path: str, faults: list[Fault]) -> str:
@@ -101,7 +101,7 @@ def _edited(call_id: str, view: TurnView) -> dict[str, tuple[str | None, str]]:
 
 
 def _is_reported(fault: Fault, findings: tuple[Finding, ...]) -> bool:
-    """Say whether a checker has an error where the text does not parse."""
+    """Say whether a checker reports an error near this line."""
     return any(
         one.severity is Severity.ERROR and abs(one.start_line + 1 - fault.line) <= _NEAR_LINES
         for one in findings

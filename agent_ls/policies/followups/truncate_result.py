@@ -1,4 +1,4 @@
-"""Is the result too long for the conversation? Then its middle is kept elsewhere."""
+"""Is the result too long? Then cut its middle, and keep the whole text in the blob store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent_ls.loop.state.view import TurnView, text_tokens
 _CHARS_PER_TOKEN = 4
 _HANDLE_CHARS = 12
 _MARKER_CHARS = 200
-"""Room for the marker and the overhead of a message, so that the result keeps the limit."""
+"""Room for the marker and the overhead of a message, so that the cut result fits the limit."""
 _MIN_TOKENS = 100
 
 
@@ -59,14 +59,14 @@ class TruncateResult:
         limit = max(wanted, _MIN_TOKENS) if wanted else 0
         if not limit or text_tokens(result.text) <= limit:
             return FollowUpOutcome(result)
-        # A result that was cut before keeps its handle: that one names the whole text.
+        # A result that was cut before keeps its handle, which names the whole text.
         digest = result.output_id or await self.blobs.put_blob(_encoded(result.text))
         room = limit * _CHARS_PER_TOKEN - _MARKER_CHARS
         cut = {"text": self._cut(result.text, digest, room), "output_id": digest}
         return FollowUpOutcome(result.model_copy(update=cut))
 
     def _cut(self, text: str, digest: str, room: int) -> str:
-        """Return the first and last lines around the marker, as far as they have room."""
+        """Return the first and last lines that fit, with the marker between them."""
         lines = text.splitlines()
         head, tail = self.options.head_lines, self.options.tail_lines
         front = back = text
@@ -90,5 +90,5 @@ def _end(text: str, chars: int) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    """Return the text as bytes; half a character, which no file can hold, becomes a mark."""
+    """Return the text as UTF-8; a lone surrogate becomes ``?``."""
     return text.encode("utf-8", errors="replace")

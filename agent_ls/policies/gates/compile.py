@@ -1,4 +1,4 @@
-"""Did this turn's changes break what the project's compilers and linters check?"""
+"""Did this turn's changes cause new errors or warnings of compilers and linters?"""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class CompileOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Compile:
-    """Lets no answer pass while files that the turn changed have new errors or warnings.
+    """Accepts no answer while the turn's changes cause new errors or warnings.
 
-    Looks at the texts as the person sees them, and only at findings that were not there before
-    the turn first touched the file. Source: seed 000, type check gate.
+    Checks the texts as the person sees them, unsaved changes included. Ignores findings from
+    before the turn first touched the file. Source: seed 000, type check gate.
     """
 
     name: ClassVar[str] = "compile"

@@ -1,7 +1,7 @@
-"""Did the model say that it will act, and then not act?
+"""Did the answer announce an action without calling a tool?
 
-Owns the English words that tell an announcement from a report; those of other languages stand in
-``loop/evidence/announcements.py``. When in doubt the answer passes.
+Owns the English phrases of announcements and reports; ``loop/evidence/announcements.py`` has those
+of other languages. When in doubt, the answer passes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class IncompleteActionOptions(Record):
 class IncompleteAction:
     """Asks for the tool calls that an answer announced and did not make.
 
-    Source: seed 000, incomplete action check. Nothing is said when the person asked the model to
-    wait or only to answer, silenced this gate, or the step was not allowed to call tools.
+    Passes if the person asked the model to wait or only to answer, silenced this gate, or if the
+    step had no tools. Source: seed 000, incomplete action check.
     """
 
     name: ClassVar[str] = "incomplete_action"
@@ -46,7 +46,7 @@ class IncompleteAction:
         return self.options.max_nudges
 
     async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
-        # In plan mode announcing is the task itself.
+        # In plan mode, announcing actions is the task.
         if view.is_silenced(self.name) or view.mode is Mode.PLAN or view.turn.text_only:
             return Pass()
         announced = announced_action(answer.text) or announced_elsewhere(answer.text)
@@ -61,7 +61,7 @@ class IncompleteAction:
 
 
 def announced_action(text: str) -> str | None:
-    """Return the sentence that announces an action, unless something after it takes it back."""
+    """Return the last announced action, unless a report or a question follows it."""
     announced: str | None = None
     has_reported = False
     for sentence in _last_sentences(text):
@@ -76,7 +76,7 @@ def announced_action(text: str) -> str | None:
 
 
 def announced_elsewhere(text: str) -> str | None:
-    """Return what the end of a text announces in another language than English."""
+    """Return the action that the end of a text announces in a language other than English."""
     sentences = [part for one in _last_sentences(text) for part in UNSPACED_END.split(one) if part]
     found = (_announced_in(language, sentences) for language in LANGUAGES.values())
     return next((one[:_MAX_QUOTED_CHARS] for one in found if one), None)
@@ -93,7 +93,7 @@ def _announced_in(language: Language, sentences: list[str]) -> str | None:
 
 
 def _last_sentences(text: str) -> list[str]:
-    """Return the closing sentences of the prose: no code, no quotes, list items with their lead."""
+    """Return the last sentences, without code and quotes; list items are joined to their lead."""
     prose: list[list[str]] = []
     is_code = False
     for line in text.replace("’", "'").splitlines():
@@ -119,7 +119,7 @@ def _last_start(pattern: re.Pattern[str], sentence: str) -> int:
 
 
 def _report_start(sentence: str) -> int:
-    """Return where a sentence last says that something is done; not that it will or may be."""
+    """Return where a sentence last says that something is done, not will or may be; else -1."""
     starts = [match.start() for match in _REPORT.finditer(sentence)]
     return max((at for at in starts if not _NOT_YET.search(sentence[:at])), default=-1)
 

@@ -29,8 +29,8 @@ class OpenTasksOptions(Record):
 class OpenTasks:
     """Sends the model back to plan items that are neither completed nor blocked.
 
-    Source: seed 000, open tasks gate. A plan left over from an earlier turn is not this turn's,
-    and in plan mode, or when the person asked to wait or only to answer, open items are in order.
+    Passes in plan mode, when the person asked to wait or only to answer, and for a plan that an
+    earlier turn left over. Source: seed 000, open tasks gate.
     """
 
     name: ClassVar[str] = "open_tasks"

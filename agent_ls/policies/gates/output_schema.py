@@ -23,7 +23,7 @@ class OutputSchemaOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class OutputSchema:
-    """Sends the model back for its final output, when the user gave a schema for it.
+    """Asks the model for its final output if the user gave a schema for it.
 
     Source: seed 001, termination and continuation.
     """

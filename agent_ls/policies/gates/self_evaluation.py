@@ -1,4 +1,4 @@
-"""Would a second look accept the work? Off unless it is asked for."""
+"""Does a cheap model accept the finished work? Off by default."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SelfEvaluationOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What was said of the work."""
+    """A model's verdict on the finished work."""
 
     completed: bool
     confidence: float
@@ -53,12 +53,12 @@ class Evaluation:
     suggestion: str
 
     def passes(self, threshold: float) -> bool:
-        """Say whether the work is good enough."""
+        """Say whether the work is complete, with at least this confidence."""
         return self.completed and self.confidence >= threshold
 
 
 def evaluation_in(text: str) -> Evaluation:
-    """Return the evaluation that a text holds; one that cannot be read counts as failed."""
+    """Return the evaluation in a model's answer; an unreadable one counts as failed."""
     found = object_in(text)
     if found is None:
         return Evaluation(False, 0.0, ("The evaluation could not be read.",), "")
@@ -98,7 +98,7 @@ class SelfEvaluation:
                 _SYSTEM, report, origin=self.name
             )
         except ProviderError:
-            # Who cannot be asked has nothing against it.
+            # An unavailable model must not hold up the work.
             return Pass()
         now = evaluation_in(said)
         if now.passes(self.options.threshold):
@@ -109,7 +109,7 @@ class SelfEvaluation:
 
 
 def _words(evaluation: Evaluation) -> str:
-    """Return what the model, and in the end the person, reads of a failed evaluation."""
+    """Return the failed evaluation as text for the model and, at the end, for the person."""
     state = "done" if evaluation.completed else "not done"
     lines = [f"A second look finds the task {state}, with confidence {evaluation.confidence:.2f}."]
     lines += [f"- {issue}" for issue in evaluation.issues]
@@ -119,7 +119,7 @@ def _words(evaluation: Evaluation) -> str:
 
 
 def _earlier(view: TurnView) -> Iterator[tuple[str, Evaluation]]:
-    """Yield the answers of this turn that were evaluated before, each with its evaluation."""
+    """Yield this turn's answers that were evaluated before, each with its evaluation."""
     answer = ""
     for stored in view.turn.events:
         match stored.event:

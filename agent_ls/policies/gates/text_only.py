@@ -1,4 +1,4 @@
-"""Was this an answer that was not allowed to do anything?"""
+"""Was this answer given without tools?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_ls.loop.state.view import TurnView
 
 @dataclass(frozen=True, slots=True)
 class TextOnlyAnswer:
-    """Gives the tools back after a step without them: it was to think, not to end the turn.
+    """Lets the turn go on after a step without tools, which was only for thinking.
 
     Source: seed 000, circuit breaker; the check ``failure_circuit`` takes the tools away.
     """

@@ -52,10 +52,11 @@ class VerificationOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Runs what has to pass and judges the rest, unless it is proven since the last change.
+    """Runs the goal's commands and lets a cheap model judge its other criteria.
 
-    Only in goal turns. The commands are the person's own words, so they run without asking; what
-    destroys a system never runs. One that a dead process was running is left to the model.
+    Only in goal turns. Skips what is proven since the last change. The person wrote the commands,
+    so they need no approval; a command that destroys a system never runs. A command that was cut
+    off by the end of the process is left to the model.
     Source: seed 000 verification gate, seed 004 acceptance criteria.
     """
 
@@ -107,7 +108,7 @@ class Verification:
         return f"- `{proof.of}` fails:\n{proof.evidence}".rstrip()
 
     async def _run(self, command: str) -> Proof | None:
-        """Run one command in the first folder, over what the editor shows; None in a dry run."""
+        """Save the buffers and run one command in the first folder; None in a dry run."""
         roots = self.workspace.roots
         verdict = await asyncio.to_thread(decide, command, roots[0].path, roots)
         if isinstance(verdict, Deny):
@@ -119,7 +120,7 @@ class Verification:
             return Proof(of=command, is_met=False, by="command", evidence=str(error))
         if outcome.end == "simulated":
             return None  # It proves nothing, and the model cannot change that.
-        # Masked before it is cut: half of a key would not look like one.
+        # Masked before it is cut, because half of a key is not recognised.
         output = (await mask_slowly(await plain_output_slowly(outcome.output))).strip()
         words = output[max(0, len(output) - self.options.max_output_chars) :]
         words = words or f"exit code {outcome.exit_code}, no output"
@@ -133,7 +134,7 @@ class Verification:
     async def _judged(
         self, goal: Goal, criteria: Sequence[str], answer: AssistantMessage, view: TurnView
     ) -> list[Proof]:
-        """Return what the cheap model says of each criterion; nothing when it cannot be asked."""
+        """Return the cheap model's judgement of each criterion; none if it cannot be asked."""
         if not criteria:
             return []
         numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(criteria, 1))
@@ -143,7 +144,7 @@ class Verification:
                 _SYSTEM, f"# Criteria\n{numbered}\n\n{report}", origin=self.name
             )
         except ProviderError:
-            # A judge who is not there proves nothing, and is no fault of the work.
+            # An unavailable model proves nothing, and must not fail the work.
             return []
         verdicts = _by_number(said)
         return [
@@ -163,7 +164,7 @@ def _cut_off(command: str) -> Proof:
 
 
 def _by_number(said: str) -> dict[int, dict[str, Any]]:
-    """Return the judgements by the criterion's number; those that cannot be read are left out."""
+    """Return the judgements by criterion number, without unreadable ones."""
     items = (object_in(said) or {}).get("criteria")
     found: dict[int, dict[str, Any]] = {}
     for one in cast("list[Any]", items) if isinstance(items, list) else []:

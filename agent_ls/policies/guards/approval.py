@@ -18,7 +18,7 @@ from agent_ls.safety.command_places import decide_call
 from agent_ls.safety.stale_grants import stale_grants
 
 _JUDGED_LATER = frozenset({Effect.DELEGATE})
-"""A sub-agent has no more rights than who starts it, and each of its calls is judged."""
+"""A sub-agent has no more rights than its parent, and each of its calls is judged."""
 _WORDS = {
     Effect.READ: "reads",
     Effect.WRITE: "changes files",
@@ -29,7 +29,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Decides by permission mode, effect and what was granted for the session.
+    """Decides by permission mode, the call's effect, and earlier grants.
 
     Source: seed 002 confirmation modes, seed 000 permission check, seed 004 autonomy levels.
     """
@@ -45,10 +45,10 @@ class Approval:
             return Deny(f"A rule of the user rejects this always ({grant}); do it another way.")
         match view.mode:
             case Mode.PLAN:
-                # What is not part of a plan that was decided on comes no further than that guard.
+                # The guard ``plan_mode`` has stopped calls that are not part of an approved plan.
                 return await self._unless_free(planned, view, free=_JUDGED_LATER | {Effect.READ})
             case Mode.ASK_ALL:
-                # Whoever chose this mode wants to see each call: no grant answers for them.
+                # In this mode the person wants to see each call, so no grant counts.
                 return Ask(f"Mode ask-all: {_what(planned)}.", broad=False)
             case Mode.ASK:
                 return await self._unless_free(planned, view, free=_JUDGED_LATER | {Effect.READ})
@@ -61,9 +61,9 @@ class Approval:
                 assert_never(view.mode)
 
     async def _holds(self, grant: str, view: TurnView) -> bool:
-        """Say whether the person allowed this before, and nothing that it may run changed since.
+        """Say whether the person allowed this before, and no file that it may run changed since.
 
-        What was allowed for good holds for as long as the rule is there, whoever takes it back.
+        A grant for good holds only while its rule exists; another server may remove the rule.
         """
         session = view.session
         is_written = self.rules is not None and grant in session.always
@@ -84,7 +84,7 @@ class Approval:
     async def _unless_free(
         self, planned: PlannedCall, view: TurnView, *, free: frozenset[Effect]
     ) -> GuardVerdict:
-        """Ask for what is not free in this mode, does more than read, and was not granted."""
+        """Ask, unless the effect is free in this mode, it only reads, or it was granted."""
         if planned.effect in free:
             return Allow()
         verdict = await decide_call(planned, self.workspace) or Ask("")

@@ -1,4 +1,4 @@
-"""Is the command one that never runs, or that a person must see in every mode?"""
+"""Must the command never run, or must a person see it in every mode?"""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from agent_ls.safety.command_places import decide_call
 
 @dataclass(frozen=True, slots=True)
 class CommandGuard:
-    """Denies commands that destroy, and asks for those that cannot be read with certainty.
+    """Denies catastrophic commands, and asks for commands that cannot be read with certainty.
 
-    Holds in every mode, whatever was granted; whether an ordinary command asks is up to the mode.
+    Applies in every mode, whatever was granted; ``approval`` decides on ordinary commands.
     Source: seed 002 blocked commands, seed 000 danger levels.
     """
 

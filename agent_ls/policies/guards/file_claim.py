@@ -1,4 +1,4 @@
-"""Does another agent work on this file right now?"""
+"""Is another agent changing this file right now?"""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class FileClaimOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class FileClaim:
-    """Keeps agents side by side from changing one file; each change claims it anew.
+    """Keeps parallel agents from changing the same file; each change renews the claim.
 
-    Source: seed 000, blackboard. A delegating agent gives its files back first: they may be what
-    it delegates.
+    A delegating agent gives its files back first, because the sub-agent may have to change them.
+    Source: seed 000, blackboard.
     """
 
     name: ClassVar[str] = "file_claim"

@@ -24,7 +24,7 @@ class OfferedTools:
         prefix = view.session.prefix
         names = {planned.tool.name}
         if names <= EDIT_FORMATS:
-            # The model knows the other one from elsewhere, and it does the same.
+            # A model may call the other edit tool from its training; both do the same.
             names |= EDIT_FORMATS
         if prefix is None or names & set(prefix.tools):
             return Allow()

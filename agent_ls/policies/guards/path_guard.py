@@ -17,9 +17,9 @@ from agent_ls.safety.control_files import judge_read, judge_write
 
 @dataclass(frozen=True, slots=True)
 class PathGuard:
-    """Denies what leads out of the workspace, and asks for files that steer other programs.
+    """Denies paths outside the workspace, and asks for files that steer other programs.
 
-    Holds in every mode: it looks neither at the mode nor at grants, and its asks are not broad.
+    Applies in every mode, whatever was granted.
     Source: seed 000 safety check, seed 002 path rules, seed 004 least privilege.
     """
 
@@ -29,7 +29,7 @@ class PathGuard:
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
         if not planned.paths:
             return Allow()
-        # Links are followed on the disk, which may be slow.
+        # Resolving links reads the disk, which may be slow.
         return await asyncio.to_thread(
             _strictest, planned.paths, self.workspace.roots, planned.effect
         )

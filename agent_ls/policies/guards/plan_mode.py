@@ -1,4 +1,4 @@
-"""Is the session in plan mode, and the call one that changes something?"""
+"""Does the call change something although the session is in plan mode?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FREE = (Effect.READ, Effect.DELEGATE)
 class PlanMode:
     """Puts writes and commands into a proposed plan instead of running them.
 
-    What the person decided to run of a plan comes through. Source: seed 000, plan mode.
+    Calls of a plan that the person decided to run are allowed. Source: seed 000, plan mode.
     """
 
     name: ClassVar[str] = "plan_mode"

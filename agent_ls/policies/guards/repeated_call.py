@@ -1,4 +1,4 @@
-"""Has just this call been made too often already?"""
+"""Has exactly this call been made too often?"""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class RepeatedCallOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCall:
-    """Refuses the same call after it was made again and again while nothing changed.
+    """Denies a call that was made too often while nothing changed.
 
-    Source: seed 000, doom loop escalation; the check ``repetition`` says so before.
+    Source: seed 000, doom loop escalation; the check ``repetition`` warns before.
     """
 
     name: ClassVar[str] = "repeated_call"

@@ -1,4 +1,4 @@
-"""Is this the same call that has just failed?"""
+"""Has exactly this call failed before, with nothing changed since?"""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ReplanOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Replan:
-    """Refuses an identical retry of a failed call, and lets transient failures wait.
+    """Denies an identical retry of a failed call; after a transient failure, delays it instead.
 
     Source: seed 004, each retry uses a different approach; back-off 2 s, then 4 s.
     """
@@ -57,7 +57,7 @@ class Replan:
                 "asked again. Do it another way, or ask with ask_user."
             )
         if (met := failures[-1].met) and met != await met_by(planned, self.workspace):
-            # Somebody else has changed the files it is about, and no event tells that.
+            # Others changed the files that the call is about, which no event records.
             return Allow()
         if len(failures) >= self.options.max_attempts:
             return Deny(f"Attempt {len(failures)} of just this call failed too. {_given_up(view)}")
@@ -71,7 +71,7 @@ class Replan:
 
 
 def _given_up(view: TurnView) -> str:
-    """Return what a third failure means for the plan."""
+    """Return what the model should do after the last attempt failed."""
     current = [one.text for one in view.session.plan if one.status is PlanStatus.IN_PROGRESS]
     item = f"The plan item “{current[0]}” has failed" if current else "This way has failed"
     return (

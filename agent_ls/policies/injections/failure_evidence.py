@@ -1,4 +1,4 @@
-"""What has failed in this turn, so that the model does not try the same again?"""
+"""Which failures of this turn should the model not repeat?"""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class FailureEvidenceOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """One failure that nothing has settled since."""
+    """One unsettled failure, and how often it came."""
 
     call: ToolCall
     about: str
@@ -71,7 +71,7 @@ class _Failure:
 class FailureEvidence:
     """Lists the newest failures with one suggestion for each kind.
 
-    A failure is settled, and forgotten, when the same tool has worked on the same target since.
+    A failure is settled, and dropped, once the same tool succeeds on the same target.
     Source: seed 000, failure evidence (Trick S).
     """
 
@@ -97,7 +97,7 @@ class FailureEvidence:
 
 
 def _failures(view: TurnView, options: FailureEvidenceOptions) -> list[_Failure]:
-    """Return what failed and was not settled, oldest first, equal ones together."""
+    """Return the recent unsettled failures, oldest first; equal ones are counted together."""
     evidence = view.turn.events.tallied(_Evidence)
     found = evidence.failures.values()
     young = [one for one in found if evidence.step - one.step < options.max_age_steps]
@@ -105,7 +105,7 @@ def _failures(view: TurnView, options: FailureEvidenceOptions) -> list[_Failure]
 
 
 class _Evidence:
-    """The failures that nothing has settled, by tool, target and words, seen event by event."""
+    """Collects the unsettled failures, by tool, target and first words."""
 
     def __init__(self) -> None:
         self.step = 0
@@ -126,7 +126,7 @@ class _Evidence:
 def _take(
     found: dict[tuple[str, str, str], _Failure], call: ToolCall, result: ToolResult, step: int
 ) -> None:
-    """Add a failure, or forget those that this result settles."""
+    """Add the failure, or drop the failures that this success settles."""
     about = _target(call)
     if not _has_failed(result):
         for key in [key for key in found if key[:2] == (call.tool, about)]:
@@ -141,7 +141,7 @@ def _take(
 
 
 def _is_unknown_tool(call: ToolCall, result: ToolResult) -> bool:
-    """Say whether there is no such tool: the result names those that there are, and no schema."""
+    """Say whether the call named a tool that does not exist; its result lists the tools."""
     if result.error is not ErrorKind.STRUCTURAL:
         return False
     return error_signature(call.tool, result.error, result.text) == UNKNOWN_TOOL
@@ -158,14 +158,14 @@ def _has_failed(result: ToolResult) -> bool:
 
 
 def _target(call: ToolCall) -> str:
-    """Return what the call was about, on one line; empty when its arguments do not say."""
+    """Return the call's path, command or the like on one line; empty if it has none."""
     named = object_in(call.arguments_json)
     found = (named[name] for name in _TARGETS if isinstance(named.get(name), str))
     return one_line(str(next(found, "")), _MAX_TARGET_CHARS)
 
 
 def _first_words(result: ToolResult) -> str:
-    """Return the telling line: the first of an error, the last of a command's output."""
+    """Return an error's first line, or the first and last line of a command's output."""
     lines = [line for line in result.text.splitlines() if line.strip()] or ["no words"]
     is_output = result.error is None and len(lines) > 1
     return one_line(f"{lines[0]} … {lines[-1]}" if is_output else lines[0], _MAX_WORDS_CHARS)

@@ -28,7 +28,7 @@ class FilesChangedOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class FilesChanged:
-    """Names the files whose text is not the one the model read or wrote in this turn.
+    """Lists the files whose text is not what the model last read or wrote in this turn.
 
     The person, a formatter or a command changed them. Source: seed 000, file cache invalidation.
     """
@@ -39,7 +39,7 @@ class FilesChanged:
 
     async def propose(self, view: TurnView) -> Slot | None:
         newest = reversed(view.turn.events.tallied(_Looks).newest.values())
-        # Newest first: what counts of a file is the last look, however its path was spelled.
+        # Newest first: a file may have several spellings, and its last look counts.
         holds: dict[str, bool] = {}
         for name, is_same in await self.workspace.compare(
             list(islice(newest, self.options.max_files))
@@ -58,7 +58,7 @@ class FilesChanged:
 
 
 class _Looks:
-    """The newest look at each file of this turn, the latest last, seen event by event."""
+    """Collects the last look at each file of this turn; the newest look comes last."""
 
     def __init__(self) -> None:
         self.newest: dict[str, Look] = {}
@@ -85,7 +85,7 @@ class _Looks:
 
 
 def _read(data: JsonValue) -> Iterator[Look]:
-    """Yield the look that a result with a path and a version is."""
+    """Yield a look for a result that has a path and a version."""
     match data:
         case {"path": str(path), "version": str(version)}:
             yield Look(path, version=version)

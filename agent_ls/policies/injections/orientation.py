@@ -1,4 +1,4 @@
-"""Does the model need to know where it is: after a compaction, or after a crash?"""
+"""Has a compaction or a resume interrupted the work, so that the model needs a summary?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OrientationOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """Says once, after a compaction or a resume, what is known and that the work goes on.
+    """Tells the model once, after a compaction or a resume, what was done, and to go on.
 
     Source: seed 000, resume orientation; seed 002, resume.
     """
@@ -60,7 +60,7 @@ def _after_resume(event: SessionResumed) -> str:
 
 
 def _standing(view: TurnView) -> list[str]:
-    """Return what the turn has done and what is open, as far as the journal knows."""
+    """Return the files the turn changed and the open plan items, one line each."""
     lines: list[str] = []
     if files := list(view.turn.touched)[-_MAX_NAMED:]:
         lines.append(f"Files you changed in this turn: {', '.join(files)}.")

@@ -1,4 +1,4 @@
-"""In which phase of the work is the model, and what does that phase need?"""
+"""Should the model run the tests, or write a plan?"""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PhaseHintsOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class PhaseHints:
-    """Suggests to verify after many edits, and to plan in a long turn; each once in a while.
+    """Suggests tests after many edits, once until a command runs; a plan once in a long turn.
 
     Source: seed 000, phases (exploring, planning, acting, verifying).
     """
@@ -70,7 +70,7 @@ class PhaseHints:
 
 
 class _SinceCommand:
-    """The edits since the last command, and whether the hint was given since then."""
+    """Counts the edits since the last command, and notes whether the hint was given since."""
 
     def __init__(self) -> None:
         self.edits = 0

@@ -1,4 +1,4 @@
-"""Does the model still have the task before its eyes?"""
+"""Is it time to remind the model of its task?"""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class Recitation:
 
     def _is_due(self, view: TurnView) -> bool:
         if view.steps == 0:
-            # An open plan of an earlier turn is news at the beginning of this one.
+            # A plan that an earlier turn left open has not been mentioned in this one.
             return self.options.on_first_step or _has_open_plan(view)
         interval = self._interval(view.context_tokens)
         return interval is not None and _steps_since(view) >= interval
 
     def _interval(self, context_tokens: int) -> int | None:
-        """Return the steps between two reminders at this size; None below the smallest."""
+        """Return the steps between reminders at this size; None below the smallest size."""
         rows = zip(self.options.above_tokens, self.options.every_steps, strict=False)
         reached = [every for above, every in rows if context_tokens >= above]
         return reached[-1] if reached else None
@@ -82,7 +82,7 @@ def _steps_since(view: TurnView) -> int:
 
 
 def _text(view: TurnView) -> str:
-    """Return the reminder, the most important first, because its end may be cut."""
+    """Return the reminder; the most important comes first, because the end may be cut."""
     lines = [_HEADING, f"Task: {one_line(view.turn.prompt, _MAX_TASK_CHARS)}"]
     if steers := view.user_words[1:]:
         lines.append(f"The user added: {one_line(steers[-1], _MAX_WORDS_CHARS)}")
@@ -97,7 +97,7 @@ def _text(view: TurnView) -> str:
 
 
 def _plan(items: tuple[PlanItem, ...]) -> str:
-    """Return how far the plan is, and what comes next."""
+    """Return how many plan items are done, and the next ones."""
     done = sum(item.status is PlanStatus.COMPLETED for item in items)
     left = [
         f"{one_line(item.text, _MAX_WORDS_CHARS)} ({item.status})"

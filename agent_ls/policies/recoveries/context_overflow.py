@@ -1,4 +1,4 @@
-"""What to do when the conversation did not fit the model: shorten it, once."""
+"""What to do when the conversation does not fit the model: shorten it once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ContextOverflow:
     options: ContextOverflowOptions = ContextOverflowOptions()
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        # A compaction begins another step, so what counts is the time since the last answer.
+        # A compaction begins another step, so count from the last answer.
         has_compacted = view.recoveries_since_answer(self.name) > 0
         if attempt.error is not None:
             if attempt.error.failure is not ProviderFailure.CONTEXT_OVERFLOW:

@@ -1,4 +1,4 @@
-"""What to do when the output limit cut an answer off: let the model go on, while that helps."""
+"""What to do when the output limit cut an answer off: let the model continue it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ContinuationOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """Keeps the text so far and asks for the rest, for answers of text alone.
+    """Keeps the text so far and asks for the rest; only for answers without calls.
 
     Source: seed 000, max-tokens continuation; seed 003, forced compaction on ``length``.
     """
@@ -51,7 +51,7 @@ class Continuation:
         )
         if not is_cut_text or not self.options.max_continuations:
             return Accept()
-        # A compaction begins another step, so what counts is the time since the last answer.
+        # A compaction begins another step, so count from the last answer.
         if view.recoveries_since_answer(self.name) < self.options.max_continuations:
             return Continue(_GO_ON)
         if not view.has_compacted_since_answer and self._may_room_help(view):
@@ -62,6 +62,6 @@ class Continuation:
         )
 
     def _may_room_help(self, view: TurnView) -> bool:
-        """Say whether the conversation, and not only the output limit, can be in the way."""
+        """Say whether a shorter conversation could make room for the answer."""
         window = view.facts.window_tokens
         return window <= 0 or view.context_tokens >= window * self.options.compact_share

@@ -1,4 +1,4 @@
-"""What to do when the model gave nothing at all: ask again, then accept that, and say so."""
+"""What to do when an answer is empty: ask again, then accept it and say so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to do when a request can never succeed: stop, and say what to mend."""
+"""What to do when a request can never succeed: stop, and say what to fix."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _ADVICE: dict[ProviderFailure, str] = {
         "settings."
     ),
 }
-"""What a person can do, after what the provider itself said."""
+"""Advice for the person, appended to the provider's message."""
 
 
 _SAID_ALREADY = ("a web page", "redirects to")
-"""Where the message says already what to do."""
+"""Parts of messages that already say what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class FatalError:
-    """Ends the turn at once for what trying again cannot mend.
+    """Ends the turn at once on an error that a retry cannot fix.
 
     Source: seed 002 (authentication errors at once), seed 003 (only transient ones are retried).
     """

@@ -1,7 +1,7 @@
 """What to do when a small local model prints its tool calls as text: read them.
 
-Owns the ways in which models print calls. Only calls at the very end of an answer count, and only
-while the conversation has no real ones: a model that can call would not print.
+Owns the formats in which models print calls. Only calls at the very end of an answer count, and
+only while the conversation has no real calls: a model that can make calls does not print them.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class PrintedCallsOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class PrintedCalls:
-    """Takes JSON, XML-like blocks or a patch at the end of an answer for calls, if they fit.
+    """Reads JSON, XML-like blocks or a patch at the end of an answer as calls.
 
-    Source: local models without call support, and servers that do not parse it.
+    Source: local models without call support, and servers that do not parse calls.
     """
 
     name: ClassVar[str] = "printed_calls"
@@ -62,16 +62,16 @@ def _calls_for_real(view: TurnView) -> bool:
 
 
 def printed_calls(text: str) -> tuple[str, tuple[Printed, ...]] | None:
-    """Return the text before the calls, and the calls; None when it does not end in any.
+    """Return the text before the calls, and the calls; None if the text does not end in calls.
 
-    Invariant: looks at each character a fixed number of times, whatever a model prints.
+    Invariant: linear in the text's length, whatever a model prints.
     """
     body = text[: _end_before(_END_MARKS, text)]
     if not body or len(body) > _MAX_CHARS:
         return None
     for blocks_in, read, wrapping in _FORMS:
         blocks = list(blocks_in(body))
-        # Whatever stands after the blocks makes them part of an explanation.
+        # With text after the blocks they are part of an explanation.
         if not blocks or body[blocks[-1].end :].strip() not in ("", wrapping):
             continue
         found = [tuple(read(block)) for block in blocks]
@@ -82,7 +82,7 @@ def printed_calls(text: str) -> tuple[str, tuple[Printed, ...]] | None:
 
 
 def _end_before(marks: tuple[str, ...], text: str, end: int | None = None) -> int:
-    """Return where the text ends without the marks, and the blanks, at its end."""
+    """Return where the text ends without its trailing marks and blanks."""
     end = len(text) if end is None else end
     while True:
         while end and text[end - 1].isspace():
@@ -101,24 +101,24 @@ class _Block:
     end: int
     inner: str
     name: str = ""
-    """Of the tool, where the tag says it."""
+    """The tool's name, if the tag has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Tagged:
-    """Blocks between an opening and the first closing behind it."""
+    """Finds blocks between an opening and the first closing after it."""
 
     opening: re.Pattern[str]
     """Its group ``name``, if any, names the block."""
     closing: re.Pattern[str]
-    """Its group ``last``, if any, is still part of what is inside."""
+    """Its group ``last``, if any, still belongs to the inner text."""
 
     def __call__(self, body: str) -> Iterator[_Block]:
         at = 0
         while opened := self.opening.search(body, at):
             closed = self.closing.search(body, opened.end())
             if closed is None:
-                # What opens further on is not closed either.
+                # No closing follows, so later openings have none either.
                 return
             groups = {**opened.groupdict(), **closed.groupdict()}
             inner = body[opened.end() : closed.start()] + groups.get("last", "")
@@ -127,14 +127,14 @@ class _Tagged:
 
 
 def _marked(body: str) -> Iterator[_Block]:
-    """Yield what stands between a mark and the last bracket."""
+    """Yield the text between the first mark and the last bracket."""
     end = max(body.rfind("]"), body.rfind("}")) + 1
     if (mark := _MARK.search(body)) and mark.end() < end:
         yield _Block(mark.start(), end, body[mark.end() : end])
 
 
 def _bare(body: str) -> Iterator[_Block]:
-    """Yield the paragraphs at the end from the first that begins with a bracket."""
+    """Yield all from the first paragraph that begins with a bracket, if the text ends in one."""
     if not body.endswith(("]", "}")):
         return
     begin, is_paragraph = 0, True
@@ -147,7 +147,7 @@ def _bare(body: str) -> Iterator[_Block]:
 
 
 def _from_json(block: _Block) -> Iterator[Printed]:
-    """Yield the calls that a block's JSON is: one object, or a list of them; nothing if neither."""
+    """Yield the calls of an object or a list in JSON; none if any of them is no call."""
     try:
         data: Any = json.loads(block.inner)
     except (ValueError, RecursionError):
@@ -158,7 +158,7 @@ def _from_json(block: _Block) -> Iterator[Printed]:
 
 
 def _from_object(data: object) -> Printed | None:
-    """Return the call that an object describes, in any of the usual ways."""
+    """Return the call that an object describes in one of the usual formats; None for none."""
     if not isinstance(data, dict):
         return None
     fields = cast("dict[str, Any]", data)
@@ -179,7 +179,7 @@ def _from_patch(block: _Block) -> Iterator[Printed]:
 
 
 def _from_function(block: _Block) -> Iterator[Printed]:
-    """Yield the call of a tag that names its tool: JSON inside, or one tag for each parameter."""
+    """Yield the call of a tag that names its tool and holds JSON or a tag per parameter."""
     inner = block.inner.strip()
     if inner.startswith("{"):
         yield block.name, inner
@@ -196,7 +196,7 @@ def _from_function(block: _Block) -> Iterator[Printed]:
 
 
 def _value(text: str) -> object:
-    """Return a parameter's value: lists and objects as such, everything else as its text."""
+    """Return a parameter's value: lists and objects parsed, anything else as text."""
     if text.lstrip().startswith(("[", "{")):
         try:
             return json.loads(text)
@@ -257,7 +257,7 @@ _FORMS: tuple[tuple[_BlocksIn, _Read, str], ...] = (
     (_marked, _from_json, ""),
     (_bare, _from_json, ""),
 )
-"""How calls are printed: what finds the blocks, what reads one, and what may stand behind them.
+"""For each format: how to find the blocks, how to read one, and what may follow the last.
 
-The first form that fits the end counts.
+The first format that fits the end of the answer counts.
 """

@@ -18,7 +18,7 @@ _MAX_QUOTED_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Ends the turn with what was said, never silently.
+    """Ends the turn and quotes what was said.
 
     Source: seed 003, content filter; a filter stop without a word looks like a hang.
     """
@@ -39,7 +39,7 @@ class Refusal:
 
 
 def _fail(what: str, said: str) -> Fail:
-    """End the turn in the words that came, if any did."""
+    """Return the end of the turn, quoting the answer so far if there is one."""
     quoted = said.strip()[:_MAX_QUOTED_CHARS]
     words = f" It said: {sentence(quoted)}" if quoted else ""
     return Fail(StopReason.REFUSAL, f"{what}{words} Rephrase the prompt, or choose another model.")

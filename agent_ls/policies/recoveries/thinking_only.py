@@ -1,4 +1,4 @@
-"""What to do when the model thought and said nothing: ask once, then take the thinking."""
+"""What to do about reasoning without an answer: ask again, then answer with the reasoning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to do when a request failed on its way: wait, and send the same again."""
+"""What to do when a request failed on its way: wait, then send it again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agent_ls.loop.state.view import TurnView
 
 _JITTER_STEPS = 1_000
 _MAX_DOUBLINGS = 30
-"""Beyond this the longest wait has long been reached, and floats would run over."""
+"""The longest wait is reached long before; more doublings would overflow a float."""
 
 
 class Patience(Record):
@@ -59,7 +59,7 @@ class TransportOptions(Record):
     """Other numbers for single providers, by the first part of the model's name."""
 
     def of(self, model: str) -> TransportOptions:
-        """Return the numbers that hold for this model's provider."""
+        """Return the options for this model's provider."""
         own = self.providers.get(model.partition("/")[0])
         return self if own is None else self.model_copy(update=own.model_dump(exclude_none=True))
 
@@ -68,7 +68,7 @@ class TransportOptions(Record):
 class Transport:
     """Retries what may succeed later: 429, 5xx, lost connections, broken streams.
 
-    When the tries are used up the fallback model has its own, if there is one; then the turn ends.
+    After the last try it asks the fallback model, which has its own tries; then the turn ends.
     Source: seed 003 back-off, seed 002 retries, seed 000 resilient call.
     """
 
@@ -95,16 +95,16 @@ class Transport:
 
 
 def _is_lasting(attempt: Attempt, view: TurnView) -> bool:
-    """Say whether trying again would only take as long again."""
+    """Say whether another try would fail in the same way."""
     error = attempt.error
     if error is None or not error.is_lasting:
         return False
-    # An endpoint that has answered in this turn is there, and may be again in a moment.
+    # An endpoint that has answered in this turn exists, and may soon be back.
     return error.failure is not ProviderFailure.CONNECTION or view.steps == 0
 
 
 def _retries(view: TurnView) -> int:
-    """Return how often was retried since the last answer, with the model that is asked now."""
+    """Return the number of retries since the last answer, with the current model."""
     count = 0
     for one in view.each_since(RecoveryChosen, Answered):
         if one.action == "switch_model":
@@ -115,13 +115,13 @@ def _retries(view: TurnView) -> int:
 
 
 def _has_switched(view: TurnView) -> bool:
-    """Say whether the fallback has had its chance since the last answer."""
+    """Say whether the fallback has been asked since the last answer."""
     chosen = view.each_since(RecoveryChosen, Answered)
     return any(one.action == "switch_model" for one in chosen)
 
 
 def _wait_s(attempt: Attempt, tried: int, step_id: str, options: TransportOptions) -> float:
-    """Return the provider's own wish, else our back-off; never negative, never endless."""
+    """Return the wait that the provider asked for, up to its limit; else our back-off."""
     wish_s = attempt.error.retry_after_s if attempt.error else None
     if wish_s is not None and wish_s > 0 and not math.isnan(wish_s):
         return min(wish_s, options.max_retry_after_s)
@@ -131,7 +131,7 @@ def _wait_s(attempt: Attempt, tried: int, step_id: str, options: TransportOption
 
 
 def _failure(attempt: Attempt) -> str | None:
-    """Return what went wrong on the way, as a sentence; None when nothing did."""
+    """Return the failure as a sentence; None if there is none that a retry may fix."""
     if attempt.error is not None:
         return f"{attempt.error.message.rstrip('.')}." if attempt.error.is_retryable else None
     if attempt.finish is FinishReason.ERROR:
@@ -140,5 +140,5 @@ def _failure(attempt: Attempt) -> str | None:
 
 
 def _fraction(seed: str) -> float:
-    """Return a number in 0..1 that looks random and is the same for the same try."""
+    """Return a number from 0 to below 1: pseudo-random, but the same for the same seed."""
     return zlib.crc32(seed.encode()) % _JITTER_STEPS / _JITTER_STEPS

@@ -1,4 +1,4 @@
-"""What to do when a tool call's arguments never closed: ask for a smaller one."""
+"""What to do when a tool call's arguments were cut off: ask for a smaller call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TruncatedCallOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class TruncatedCall:
-    """Drops an answer with cut calls; nothing of it runs, not even calls that were whole.
+    """Drops an answer with cut calls; its complete calls do not run either.
 
     Source: seed 000, truncated tool call recovery.
     """
