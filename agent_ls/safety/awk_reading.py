@@ -1,7 +1,7 @@
 """Whether an awk program only reads its input and prints.
 
 A program could run commands (system, pipes, getline), write (output to a file) and read anything
-(getline, ARGV). It is let through only if every token of it is known to do none of that.
+(getline, ARGV). It is accepted only if every token is known to do none of that.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def is_plain_awk(program: str) -> bool:
                 return False
             case "pattern" if before not in _BEFORE_PATTERN:
                 return False
-            # Behind print it writes to a file, and only a brace surely ends the statement.
+            # After print, > writes to a file; only a brace surely ends the statement.
             case "sign" if prints and value.startswith(">"):
                 return False
             case _:
@@ -54,7 +54,7 @@ def is_plain_awk(program: str) -> bool:
 
 
 def _is_known(name: str, rest: str) -> bool:
-    """Say whether a name is harmless: one of awk's that is known, or a variable."""
+    """Say whether a name is a harmless word of awk, or a variable."""
     if name in _KNOWN_NAMES:
         return True
     is_called = rest.lstrip(" \t").startswith("(")

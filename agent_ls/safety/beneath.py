@@ -67,7 +67,7 @@ def rename_new(folder: int, name: str, to_folder: int, to_name: str) -> None:
     """
     if _renameat2(folder, name, to_folder, to_name):
         return
-    # A hard link is refused where the name is taken, which a plain rename is not.
+    # Unlike a plain rename, a hard link fails if the name is taken.
     os.link(name, to_name, src_dir_fd=folder, dst_dir_fd=to_folder, follow_symlinks=False)
     os.unlink(name, dir_fd=folder)
 

@@ -1,7 +1,7 @@
 """Commands that would destroy more than a project: refused in every mode, however they are wrapped.
 
 A search, not a proof: it looks at every command the grammar finds, through quotes, wrappers and
-nested shells, also in a text that does not parse. What it misses still asks.
+nested shells, also in a text that does not parse. What it misses still needs approval.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BOMB = re.compile(r"([^\s(){}|&;]{1,40})\(\)\{[^}]{0,200}\1\|\1&")
 
 
 def catastrophe(command: str, depth: int = 0) -> str:
-    """Say what the command would destroy; empty when nothing of that kind is found."""
+    """Return what the command would destroy, in words; empty if nothing is found."""
     command = command[:MAX_COMMAND_CHARS]
     if _BOMB.search(re.sub(r"\s+", "", command)):
         return "it would start processes without end"

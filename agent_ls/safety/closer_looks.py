@@ -60,7 +60,7 @@ def find_tests(arguments: Sequence[str]) -> tuple[list[str], list[tuple[str, str
 
 def _find(arguments: Sequence[str]) -> list[str]:
     places, tests = find_tests(arguments)
-    # With t at its end, -newer has a time and no path.
+    # An option like -newermt takes a time, not a path.
     newer = [value for word, value in tests if _FIND_NEWER.fullmatch(word) and word[-1] != "t"]
     return [*places, *newer, *(value for word, value in tests if word in _FIND_PATH)]
 
@@ -114,7 +114,7 @@ _INTEGER = re.compile(rf"-?\d{{1,18}}|{NUMBER}")
 
 
 def _test(arguments: Sequence[str]) -> list[str]:
-    """One test; nothing that evaluates its words (-v, -R, -t), no grouping, no sums."""
+    """Accept one plain test, without -v, -R, -t, grouping or arithmetic."""
     match arguments[1:] if arguments[:1] == ["!"] else arguments:
         case [operator, path] if operator in _TEST_FILE:
             return [path]
@@ -123,7 +123,7 @@ def _test(arguments: Sequence[str]) -> list[str]:
         case [left, operator, right] if operator in _TEST_FILES:
             return [left, right]
         case [left, operator, right] if operator in _TEST_NUMBERS:
-            # A shell may work a word out as a sum, and a sum can run commands.
+            # A shell may evaluate a word as arithmetic, which can run commands.
             if _INTEGER.fullmatch(left) and _INTEGER.fullmatch(right):
                 return []
         case [text] if not text.startswith("-"):
@@ -134,7 +134,7 @@ def _test(arguments: Sequence[str]) -> list[str]:
 
 
 def _bracket(arguments: Sequence[str]) -> list[str]:
-    """``[ … ]`` and ``[[ … ]]``."""
+    """Read ``[ … ]`` and ``[[ … ]]`` like ``test``."""
     if not arguments or arguments[-1] not in ("]", "]]"):
         raise MustAskError("it uses a test without its end")
     return _test(arguments[:-1])

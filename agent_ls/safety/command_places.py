@@ -60,7 +60,7 @@ def decide_command(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVer
     if isinstance(verdict, Deny):
         return verdict
     if isinstance(verdict, Allow):
-        # What is plainly read-only was looked at place by place already.
+        # For a plainly read-only command, ``decide`` has checked every path.
         return Allow(reads_only=True)
     match _judge_places(command, cwd, roots):
         case Deny() as refused:
@@ -74,8 +74,8 @@ def decide_command(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVer
 def _judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Ask | Deny | None:
     """Return the verdict on the paths that a command names; None if they are no reason to ask.
 
-    Shape: Deny where it may change what is agent-ls's own; an Ask that no grant answers where it
-    changes what steers other programs, touches a place for secrets, or changes one outside.
+    Shape: Deny if it may change agent-ls's own files. An Ask that no grant answers if it changes
+    files that steer other programs, touches a place for secrets, or changes files outside.
     """
     reasons: dict[str, str] = {}
     seen: set[Named] = set()
@@ -89,7 +89,7 @@ def _judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Ask | Deny 
         if isinstance(verdict, Deny):
             return verdict
         if verdict is not None:
-            # The first place outside says enough: a copy names each of its goals twice.
+            # One place outside is enough to show: a copy names each target twice.
             reasons.setdefault(_OUTSIDE if verdict.endswith(f"{_OUTSIDE}.") else verdict, verdict)
     return Ask(" ".join(reasons.values()), broad=False) if reasons else None
 
@@ -130,7 +130,7 @@ def _places(named: Named) -> Iterator[Path]:
 def _is_own(place: Path, use: Use, roots: Sequence[Root]) -> bool:
     if is_own(place) or (use == "take" and holds_own(place)):
         return True
-    # Reading the workspace's own settings tells nothing that the person keeps to themselves.
+    # The workspace's settings for agent-ls hold nothing private, so they may be read.
     return use != "read" and names_own(_names(place, roots))
 
 
@@ -157,14 +157,14 @@ def _reason(place: Path, use: Use, roots: Sequence[Root]) -> str:
 def _changes_outside(named: Named, roots: Sequence[Root]) -> bool:
     """Say whether the command clearly creates, changes, moves or deletes something outside.
 
-    Temporary folders are free, but not what is reached from inside the workspace by links or dots.
+    Temporary folders do not count, unless a path in the workspace leads there by links or dots.
     """
     path = Path(at_home(named.path.replace(UNKNOWN, "_")))
     is_known = named.here is not None or path.is_absolute()
     if named.use in ("read", "any") or not is_known:
         return False
     written = path if named.here is None else named.here / path
-    # Who removes a link leaves alone where it leads.
+    # Removing a link does not touch its target.
     is_entry = named.use == "take" and written.name != ".."
     try:
         real = written.parent.resolve() / written.name if is_entry else written.resolve()

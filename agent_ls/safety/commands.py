@@ -1,7 +1,7 @@
 """Decides whether a command may run without asking: only if it plainly reads inside the workspace.
 
-Decides and never runs. Whoever runs an allowed command passes ``READ_ONLY_ENV`` with it, because
-part of what makes it harmless is set there.
+Decides and never runs. An allowed command must run with ``READ_ONLY_ENV``, because part of what
+makes it harmless is set there.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ READ_ONLY_ENV: dict[str, str] = {
 def decide(command: str, cwd: Path, roots: PySequence[Root]) -> CommandVerdict:
     """Say whether a shell command may run in ``cwd``: allow, ask with a reason, or deny.
 
-    Shape: Deny only for what destroys a system; an Ask that no grant answers for text that cannot
-    be read with certainty or that takes rights it was not given; an ordinary Ask for the rest.
+    Shape: Deny only for catastrophic commands. An Ask that no grant answers for text that the
+    person must see, such as sudo or a pipe into a shell. An ordinary Ask for the rest.
     Looks at the disk (links, configuration of git), so call it off the event loop.
     """
     if destroyed := catastrophe(command):
@@ -101,7 +101,7 @@ def _judge(step: Step, reach: Reach) -> None:
     elif step.name == "find" and "-exec" in step.values:
         _judge_find_exec(step, reach)
     else:
-        # Patterns in ``[[ … ]]`` are compared with text, never filled in.
+        # ``[[ … ]]`` compares patterns with text and never expands them to files.
         values = list(step.values) if step.name == "[[" else expanded(step.arguments, reach)
         if values != step.values and step.name in ("find", "sed", "awk", "git", "test", "["):
             raise MustAskError(f"{step.name} gets names that the shell fills in")
@@ -211,13 +211,13 @@ _PLAIN_GLOB = re.compile(r"!.*|\*\.(?!env)[a-z]{1,4}")
 
 
 def _looks_at_hidden(parsed: Parsed) -> bool:
-    """Say whether rg may read hidden files; its configuration hides them from ignore files."""
+    """Say whether rg may read hidden files in spite of our configuration, which excludes them."""
     given = parsed.given
     globs = [*given.get("-g", []), *given.get("--glob", []), *given.get("--iglob", [])]
     return (
         parsed.has("--hidden", "-.", "-u", "--unrestricted", "--ignore-file")
         or not all(map(_PLAIN_GLOB.fullmatch, globs))
-        # Whoever works on this very package could change the file.
+        # An agent that works on agent-ls itself could change the file.
         or not _RIPGREP_CONFIG.is_file()
         or _RIPGREP_CONFIG.read_text("utf-8") != "--glob=!.*\n"
     )

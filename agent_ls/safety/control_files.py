@@ -39,7 +39,7 @@ _COPY = re.compile(
 def judge_read(path: str, roots: Sequence[Root]) -> PathVerdict:
     """Decide on reading a file or folder: secrets ask, paths outside are denied."""
     if path == "." and len(roots) > 1:
-        # The top of several folders is the list of their names.
+        # With several folders, the top is only the list of their names.
         return Allow()
     try:
         place = locate(path, roots)
@@ -57,9 +57,8 @@ def judge_read(path: str, roots: Sequence[Root]) -> PathVerdict:
 def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
     """Decide on creating, changing, moving or deleting a file.
 
-    Shape: Deny for our own control files in every mode; an Ask that no earlier grant answers for
-    files that steer other programs, that a later command runs, that hold secrets or that have
-    another name; else Allow.
+    Shape: Deny for agent-ls's own files in every mode. An Ask that no earlier grant answers for
+    files that steer other programs, run later, hold secrets or are hard links. Else Allow.
     """
     try:
         place = locate(path, roots)
@@ -77,7 +76,7 @@ def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
     if is_secret(place):
         return Ask(f"{path} looks like a file that holds secrets.", broad=False)
     if has_other_names(place.absolute):
-        # Many editors write into the file where it is, so under its other names too.
+        # Many editors write in place, which changes the file under its other names too.
         return Ask(f"{path} {IS_HARD_LINK}.", broad=False)
     return Allow()
 
@@ -95,7 +94,7 @@ def is_executed_later(path: str, roots: Sequence[Root]) -> bool:
 
 
 def is_secret(place: Place) -> bool:
-    """Say whether the place's name is one of files with secrets."""
+    """Say whether the place is named like a file with secrets."""
     return any(has_secret_name(parts) for parts in (place.spelled, place.below.parts))
 
 
@@ -105,7 +104,7 @@ def has_secret_name(parts: Iterable[str]) -> bool:
 
 
 def names_secret(names: set[str]) -> bool:
-    """Say whether one of these names is one of files with secrets."""
+    """Say whether a file with secrets has one of these names, also as a backup copy."""
     names = names | {_COPY.sub(r"\1", one) for one in names}
     return any(SECRET.search(one) and not NOT_SECRET.search(one) for one in names)
 

@@ -1,7 +1,7 @@
 """Recognises protected names in spellings that some file systems treat as the same name.
 
 Windows and macOS ignore case, some code points, trailing dots and blanks, and know short names
-and streams; a repository checked out there must not get past a rule that Linux would hold.
+and streams. A repository checked out there must not get past a rule that holds on Linux.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def undisguised(name: str) -> str:
     folded = unicodedata.normalize("NFKC", name)
     folded = "".join(c for c in folded if not _is_ignored(c))
     folded = unicodedata.normalize("NFKC", folded.casefold())
-    # What follows a colon names a stream of the file before it.
+    # On Windows, a colon separates the file from the name of a stream.
     folded = folded.split(":", 1)[0].rstrip(". ") or folded
     if short := _SHORT.fullmatch(folded):
         return _SHORT_NAMES.get(short[1], folded)

@@ -29,7 +29,7 @@ class MustAskError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """A specification, read."""
+    """A parsed specification."""
 
     kinds: dict[str, Kind]
     takes_number: bool = False
@@ -101,7 +101,7 @@ def _long(argument: str, rest: list[str], known: Options, parsed: Parsed) -> Non
 
 
 def _short(argument: str, rest: list[str], known: Options, parsed: Parsed) -> None:
-    """Read ``-abc``: letters without a value, the last may have one, attached or following."""
+    """Read ``-abc``; only the last letter may have a value, attached or in the next argument."""
     for place, letter in enumerate(argument[1:], 1):
         name = f"-{letter}"
         kind = known.kinds.get(name)

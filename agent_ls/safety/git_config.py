@@ -1,7 +1,7 @@
-"""Neutralises git configuration that can name programs, or objects to it.
+"""Overrides git configuration that can name programs, or refuses it.
 
-What can be overridden is, by ``CLEAN_GIT``. Of the rest only settings known to name no program
-are let through: reads ``git_settings.toml``.
+``CLEAN_GIT`` overrides what can be overridden. Other settings pass only if ``git_settings.toml``
+lists them as harmless.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CLEAN_GIT: dict[str, str] = {
 def config_objection(setting: str, value: str) -> str:
     """Say why a setting of a repository may run a program; empty for one that does not.
 
-    ``setting`` is as git writes it: section and key in lower case, what stands between as it is.
+    ``setting`` is as git writes it: section and key in lower case, the subsection unchanged.
     """
     section, _, rest = setting.partition(".")
     name = f"{section}.*.{rest.rpartition('.')[2]}" if "." in rest else setting

@@ -40,11 +40,11 @@ class GitUse:
     paths: list[str]
     """Operands that could be paths or revisions, and paths inside revisions."""
     works_anywhere: bool = False
-    """Whether it reads files where there is no repository."""
+    """Whether it also reads files outside of any repository."""
     names: tuple[str, ...] = ()
-    """What to ask git to learn whose text the command would print; empty where it prints none."""
+    """Arguments for git that list the files whose text is printed; empty if it prints none."""
     objects: tuple[str, ...] = ()
-    """Operands that could be objects whose text it would print under no name."""
+    """Operands that may be objects whose text would be printed without a file name."""
 
 
 def read_git(arguments: Sequence[str]) -> GitUse:
@@ -93,7 +93,7 @@ def _names_question(head: tuple[str, ...], rest: list[str], parsed: Parsed) -> t
     if any(parsed.given.get("--relative", [])):
         raise MustAskError("it shows a patch with paths cut short")
     if parsed.has(*_NO_NAMES) or _NO_NAMES & set(rest):
-        # Git does not do these together with a list of names.
+        # Git cannot combine these with a list of names.
         raise MustAskError("it shows a patch and says not to")
     return (*head, "--name-status", "-z", *rest)
 
@@ -144,9 +144,9 @@ def _paths_in(operand: str) -> list[str]:
 
 
 def _may_fit_secret(pathspec: str) -> bool:
-    """Say whether a pattern, whose * fits slashes too, picks out files of secrets.
+    """Say whether a pathspec may match files with secrets; its ``*`` matches slashes too.
 
-    One for all files of an ending picks out nothing.
+    A pattern for all files of one ending is judged by that ending.
     """
     if re.search(r"[?\[\\]", pathspec):
         return True

@@ -77,7 +77,7 @@ def check_printing(use: GitUse, folder: Path, below: tuple[str, ...]) -> None:
         raise MustAskError("it would print an object that has no name")
     names = _run(folder, *use.names).stdout if use.names else b""
     for name in os.fsdecode(_COLOUR.sub(b"", names)).split("\0"):
-        # Lines are messages of commits. Behind a colon stands a file of a revision.
+        # Text with line ends is a commit message. After a colon comes the file of a revision.
         spelled = [] if "\n" in name else [name, name.partition(":")[2]]
         if any(has_secret_name((*below, *one.split("/"))) for one in spelled if one):
             shown = visible_line(name)[:120]
@@ -89,14 +89,14 @@ _RANGE = re.compile(r"\.\.\.?")
 
 
 def _holds_text(folder: Path, use: GitUse) -> bool:
-    """Say whether an operand is an object whose text, or whose files' text, has no full name."""
+    """Say whether an operand is an object whose text would be printed without a full path."""
     named = [part.lstrip("^") for one in use.objects for part in _RANGE.split(one)]
     bare = [one for one in named if one and ":" not in one]
     if any(not one.isprintable() for one in bare):
         return True
     question = ("cat-file", "--batch-check=%(objecttype)")
     answers = _run(folder, *question, lines="".join(f"{one}^{{}}\n" for one in bare)).stdout
-    # The names in a tree are all that is shown of it where nothing is compared or searched.
+    # Only a comparison or a search prints texts from a tree; otherwise just its names.
     kinds = (b"blob", b"tree") if use.names and use.names[0] != "show" else (b"blob",)
     return any(line in kinds or line.endswith(b" ambiguous") for line in answers.splitlines())
 
@@ -172,7 +172,7 @@ def _check_parts(place: Path) -> None:
             raise MustAskError(f"the repository holds {entry.name}, which is no file")
         if entry.name in ("alternates", "http-alternates"):
             raise MustAskError("the repository takes objects from another one")
-        # A clone beside its origin shares the files of objects, which hold nothing else.
+        # A local clone hard-links the object files of its origin, which is harmless.
         is_object = entry.path.startswith(f"{place}/objects/")
         if not is_object and entry.stat().st_nlink > 1:
             raise MustAskError(f"the repository holds a hard link, {entry.name}")
@@ -219,7 +219,7 @@ def _check_submodules(top: Path) -> None:
 def tracked_names(folder: Path, pathspecs: Sequence[str]) -> list[str] | None:
     """Return the names that git tracks, relative to a folder; None when git cannot say.
 
-    Of no pathspec all below the folder.
+    Without pathspecs: all below the folder.
     """
     listing = _ask(folder, "ls-files", "-z", "--", *pathspecs)
     return None if listing is None else os.fsdecode(listing).split("\0")[:-1]

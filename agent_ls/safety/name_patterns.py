@@ -17,7 +17,7 @@ _ENV = _TABLE["env"].replace("$stages", _STAGES)
 def _compiled(patterns: str) -> re.Pattern[str]:
     """Return one expression that finds any of the patterns in a path of lower-case components.
 
-    What each begins and ends with is written once: such an expression is searched for every file.
+    The common start and end are written once for speed: it is searched for every file.
     """
     names = patterns.replace("$env", _ENV).split()
     ends = "|".join(_body(one) for one in names if not one.endswith("/")) or "(?!)"

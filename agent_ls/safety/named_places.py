@@ -26,8 +26,8 @@ UNKNOWN = "\0"
 """Placeholder in a name for text that only the running shell knows."""
 
 Use = Literal["read", "write", "take", "change", "any"]
-"""``take`` removes or renames; ``change`` makes a folder, sets rights or is where an option lets
-the result go; ``any`` is what nobody knows."""
+"""``take`` removes or renames; ``change`` makes a folder, sets permissions or writes the file of an
+output option; ``any`` is not known."""
 
 _MAX_VALUES = 32
 _MAX_FOLDERS = 16
@@ -86,7 +86,7 @@ _TOKEN = re.compile(r"[\w./~+@%{}*?-]+")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A place that a text names."""
+    """A path that a command names, and what the command does with it."""
 
     use: Use
     path: str
@@ -226,7 +226,7 @@ class _Reading:
             yield from self._named("change", _outputs(name, given))
         for values, its in zip(given, _uses(name, given, use), strict=True):
             for value in values if its is not None else ():
-                # A piece of a word may be a place; that it is what is changed is not plain.
+                # A piece of a word may be a path too, but it is not certain what happens to it.
                 whole = () if its in ("read", "any") else _unbraced(value)
                 yield from self._named(its or "any", whole)
                 yield from self._named("read" if its == "read" else "any", _pieces(value))
@@ -278,7 +278,7 @@ class _Reading:
             case "string" | "translated_string" | "concatenation":
                 return self._joined(node)
             case "command_substitution":
-                # The words of an echo come out again, and printf puts any in the place of %s.
+                # echo prints its words, and printf may print any text for %s.
                 inner = _text(node).replace("%s", "*")
                 return [UNKNOWN, *_TOKEN.findall(inner)][:_MAX_VALUES]
             case "word" | "number" | "string_content" | "extglob_pattern" | "variable_name":
@@ -431,7 +431,7 @@ def _decoded(text: str) -> str:
 
 def at_home(path: str) -> str:
     """Return the path with ``~`` expanded."""
-    # Path.expanduser raises for a name that nobody has.
+    # Path.expanduser raises for an unknown user.
     return os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111
 
 

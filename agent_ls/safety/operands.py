@@ -61,8 +61,8 @@ class Reach:
     def moved(self, path: str) -> Reach:
         """Return the reach after ``cd`` to a folder.
 
-        Errors: ``MustAskError``, also where a link stands in the way: the shell goes back from
-        there by name, programs go by where it leads.
+        Errors: ``MustAskError``, also if the path leads through a link. There ``..`` means one
+        folder to the shell and another to programs.
         """
         if not path or path.startswith("-"):
             raise MustAskError("it goes to a folder that is not named")
@@ -74,7 +74,7 @@ class Reach:
     def check(self, path: str, *, may_be_name: bool = False) -> None:
         """Refuse a path that leads outside, to a secret, or to a special file.
 
-        With ``may_be_name`` it may be a revision, which then simply does not exist.
+        With ``may_be_name`` it may be a revision of git, for which no file exists.
         """
         if path in ("-", "/dev/null"):
             return
@@ -93,8 +93,8 @@ class Reach:
     ) -> None:
         """Refuse to read a folder recursively if it contains secrets.
 
-        With ``follows`` whoever reads it goes where links lead, so it must not hold any. Only files
-        whose names have one of these endings are read.
+        ``follows``: the program follows links, so the folder must not hold any. ``endings``: it
+        reads only files with one of these endings.
         """
         top = (self.folder / path).resolve()
         if not top.is_dir():
@@ -122,7 +122,7 @@ class Reach:
         self.check(
             pattern.split("*", 1)[0].rpartition("/")[0] or ("/" if pattern[0] == "/" else ".")
         )
-        # Path.glob would fit hidden files too, which the shell does not.
+        # Path.glob would match hidden files too, unlike the shell.
         names = glob.iglob(pattern, root_dir=self.folder)  # noqa: PTH207
         found = sorted(islice(names, _MAX_FITTING + 1))
         if len(found) > _MAX_FITTING:

@@ -1,7 +1,7 @@
 """Recognises agent-ls's own files: settings, keys, rules, trust, history, logs, caches.
 
-Told by where a path leads and by inode, never by its name alone: the folders can be set to lie
-anywhere, a workspace can be one of them, hold one or link to one.
+Compares resolved paths and inodes, never names alone: the folders can be set to lie anywhere.
+A workspace can be one of them, hold one or link to one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def claim_store(file: Path) -> None:
 def is_own(place: Path) -> bool:
     """Say whether a path is inside one of our folders; hard links are not recognised.
 
-    Looks at the disk; what cannot be looked at is told by its path alone.
+    Looks at the disk; if a path cannot be resolved, only its name counts.
     """
     real = _resolved(place)
     folders = own_folders()
@@ -46,7 +46,7 @@ def holds_own(place: Path) -> bool:
 def own_folders() -> Iterable[Path]:
     """Return our folders, and the store's files where they lie elsewhere; links resolved.
 
-    Asked anew each time: where they lie is said by the environment.
+    Not cached, because environment variables say where they lie.
     """
     names = (
         *(platformdirs.user_config_dir(_APP), platformdirs.user_data_dir(_APP)),

@@ -53,10 +53,10 @@ class Place:
 def locate(path: str, roots: Sequence[Root]) -> Place:
     """Return the place below one of the roots that ``path`` names.
 
-    Shape: relative to the only root, or beginning with a root's name where there are several;
-    absolute ones are taken as they are. Links are followed, and what counts is where they lead.
-    Errors: ``WorkspaceError`` for what is no usable name, ``PathRefused`` for what leads out
-    or lies in a root that is gone.
+    Shape: relative to the only root, or beginning with a root's name if there are several. A path
+    may be absolute. Links are followed, and their target counts.
+    Errors: ``WorkspaceError`` for an unusable name, ``PathRefused`` for a path that leads out or
+    whose root is gone.
     """
     _check_spelling(path)
     root, parts = _spelled_in(path, roots)
@@ -68,16 +68,16 @@ def locate(path: str, roots: Sequence[Root]) -> Place:
         raise PathRefused(f"{_quoted(path)} {_leads_out(spelled)} the workspace.")
     if plain is None:
         if not holder.path.is_dir():
-            # Writing below it would make it anew, beside where it may have been moved to.
+            # The root may have been moved, and writing would create it again.
             raise PathRefused(f"{_quoted(path)} cannot be used: the folder {holder.name} is gone.")
         _check_components(path, holder, absolute)
     return Place(holder, absolute, spelled or ())
 
 
 def _without_links(root: Root, parts: tuple[str, ...]) -> Path | None:
-    """Return a place that exists, with no link from the root on; None when it must be resolved.
+    """Return the path if it exists and has no link below the root; None if it must be resolved.
 
-    Most paths are such, and every look at the disk costs: a turn asks for places all the time.
+    A shortcut: most paths are like that, and resolving reads the disk more often.
     """
     place = str(root.path)
     for part in ("", *parts):
@@ -88,7 +88,7 @@ def _without_links(root: Root, parts: tuple[str, ...]) -> Path | None:
             if stat.S_ISLNK(os.lstat(place).st_mode):
                 return None
         except OSError:
-            # What is not there is no link either; anything else is told when it is resolved.
+            # It does not exist or cannot be read, which resolving finds out.
             return None
     return Path(place)
 
@@ -117,7 +117,7 @@ def locate_file(path: str, roots: Sequence[Root]) -> Place:
 def check_no_link(path: str, roots: Sequence[Root]) -> None:
     """Refuse to remove a link: the model may mean the link or its target.
 
-    Shape: links above it do not count.
+    Links among its parent folders do not count.
     Errors: ``WorkspaceError``, and as ``locate``.
     """
     place = locate_file(path, roots)
@@ -179,9 +179,9 @@ def _check_name(path: str, name: str) -> None:
 
 
 def _check_components(path: str, root: Root, absolute: Path) -> None:
-    """Refuse links that resolving left over, because they run in circles, and device names.
+    """Refuse device names, and circular links, which resolving leaves in the path.
 
-    A name that is a device on some systems is fine where something here has it already.
+    A device name of another system is fine if a file of that name exists here.
     """
     for place in (absolute, *absolute.parents):
         if place == root.path:
@@ -225,7 +225,7 @@ def _spelled_in(path: str, roots: Sequence[Root]) -> tuple[Root, tuple[str, ...]
 
 
 def _below(path: str, root: Root) -> tuple[str, ...] | None:
-    """Return an absolute path's components below a root, when its own begin with the root's."""
+    """Return an absolute path's components below a root; None if it does not begin with it."""
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
     front = root.path.parts[1:]
     return parts[len(front) :] if parts[: len(front)] == front else None

@@ -1,7 +1,7 @@
 """Finds the file names that a pipe may pass to xargs, or find to its -exec program.
 
-An answer holds every name that could come, as the disk is now, and perhaps more. Where that cannot
-be said there is none.
+The result holds every name that could come, as the disk is now, and perhaps more. It is None if
+the names cannot be known.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PLAIN_PATTERN = re.compile(r"[\w.*+-]+")
 def piped_names(feed: Sequence[Step], reach: Reach) -> list[str] | None:
     """Return the file names these commands may print, one a line; None for other text.
 
-    Errors: ``MustAskError`` where names would fall apart, or there are too many.
+    Errors: ``MustAskError`` if xargs would split a name, or if there are too many.
     """
     if not feed or not all(map(_is_filter, feed[1:])):
         return None
@@ -49,7 +49,7 @@ def piped_names(feed: Sequence[Step], reach: Reach) -> list[str] | None:
 def found_names(arguments: Sequence[str], reach: Reach) -> list[str] | None:
     """Return the names that find may print; None if it may print other text.
 
-    Errors: ``MustAskError`` where names would fall apart, or there are too many.
+    Errors: ``MustAskError`` if xargs would split a name, or if there are too many.
     """
     places, tests = find_tests(arguments)
     given = [word for word, _ in tests]

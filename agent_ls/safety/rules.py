@@ -32,7 +32,7 @@ _RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(tuple[Rule, ...])
 
 
 def rules_file() -> Path:
-    """Return where the rules are written down."""
+    """Return the file that holds the rules."""
     return user_file("rules.json")
 
 
@@ -45,7 +45,7 @@ class SavedRules:
     def all(self) -> tuple[Rule, ...]:
         """Return the rules, oldest first; none when the file is missing.
 
-        Errors: ``SettingsError`` when it cannot be read: what was rejected must not be forgotten.
+        Errors: ``SettingsError`` when it cannot be read: a rejection must not be lost.
         """
         try:
             return _RULES.validate_json(self.file.read_bytes())
@@ -79,9 +79,9 @@ class SavedRules:
     def add(
         self, grant: str, folders: Sequence[Path], decision: Literal["allow", "reject"]
     ) -> None:
-        """Write a rule down; the newest for a grant holds.
+        """Save a rule; it replaces an older one for the same grant and folders.
 
-        Errors: ``SettingsError`` when it cannot be written down.
+        Errors: ``SettingsError`` when the file cannot be read or written.
         """
         new = Rule(grant=grant, folders=_names(folders), decision=decision)
         same = (new.grant, new.folders)
@@ -90,7 +90,7 @@ class SavedRules:
     def revoke(self, grants: Collection[str], folders: Sequence[Path]) -> None:
         """Remove rules that allow these grants; keep rules that reject.
 
-        Errors: ``SettingsError`` when that cannot be written down.
+        Errors: ``SettingsError`` when the file cannot be read or written.
         """
         if not set(grants).isdisjoint(self.granted(folders)):
             places = _names(folders)
@@ -98,9 +98,9 @@ class SavedRules:
             self._change(lambda old: tuple(one for one in old if one not in gone))
 
     def forget(self, rule: Rule) -> None:
-        """Take a rule back.
+        """Remove a rule.
 
-        Errors: ``SettingsError`` when that cannot be written down.
+        Errors: ``SettingsError`` when the file cannot be read or written.
         """
         self._change(lambda old: tuple(one for one in old if one != rule))
 

@@ -1,7 +1,7 @@
 """Secrets in text, found by their shape and masked. Linear in the text's length.
 
-Catches what leaks by accident into output that the model, the store and the views will hold;
-it is no boundary: what is not allowed to be read must not be read.
+Catches what leaks by accident into output that the model, the store and the views will hold. It is
+no security boundary: forbidden files must not be read at all.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _TOKENS: tuple[tuple[str, str], ...] = (
         r"\beyJ[A-Za-z0-9_-]{10,4096}\.eyJ[A-Za-z0-9_-]{10,8192}(?:\.[\w-]{0,1024})?",
     ),
 )
-# Every token begins a word that is as long at least: most places are left with one look.
+# Every token begins a word of at least this length, so most places fail at once.
 _TOKEN = re.compile(
     r"(?:\b(?=[A-Za-z0-9_.+/=:-]{15})|(?=hooks\.slack\.com))(?:"
     + "|".join(f"({pattern})" for _, pattern in _TOKENS)
@@ -81,7 +81,7 @@ _PLACES = (
     (("key=",), _AZURE),
     (_WORDS, _ENV_LINE),
 )
-"""Patterns with what a text holds, in small letters, where they can match."""
+"""Patterns, each with the words, in lower case, of which a matching text holds one."""
 _MIN_ENTROPY_BITS = 3.3
 _KEY_EDGE = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{16,80}")
@@ -114,7 +114,7 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
 def mask_part(text: str, *, is_in_key: bool) -> tuple[str, bool]:
     """Mask a part that ends where ``can_part`` allows; return also if it ends in a private key.
 
-    ``is_in_key``: whether the part before did.
+    ``is_in_key``: whether the part before ended in one.
     """
     text, is_in_key = _mask_private_keys(text, is_in_key)
     return _mask_places(text), is_in_key
@@ -157,7 +157,7 @@ def _mask_places(text: str) -> str:
     text = _TOKEN.sub(lambda match: _MASK.format(_TOKENS[(match.lastindex or 1) - 1][0]), text)
     low = text.casefold()
     if not text.isascii():
-        # What a pattern takes for an i, whatever its case.
+        # Patterns that ignore case match these as an i.
         low = low.replace("\u0307", "").replace("\u0131", "i")
     for needles, pattern in _PLACES:
         if any(needle in low for needle in needles):
@@ -174,9 +174,9 @@ def _hide(match: re.Match[str], what: str) -> str:
 
 
 def _mask_private_keys(text: str, is_in_key: bool) -> tuple[str, bool]:
-    """Replace what stands between the BEGIN and END lines of private keys, or up to the end.
+    """Mask the lines between BEGIN and END of private keys, or up to the text's end.
 
-    Of a key whose beginning was cut off, the lines right above its END are replaced.
+    If the beginning of a key was cut off, mask the lines right above its END.
     """
     if "PRIVATE KEY" not in text:
         return "" if is_in_key else text, is_in_key
@@ -199,7 +199,7 @@ def _mask_private_keys(text: str, is_in_key: bool) -> tuple[str, bool]:
 
 
 def _key_body(text: str, low: int, end: int) -> int:
-    """Return where the lines begin that stand right above ``end`` and may be a key's."""
+    """Return where the key-like lines right above ``end`` begin; ``end`` if there are none."""
     begin = at = end
     for number in range(_MAX_KEY_LINES):
         start = max(text.rfind("\n", low, max(at - 1, low)) + 1, low)

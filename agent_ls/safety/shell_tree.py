@@ -1,7 +1,7 @@
 """Parses a shell command twice, with our strict reader and with the grammar, into a tree.
 
-The grammar is not bash, and neither are we: what both read as the same words in the same order
-and nesting is understood, and everything else is not. Owns reading; ``commands`` decides.
+Neither of the two is bash. A command is understood only if both find the same words in the same
+order and nesting. Owns reading; ``commands`` decides.
 """
 
 from __future__ import annotations
@@ -128,11 +128,11 @@ class _Parser(WordReader):
         super().__init__(text)
         self.count = 0
         self.spans: list[_Spans] = []
-        """Of all commands and loops, to compare with the grammar."""
+        """Word positions of all commands and loops, to compare with the grammar."""
         self._depth = 0
 
     def whole(self) -> Sequence:
-        """Return all of it."""
+        """Parse the whole text."""
         tree, _ = self._sequence(frozenset({""}))
         if not tree:
             raise MustAskError("it holds no command")
@@ -269,7 +269,7 @@ class _Parser(WordReader):
         return self._sequence(frozenset({"done"}))[0]
 
     def _double_bracket(self) -> Command:
-        """Read one test; operators that join tests are no words and refused."""
+        """Read one ``[[ … ]]`` test; operators that join tests are refused."""
         found = [Word("[[", self._at, self._at + 2)]
         self._at += 2
         while found[-1].value != "]]":

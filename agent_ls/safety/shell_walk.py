@@ -1,7 +1,7 @@
 """Walks a tree of commands like a shell, with every folder and variable value it may have.
 
-A command may fail, so what follows it is judged for both. Owns the order and the state; what one
-command may do is the judge's to say.
+A command may fail, so what follows it is judged for both. Owns the order and the state; ``judge``
+decides what a command may do.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _Outcome = tuple[States, States]
 
 @dataclass(slots=True)
 class Walk:
-    """One walk, limited in steps."""
+    """One walk through a tree, with a limit on its steps."""
 
     judge: Callable[[Step, Reach], None]
     """Raises ``MustAskError`` for a step that must not run unasked."""
@@ -171,9 +171,9 @@ class Walk:
 
 
 def expanded(arguments: Iterable[Word], reach: Reach) -> list[str]:
-    """Return the words with patterns replaced by the files they fit, as the shell would.
+    """Return the words with patterns replaced by the files they match, as the shell would.
 
-    Errors: ``MustAskError`` for a pattern that could fit what must not be read.
+    Errors: ``MustAskError`` for a pattern that could match what must not be read.
     """
     values: list[str] = []
     for word in arguments:

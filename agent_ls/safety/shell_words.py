@@ -1,7 +1,7 @@
 """Reads words of a shell command strictly: quotes, escapes, patterns and plain variables.
 
-Whatever is read here is what bash reads; everything else is not understood. Owns words; what they
-form together is read in ``shell_tree``.
+Bash reads the same from every accepted text; all other texts are refused. Owns words;
+``shell_tree`` reads what they form.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Word:
     value: str
     """The unquoted value; of a pattern the pattern itself."""
     start: int
-    """Code points, of the written word in the text."""
+    """In code points of the text, as ``end``; of the word as written."""
     end: int
     is_pattern: bool = False
     """Whether the shell expands it to file names."""
@@ -59,7 +59,7 @@ def _value(use: re.Match[str], variables: Mapping[str, str]) -> str:
 
 
 def check_text(command: str) -> None:
-    """Refuse a text that is too long, empty, or not displayed as it is."""
+    """Refuse a text that is too long or empty, or holds invisible or look-alike characters."""
     if len(command) > MAX_COMMAND_CHARS:
         raise MustAskError(f"it is longer than {MAX_COMMAND_CHARS:,} characters")
     if not command.strip():

@@ -1,6 +1,6 @@
-"""Finds grants for commands that ended because a call changed what commands run.
+"""Finds grants for commands that ended because a call changed a file that commands run.
 
-Counted from the events, so that no crash and no stop comes between a change and what follows.
+Derived from the events, so that a crash after the change cannot keep a grant alive.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def stale_grants(
 ) -> GrantsRevoked | None:
     """Return the revocation of grants older than such a change; None if there are none.
 
-    A yes held for what the command did then; which file a command runs cannot be told from outside.
+    A grant was for what the command did then. Which files a command runs cannot be known.
     """
     saved = rules.granted([root.path for root in roots]) if rules is not None else ()
     given = {**dict.fromkeys(set(saved) - state.revoked, 0), **state.grants}
@@ -42,7 +42,7 @@ def stale_grants(
 
 
 def steers_commands(path: str, roots: Sequence[Root]) -> bool:
-    """Say whether commands may run what lies under this path."""
+    """Say whether commands may run the file at this path."""
     try:
         return is_executed_later(path, roots)
     except WorkspaceError:

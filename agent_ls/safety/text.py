@@ -1,7 +1,7 @@
 """Removes hidden characters for the model, and makes them visible for the user.
 
 Legitimate scripts survive: joiners inside words and emoji, direction marks beside right-to-left
-letters, flags made of tags. Owns the rules; whoever shows or sends text calls them.
+letters, flags made of tags. Owns the rules; code that shows or sends text calls them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _HIDDEN_RANGES = (
     (0x202A, 0x202E),  # embeddings and overrides
     (0x2060, 0x206F),  # invisible operators, isolates
     (0x3164, 0x3164),
-    (0xD800, 0xDFFF),  # half a character
+    (0xD800, 0xDFFF),  # lone surrogates
     (0xFE00, 0xFE0F),  # variation selectors
     (0xFEFF, 0xFEFF),
     (0xFFA0, 0xFFA0),
@@ -71,8 +71,8 @@ _PART_CHARS = 16 * 2**10
 def cleaned(text: str) -> str:
     """Return the text for the model: terminal control and hidden characters taken out.
 
-    Shape: line ends, tabs and everything that a reader of the text would see stay as they are;
-    half a character becomes U+FFFD.
+    Shape: line ends, tabs and all visible characters stay as they are. A lone surrogate becomes
+    U+FFFD.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -82,8 +82,8 @@ def cleaned(text: str) -> str:
 def visible(text: str) -> str:
     """Return the text for a user who decides by it, with hidden characters as escapes.
 
-    Shape: stays in its lines; long runs of blanks and empty lines, which push text out of sight,
-    are replaced by their count.
+    Shape: keeps its lines. Long runs of blanks or empty lines, which push text out of sight, are
+    replaced by their count.
     """
     shown = _without_hidden(text, _escaped)
     shown = _ALSO_FOR_PEOPLE.sub(lambda match: _escaped(match.group()), shown)
@@ -101,11 +101,11 @@ def visible_line(text: str) -> str:
 def label(text: str, characters: int) -> str:
     """Return one line for a title or a button: the whole text, or its head, ``…`` and its tail.
 
-    What is left out may be what matters, so both ends are there, and whole lines are counted.
+    Both ends are kept, because either may matter; the number of further lines is added.
     """
     text = text.strip()
     is_long = len(text) > 8 * characters
-    # Of a long text the middle is not shown anyway, and need not be looked through.
+    # The middle of a long text is not shown, so it is not processed.
     shown = visible_line(text[: 4 * characters] + text[-4 * characters :] if is_long else text)
     if len(shown) <= characters and not is_long:
         return shown

@@ -15,7 +15,7 @@ from agent_ls.safety.user_files import changing, user_file
 
 
 def trust_file() -> Path:
-    """Return where the trusted folders are written down."""
+    """Return the file that lists the trusted folders."""
     return user_file("trusted.json")
 
 
@@ -38,7 +38,7 @@ class TrustedFolders:
         try:
             return self.listed()
         except SettingsError:
-            # Not to know is not to trust.
+            # If the list cannot be read, no folder is trusted.
             return ()
 
     def listed(self) -> tuple[Path, ...]:
@@ -70,7 +70,7 @@ class TrustedFolders:
         self._change(lambda old: old | {folder.resolve()})
 
     def forget(self, folder: Path) -> None:
-        """Trust a folder no longer, by this name or where it leads; one above may still be trusted.
+        """Stop trusting a folder, as given and as resolved; one above may still be trusted.
 
         Errors: ``SettingsError`` when the list cannot be read or written.
         """

@@ -18,13 +18,13 @@ _FOLDER_MODE = 0o700
 
 
 def user_file(name: str) -> Path:
-    """Return where a file of this name is kept."""
+    """Return the path of a file of this name in the data folder."""
     return Path(platformdirs.user_data_dir("agent-ls")) / name
 
 
 @contextmanager
 def changing(file: Path, content: str) -> Generator[Callable[[bytes], None]]:
-    """Let no other server change the file meanwhile; yields what writes it, all of it or nothing.
+    """Lock the file against other servers; yield a function that replaces it as a whole.
 
     ``content`` says what the file holds, for messages.
     Errors: ``SettingsError`` when it cannot be written.
@@ -48,7 +48,7 @@ def changing(file: Path, content: str) -> Generator[Callable[[bytes], None]]:
 
 
 def _replace(file: Path, data: bytes) -> None:
-    # Readers see the old file or the new one, never a half; so does who starts after a crash.
+    # Readers see the old file or the new one, never a part, even after a crash.
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.stem}-")
     try:
         with os.fdopen(handle, "wb") as new:
