@@ -32,7 +32,7 @@ class Word:
     value: str
     """The unquoted value; of a pattern the pattern itself."""
     start: int
-    """In code points of the text, as ``end``; of the word as written."""
+    """Where the written word begins in the text, in code points, like ``end``."""
     end: int
     is_pattern: bool = False
     """Whether the shell expands it to file names."""

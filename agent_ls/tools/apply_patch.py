@@ -1,6 +1,6 @@
 """apply_patch: change several files by one patch, all of it or nothing.
 
-Owns what a patch means for the workspace; how it is read and placed is the edit engine's.
+Owns what a patch does to the workspace; ``edits`` reads and places it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ApplyPatchArguments(Arguments):
 
     @property
     def files(self) -> tuple[FilePatch, ...] | Refused:
-        """Return what the patch says, with paths as the workspace names them."""
+        """Return the parsed patch, with tidied paths; the refusal if it cannot be read."""
         parsed = parse_patch(self.patch)
         if isinstance(parsed, Refused):
             return parsed
@@ -61,7 +61,7 @@ class ApplyPatchArguments(Arguments):
 
 @dataclass(frozen=True, slots=True)
 class ApplyPatch(PlainTool):
-    """Changes files as a patch says."""
+    """Applies a patch to several files."""
 
     name: ClassVar[str] = "apply_patch"
     description: ClassVar[str] = (
@@ -78,7 +78,7 @@ class ApplyPatch(PlainTool):
 
     workspace: Workspace
     seen: SeenTexts | None = None
-    """None: every hunk is looked for in the newest texts alone."""
+    """None: hunks are looked for in the newest texts only."""
 
     def paths(self, arguments: ApplyPatchArguments) -> tuple[str, ...]:
         """Return every file that the patch names; none when it cannot be read."""
@@ -88,7 +88,7 @@ class ApplyPatch(PlainTool):
         return tuple(dict.fromkeys(path for one in files for path in _paths(one)))
 
     def grant(self, arguments: ApplyPatchArguments) -> str | None:
-        """Return the rule of the most that the patch does: deleting, moving, or changing text."""
+        """Return the rule for the strongest change: deleting, then moving, then editing."""
         files = arguments.files
         if isinstance(files, Refused) or not files:
             return None
@@ -130,9 +130,7 @@ class ApplyPatch(PlainTool):
         )
 
     async def _edits(self, plan: FilePlan, before: TextFile | None) -> list[FileEdit]:
-        """Return what has to be done to one file; one that is written anew keeps the form and the
-        permissions of the old one.
-        """
+        """Return the edits of one file; a moved file keeps its encoding and permissions."""
         if before is None:
             return [CreateFile(path=plan.path, text=plan.text)]
         path, version = plan.path, before.version
@@ -152,7 +150,7 @@ class ApplyPatch(PlainTool):
             )
         text, encoding = text_of(data)
         mode = await self.workspace.mode(path)
-        # The new file first: whatever stops this in between loses no text.
+        # The new file first, so that an interruption loses no text.
         return [
             CreateFile(path=plan.new_path, text=text, mode=mode, encoding=encoding),
             DeleteFile(path=path, base_version=version),
@@ -188,7 +186,7 @@ def _paths(patch: FilePatch) -> tuple[str, ...]:
 
 
 def _after(plan: FilePlan, before: TextFile | None) -> str | None:
-    """Return the text that the file has afterwards, wherever it is then."""
+    """Return the file's text after the patch; None if it is deleted."""
     if before is None:
         return plan.text
     return None if plan.kind == "delete" else apply_replacements(before.text, plan.replacements)
@@ -202,14 +200,14 @@ def _diff(plan: FilePlan, before: TextFile | None) -> str:
 
 
 def _bound(plan: FilePlan, before: TextFile | None) -> str:
-    """Return what a yes to the change of this file covers."""
+    """Return what an approval of this file's change covers."""
     if before is None or not plan.replacements or plan.kind == "delete":
         return _diff(plan, before)
     return f"{bound_by(plan.path, before.text, plan.replacements)} {plan.new_path}\n"
 
 
 def _told(plan: FilePlan, before: TextFile | None) -> str:
-    """Return what becomes of one file, for the model."""
+    """Return what happens to one file, in words for the model."""
     if before is None:
         return f"created {plan.path}"
     if plan.kind == "delete":

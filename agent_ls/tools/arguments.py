@@ -1,7 +1,7 @@
-"""The shape all tools' arguments share, and what of a model's slips is forgiven.
+"""The base of all tools' arguments, which forgives common slips of models.
 
-Forgiven is only what can mean one thing: another common name for an argument, a list written as
-JSON text or as its single element, null for "not given", and ``./`` in a path.
+Forgives only what can mean one thing: another common name for an argument, a list written as JSON
+text or as its single element, null for "not given", and ``./`` in a path.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Arguments(BaseModel):
 
 
 def _listed(value: Any) -> Any:
-    """Return a list that was written as JSON text or as its only element; else the value."""
+    """Return the list that was given as JSON text or as its only element; else the value."""
     if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
         try:
             value = json.loads(value)
@@ -76,7 +76,7 @@ FilePath = Annotated[PathText, _NamesFile()]
 
 
 def paths_in(arguments: BaseModel) -> tuple[str, ...]:
-    """Return the values of all arguments that are a ``FilePath``, or several, in order."""
+    """Return the values of all arguments of type ``FilePath``, or tuples of it, in order."""
     found: list[str] = []
     for name, facts in type(arguments).model_fields.items():
         value: Any = getattr(arguments, name)

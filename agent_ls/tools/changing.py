@@ -16,31 +16,32 @@ from agent_ls.edits.shown_marks import leaked_mark
 from agent_ls.tools.showing import preview
 
 MERGED = " {} had changed since you read it; those changes are kept."
-"""Said of edits that were made for an older text."""
+"""Note for the model on edits that it made for an older text."""
 _MAX_AROUND_LINES = 3
 
 
 def check_whole(new: str, before: str | None) -> None:
-    """Refuse a new text that quotes a mark for text left out. Errors: ``ToolError``."""
+    """Refuse a new text with a mark that we show for omitted text. Errors: ``ToolError``."""
     if (reason := leaked_mark(new, before)) is not None:
         raise ToolError(reason)
 
 
 def check_may_go(file: TextFile) -> None:
-    """Refuse to move or delete a file before anybody is asked. Errors: ``ToolError``."""
+    """Refuse to move or delete a file that has to stay. Errors: ``ToolError``."""
     if file.why_it_stays:
         raise ToolError(f"Nothing was changed. {file.why_it_stays}.")
 
 
 def marked_as(now: str, text: str) -> str:
-    """Return a text with the byte order mark that the newest one shows, as some editors have it in
-    their buffers; what a model writes, and what is kept of what it read, is without.
+    """Return ``text`` with a byte order mark if ``now`` has one.
+
+    Some editors keep the mark in their buffers; texts from the model have none.
     """
     return BOM + text if now.startswith(BOM) and not text.startswith(BOM) else text
 
 
 def change_of(file: TextFile, after: str) -> ChangeText:
-    """Return the least change that gives the text; ``ToolError`` when it is there already."""
+    """Return the smallest change to this text; ``ToolError`` if the file already has it."""
     replacements = replacements_between(file.text, after)
     if not replacements:
         raise ToolError(f"{file.path} already has exactly this text; nothing was done.")
@@ -68,10 +69,10 @@ def preview_of(
 
 
 def bound_by(path: str, before: str, replacements: Sequence[Replacement]) -> str:
-    """Return what a yes to these replacements covers: equal for the same change at other lines.
+    """Return what an approval of these replacements covers; the same after lines have moved.
 
-    Shape: per replacement the lines that it changes, and as many around them as it takes for them
-    to stand in the file once. Where more than three would be needed, it is the whole file.
+    Shape: JSON with the changed lines of each replacement, and as many lines around as make them
+    unique in the file. If more than three would be needed, it holds the whole file.
     """
     bounds = [_bound(f"\n{before}\n", one) for one in replacements]
     whole = "" if all(lines for lines, *_ in bounds) else before
@@ -81,11 +82,11 @@ def bound_by(path: str, before: str, replacements: Sequence[Replacement]) -> str
 def _bound(padded: str, one: Replacement) -> tuple[str, int, int, str]:
     """Return the lines, the replacement's place in them, its length and its text.
 
-    No lines where those near by stand in the file several times.
+    No lines if they are not unique in the file, even with those around.
     """
     start, end = one.start + 1, one.end + 1
     low = padded.rfind("\n", 0, start) + 1
-    # What takes or adds whole lines leaves the line behind it as it is.
+    # A replacement of whole lines does not change the line after it.
     is_whole = padded[end - 1] == "\n" and (one.text[-1:] or padded[start - 1]) == "\n"
     high = end if is_whole else padded.find("\n", end) + 1
     for _ in range(_MAX_AROUND_LINES + 1):
@@ -99,13 +100,13 @@ def _bound(padded: str, one: Replacement) -> tuple[str, int, int, str]:
 
 
 def places_of(after: str, replacements: Sequence[Replacement]) -> str:
-    """Return where the new text stands now, in lines."""
+    """Return the line numbers of the new text, in words."""
     at = shift = 0
     first = 1
     lines: list[str] = []
     for one in replacements:
         start = one.start + shift
-        # A CR whose LF is yet to come is no line end of its own.
+        # A CR whose LF follows is no line end of its own.
         first += _line_ends(after[at:start]) - (after[max(0, start - 1) : start + 1] == "\r\n")
         at = start
         last = first + _line_ends(one.text.rstrip("\r\n"))
@@ -116,5 +117,5 @@ def places_of(after: str, replacements: Sequence[Replacement]) -> str:
 
 
 def _line_ends(text: str) -> int:
-    """Return how many line ends are in a text, by a CR alone too, as a file is read."""
+    """Return the number of line ends; a CR alone counts too, as when a file is read."""
     return text.count("\n") + text.count("\r") - text.count("\r\n")

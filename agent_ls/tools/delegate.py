@@ -47,7 +47,7 @@ class Delegate(PlainTool):
     options: AgentLimits = AgentLimits()
 
     def parameters(self, view: TurnView) -> dict[str, JsonValue]:
-        """Return the parameters with the kinds that there are."""
+        """Return the parameters, with the available kinds of sub-agents."""
         parameters = parameters_of(self.Arguments)
         kinds = self.children.kinds.values()
         said = "; ".join(f"{kind.name}: {kind.description}" for kind in kinds)

@@ -41,10 +41,10 @@ class DeleteFile(PlainTool):
 
     workspace: Workspace
     seen: SeenTexts | None = None
-    """None: whatever the file holds goes."""
+    """None: the file is deleted even if it changed since the model read it."""
 
     async def preview(self, arguments: DeleteFileArguments) -> Preview:
-        """Return the text that would go."""
+        """Return the text that would be deleted."""
         file = await self._file(arguments.path)
         edit = DeleteEdit(path=arguments.path, base_version=file.version)
         grant = self.grant(arguments)

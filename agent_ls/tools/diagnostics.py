@@ -1,4 +1,4 @@
-"""diagnostics: what the checkers say of files, on their newest text."""
+"""diagnostics: what compilers and linters report about the newest text of files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DiagnosticsArguments(Arguments):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics(PlainTool):
-    """Runs the checkers."""
+    """Runs the project's compilers and linters."""
 
     name: ClassVar[str] = "diagnostics"
     description: ClassVar[str] = "Check files with the project's compilers and linters."

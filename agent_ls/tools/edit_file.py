@@ -63,7 +63,7 @@ class EditFile(PlainTool):
 
     workspace: Workspace
     seen: SeenTexts | None = None
-    """None: every edit is looked for in the newest text alone."""
+    """None: edits are looked for in the newest text only."""
 
     async def preview(self, arguments: EditFileArguments) -> Preview:
         """Return the diff."""
@@ -83,7 +83,7 @@ class EditFile(PlainTool):
         )
 
     async def _plan(self, arguments: EditFileArguments) -> tuple[TextFile, ChangeText, str]:
-        """Return the file, its change, and what else the model has to know of it."""
+        """Return the file, its change, and a note for the model."""
         file = await read_file_named(arguments.path, self.workspace)
         check_whole("\n".join(edit.new_string for edit in arguments.edits), file.text)
         wishes = [
@@ -91,7 +91,7 @@ class EditFile(PlainTool):
             for edit in arguments.edits
         ]
         read = None if self.seen is None else await self.seen.text(arguments.path)
-        # All places of a text are those of the newest one, whatever was read.
+        # ``replace_all`` means all places in the newest text, whatever the model read.
         picking = [wish for wish in wishes if not wish.replace_all]
         found = place_as_read(
             read,

@@ -51,10 +51,10 @@ class FindSymbol(PlainTool):
     options: FindSymbolOptions = FindSymbolOptions()
     workspace: Workspace | None = None
     seen: SeenTexts | None = None
-    """None: nobody needs to know later what was shown."""
+    """None: what was shown is not recorded."""
 
     def paths(self, arguments: FindSymbolArguments) -> tuple[str, ...]:
-        """Return all files."""
+        """Return the whole workspace."""
         return (".",)
 
     async def run(self, arguments: FindSymbolArguments, context: ToolContext) -> ToolOutput:
@@ -80,7 +80,7 @@ class FindSymbol(PlainTool):
         )
 
     async def _marks(self, paths: Iterable[str]) -> JsonValue:
-        """Return what the files held that were shown, by path, as far as they can be read."""
+        """Return the marks of the shown texts by path; unreadable files are left out."""
         marks: dict[str, JsonValue] = {}
         if self.workspace is None or self.seen is None:
             return marks

@@ -42,7 +42,7 @@ class Glob(PlainTool):
     async def run(self, arguments: GlobArguments, context: ToolContext) -> ToolOutput:
         """Return the matching files, sorted, one a line."""
         found = await self.workspace.files(arguments.path)
-        # Thousands of names against a pattern take their time.
+        # Matching thousands of names is slow.
         files = await asyncio.to_thread(matching, found, arguments.pattern, arguments.path)
         lines = [visible_line(name) for name in files[:_MAX_FILES]]
         if len(files) > _MAX_FILES:
@@ -54,10 +54,10 @@ class Glob(PlainTool):
 
 
 def matching(files: list[str], pattern: str | None, path: str = ".") -> list[str]:
-    """Return the files that fit a pattern of the kind ignore files use; all without one.
+    """Return the files that match a pattern in the syntax of .gitignore; all without one.
 
-    Shape: a pattern with a folder in it counts from ``path`` or from the top, both can be meant.
-    Errors: ``ToolError`` for a pattern that is none.
+    Shape: a pattern with a folder is tried from ``path`` and from the top, as both can be meant.
+    Errors: ``ToolError`` for an invalid pattern.
     """
     if pattern is None:
         return files

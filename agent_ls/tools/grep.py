@@ -78,7 +78,7 @@ class Grep(PlainTool):
     options: GrepOptions = GrepOptions()
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolOutput:
-        """Return the lines that match: buffers where there are any, the disk elsewhere."""
+        """Return the matching lines, of unsaved buffers and of all other files on disk."""
         if arguments.glob and arguments.glob.startswith(("!", "#")):
             raise ToolError(f"{arguments.glob!r} is no pattern for names.", ErrorKind.STRUCTURAL)
         query = Query(
@@ -101,7 +101,7 @@ class Grep(PlainTool):
         return ToolOutput("\n".join(lines), data={"hits": len(hits)})
 
     async def _search(self, query: Query, path: str) -> tuple[list[Hit], list[str]]:
-        """Search the disk, then put what the buffers say in the place of their files."""
+        """Search the disk; hits in unsaved buffers replace those in their files."""
         roots = self.workspace.roots
         program = await asyncio.to_thread(find_ripgrep, [root.path for root in roots])
         if program is None:
@@ -111,7 +111,7 @@ class Grep(PlainTool):
         notes: dict[str, None] = {}
         tops = [path]
         if path == "." and len(roots) > 1:
-            # With several folders the top is all of them that are there.
+            # With several folders, the top means all that exist.
             tops = [one.name for one in roots if await asyncio.to_thread(one.path.is_dir)]
         for top in tops:
             on_disk = await self._search_disk(query, program, top)
@@ -125,7 +125,7 @@ class Grep(PlainTool):
         return hits, list(notes)
 
     async def _search_disk(self, query: Query, program: str, top: str) -> Found:
-        """Return the hits on disk by the names that the model knows; secrets are left out."""
+        """Return the hits on disk, with paths as the model knows them and without secrets."""
         root, place = self.workspace.locate(top)
         if not await asyncio.to_thread(place.exists):
             raise ToolError(f"{top} does not exist.")
@@ -136,7 +136,7 @@ class Grep(PlainTool):
         hits: list[Hit] = []
         for hit in found.hits:
             name = self.workspace.shown(root.path / hit.path)
-            # Reading one file of secrets asks; a search over many must not read it in passing.
+            # Reading a file of secrets needs approval, so a search over many files skips it.
             if name is not None and (is_file or not has_secret_name(hit.path.split("/"))):
                 hits.append(Hit(name, hit.line, hit.text))
         if is_file:
@@ -147,12 +147,12 @@ class Grep(PlainTool):
         )
 
     def _asked_about(self, names: Iterable[str]) -> list[str]:
-        """Return the files that reading asks about, such as hard links to secrets."""
+        """Return the files that need approval to be read, such as hard links."""
         roots = self.workspace.roots
         return sorted(one for one in names if not isinstance(judge_read(one, roots), Allow))
 
     def _buffers_below(self, query: Query, top: str, buffers: Mapping[str, str]) -> dict[str, str]:
-        """Return the unsaved texts that the search is about."""
+        """Return the unsaved texts to search, by path."""
         _, place = self.workspace.locate(top)
         inside = [name for name in buffers if self.workspace.locate(name)[1].is_relative_to(place)]
         wanted = inside if inside == [top] else matching(inside, query.glob, top)
@@ -168,7 +168,7 @@ class Grep(PlainTool):
 
 
 def _left_out(names: list[str]) -> list[str]:
-    """Return the note on files that may not be read in passing."""
+    """Return the note on files that were left out because reading them needs approval."""
     if not names:
         return []
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""

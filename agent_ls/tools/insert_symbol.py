@@ -58,7 +58,7 @@ class InsertSymbol(PlainTool):
     workspace: Workspace
     code: CodeIntel
     seen: SeenTexts | None = None
-    """None: the anchor is looked for in the newest text alone."""
+    """None: the anchor is looked for in the newest text only."""
 
     async def preview(self, arguments: InsertSymbolArguments) -> Preview:
         """Return the diff."""

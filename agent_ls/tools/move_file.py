@@ -1,4 +1,4 @@
-"""move_file: rename or move one file to a place where nothing is."""
+"""move_file: rename or move one file to a path where nothing exists."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MoveFile(PlainTool):
     workspace: Workspace
 
     async def preview(self, arguments: MoveFileArguments) -> Preview:
-        """Return both names."""
+        """Return the old and the new path."""
         edit = await self._plan(arguments)
         title = f"Move {arguments.path} to {arguments.new_path}"
         return preview_of(title, self.kind, edit, None, self.grant(arguments))

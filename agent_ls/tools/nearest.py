@@ -1,4 +1,4 @@
-"""Reads a file for a tool; of one that is not there, says which files have its name."""
+"""Reads a file for a tool; if it does not exist, names files of the same name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""outline: what a file defines, with line numbers, without its bodies."""
+"""outline: what a file defines, with line numbers but without bodies."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Outline(PlainTool):
     code: CodeIntel
     options: OutlineOptions = OutlineOptions()
     seen: SeenTexts | None = None
-    """None: nobody needs to know later what was shown."""
+    """None: what was shown is not recorded."""
 
     async def run(self, arguments: OutlineArguments, context: ToolContext) -> ToolOutput:
         """Return one line for each symbol, deeper ones indented."""
@@ -66,7 +66,7 @@ class Outline(PlainTool):
         )
 
     def _fitting(self, symbols: Iterable[Symbol]) -> tuple[list[Symbol], str]:
-        """Return the symbols for which there is room, and what is said of the others."""
+        """Return the symbols that fit, and a note on the others."""
         every = shown = list(symbols)
         most = max((one.depth for one in every), default=0)
         while len(shown) > self.options.max_symbols and most:

@@ -1,4 +1,4 @@
-"""What a tool is unless it says otherwise: its facts, and what follows from its arguments."""
+"""The defaults of all tools: their facts, and what follows from the arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_ls.tools.showing import preview
 
 
 class PlainTool:
-    """A tool that reads. One that does more states its effect, its kind and its own preview."""
+    """A tool that only reads; other tools override ``effect``, ``kind`` and ``preview``."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ class PlainTool:
     group: ClassVar[str] = "look"
     """Sub-agents get tools by name or by group: look, change, run; "" is only ever named."""
     rule: ClassVar[str | None] = None
-    """What a person allows for a whole session with one such call; None: each needs its own yes."""
+    """The grant that allows such calls for a whole session; None: each call needs an approval."""
 
     def paths(self, arguments: Any) -> tuple[str, ...]:
         """Return the values of all arguments that are a ``FilePath``."""

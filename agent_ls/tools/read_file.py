@@ -64,7 +64,7 @@ class ReadFile(PlainTool):
     workspace: Workspace
     options: ReadFileOptions = ReadFileOptions()
     seen: SeenTexts | None = None
-    """None: nobody needs to know later what was read."""
+    """None: what was read is not recorded."""
 
     async def preview(self, arguments: ReadFileArguments) -> Preview:
         """Return which file would be read."""
@@ -118,7 +118,7 @@ class ReadFile(PlainTool):
         )
 
     def _numbered(self, lines: list[str], first: int) -> list[str]:
-        """Return the numbered lines that have room; at least one."""
+        """Return the numbered lines that fit; at least one."""
         shown: list[str] = []
         room = self.options.max_chars
         for number, line in enumerate(lines, first):
@@ -133,7 +133,7 @@ class ReadFile(PlainTool):
         return len(cleaned(line)) > self.options.max_line_chars
 
     def _part(self, file: TextFile, arguments: ReadFileArguments, line: str) -> ToolOutput:
-        """Return one line from a character on, as far as there is room."""
+        """Return what fits of one line, from ``start_column`` on."""
         number, start = arguments.start_line, (arguments.start_column or 1) - 1
         if start >= max(len(line), 1):
             return ToolOutput(f"Line {number} has only {len(line)} characters.")

@@ -14,7 +14,7 @@ from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.plain_tool import PlainTool
 
 _MAX_CHARS = 7_000
-"""Less than results are cut to, so that what is read on is not cut again."""
+"""Below the limit of results, so that this result is not cut again."""
 
 
 class ReadOutputArguments(Arguments):
@@ -73,7 +73,7 @@ class ReadOutput(PlainTool):
 
 
 def _part(line: str, number: int, start: int) -> ToolOutput:
-    """Return one line from a character on, as far as there is room."""
+    """Return what fits of one line, from the character at ``start`` on."""
     if start >= len(line):
         raise ToolError(f"Line {number} has only {len(line)} characters.")
     shown = line[start : start + _MAX_CHARS]
@@ -85,7 +85,7 @@ def _part(line: str, number: int, start: int) -> ToolOutput:
 
 
 def _fitting(lines: list[str]) -> list[str]:
-    """Return the first lines that fit; the first one does."""
+    """Return the first lines that fit."""
     size = 0
     for count, line in enumerate(lines):
         size += len(line) + 1

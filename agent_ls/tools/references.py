@@ -50,7 +50,7 @@ class References(PlainTool):
     options: ReferencesOptions = ReferencesOptions()
 
     async def run(self, arguments: ReferencesArguments, context: ToolContext) -> ToolOutput:
-        """Return one line for each line with the name; of a qualified one its last part."""
+        """Return each line that uses the name; of a qualified name only the last part counts."""
         name = _last_part(arguments.name)
         found = await self.code.references(name, arguments.path, self.options.max_lines)
         lines = [

@@ -1,4 +1,4 @@
-"""replace_symbol: put a new definition in the place of a whole one."""
+"""replace_symbol: replace a whole definition."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ReplaceSymbol(PlainTool):
     workspace: Workspace
     code: CodeIntel
     seen: SeenTexts | None = None
-    """None: whatever the definition holds is replaced."""
+    """None: the definition is replaced even if it changed since the model read it."""
 
     async def preview(self, arguments: ReplaceSymbolArguments) -> Preview:
         """Return the diff."""
@@ -83,7 +83,7 @@ class ReplaceSymbol(PlainTool):
         return file, symbol, change_of(file, after), notes
 
     async def _renamed(self, path: str, after: str, symbol: Symbol) -> str:
-        """Return where the new definition stands, and what it is called when that is new."""
+        """Return the lines of the new definition, and its name if that changed, in words."""
         symbols = await self.code.symbols(path, after) or ()
         place = [one for one in symbols if one.end > symbol.start and one.depth == symbol.depth]
         if not place:

@@ -1,4 +1,4 @@
-"""repository_map: the definitions that matter most, as far as a budget of tokens goes."""
+"""repository_map: the definitions that matter most, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RepositoryMap(PlainTool):
     options: RepositoryMapOptions = RepositoryMapOptions()
 
     def paths(self, arguments: RepositoryMapArguments) -> tuple[str, ...]:
-        """Return all files."""
+        """Return the whole workspace."""
         return (".",)
 
     async def run(self, arguments: RepositoryMapArguments, context: ToolContext) -> ToolOutput:

@@ -28,7 +28,7 @@ _MAX_GRANTED_CHARS = 10_000
 
 
 def _runnable(command: str) -> str:
-    """Return the command when a shell can be given exactly these characters."""
+    """Return the command; ``ValueError`` if a shell cannot get exactly these characters."""
     if "\0" in command:
         raise ValueError("a command cannot hold the character NUL")
     try:
@@ -85,7 +85,7 @@ class RunCommand(PlainTool):
     options: RunCommandOptions = RunCommandOptions()
 
     def grant(self, arguments: RunCommandArguments) -> str | None:
-        """Cover the very same bytes in the very same folder, and nothing else.
+        """Return the rule for exactly this command in exactly this folder; None if it gets none.
 
         Shape: ``run_command:<command>``, or ``run_command[<folder>]:<command>``.
         """
@@ -119,7 +119,7 @@ class RunCommand(PlainTool):
                 cwd=folder,
                 timeout_s=limit_s,
                 on_output=context.report,
-                # Part of what makes a command plainly read-only is set there.
+                # Part of what makes a command read-only is set there.
                 env=READ_ONLY_ENV if context.reads_only else None,
             )
         except OSError as error:

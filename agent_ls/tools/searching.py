@@ -47,7 +47,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search brought, and what a reader must know of it."""
+    """The hits of a search, and notes on what is missing."""
 
     hits: list[Hit]
     notes: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Found:
 def find_ripgrep(roots: Iterable[Path]) -> str | None:
     """Return ripgrep's executable: on the PATH, or beside the interpreter.
 
-    Invariant: never one that a folder of the workspace brings.
+    Invariant: never one from a folder of the workspace.
     """
     beside = Path(sys.executable).with_name("rg")
     folders = tuple(roots)
@@ -74,7 +74,7 @@ async def search_below(query: Query, program: str, root: Path, below: str) -> Fo
     """Search ``root/below`` with ripgrep; hits are named relative to ``root``."""
     globs = [query.glob] if query.glob else []
     if query.glob and "/" in query.glob and below != ".":
-        # The model may mean it from the top or from the folder it named.
+        # The model may mean the pattern from the top or from the folder it named.
         globs.append(f"{below}/{query.glob}")
     globs += ["!.git", f"!{temporary_files.GLOB}"]
     options = [*_flags(query), *(f"--glob={one}" for one in globs)]
@@ -96,7 +96,7 @@ async def search_texts(query: Query, program: str, texts: Mapping[str, str]) -> 
 def _flags(query: Query) -> list[str]:
     """Return ripgrep's flags; no file of the workspace or the user configures it.
 
-    Sorted by itself, it would search with one thread and say nothing before its end.
+    No ``--sort``: with it, ripgrep uses one thread and prints nothing before its end.
     """
     flags = [
         "--json",
@@ -112,11 +112,11 @@ def _flags(query: Query) -> list[str]:
 
 
 async def _run(command: list[str], query: Query, cwd: Path | None, data: bytes = b"") -> Found:
-    """Run ripgrep until it ends or has to."""
+    """Run ripgrep until it ends, has enough hits or reaches its time limit."""
     piped = await start_piped(
         command,
         cwd=cwd,
-        # It needs nothing of ours, so it cannot lose it.
+        # ripgrep needs none of the other variables, which may hold secrets.
         env={name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ},
         limit=_STREAM_LIMIT_BYTES,
     )
@@ -143,7 +143,7 @@ async def _run(command: list[str], query: Query, cwd: Path | None, data: bytes =
 
 
 async def _take(stdout: asyncio.StreamReader, hits: list[Hit], max_hits: int) -> bool:
-    """Take hits as they come; say whether the process came to its own end."""
+    """Collect hits as they come; False if it stopped at ``max_hits``."""
     while line := await stdout.readline():
         message = json.loads(line)
         if message["type"] != "match":
@@ -157,7 +157,7 @@ async def _take(stdout: asyncio.StreamReader, hits: list[Hit], max_hits: int) ->
 
 
 def _text(value: dict[str, str]) -> str:
-    """Return ripgrep's text, which it gives in base64 when it is no UTF-8."""
+    """Return a text of ripgrep's, which is in base64 if it is not UTF-8."""
     if "text" in value:
         return value["text"]
     return base64.b64decode(value["bytes"]).decode(errors="replace")

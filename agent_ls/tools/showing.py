@@ -1,4 +1,4 @@
-"""What a person is shown of a call: built by us from its arguments, nothing in it hidden."""
+"""Previews of calls for the person, built from the arguments, with nothing hidden."""
 
 from __future__ import annotations
 

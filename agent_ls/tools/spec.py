@@ -1,4 +1,4 @@
-"""A tool as the model sees it: a compact JSON schema out of its argument model."""
+"""A tool as the model sees it: a compact JSON schema of its arguments."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NOISE = frozenset(
         *("minimum", "maximum", "exclusiveMinimum"),
     }
 )
-"""What every request would pay for and no model heeds; validation knows it all the same."""
+"""Parts that cost tokens in every request and that models ignore; validation still applies them."""
 
 
 def spec_of(tool: Tool[Any]) -> ToolSpec:
-    """Return name, description and parameters; definitions are put in place, noise is left out."""
+    """Return the tool's name, description and parameters."""
     return ToolSpec(
         name=tool.name, description=tool.description, parameters=parameters_of(tool.Arguments)
     )
@@ -29,7 +29,10 @@ def spec_of(tool: Tool[Any]) -> ToolSpec:
 
 @cache
 def parameters_of(arguments: type[BaseModel]) -> dict[str, JsonValue]:
-    """Return the schema of an argument model; made once, for it takes milliseconds."""
+    """Return the schema of an argument model, with references inlined and without noise.
+
+    Cached, because it takes milliseconds.
+    """
     schema = arguments.model_json_schema()
     definitions = schema.pop("$defs", {})
     parameters = _compact(schema, definitions)
@@ -44,7 +47,7 @@ def _compact(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, A
         target.pop("description", None)
         return target | {k: v for k, v in schema.items() if k == "description"}
     if (options := schema.get("anyOf")) is not None:
-        # "x or null" is said by not requiring it.
+        # "x or null" becomes x, because the argument is not required.
         real = [one for one in options if one.get("type") != "null"]
         if len(real) == 1:
             rest = {k: v for k, v in schema.items() if k != "anyOf"}

@@ -1,4 +1,4 @@
-"""Refusals for symbols of which it is not certain, or not plain, what belongs to them. Pure."""
+"""Refuses edits of symbols if it is not certain what belongs to them. Pure."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _splits_a_branch(symbol: Symbol, text: str) -> bool:
 
 
 def check_shared(symbol: Symbol, before: Sequence[Symbol], after: Sequence[Symbol]) -> None:
-    """Refuse new text that leaves out what the same declaration defines. Errors: ``ToolError``."""
+    """Refuse new text that drops other symbols of the same declaration. Errors: ``ToolError``."""
     was, now = (Counter(one.qualified for one in each) for each in (before, after))
     gone = [name for name in dict.fromkeys(symbol.shared) if now[name] < was[name]]
     if gone:
@@ -63,9 +63,9 @@ def check_shared(symbol: Symbol, before: Sequence[Symbol], after: Sequence[Symbo
 
 
 def check_kind(block: str, text: str, symbol: Symbol, language: Language) -> None:
-    """Refuse text that cannot stand where a symbol does. Errors: ``ToolError``.
+    """Refuse text that cannot stand in the symbol's place. Errors: ``ToolError``.
 
-    In a list of keys an entry needs its key; in Go's ``const ( … )`` it has no word before it.
+    An entry of an object needs its key; an entry of Go's ``const ( … )`` must have no keyword.
     """
     if symbol.kind == "key" and not _KEY.match(block, next_code(block, 0, language)):
         raise ToolError('Give the entry with its key, as "key": value. Nothing was done.')

@@ -1,7 +1,7 @@
-"""What a text becomes when a symbol is replaced or something is put beside or into it. Pure.
+"""Replaces a symbol in a text, or inserts text beside or into it. Pure.
 
-Owns the lines, commas and semicolons around a symbol. Where other code shares the line that would
-have to change, nothing is done.
+Owns the lines, commas and semicolons around a symbol. Refuses to change a line that other code
+shares.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ Position = Literal["before", "after", "inside_end"]
 _SMALL = frozenset({"key", "member", "field", "variable", "constant", "type", "macro"})
 _SEPARATORS = (",", ";")
 _VALUE = re.compile(r"[^({]*=")
-"""How text begins that gives a name a value: a brace at its end does not end it."""
+"""The beginning of an assignment, which a closing brace does not end."""
 _WORD = re.compile(
     r"@(?!interface\b)[\w.:$]+|#!?\[\s*\w+|\[\[\s*\w+|"
     r"\b(?:export|default|declare|readonly|typedef|template|alignas|__attribute__|__declspec)\b"
 )
-"""What stands about a definition and says something of it."""
+"""Decorators, attributes and words like ``export`` around a definition."""
 _CLOSERS = {"#[": "]", "[[": "]]"}
 
 
 def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tuple[str, list[str]]:
-    """Return the text with the symbol replaced, and what the model should know of it."""
+    """Return the text with the symbol replaced, and notes for the model."""
     block, notes = bare(new_text), list[str]()
     if not block:
         raise ToolError("new_text is empty. To take a symbol out, use edit_file.")
@@ -106,7 +106,7 @@ def _shares_line(symbol: Symbol) -> ToolError:
 
 
 def _line_start(text: str, symbol: Symbol) -> int:
-    """Return where a symbol's first line begins. Errors: ``ToolError`` where others share it."""
+    """Return where a symbol's first line begins. Errors: ``ToolError`` if other code shares it."""
     if not is_first_on_line(text, symbol.start):
         raise _shares_line(symbol)
     at = text.rfind("\n", 0, symbol.start) + 1
@@ -125,7 +125,7 @@ def _lost(text: str, symbol: Symbol, block: str) -> list[str]:
 
 
 def _parted(placed: str, language: Language) -> tuple[str, str]:
-    """Return new code, and the comment behind it with the blanks before that."""
+    """Return new text as two parts: the code, and the blanks and comment after it."""
     end = code_end(placed, language)
     if not placed[:end].strip():
         raise ToolError("The new text has no entry or definition but a comment; use edit_file.")
@@ -133,9 +133,9 @@ def _parted(placed: str, language: Language) -> tuple[str, str]:
 
 
 def _before_rest(placed: str, text: str, symbol: Symbol, language: Language) -> str:
-    """Return new text for a symbol with all that follows it, one separator between them.
+    """Return the new text and all that follows the symbol, with one separator between them.
 
-    Shape: a comment behind the new text takes the place of the one behind the symbol.
+    A comment after the new text replaces the one after the symbol.
     """
     code, comment = _parted(placed, language)
     end, is_separated = symbol.end, False
@@ -172,7 +172,7 @@ def _in_list(text: str, anchor: Symbol, position: Position, block: str, language
     at = line_end(text, end, language)
     following = next_code(text, end, language)
     is_last = text[following : following + 1] != ","
-    # Commas before the entries are a style of their own.
+    # A comma on a later line is another style, with commas before the entries: refused below.
     is_closed = text[following : following + 1] == ";"
     if at is None or (not is_last and following > at) or (is_closed and comment):
         raise _shares_line(anchor)
@@ -221,7 +221,7 @@ def _inside(
 
 
 def _check_last(text: str, last: Symbol, closer: int, language: Language) -> None:
-    """Refuse to put an entry behind one that is not the last of its list."""
+    """Refuse to put an entry after one that is not the last of its list."""
     at = next_code(text, last.end, language)
     if text[at : at + 1] == ",":
         at = next_code(text, at + 1, language)

@@ -14,12 +14,12 @@ from agent_ls.syntax.languages import Language
 from agent_ls.syntax.strings import rows_in_strings
 
 _HEADS = ("@", "#[", "[[", "#", "//", "/*", "<!--", "--")
-"""How a line begins that the next one stands level with: a decorator, an attribute, a comment."""
+"""Starts of lines that the next line is level with: decorators, attributes, comments."""
 _CLOSERS = ("}", ")", "]")
 
 
 def bare(new_text: str) -> str:
-    """Return new text with LF ends, without what is wrapped around it and blank lines there."""
+    """Return new text with LF ends, without a fence, line numbers and outer blank lines."""
     given = flattened(new_text).lstrip("\ufeff").strip("\n")
     # A number alone is a value, not the number of an empty line.
     text = unwrapped(given) if unwrapped(given).strip() else given
@@ -32,7 +32,7 @@ def bare(new_text: str) -> str:
 def placed_at(block: str, place: str, text: str, language: Language, old: str = "") -> str:
     """Return the block indented for its place, in the steps of the old text or else the file's.
 
-    Shape: the old text is what the block replaces or stands beside, with its first indentation.
+    ``old`` is the text that the block replaces or stands beside, with its first indentation.
     """
     lines = block.split("\n")
     kept, docstrings = rows_in_strings(block, language)
@@ -47,7 +47,7 @@ def placed_at(block: str, place: str, text: str, language: Language, old: str = 
     if not first and place and leads and _is_absolute(code, place, style.unit, language):
         return "\n".join([place + lines[0], *lines[1:]])
     restyle = in_steps(code, old.split("\n"), block_unit(around, style))
-    # Of a first line alone that is deeper than the others its own indentation says nothing.
+    # If most other lines are less deep than the first, its indentation means nothing.
     is_first_right = 2 * sum(lead.startswith(first) for lead in leads) >= len(leads)
     common = first if is_first_right else min([first, *leads], key=len)
     least = min(map(width, leads), default=0)
@@ -73,7 +73,7 @@ def placed_at(block: str, place: str, text: str, language: Language, old: str = 
 
 
 def _is_absolute(code: list[str], place: str, unit: str, language: Language) -> bool:
-    """Say whether only the first line lacks the indentation that the others have already."""
+    """Say whether all lines but the first already have the indentation of the place."""
     goal = width(place)
     rest = [line for before, line in pairwise(code) if line.strip() and _counts(line, before)]
     if not rest:
@@ -88,12 +88,12 @@ def _is_absolute(code: list[str], place: str, unit: str, language: Language) -> 
 
 
 def _counts(line: str, before: str) -> bool:
-    """Say whether a line's indentation tells something: comments may stand at the margin."""
+    """Say whether a line's indentation means anything; comments may stand at the margin."""
     return bool(indent_of(line)) or not (before.endswith("\\") or line.startswith(_HEADS))
 
 
 def indent_at(text: str, at: int) -> str:
-    """Return the indentation of the line."""
+    """Return the indentation of the line, up to the position ``at``."""
     line = text[text.rfind("\n", 0, at) + 1 : at].lstrip("\ufeff")
     return indent_of(line)
 
@@ -106,7 +106,7 @@ def is_first_on_line(text: str, at: int) -> bool:
 def line_end(text: str, at: int, language: Language, *, across: bool = False) -> int | None:
     """Return where the line ends when only comments or separators follow on it; else None.
 
-    Shape: with ``across`` the last line of comments over several.
+    ``across``: comments may go over several lines; the end of the last one is returned.
     """
     while text[at : at + 1] not in ("", "\r", "\n"):
         if text[at] in " \t,;":
@@ -119,7 +119,7 @@ def line_end(text: str, at: int, language: Language, *, across: bool = False) ->
 
 
 def _comment_end(text: str, at: int, language: Language) -> int:
-    """Return where the comment ends that begins here, without its line end; 0 for no comment."""
+    """Return the end of the comment that begins here, without its line end; 0 for none."""
     for opener, closer, *_ in language.block:
         if text.startswith(opener, at):
             past = text.find(closer, at + len(opener))
@@ -132,7 +132,7 @@ def _comment_end(text: str, at: int, language: Language) -> int:
 
 
 def next_code(text: str, at: int, language: Language) -> int:
-    """Return where code goes on behind blanks, line ends and comments."""
+    """Return where the next code begins, after blanks, line ends and comments."""
     while at < len(text):
         if text[at].isspace():
             at += 1
@@ -144,6 +144,6 @@ def next_code(text: str, at: int, language: Language) -> int:
 
 
 def unit_of(text: str, language: Language) -> str:
-    """Return one step of indentation."""
+    """Return one step of the file's indentation."""
     lines = flattened(text).split("\n")
     return block_unit(lines, style_of(lines)) or ("\t" if language.id == "go" else "    ")

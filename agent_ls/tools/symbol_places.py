@@ -19,7 +19,7 @@ async def symbols_in(
 ) -> tuple[TextFile, Language, Sequence[Symbol]]:
     """Return the newest text, its language and its symbols.
 
-    Errors: ``ToolError`` when nobody can parse it, which says what to do instead.
+    Errors: ``ToolError`` if the file cannot be parsed; it names the tools to use instead.
     """
     file = await workspace.read(path)
     symbols = await code.symbols(path, file.text)
@@ -51,8 +51,8 @@ async def check_as_known(
 ) -> None:  # fmt: skip
     """Refuse a symbol that may not be the one that the model knows. Errors: ``ToolError``.
 
-    Shape: in a file that changed since the model read it, or was shown what it defines, a number
-    may mean another symbol, and one that is to be replaced has to be as it was.
+    If the file changed since the model read or outlined it, a number may mean another symbol. A
+    symbol to replace must be unchanged.
     """
     if seen is None or not (is_replaced or is_numbered(wanted)):
         return
@@ -74,10 +74,10 @@ async def check_as_known(
 
 
 def _as_listed(file: TextFile, wanted: str, seen: SeenTexts) -> str:
-    """Return why a file that the model has not read is not as it was shown; empty if it is."""
+    """Return why an unread file may not be as the model was shown it; empty if it is."""
     listed, mark = seen.listed(file.path), seen.mark_of(file.path, file.text)
     if mark is None:
-        # It may hold secrets, so nothing of it is kept.
+        # The file may hold secrets, so no mark of it is kept.
         return ""
     if listed is None and is_numbered(wanted):
         return f"You have not looked which one {wanted} is"

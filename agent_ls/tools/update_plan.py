@@ -77,7 +77,7 @@ class UpdatePlan(PlainTool):
 def _proposed(arguments: UpdatePlanArguments, context: ToolContext) -> PlanProposed:
     """Return the calls as a proposal; ``ToolError`` when they are no graph that can run."""
     mine = [one.call for one in context.view.turn.calls if one.call.id == context.call_id]
-    # What a model prints as text is told by this id, and so is what came with it.
+    # The id shows whether the model printed the call as text; its plan's calls inherit that.
     provider_id = mine[0].provider_id if mine else context.call_id
     calls = [
         ToolCall(

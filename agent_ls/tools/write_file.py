@@ -1,7 +1,7 @@
 """write_file: create a file, or replace all of its text.
 
-What others changed since the model read the file is not the model's to replace: it stays, and where
-the new text changes the same lines, nothing is written.
+Changes that others made since the model read the file are kept. If the new text changes the same
+lines, nothing is written.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class WriteFile(PlainTool):
 
     workspace: Workspace
     seen: SeenTexts | None = None
-    """None: whatever the file holds is replaced."""
+    """None: the text is replaced even if it changed since the model read it."""
 
     async def preview(self, arguments: WriteFileArguments) -> Preview:
-        """Return the diff against what is there."""
+        """Return the diff against the file's text."""
         edit, before, _ = await self._plan(arguments)
         verb = "Create" if before is None else "Replace"
         grant = self.grant(arguments)
@@ -81,12 +81,12 @@ class WriteFile(PlainTool):
     async def _plan(
         self, arguments: WriteFileArguments
     ) -> tuple[ChangeText | CreateFile, str | None, str]:
-        """Return the change, the text before it, and what else the model has to know of it."""
+        """Return the change, the text before it, and a note for the model."""
         if not await self.workspace.exists(arguments.path):
             check_whole(arguments.content, None)
             return CreateFile(path=arguments.path, text=arguments.content), None, ""
         file = await self.workspace.read(arguments.path)
-        # Lines that stay keep their bytes, and the editor its marks in them.
+        # Unchanged lines keep their bytes, and the editor keeps its marks in them.
         content = marked_as(file.text, arguments.content)
         check_whole(content, file.text)
         change = change_of(file, content)
@@ -102,9 +102,9 @@ class WriteFile(PlainTool):
 
 
 def _beside_others(path: str, content: str, read: str, now: str) -> tuple[Replacement, ...]:
-    """Return what makes of the newest text what the model made of the one that it read.
+    """Return the model's changes to the text it read, as changes to the newest text.
 
-    Errors: ``ToolError`` where others changed the same lines since, or nothing else is changed.
+    Errors: ``ToolError`` if others changed the same lines, or the model changed nothing.
     """
     wanted = replacements_between(read, content)
     merged = rebase(read, wanted, now)
