@@ -61,9 +61,9 @@ def folder_beneath(root: Path, below: PurePath, *, create: bool = False) -> Gene
 
 
 def rename_new(folder: int, name: str, to_folder: int, to_name: str) -> None:
-    """Rename a file in one step, unless the new name is taken.
+    """Rename a file, but never replace another one.
 
-    Errors: ``FileExistsError`` when something has it.
+    Errors: ``FileExistsError`` if the new name is taken.
     """
     if _renameat2(folder, name, to_folder, to_name):
         return

@@ -1,7 +1,7 @@
 """Read-only uses of programs that have a language of their own: find, sed, awk, jq, test, date, ps.
 
 Each function returns the paths that would be read, or refuses. Only shapes that are plainly
-harmless are let through; a clever script asks.
+harmless are accepted; any other script needs approval.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ LOOKS: dict[str, Look] = {
     "tree": _tree,
     "strings": _strings,
     "date": _date,
-    # Only what makes a script stricter or louder: -a, -k, -P and names change what words mean.
+    # Only options that make a script stricter or louder. Others change what words mean.
     "set": _shaped(r"[-+][eux]{1,3}|[-+][eux]{0,3}o (?:errexit|nounset|pipefail|xtrace)"),
     "exit": _shaped(rf"\d{{0,3}}|{NUMBER}"),
     "command": _shaped(r"-[vV](?: [\w.+-]+)+"),

@@ -104,7 +104,7 @@ def has_secret_name(parts: Iterable[str]) -> bool:
 
 
 def names_secret(names: set[str]) -> bool:
-    """Say whether a file with secrets has one of these names, also as a backup copy."""
+    """Say whether one of these names is that of a file with secrets, or of its backup copy."""
     names = names | {_COPY.sub(r"\1", one) for one in names}
     return any(SECRET.search(one) and not NOT_SECRET.search(one) for one in names)
 

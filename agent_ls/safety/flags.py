@@ -67,7 +67,7 @@ def options(specification: str, *, takes_number: bool = False) -> Options:
 def parse(arguments: Sequence[str], known: Options, *, stops: bool = False) -> Parsed:
     """Return the options and operands of a command line.
 
-    With ``stops`` everything behind the first operand is an operand too.
+    ``stops``: everything after the first operand is an operand too, as for ``xargs``.
 
     Errors: ``MustAskError`` for an option that is not known, abbreviated or lacks its value.
     """

@@ -17,7 +17,7 @@ _ENV = _TABLE["env"].replace("$stages", _STAGES)
 def _compiled(patterns: str) -> re.Pattern[str]:
     """Return one expression that finds any of the patterns in a path of lower-case components.
 
-    The common start and end are written once for speed: it is searched for every file.
+    Their common start and end are written once, because it is searched for every file.
     """
     names = patterns.replace("$env", _ENV).split()
     ends = "|".join(_body(one) for one in names if not one.endswith("/")) or "(?!)"
@@ -38,7 +38,7 @@ _DATA_NAME = rf"(?:^|[/_-]){_WORDS}(?:{_KINDS})?$|\.{_WORDS}{_KINDS}$"
 
 OURS = _compiled(_TABLE["ours"])
 STEERING = tuple((why, _compiled(names)) for why, names in _TABLE["steering"].items())
-"""Pairs of what such a file does, in words that follow its name, and its pattern."""
+"""Pairs: what such files do, in words that follow the name, and the pattern of their names."""
 EXECUTED_LATER = _compiled(_TABLE["executed_later"])
 EXECUTED_LATER_AS_WRITTEN = frozenset(_TABLE["executed_later_as_written"].split())
 SECRET = re.compile(f"{_compiled(_TABLE['secret']).pattern}|{_DATA_NAME}")

@@ -232,7 +232,7 @@ class _Reading:
                 yield from self._named("read" if its == "read" else "any", _pieces(value))
 
     def _copied(self, name: str, given: Sequence[list[str]]) -> Iterator[Named]:
-        """Yield reads of the sources and writes to the target, also by the source's name in it."""
+        """Yield reads of the sources, and writes to the target and to their names below it."""
         into = [one for values in given for value in values for one in _unbraced(value)]
         options = ("of=", "--target-directory=")
         goals = [one.partition("=")[2] for one in into if one.startswith(options)]
@@ -347,7 +347,7 @@ def _uses(name: str, given: Sequence[list[str]], use: Use) -> list[Use | None]:
 
 
 def _no_places(name: str, given: Sequence[list[str]]) -> Iterator[int]:
-    """Yield which arguments of a program that changes files are options, values or scripts."""
+    """Yield the indexes of options, their values and scripts, of a program that changes files."""
     if name == "find":
         places = itertools.takewhile(lambda one: not one[0].startswith("-"), given)
         yield from range(sum(1 for _ in places), len(given))

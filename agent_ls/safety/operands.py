@@ -1,4 +1,4 @@
-"""Which paths a command line may name: inside the roots, no secrets, no odd kinds of file."""
+"""Which paths a command line may name: inside the roots, no secrets, no special files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECRET_SAMPLES = words(
     .ssh .aws .gnupg .kube .docker
     """
 )
-"""Names that a pattern for secrets would fit."""
+"""A pattern that matches one of these names may be meant for secrets."""
 _PATTERN = re.compile(r"[\w./@%+,:=-]*(?:\*[\w./@%+,:=-]*){1,3}")
 
 

@@ -56,7 +56,7 @@ def found_names(arguments: Sequence[str], reach: Reach) -> list[str] | None:
     if {"-printf", "-ls"} & set(given):
         return None
     if {"(", ",", "-o", "-or"} & set(given) or {"-print", "-print0"} & set(given[:-1]):
-        # Not all tests hold for all names.
+        # With these, a test does not apply to every name.
         return _checked(_names_below(places, reach))
     pairs = zip(["", *given], tests, strict=False)
     narrow = [test for before, test in pairs if before not in ("!", "-not")]

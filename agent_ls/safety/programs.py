@@ -35,7 +35,7 @@ def check_command(name: str, reach: Reach) -> None:
 
 
 def check_program(name: str, reach: Reach) -> None:
-    """Refuse a program that lies in the workspace, or that its version files select."""
+    """Refuse a program in the workspace, or one that the workspace's version files select."""
     if "/" in name:
         raise MustAskError("the program is named by a path")
     found = shutil.which(name, path=child_path())

@@ -20,9 +20,9 @@ class Program:
 
     options: Options
     operands: Operands = "paths"
-    """``names`` are plain words, no paths; with ``pattern`` one comes before the paths."""
+    """``names`` are plain words, no paths; with ``pattern`` a pattern comes before the paths."""
     limit: int = 1_000
-    """The most operands."""
+    """The highest number of operands."""
     pattern: tuple[str, ...] = ()
     """Options that give the pattern."""
     recursive: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ GIT = _tables()["git"]
 """Subcommands of git, some of two words."""
 
 BUILTINS = words("echo true false : pwd type test [ printf cd command set exit")
-"""What the shell does itself, whatever stands on PATH."""
+"""Commands that the shell runs itself, so programs on PATH do not matter."""
 
 VERSIONED = words(
     "python python3 node git gcc g++ cc c++ clang clang++ make gmake cmake ninja rg jq bash perl "

@@ -101,7 +101,7 @@ _LINE_CHARS = 200
 
 
 def mask(text: str, known: Iterable[str] = ()) -> str:
-    """Return the text with secrets replaced by ``[masked …]``; ``known`` ones exactly.
+    """Return the text with secrets, and all ``known`` ones, replaced by ``[masked …]``.
 
     Invariant: masking twice is masking once.
     """
@@ -132,7 +132,7 @@ async def mask_slowly(text: str) -> str:
 
 
 def can_part(text: str, end: int) -> bool:
-    """Say whether splitting the text after this line splits no secret."""
+    """Say whether the text can be split at ``end``, after a line, without splitting a secret."""
     return not _OPEN_LINE.search(text[max(end - _LINE_CHARS, 0) : end])
 
 

@@ -80,7 +80,7 @@ def cleaned(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return the text for a user who decides by it, with hidden characters as escapes.
+    """Return the text for a person who has to judge it, with hidden characters as escapes.
 
     Shape: keeps its lines. Long runs of blanks or empty lines, which push text out of sight, are
     replaced by their count.
@@ -121,7 +121,7 @@ def has_hidden(text: str) -> bool:
 
 
 def plain_output(text: str) -> str:
-    """Return what a terminal would have left of a command's output: overwritten parts are gone."""
+    """Return a command's output as a terminal shows it at the end, without overwritten parts."""
     lines = cleaned(_overstruck(text).replace("\r\n", "\n")).split("\n")
     return "\n".join(_last_part(line) for line in lines)
 

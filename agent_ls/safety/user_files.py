@@ -34,7 +34,7 @@ def changing(file: Path, content: str) -> Generator[Callable[[bytes], None]]:
         folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             with suppress(OSError):
-                # Without locks on this file system the last writer wins, as it would anyway.
+                # If the file system has no locks, the last writer wins.
                 fcntl.flock(folder, fcntl.LOCK_EX)
             yield lambda data: _replace(file, data)
             os.fsync(folder)

@@ -1,4 +1,4 @@
-"""What the tools that change files share: the plan of one edit, and its preview."""
+"""Shared by the tools that change files: checks, the smallest change and its preview."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""glob: files by name pattern, ignore rules honoured."""
+"""glob: files that match a name pattern, without ignored ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""grep: a regular expression over the workspace's newest texts, unsaved ones included."""
+"""grep: search the newest texts of the workspace, unsaved ones included."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class ReadOutputArguments(Arguments):
 
 @dataclass(frozen=True, slots=True)
 class ReadOutput(PlainTool):
-    """Shows more of a cut result of this turn."""
+    """Shows more of a result that was cut."""
 
     name: ClassVar[str] = "read_output"
     description: ClassVar[str] = "Read the rest of a result that was cut."

@@ -34,7 +34,7 @@ class RepositoryMapOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class RepositoryMap(PlainTool):
-    """Shows what matters in the workspace."""
+    """Shows the definitions that are used most."""
 
     name: ClassVar[str] = "repository_map"
     description: ClassVar[str] = "Show the definitions that matter most; a start in unknown code."

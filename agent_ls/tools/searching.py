@@ -1,4 +1,4 @@
-"""Searching for a regular expression with ripgrep, for a limited time."""
+"""Searches for a regular expression with ripgrep, for a limited time."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def find_ripgrep(roots: Iterable[Path]) -> str | None:
 
 
 async def search_below(query: Query, program: str, root: Path, below: str) -> Found:
-    """Search ``root/below`` with ripgrep; hits are named relative to ``root``."""
+    """Search ``root/below`` with ripgrep; the paths of hits are relative to ``root``."""
     globs = [query.glob] if query.glob else []
     if query.glob and "/" in query.glob and below != ".":
         # The model may mean the pattern from the top or from the folder it named.
@@ -82,7 +82,7 @@ async def search_below(query: Query, program: str, root: Path, below: str) -> Fo
 
 
 async def search_texts(query: Query, program: str, texts: Mapping[str, str]) -> Found:
-    """Search texts that are in memory, by their names."""
+    """Search texts in memory, given by name; hits have the name as their path."""
     hits: list[Hit] = []
     notes: tuple[str, ...] = ()
     for name, text in texts.items():

@@ -249,7 +249,7 @@ def _opens_with_comment(block: str, language: Language) -> bool:
 def _gap(
     text: str, symbols: Sequence[Symbol], anchor: Symbol, block: str, language: Language
 ) -> int:
-    """Return how many blank lines stand between definitions like these."""
+    """Return the usual number of blank lines between definitions like these."""
     is_small = anchor.kind in _SMALL or anchor.body is None
     if is_small and anchor.first_line == anchor.last_line and "\n" not in block:
         return 0

@@ -1,4 +1,4 @@
-"""What the tools that work on one file's symbols share: its text, its symbols, clear refusals."""
+"""Shared by the tools for symbols: reads a file's symbols and finds the one that is meant."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Checks: may we take another step?"""
+"""Checks: may the turn take another step?"""

@@ -1,1 +1,1 @@
-"""Compactors: can the context shrink enough?"""
+"""Compactors: how can the conversation be shortened?"""

@@ -1,1 +1,1 @@
-"""Follow-ups: what does a finished call's result need to say besides?"""
+"""Follow-ups: what else must a finished call's result say?"""

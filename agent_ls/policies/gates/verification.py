@@ -119,7 +119,7 @@ class Verification:
         except OSError as error:
             return Proof(of=command, is_met=False, by="command", evidence=str(error))
         if outcome.end == "simulated":
-            return None  # It proves nothing, and the model cannot change that.
+            return None  # A simulated run proves nothing, and the model cannot change that.
         # Masked before it is cut, because half of a key is not recognised.
         output = (await mask_slowly(await plain_output_slowly(outcome.output))).strip()
         words = output[max(0, len(output) - self.options.max_output_chars) :]

@@ -1,1 +1,1 @@
-"""Injections: what else does this one request need to hold?"""
+"""Injections: what must this request carry besides the conversation?"""

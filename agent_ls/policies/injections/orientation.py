@@ -1,4 +1,4 @@
-"""Has a compaction or a resume interrupted the work, so that the model needs a summary?"""
+"""Does the model need orientation after a compaction or a resume?"""
 
 from __future__ import annotations
 

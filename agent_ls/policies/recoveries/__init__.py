@@ -1,1 +1,1 @@
-"""Recoveries: what to do with a bad attempt?"""
+"""Recoveries: what must happen after a bad attempt?"""
