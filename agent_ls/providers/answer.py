@@ -1,6 +1,6 @@
-"""One model answer being put together from the pieces of a stream, whatever dialect they came in.
+"""Assembles one model answer from streamed pieces, for every provider's format.
 
-Owns which tool call a piece belongs to, when a call is complete, and whether the stream ended
+Decides which tool call a piece belongs to, when a call is complete, and whether the stream ended
 cleanly. Knows neither litellm nor HTTP.
 """
 
@@ -45,19 +45,19 @@ _FINISH_WORDS = {
 
 
 class MalformedAnswer(Exception):
-    """The stream cannot be trusted as a whole; ``failure`` says how to take it."""
+    """The stream cannot be trusted; ``failure`` is the class to report."""
 
     def __init__(self, text: str, failure: ProviderFailure = ProviderFailure.BROKEN_STREAM) -> None:
-        """Take what was wrong, in words for a person."""
+        """``text`` tells a person what was wrong."""
         super().__init__(text)
         self.text = text
         self.failure = failure
 
 
 class WholeCharacters:
-    """Joins surrogate pairs that were torn between two pieces, and replaces lone halves.
+    """Joins surrogate pairs that were split between two pieces, and replaces lone surrogates.
 
-    Half a character can be neither stored nor sent as UTF-8.
+    A lone surrogate can be neither stored nor sent as UTF-8.
     """
 
     __slots__ = ("_held",)
@@ -77,7 +77,7 @@ class WholeCharacters:
 
 @dataclass(slots=True, eq=False)
 class _OpenCall:
-    """A call as far as it has come."""
+    """A tool call as received so far."""
 
     call_id: str
     index: int | None
@@ -92,7 +92,7 @@ class _OpenCall:
 
     @property
     def is_whole(self) -> bool:
-        """Say whether the arguments are JSON and so, being JSON, complete."""
+        """Say whether the call is closed or its arguments parse as a JSON object or array."""
         try:
             return self.is_closed or isinstance(json.loads(self.text), dict | list)
         except (ValueError, RecursionError):
@@ -104,20 +104,19 @@ class _OpenCall:
 
 
 class Answer:
-    """Takes pieces in the order they come and gives the events they complete.
+    """Turns pieces, added in stream order, into model events.
 
-    Invariant: calls close in the order they were begun, each once.
+    Invariant: each call closes once, in the order the calls began.
     """
 
     def __init__(self, model: str) -> None:
-        """Take the model that was asked."""
         self.model = model
         self.usage: Usage | None = None
         self.is_finished = False
         """A finish reason was seen."""
         self.output_characters = 0
         self.contents = 0
-        """How often something came that is part of an answer: more than blanks, pings and roles."""
+        """Number of pieces with content: begun calls, and texts that are not blank."""
         self._finish = FinishReason.UNKNOWN
         self._is_refusal = False
         self._text_characters = WholeCharacters()
@@ -125,18 +124,18 @@ class Answer:
         self._calls: list[_OpenCall] = []
 
     def text(self, text: str) -> Iterator[ModelEvent]:
-        """Take a piece of the answer's text."""
+        """Add a piece of the answer's text."""
         text = self._counted(self._text_characters.take(text))
         if text:
             yield TextDelta(text)
 
     def refusal(self, text: str) -> Iterator[ModelEvent]:
-        """Take a piece of a refusal, which is the answer's text with another finish."""
+        """Add a piece of a refusal: answer text that makes the finish reason ``REFUSAL``."""
         self._is_refusal = self._is_refusal or bool(text)
         return self.text(text)
 
     def reasoning(self, text: str) -> Iterator[ModelEvent]:
-        """Take a piece of the visible thinking."""
+        """Add a piece of the visible thinking."""
         text = self._counted(self._reasoning_characters.take(text))
         if text:
             yield ReasoningDelta(text)
@@ -144,14 +143,14 @@ class Answer:
     def call(
         self, call_id: str, index: int | None, name: str, arguments: str
     ) -> Iterator[ModelEvent]:
-        """Take a piece of a tool call; any part may be missing.
+        """Add a piece of a tool call; any argument may be empty.
 
-        Errors: ``MalformedAnswer`` when arguments go on after the call was closed.
+        Errors: ``MalformedAnswer`` if arguments continue after the call was closed.
         """
         call = self._find(call_id, index)
         if call and name and call.is_whole:
             if call.text == arguments.strip():
-                return  # Some servers repeat a call as a whole.
+                return  # Some servers repeat a whole call.
             call = None
         if call is None:
             yield from self._close_whole_calls()
@@ -163,14 +162,14 @@ class Answer:
         call.pieces.append(self._counted(call.characters.take(arguments)))
 
     def finish(self, word: str) -> None:
-        """Take the provider's finish reason."""
+        """Record the provider's finish reason."""
         self.is_finished = True
         self._finish = _FINISH_WORDS.get(word.lower(), FinishReason.UNKNOWN)
 
     def end(self, input_characters: int) -> Iterator[ModelEvent]:
-        """Take the clean end of the stream; the last event is ``StreamFinished``.
+        """End the stream: close the open calls, then yield ``StreamFinished``.
 
-        Errors: ``MalformedAnswer`` when no finish reason was seen.
+        Errors: ``MalformedAnswer`` if no finish reason was seen.
         """
         if not self.is_finished:
             raise MalformedAnswer("the stream ended without a finish reason")
@@ -179,13 +178,13 @@ class Answer:
             if self._finish is FinishReason.LENGTH and is_last and not call.is_whole:
                 yield CallCut(call.call_id, call.name, call.text)
             elif not call.is_closed:
-                # Also where its JSON is broken: the model is told so.
+                # Even if its JSON is broken: the model then gets an error as the result.
                 yield call.close()
         finish = FinishReason.REFUSAL if self._is_refusal else self._finish
         yield StreamFinished(finish, self.usage or self._estimate(input_characters), self.model)
 
     def _find(self, call_id: str, index: int | None) -> _OpenCall | None:
-        """Return the call a piece belongs to: by id, then by index, then the newest."""
+        """Return the newest call with this id and index; an empty id or no index matches any."""
         for call in reversed(self._calls):
             is_same_index = index is None or index == call.index
             if is_same_index and call_id in ("", call.call_id):
@@ -201,7 +200,7 @@ class Answer:
         return call
 
     def _close_whole_calls(self) -> Iterator[ModelEvent]:
-        """Close calls in order up to the first whose arguments are no JSON yet."""
+        """Close calls in order, up to the first whose arguments are incomplete."""
         for call in self._calls:
             if not call.is_whole:
                 return
@@ -216,7 +215,7 @@ class Answer:
         return text
 
     def _estimate(self, input_characters: int) -> Usage:
-        """Return a guess for endpoints that report no usage, so that budgets still count."""
+        """Estimate usage for endpoints that report none, so that budgets still work."""
         return Usage(
             input_tokens=max(1, input_characters // 4),
             output_tokens=max(1, self.output_characters // 4),

@@ -1,7 +1,7 @@
-"""Reads an answer in the chat dialect, from its objects or from its bytes.
+"""Parses an answer in OpenAI's chat format, from chunk objects or from response bytes.
 
-Owns what a chunk may contain and what counts as a clean end. What has an unexpected shape counts
-as absent; nothing here trusts the sender.
+Defines what a chunk may contain and what counts as a clean end. The sender is not trusted: fields
+of an unexpected shape count as absent.
 """
 
 from __future__ import annotations
@@ -23,20 +23,19 @@ class ErrorInStream(Exception):
     """The endpoint sent an error object where a chunk should be."""
 
     def __init__(self, error: object) -> None:
-        """Take the error object, or the text that stands for it."""
+        """``error`` is the error object, or text in its place."""
         super().__init__("error object in the stream")
         self.error = error
 
 
 class ChatChunks:
-    """Fills an answer from chunks, and gives the events they complete."""
+    """Adds chunks to an answer and yields the events they complete."""
 
     def __init__(self, answer: Answer) -> None:
-        """Take the answer to fill."""
         self._answer = answer
 
     def take(self, found: Object, part: str = "delta") -> Iterator[ModelEvent]:
-        """Take a chunk of a stream, or a whole completion, whose ``part`` is ``message``.
+        """Add a stream chunk, or a whole completion with ``part`` set to ``message``.
 
         Errors: ``MalformedAnswer``.
         """
@@ -46,7 +45,7 @@ class ChatChunks:
         for choice in as_list(found.get("choices"))[:1]:
             choice = as_object(choice)
             if choice.get("index"):
-                # We never ask for a second answer; an endpoint that gives one anyway is not mixed.
+                # We ask for one answer. If an endpoint sends a second, do not mix the two.
                 continue
             yield from self._parts(as_object(choice.get(part)))
             finish = as_text(choice.get("finish_reason"))
@@ -54,7 +53,7 @@ class ChatChunks:
                 self._answer.finish(finish)
 
     def _parts(self, part: Object) -> Iterator[ModelEvent]:
-        """Take a delta, or a whole message, which has the same fields."""
+        """Add a delta, or a whole message, which has the same fields."""
         answer = self._answer
         content = part.get("content")
         if content:
@@ -93,10 +92,9 @@ class ChatChunks:
 
 
 class ChatStream:
-    """Turns the bytes of one response into events, as they come."""
+    """Turns the bytes of one response into model events as they arrive."""
 
     def __init__(self, answer: Answer, content_type: str) -> None:
-        """Take the answer to fill and the response's content type."""
         self._chunks = ChatChunks(answer)
         self._content_type = content_type.lower()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -105,20 +103,20 @@ class ChatStream:
         self._data: list[str] = []
         self._event = ""
         self._is_whole: bool | None = None
-        """One JSON body instead of events; None until something came that tells."""
+        """The body is one JSON object, not an event stream; None until known."""
         self.is_done = False
-        """The end mark was seen; what follows does not matter."""
+        """``[DONE]`` was seen; anything after it is ignored."""
         self.is_fed = False
         """At least one event came."""
 
     def feed(self, data: bytes) -> Iterator[ModelEvent]:
-        """Read on.
+        """Parse the next bytes of the response.
 
         Errors: ``MalformedAnswer``, ``ErrorInStream``.
         """
         text = self._decoder.decode(data)
         if self._is_whole is None and text.strip():
-            # Servers that do not stream are told by their body, because content types lie.
+            # The body shows whether a server streams; content types are unreliable.
             self._is_whole = text.lstrip().startswith("{")
         head, newline, tail = text.rpartition("\n")
         if self._is_whole or not newline:
@@ -130,7 +128,7 @@ class ChatStream:
             yield from self._line(line.removesuffix("\r"))
 
     def end(self) -> Iterator[ModelEvent]:
-        """Take the proper end of the body, or of what is worth reading of it."""
+        """Finish after the end of the body, or after the end mark."""
         rest = "".join(self._rest)
         if self._is_whole:
             yield from self._whole(rest)
@@ -192,7 +190,7 @@ def _object(data: str) -> Object:
 
 def _not_an_answer(content_type: str, start: str) -> MalformedAnswer:
     if not start.strip():
-        # A page instead of an answer stays one; nothing at all is a connection that was lost.
+        # An empty body is a lost connection. A web page is not: it would come again.
         return MalformedAnswer("the endpoint ended its answer before it said anything")
     kind = "a web page" if "html" in content_type or "<" in start[:20] else "something else"
     return MalformedAnswer(
@@ -203,7 +201,7 @@ def _not_an_answer(content_type: str, start: str) -> MalformedAnswer:
 
 
 def read_usage(usage: Object) -> Usage:
-    """Return the tokens a usage object reports, cached ones counted as part of the input."""
+    """Return the token counts of a usage object; the input includes cached tokens."""
     prompt = as_object(usage.get("prompt_tokens_details"))
     completion = as_object(usage.get("completion_tokens_details"))
     cached = (

@@ -1,6 +1,6 @@
-"""One model request, from its route to its last event or its trouble.
+"""Runs one model request over its route, up to the last event or the failure.
 
-Owns the time limits and the price; how a provider is spoken to is the route's.
+Applies time limits and prices; the route knows the provider's protocol.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Emit = Callable[[ModelEvent], None]
 
 
 class Route(Protocol):
-    """A way to one model."""
+    """Sends requests to one model."""
 
     provider: str
     endpoint: str
-    """The provider's address where it is known; else empty."""
+    """The provider's address; empty if unknown."""
     known: KnownModel
 
     def stream(
@@ -36,16 +36,15 @@ class Route(Protocol):
     ) -> AsyncGenerator[Sequence[ModelEvent], None]:
         """Send the request and yield events as they come, ``StreamFinished`` as the last.
 
-        Errors: any, ``trouble`` knows them all.
+        Errors: any exception; ``Completion.trouble`` converts it.
         """
         ...
 
 
 class Completion:
-    """One request from its first byte to its last event."""
+    """One request to a model."""
 
     def __init__(self, order: Order, request: ModelRequest) -> None:
-        """Take the order and its request, with the whole conversation."""
         self._order = order
         self._request = request
         self._answer = Answer(request.model)
@@ -53,7 +52,7 @@ class Completion:
         self._is_begun = False
 
     async def run(self, route: Route, emit: Emit) -> None:
-        """Carry it out and emit its events; errors: any, ``trouble`` knows them all."""
+        """Send the request and emit its events. Errors: any exception; ``trouble`` converts it."""
         self._route = route
         limits = self._order.limits
         loop = asyncio.get_running_loop()
@@ -77,7 +76,7 @@ class Completion:
         return replace(event, usage=event.usage.model_copy(update=cost))
 
     def trouble(self, error: BaseException) -> Trouble:
-        """Return how a failure is reported."""
+        """Return the report to the server for an exception of this request."""
         access, route = self._order.access, self._route
         endpoint = access.api_base or (route.endpoint if route else "")
         provider = route.provider if route else ""

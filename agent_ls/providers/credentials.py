@@ -1,6 +1,6 @@
-"""Where keys come from: the environment, then ``credentials.toml``, then the keyring.
+"""Finds API keys in the environment, then ``credentials.toml``, then the keyring.
 
-Owns which variables belong to which provider. Never a workspace file, and nothing is written.
+Knows each provider's environment variables. Reads no workspace file and writes nothing.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _KEYRING_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class _Variables:
-    """What a provider's usual environment variables are called."""
+    """Names of a provider's environment variables."""
 
     key: tuple[str, ...] = ()
     base: tuple[str, ...] = ()
     extra: Mapping[str, str] = field(default_factory=dict[str, str])
-    """litellm's arguments by variable."""
+    """Names of litellm's arguments, by variable."""
     is_key_needed: bool = True
 
 
@@ -95,7 +95,7 @@ _FILE_KEYS: Final = frozenset({"api_key", "api_base", *_EXTRAS})
 
 
 def provider_of(model: str) -> str:
-    """Return the provider part of a litellm model name; empty when it cannot be told."""
+    """Return the provider of a litellm model name; empty if unknown."""
     head, slash, _ = model.partition("/")
     if slash:
         return head
@@ -106,7 +106,7 @@ def provider_of(model: str) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Say whether an address is this machine."""
+    """Say whether a URL points to this machine."""
     try:
         host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -118,7 +118,7 @@ def is_loopback(url: str) -> bool:
 class StoredCredentials:
     """Keys from the environment, the user's ``credentials.toml`` and the keyring, in that order.
 
-    ``AGENT_LS_API_KEY`` holds for every model and wins.
+    ``AGENT_LS_API_KEY`` applies to every model and wins.
     """
 
     config_dir: Path = field(default_factory=lambda: Path(platformdirs.user_config_dir("agent-ls")))
@@ -126,9 +126,9 @@ class StoredCredentials:
     env: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     async def access(self, model: str, api_base: str = "") -> Access:
-        """Return how to reach a model, at that address if one is given.
+        """Return the key and address for a model; ``api_base`` overrides the address.
 
-        Errors: ``ProviderError`` when a key is needed and there is none, or a file is unsafe.
+        Errors: ``ProviderError`` if a needed key is missing or the credentials file is unusable.
         """
         provider = provider_of(model)
         variables = _variables(provider)
@@ -136,7 +136,7 @@ class StoredCredentials:
         base = api_base or self._first(variables.base) or stored.get("api_base") or None
         key = self._first(("AGENT_LS_API_KEY", *variables.key)) or stored.get("api_key")
         if not key and base and is_loopback(base):
-            # The clients insist on a key; servers on this machine seldom do.
+            # The clients require a key, even for local servers that need none.
             key = _DUMMY_KEY
         if not key and variables.key:
             key = await _keyring_key(provider)
@@ -146,7 +146,7 @@ class StoredCredentials:
         return Access(api_key=key, api_base=base, extra=self._extra(variables, stored))
 
     def hint(self, model: str) -> str:
-        """Return what to do to give this model a key, as a clause that follows "to mend it,"."""
+        """Return how to give this model a key, as a clause that follows "To mend it,"."""
         provider = provider_of(model)
         names = " or ".join((*_variables(provider).key, "AGENT_LS_API_KEY"))
         section = provider or "PROVIDER"
@@ -167,7 +167,7 @@ class StoredCredentials:
         return extra
 
     def _stored(self, provider: str) -> Mapping[str, str]:
-        """Return the provider's section of the file; empty without one."""
+        """Return the provider's section of the credentials file; empty if missing."""
         path = self.config_dir / FILE_NAME
         try:
             with path.open("rb") as file:
@@ -207,7 +207,7 @@ def _unusable(text: str) -> ProviderError:
 
 
 async def _keyring_key(provider: str) -> str | None:
-    """Return a key from the keyring, if there is one and it answers in time."""
+    """Return a key from the keyring; None if it has none or does not answer in time."""
     if importlib.util.find_spec("keyring") is None:
         return None
     try:
@@ -222,6 +222,6 @@ def _ask_keyring(provider: str) -> str | None:
     try:
         found: object = keyring.get_password(KEYRING_SERVICE, provider)
     except Exception:
-        # Backends fail in ways of their own (no session bus, locked): that is "no key here".
+        # Backends raise their own exceptions (no session bus, locked). Treat these as no key.
         return None
     return found if isinstance(found, str) and found else None

@@ -1,7 +1,6 @@
-"""A model request in the chat dialect that litellm takes: messages, tools, cache markers.
+"""Converts a model request to OpenAI's chat format: messages, tools, cache markers.
 
-Pure, and a function of the request alone except for the thinking blocks a caller kept: equal
-histories give equal messages, so that prompt caches hit.
+Pure: the same request and thinking blocks give the same messages, so that prompt caches hit.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ from agent_ls.domain.model_io import ModelRequest, ToolSpec
 from agent_ls.providers.shapes import Object
 
 MARKED_MESSAGES = 3
-"""How many of the newest messages get a cache marker; with the system prompt's that makes four,
-which is the most Anthropic takes."""
+"""Number of newest messages that get a cache marker. With the system prompt's marker that makes
+four, Anthropic's maximum."""
 
-# Room for thinking, which counts as output, on top of what a person wants to read; more than
-# litellm's own budgets for these efforts.
+# Thinking counts as output, so it needs room on top of the answer. These values exceed litellm's
+# own budgets for the efforts.
 _THINKING_TOKENS = {"low": 4_096, "medium": 8_192, "high": 16_384}
 _EPHEMERAL = {"cache_control": {"type": "ephemeral"}}
 
 ThinkingBlocks = Mapping[str, Sequence[Object]]
-"""Signed or encrypted thinking by the provider's id of the first call that followed it."""
+"""Signed or encrypted thinking, keyed by the provider's id of the first call after it."""
 
 
 def chat_messages(request: ModelRequest, thinking: ThinkingBlocks | None = None) -> list[Object]:
     """Return the system prompt and the conversation as chat messages.
 
-    Shape: one per message, in order, after one for the system prompt if there is any.
+    Shape: in order, one per message, after one for a non-empty system prompt.
     """
     names = _wire_ids(request.messages)
     found: list[Object] = [{"role": "system", "content": request.system}] if request.system else []
@@ -64,9 +63,9 @@ def chat_tools(tools: Sequence[ToolSpec]) -> list[Object]:
 
 
 def mark_for_cache(messages: Sequence[Object]) -> list[Object]:
-    """Return the messages with explicit cache markers on the system prompt and the newest ones.
+    """Return the messages with cache markers on the system prompt and the newest messages.
 
-    For models that cache only what is marked.
+    For models that cache only marked messages.
     """
     marked = list(messages)
     places = [index for index, message in enumerate(marked) if message["role"] == "system"]
@@ -79,15 +78,16 @@ def mark_for_cache(messages: Sequence[Object]) -> list[Object]:
 
 
 def needs_cache_markers(model: str) -> bool:
-    """Say whether a model caches only what is marked: Anthropic's do, wherever they run."""
+    """Say whether a model caches only marked messages; Anthropic's do, on every provider."""
     return "claude" in model.lower() or model.startswith("anthropic/")
 
 
 def most_tokens(request: ModelRequest, effort: str | None, most: int = 0) -> int | None:
-    """Return the limit of an answer, given the model's own where it is known; None: the provider's.
+    """Return the ``max_tokens`` to send; None leaves the limit to the provider.
 
-    Where a model thinks, litellm's own limit for Claude leaves 4,096 tokens for the answer, and
-    what a setting grants to the answer would be used up by the thinking.
+    ``most`` is the model's own maximum, 0 if unknown. With an effort, the limit includes room for
+    thinking, which would otherwise use up the answer's tokens. litellm's own limit for Claude
+    leaves only 4,096 tokens for the answer.
     """
     room = _THINKING_TOKENS.get(effort or "")
     if room is None:
@@ -104,7 +104,7 @@ def _is_markable(message: Object) -> bool:
 
 def _marked(message: Object) -> Object:
     if message["role"] == "tool":
-        # The result as a whole: what is inside of it cannot be marked.
+        # Parts of a tool result cannot be marked, only the whole message.
         return {**message, **_EPHEMERAL}
     return {**message, "content": [{"type": "text", "text": message["content"], **_EPHEMERAL}]}
 
@@ -135,7 +135,7 @@ def _assistant(
 
 
 def _wire_ids(messages: Sequence[Message]) -> dict[str, str]:
-    """Return the provider's id of each call, or ours where theirs is missing or came before."""
+    """Map our call ids to the provider's, or to ours if theirs is missing or already used."""
     names: dict[str, str] = {}
     used: set[str] = set()
     for message in messages:
@@ -148,7 +148,7 @@ def _wire_ids(messages: Sequence[Message]) -> dict[str, str]:
 
 
 def _arguments(call: ToolCall) -> str:
-    """Return the arguments as the model wrote them, or wrapped where providers would choke."""
+    """Return the model's arguments, wrapped in an object if they are not a JSON object."""
     if _is_object(call.arguments_json):
         return call.arguments_json
     return json.dumps({"unparsable_arguments": call.arguments_json}, ensure_ascii=False)

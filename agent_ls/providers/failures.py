@@ -1,7 +1,7 @@
-"""Every way a model request fails, mapped to our few classes, with words for the person.
+"""Maps every failure of a model request to a ``ProviderFailure`` and a message for the user.
 
-Two halves: ``classify`` runs in the model host, on what litellm or the wire shows; ``explain``
-runs in the server, which knows where keys are looked for. Knows no library: errors come as facts.
+``classify`` runs in the model host, on the facts that ``symptoms`` reads from an exception.
+``explain`` runs in the server, which knows where keys are configured. Imports no model library.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BY_STATUS: Final = {
 
 _NO_CREDIT: Final = r"insufficient[_ ](?:quota|credit|balance|funds)|credit balance"
 
-# Words in error types, codes and texts that say more than the status; the first that matches wins.
+# Patterns in error types, codes and texts that tell more than the status; the first match wins.
 _BY_WORDS: Final = (
     (
         ProviderFailure.CONTEXT_OVERFLOW,
@@ -66,7 +66,7 @@ _BY_WORDS: Final = (
 )
 _AMBIGUOUS_STATUS: Final = frozenset({400, 413, 422})
 _ENDED_EARLY: Final = "before any terminal event"
-"""The library's own words, under a status of its own, for a Responses stream that was cut."""
+"""litellm's text, with a status code of its own, for a Responses stream that was cut off."""
 REDIRECTED: Final = "redirects to"
 _PAGE: Final = re.compile(r"<!doctype html|<html", re.IGNORECASE)
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
@@ -79,13 +79,13 @@ _LOST: Final = frozenset(
 _LASTING: Final = frozenset(
     {"gaierror", "SSLError", "SSLCertVerificationError", "ConnectTimeout", "TimeoutError"}
 )
-"""Causes of a failed connection that seconds do not mend."""
+"""Causes of a failed connection that a retry after seconds does not fix."""
 _TIMEOUTS: Final = frozenset({"ReadTimeout", "PoolTimeout", "WriteTimeout", "APITimeoutError"})
 
 
 @dataclass(frozen=True, slots=True)
 class Symptom:
-    """What can be seen of a failed request."""
+    """The facts of a failed request."""
 
     text: str
     """The error's message, or the body."""
@@ -99,16 +99,16 @@ class Symptom:
     is_broken: bool = False
     """The answer had begun."""
     is_connection: bool = False
-    """The transport failed: nothing was understood, because nothing (more) came."""
+    """The transport failed before the response was complete."""
 
 
 def classify(symptom: Symptom) -> ProviderFailure:
-    """Return our class of a failure."""
+    """Return the ``ProviderFailure`` of a failed request."""
     by_status = _by_status(symptom.status)
     if _ENDED_EARLY in symptom.text:
         return ProviderFailure.BROKEN_STREAM
     if symptom.status == 429 and re.search(_NO_CREDIT, f"{symptom.kind} {symptom.text}".lower()):
-        # Some providers say "too many requests" when there is no money left: waiting won't help.
+        # Some providers send 429 when the credit is used up. Waiting does not help then.
         return ProviderFailure.FORBIDDEN
     if by_status is not None and symptom.status not in _AMBIGUOUS_STATUS:
         return by_status
@@ -123,7 +123,7 @@ def classify(symptom: Symptom) -> ProviderFailure:
 
 
 def error_object_symptom(error: object) -> Symptom:
-    """Return what an error object inside a good answer shows."""
+    """Return the facts in an error object that came inside a successful response."""
     fields = as_object(error)
     code, kind = fields.get("code"), as_text(fields.get("type"))
     status = code if isinstance(code, int) and 400 <= code <= 599 else None
@@ -133,7 +133,7 @@ def error_object_symptom(error: object) -> Symptom:
 
 
 def trouble_of(symptom: Symptom, *, endpoint: str, provider: str, secret: str | None) -> Trouble:
-    """Return the failure as it is reported to the server, without the key."""
+    """Return the failure's report for the server, with the key masked."""
     target = symptom.headers.get("location")
     is_redirect = target and symptom.status in range(300, 400)
     text = f"{REDIRECTED} {target}" if is_redirect else symptom.text
@@ -149,7 +149,7 @@ def trouble_of(symptom: Symptom, *, endpoint: str, provider: str, secret: str | 
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Return how long the provider asks to wait; None when it names no number of seconds."""
+    """Return the seconds the provider asks to wait; None if the headers name no number."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         with suppress(ValueError):
             seconds = float(headers.get(name, "")) * scale
@@ -191,7 +191,7 @@ def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
 
 def _is_lasting(failure: ProviderFailure, trouble: Trouble) -> bool:
     if failure is ProviderFailure.TIMEOUT:
-        # A limit of ours passed; a status is the word of an endpoint that does answer.
+        # Without a status our own time limit passed; with one the endpoint does answer.
         return trouble.status is None
     if failure is not ProviderFailure.CONNECTION:
         return False
@@ -220,7 +220,7 @@ def _transport(symptom: Symptom) -> ProviderFailure:
 
 
 def _clean(text: str, secret: str | None) -> str:
-    """Return a provider's text fit to be shown: no page, no key, no control characters, short."""
+    """Return a provider's text for display: short, without HTML, key or control characters."""
     if _PAGE.search(text):
         title = _TITLE.search(text)
         words = html.unescape(title[1]) if title else "no title"

@@ -1,4 +1,4 @@
-"""What goes over the pipes between server and model host: one line of JSON each.
+"""Messages on the pipes between server and model host, one line of JSON each.
 
 An order is one ``Order``. A report is a list that starts with a request's number and a word.
 """
@@ -32,7 +32,7 @@ FACTS, GONE, FAILED, FINISHED = "facts", "gone", "failed", "finished"
 """Words of a request's last report: ``FACTS card``, ``GONE words``, ``FAILED trouble``."""
 TEXTS = ("text", "reasoning")
 _STRINGS = {"text": TextDelta, "reasoning": ReasoningDelta, "closed": CallClosed, "cut": CallCut}
-"""Events that are strings alone, by the word they are reported with."""
+"""Events that have only string fields, by their report word."""
 _WORDS = {kind: word for word, kind in _STRINGS.items()}
 
 
@@ -81,17 +81,17 @@ class Trouble(Record):
 
 
 def encode_order(order: Order) -> bytes:
-    """Return an order's line."""
+    """Return an order as one line of JSON."""
     try:
         return order.model_dump_json().encode() + b"\n"
     except PydanticSerializationError:
-        # An editor or a file may hold half characters, which no provider takes.
+        # Text of an editor or a file may hold lone surrogates, which UTF-8 cannot encode.
         text = json.dumps(order.model_dump(mode="python"), ensure_ascii=False)
         return text.encode("utf-8", "replace") + b"\n"
 
 
 def encode_report(report: Report) -> bytes:
-    """Return a report's line."""
+    """Return a report as one line of JSON."""
     text = json.dumps(report, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace") + b"\n"
 
@@ -108,7 +108,7 @@ def report_event(event: ModelEvent) -> tuple[str, *tuple[object, ...]]:
 
 
 def read_event(report: Report) -> ModelEvent | None:
-    """Return the model event of a report; None when it reports something else."""
+    """Return the model event in a report; None if it reports something else."""
     match report:
         case [_, word, str(finish), usage, str(model)] if word == FINISHED:
             return StreamFinished(FinishReason(finish), Usage.model_validate(usage), model)

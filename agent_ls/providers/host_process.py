@@ -1,6 +1,6 @@
-"""One run of the model host: the process, its pipes, and the requests in it.
+"""Starts, watches and ends one model host process, and routes its reports to requests.
 
-Owns starting, watching and ending the process; what reports mean is ``model_host``'s.
+``model_host`` interprets the reports.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _STOP_S: Final = 0.2
 _KILL_S: Final = 0.1
 _LAST_WORDS: Final = 20
 _LONGEST_LINE: Final = 128 * 2**20
-"""Bytes; longer than the longest answer that the host accepts."""
+"""In bytes; more than the longest answer that the host accepts."""
 
 
 def host_died(text: str) -> ProviderError:
-    """Return the error of a request whose host is gone."""
+    """Return the error for a request whose host process ended."""
     return ProviderError(ProviderFailure.HOST_DIED, text)
 
 
 class HostProcess:
-    """One child process and the requests in it."""
+    """A model host process and its open requests."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -57,9 +57,9 @@ class HostProcess:
                 stderr=asyncio.subprocess.PIPE,
                 limit=_LONGEST_LINE,
                 env=dict(env),
-                # Never the workspace: nothing of it may be imported or read.
+                # Not the workspace, whose files the child must neither import nor read.
                 cwd=Path(sys.executable).anchor,
-                # Ctrl-C in a terminal is the server's to handle.
+                # Ctrl-C in a terminal must reach the server only.
                 start_new_session=True,
             )
         except OSError as error:
@@ -75,8 +75,8 @@ class HostProcess:
     async def ask(self, order: Order) -> AsyncGenerator[Report, None]:
         """Send an order and yield its reports; closing the iterator cancels it.
 
-        A process that said nothing at all for longer than the request's time limit hangs. It is
-        killed when its request is given up, so that the next request starts another.
+        A process that was silent for longer than the request's first-chunk limit counts as hung.
+        It is killed when the iterator is closed, so that the next request starts a new one.
         """
         clock = asyncio.get_running_loop().time
         self._heard_s = max(self._heard_s, clock())
@@ -98,7 +98,7 @@ class HostProcess:
                     self._kill()
 
     async def stop(self) -> None:
-        """End the process by closing its pipe, and if that does not help by force."""
+        """Close the process's input; kill the process if it does not end in time."""
         if self._process.stdin:
             self._process.stdin.close()
         for limit_s in (_STOP_S, _KILL_S):
@@ -119,16 +119,16 @@ class HostProcess:
             if sys.platform == "win32":
                 self._process.kill()
             else:
-                # The process object would reap the child, for which ``_follow`` waits.
+                # ``Process.kill`` may reap the child, for which ``_follow`` waits.
                 os.kill(self._process.pid, signal.SIGKILL)
 
     async def _follow(self) -> None:
-        """Read until the end, and let every request know of it."""
+        """Read reports until the process ends, then fail every open request."""
         with contextlib.suppress(ValueError, ConnectionError):
             await self._read_reports()
         self.is_alive = False
         dying = asyncio.ensure_future(self._process.wait())
-        # A process that closed its pipe without ending is of no use to anyone.
+        # A process that closed its output but still runs is useless.
         await asyncio.wait((dying, self._words), timeout=_KILL_S)
         self._kill()
         await dying

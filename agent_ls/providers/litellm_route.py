@@ -1,7 +1,7 @@
-"""Every other provider, by way of litellm: the only module that imports it.
+"""Sends requests through litellm, for providers that have no plain route.
 
-Owns everything litellm: its environment, its quirks, what is wrong with it. It is imported by the
-first request that needs it, which takes seconds and 180 MB.
+The only module that imports litellm; its environment and the patches for its bugs are here.
+The import takes seconds and 180 MB, so it waits for the first request that needs it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ENVIRONMENT: Final = {
     "LITELLM_MODE": "PRODUCTION",
     # Without it the import fetches a price table.
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-    # Without it counting tokens of some models asks a hub, for 23 s when there is no network.
+    # Without it, counting some models' tokens asks a hub: 23 s when there is no network.
     "HF_HUB_OFFLINE": "1",
     "LITELLM_TELEMETRY": "False",
     # By default 100 equal pieces in a row, such as a file of blank lines, are an error.
@@ -51,16 +51,16 @@ _OLLAMA: Final = "litellm.llms.ollama.common_utils"
 
 
 class Library:
-    """litellm behind the few calls that are made of it."""
+    """The few functions of litellm that we use."""
 
     def __init__(self, client: httpx.AsyncClient) -> None:
-        """Import and configure it; blocks for seconds, on a thread of its own.
+        """Import and configure litellm; blocks for seconds, so call it on a thread.
 
-        ``client`` is the one that requests to OpenAI go by.
+        ``client`` sends the requests to OpenAI.
         """
         os.environ.update(ENVIRONMENT)
-        # The import leaves half a million objects behind, hardly any of them garbage. To look at
-        # them again and again while they become more takes a quarter of the start, and later too.
+        # The import leaves half a million objects, hardly any of them garbage. Without the freeze,
+        # garbage collection over them takes a quarter of the start-up, and time later.
         gc.disable()
         import litellm
 
@@ -68,7 +68,7 @@ class Library:
         gc.enable()
         self._litellm: Any = litellm
         litellm.suppress_debug_info = True
-        # It would load 40 MB of word pieces to estimate a cost that nobody reads: we use usage.
+        # The counter would load 40 MB to estimate a cost that we compute from usage instead.
         litellm.disable_token_counter = True
         self._litellm.disable_aiohttp_transport = True
         self._litellm.aclient_session = client
@@ -81,7 +81,7 @@ class Library:
             **arguments,
             stream=True,
             max_retries=0,
-            # The handler would import a package for tool servers on the first call with tools.
+            # The handler would import an MCP package on the first call with tools.
             _skip_mcp_handler=True,
         )
 
@@ -91,7 +91,7 @@ class Library:
         _mend(provider)
         listed = as_list(self._litellm.get_supported_openai_params(name, provider))
         supported = frozenset(map(str, listed))
-        # An agent without tools is none, so tools are tried with every model.
+        # The agent cannot work without tools, so they are sent to every model.
         tried = frozenset({"tools", "tool_choice"})
         if provider == "openai" and known is None:
             tried |= {"reasoning_effort"}
@@ -111,9 +111,9 @@ class Library:
         )
 
     def look_up(self, model: str, api_base: str | None) -> KnownModel | None:
-        """Return what the library finds out about a model that its table does not name.
+        """Return litellm's facts about a model that its table does not list; None without any.
 
-        Blocks: for models of a local server it asks that server.
+        Blocks: for a local server's model it asks that server.
         """
         with suppress(Exception):
             _mend(model.partition("/")[0])
@@ -123,25 +123,25 @@ class Library:
 
 @dataclass(slots=True, eq=False)
 class LitellmRoute:
-    """Where the library sends the requests for a model."""
+    """How litellm reaches one model."""
 
     library: Library
     known: KnownModel
     provider: str
     endpoint: str
-    """The provider's address where it is known; else empty."""
+    """The provider's address; empty if unknown."""
     model: str
-    """What the library is told, which may name another interface than the person did."""
+    """The name given to litellm; it may select another API than the user's name does."""
     supported: frozenset[str]
     """Optional parameters that may be sent."""
     tried: frozenset[str]
-    """Those of them that the library would refuse to send, not knowing the model."""
+    """Parameters in ``supported`` that litellm would otherwise not send for this model."""
     is_responses: bool
 
     async def stream(
         self, request: ModelRequest, order: Order, answer: Answer
     ) -> AsyncGenerator[Sequence[ModelEvent], None]:
-        """Send the request and yield what each piece of the library's completes."""
+        """Send the request and yield the events that each chunk completes."""
         stream = await self.library.complete(**self._arguments(request, order))
         try:
             noted = _NotedThoughts(self.library.thoughts)
@@ -151,10 +151,10 @@ class LitellmRoute:
                 noted.take(found)
                 yield noted.before(chunks.take(found))
             if not (stream.received_finish_reason or stream.intermittent_finish_reason):
-                # The library makes up a finish reason where the provider gave none.
+                # litellm invents a finish reason if the provider sent none.
                 raise MalformedAnswer("the stream ended without a finish reason")
             noted.end()
-            # Only endpoints that do not count the input have it estimated.
+            # The input's size is needed only to estimate usage that was not reported.
             size = 0 if answer.usage else len(request.model_dump_json())
             yield noted.before(answer.end(size))
         finally:
@@ -179,7 +179,7 @@ class LitellmRoute:
             "timeout": client_timeout(order.limits),
             "allowed_openai_params": sorted(self.tried),
             "stream_options": {"include_usage": True},
-            # Not with OpenAI's client: there a refused request would silently be sent again.
+            # Not for OpenAI: its client would silently resend a refused request.
             "drop_params": self.provider != "openai" or None,
             **{name: optional[name] for name in optional if name in self.supported},
             **(self._stateless(request) if self.is_responses else {}),
@@ -197,7 +197,7 @@ class LitellmRoute:
         return mark_for_cache(messages) if is_marked else messages
 
     def _effort(self, request: ModelRequest, messages: list[Object]) -> str | None:
-        """Return the effort to ask for; none where thinking that must come back was lost."""
+        """Return the reasoning effort; None if thinking that must be sent back was lost."""
         effort = request.reasoning_effort
         if not effort or not needs_cache_markers(request.model):
             return effort
@@ -205,16 +205,16 @@ class LitellmRoute:
         return effort if all(message.get("thinking_blocks") for message in calls) else None
 
     def _stateless(self, request: ModelRequest) -> dict[str, Any]:
-        """Return what lets a talk go on at the Responses API without being stored there."""
+        """Return the arguments that continue a Responses conversation without storing it there."""
         first = request.messages[0].text if request.messages else ""
         key = hashlib.sha256(f"{request.system}\0{first}".encode("utf-8", "replace")).hexdigest()
-        # Not for a model that does not reason: it refuses this.
+        # A model that does not reason rejects this.
         include = ["reasoning.encrypted_content"] if self.known.is_reasoning else []
         return {"store": False, "include": include, "prompt_cache_key": key[:32]}
 
 
 class _NotedThoughts:
-    """Thinking of one answer that has to come back with the calls it led to."""
+    """Collects one answer's thinking, which must be sent back with the calls after it."""
 
     def __init__(self, thoughts: Thoughts) -> None:
         self._thoughts = thoughts
@@ -226,7 +226,7 @@ class _NotedThoughts:
         for choice in as_list(chunk.get("choices"))[:1]:
             delta = as_object(as_object(choice).get("delta"))
             self._signed += map(as_object, as_list(delta.get("thinking_blocks")))
-            # They come with the last chunk, after the calls that they led to.
+            # These come with the last chunk, after their calls.
             self._encrypted += map(as_object, as_list(delta.get("reasoning_items")))
 
     def before(self, events: Iterator[ModelEvent]) -> list[ModelEvent]:
@@ -244,9 +244,9 @@ class _NotedThoughts:
 
 
 def _is_better_off(known: KnownModel, base: str) -> bool:
-    """Say whether a model of OpenAI's is asked by Responses, where its reasoning is kept.
+    """Say whether an OpenAI model should use the Responses API, which keeps its reasoning.
 
-    Another server under its dialect may know chat alone; some models know Responses alone.
+    Other servers with OpenAI's API may support chat only; some models support Responses only.
     """
     if not known.is_chat:
         return True
@@ -254,9 +254,9 @@ def _is_better_off(known: KnownModel, base: str) -> bool:
 
 
 def _keep_limits_in(handler: Any) -> None:
-    """Have every client that the library makes with its handler class keep to ours.
+    """Apply our limits to every HTTP client that litellm's handler class creates.
 
-    The class also sends again by itself what could not be sent; whether to is the loop's decision.
+    Also turn off the class's own resending, because retries are the loop's decision.
     """
     create = handler.create_client
 
@@ -273,7 +273,7 @@ def _keep_limits_in(handler: Any) -> None:
 
 
 def _mend(provider: str) -> None:
-    """Set right what is wrong with one provider, once; tests over HTTP say what has to hold."""
+    """Patch litellm's bugs for one provider; calling it again changes nothing."""
     if provider in ("gemini", "vertex_ai"):
         _mend_gemini(importlib.import_module(_GEMINI).VertexGeminiConfig)
     elif provider in ("ollama", "ollama_chat"):
@@ -281,9 +281,9 @@ def _mend(provider: str) -> None:
 
 
 def _mend_gemini(config: Any) -> None:
-    """Have an answer of Gemini's end where Gemini ended it.
+    """Report a finish reason only if Gemini sent one.
 
-    Otherwise each piece of a stream counts as the last one, and half an answer for a whole.
+    Otherwise litellm takes each chunk for the last, and half an answer for a complete one.
     """
     known = config._check_finish_reason
     if known.__module__ == __name__:
@@ -296,9 +296,9 @@ def _mend_gemini(config: Any) -> None:
 
 
 def _mend_ollama(info: Any) -> None:
-    """Ask an Ollama server about a model where that holds nobody up.
+    """Ask an Ollama server about a model only outside the main thread.
 
-    Otherwise each request asks it three times more, and everything waits while it is silent.
+    Otherwise each request asks it three more times and blocks the event loop meanwhile.
     """
     ask = info.get_runtime_model_info
     if ask.__module__ == __name__:

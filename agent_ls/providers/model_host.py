@@ -1,7 +1,7 @@
-"""The way to models: a child process, spoken to over pipes.
+"""The ``Provider`` port over a child process that talks to models.
 
-Owns the child's life (started once, started again when it dies, gone with the server) and turns
-its reports into the ``Provider`` port.
+Starts the child once, restarts it when it dies, ends it with the server, and turns its reports
+into model events.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ ALLOWED_ENVIRONMENT: Final = frozenset(
         "all_proxy", "https_proxy", "http_proxy", "no_proxy",
     }
 )  # fmt: skip
-"""What the child sees of the server's environment: enough to run and to connect, and no keys."""
+"""Variables that the child inherits: enough to run and connect, and no keys."""
 
 _SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 _LOOPBACK = "localhost,127.0.0.1,::1"
@@ -80,9 +80,9 @@ class ModelHostOptions(Limits):
 
 
 class ModelHost:
-    """The ``Provider`` over the child process.
+    """Sends model requests through the child process.
 
-    Starts with ``start``, or with the first request; ``close`` ends it.
+    ``start`` or the first request starts the child; ``close`` ends it.
     """
 
     name: ClassVar[str] = "model_host"
@@ -94,7 +94,7 @@ class ModelHost:
         credentials: StoredCredentials | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the options, a way to keys, and the environment to choose the child's from."""
+        """``env`` is the environment from which the child's is chosen; by default our own."""
         self.options = options or ModelHostOptions()
         self._env = os.environ if env is None else env
         self._credentials = credentials or StoredCredentials(env=self._env)
@@ -111,13 +111,13 @@ class ModelHost:
         return self._child.pid if self._child and self._child.is_alive else None
 
     async def start(self, model: str = "") -> None:
-        """Start the child; it makes ready for that model while nobody waits."""
+        """Start the child; if a model is given, look up its facts in the background."""
         await self._running()
         if model:
             self._getting_ready = asyncio.ensure_future(self.facts(model))
 
     async def close(self) -> None:
-        """End the child and every request in it; takes at most 300 ms."""
+        """End the child and all its requests, within 300 ms."""
         self._is_closed = True
         if self._getting_ready is not None:
             self._getting_ready.cancel()
@@ -125,7 +125,7 @@ class ModelHost:
             await self._child.stop()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Send the request and yield what comes back; see ``Provider``."""
+        """Send the request and yield its model events; see ``Provider``."""
         if not request.model:
             raise ProviderError(ProviderFailure.UNKNOWN_MODEL, _NO_MODEL)
         child = await self._running()
@@ -148,10 +148,10 @@ class ModelHost:
                 yield event
 
     async def facts(self, model: str) -> ModelFacts:
-        """Return what is known of ``model``; zeros when nothing is, or nobody can be asked."""
+        """Return the size and prices of ``model``; zeros if unknown or the lookup fails."""
         card = self._card(model) or self._told.get(model)
         if card is None:
-            # What fails here is told by the request itself.
+            # The model request itself will report the same failure.
             with contextlib.suppress(ProviderError):
                 card = self._told[model] = await self._ask_facts(model)
         card = card or ModelCard()
@@ -162,7 +162,7 @@ class ModelHost:
     async def _ask_facts(self, model: str) -> ModelCard:
         child = await self._running()
         access = await self._credentials.access(model, self.options.api_base)
-        # Where it is asked, not with which key: what a server tells of a model is no secret.
+        # Send the address without the key: looking up facts needs no key.
         place = Access(api_base=access.api_base)
         order = Order(op="facts", number=next(self._numbers), model=model, access=place)
         async with contextlib.aclosing(child.ask(order)) as reports:
@@ -188,13 +188,13 @@ class ModelHost:
     def _command(self) -> list[str]:
         # -P: nothing is imported from the working directory.
         python = self.options.python or sys.executable
-        # A bare name is looked up here: the child's own PATH is another.
+        # Resolve a bare name here, because the child gets another PATH.
         return [shutil.which(python) or python, "-P", "-m", _MODULE]
 
     def _child_environment(self) -> dict[str, str]:
         found = {name: self._env[name] for name in ALLOWED_ENVIRONMENT if name in self._env}
-        # Its libraries run programs such as uname by name, and PATH may begin with a folder of the
-        # person's projects.
+        # The child's libraries run programs such as uname by name, and the user's PATH may begin
+        # with a project folder.
         found["PATH"] = os.defpath if sys.platform == "win32" else _SYSTEM_PATH
         found["PYTHONPATH"] = str(Path(agent_ls.__file__).parent.parent)
         for name in ("NO_PROXY", "no_proxy"):

@@ -1,8 +1,7 @@
-"""OpenAI's chat completions over HTTP as they are documented, with no library in between.
+"""Sends OpenAI chat completions over HTTP, without litellm.
 
-For OpenAI's own models that do not reason, and for every server that speaks the same. Owns the
-HTTP client and what all of the model host's clients keep to; reading the answer is
-``chat_stream``'s.
+For OpenAI's models that do not reason, and for servers with the same API. Owns the HTTP client
+and the limits for all of the model host's clients; ``chat_stream`` parses the answer.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from agent_ls.providers.frames import Access, Limits, Order
 from agent_ls.providers.prices import RESPONSES, UNKNOWN, KnownModel
 from agent_ls.providers.shapes import Object
 
-# httpx imports its own command line, and with it four packages, unless that is marked as missing;
-# so this stands before the import.
+# Marked as missing, httpx's command line is not imported, nor are the four packages it needs.
+# This must come before the import.
 cast("dict[str, Any]", sys.modules).setdefault("httpx._main", None)
 
 import httpx  # noqa: E402
@@ -47,19 +46,19 @@ ADDRESSES: Final = {
     "llamafile": "http://127.0.0.1:8080/v1",
     "lm_studio": "",
 }
-"""Providers that speak nothing but chat completions, and where; empty: where the person says."""
+"""Providers with plain chat completions, and their addresses; empty: the user must set one."""
 
 
 def is_openais_own(base: str | None) -> bool:
-    """Say whether an address is OpenAI's own, which is the one where none is given."""
+    """Say whether an address is OpenAI's own, which is also the default."""
     return not base or (urlsplit(base).hostname or "").endswith("openai.com")
 
 
 def plain_address(model: str, provider: str, base: str | None, known: KnownModel | None) -> str:
-    """Return where a model is asked for chat completions; empty where the library is needed.
+    """Return the address for a model's chat completions; empty if the model needs litellm.
 
-    OpenAI's models that reason are the library's at any address, and at OpenAI's own those that
-    are too new for the table: their dialect is their own.
+    OpenAI's reasoning models have a format of their own and need litellm at any address. So do
+    models that are too new for the table, at OpenAI's own address.
     """
     if f"/{RESPONSES}" in model:
         return ""
@@ -70,12 +69,11 @@ def plain_address(model: str, provider: str, base: str | None, known: KnownModel
 
 
 class PlainRoute:
-    """Where chat completions are asked for a model."""
+    """Sends one model's requests as chat completions."""
 
     def __init__(
         self, client: httpx.AsyncClient, provider: str, endpoint: str, known: KnownModel | None
     ) -> None:
-        """Take the client, who has the model, at which address, and what is known of it."""
         self.provider = provider
         self.endpoint = endpoint
         self.known = known or UNKNOWN
@@ -84,7 +82,7 @@ class PlainRoute:
     async def stream(
         self, request: ModelRequest, order: Order, answer: Answer
     ) -> AsyncGenerator[Sequence[ModelEvent], None]:
-        """Send the request and yield what each read from the network completes."""
+        """Send the request and yield the events that each network read completes."""
         body = json.dumps(self._body(request), ensure_ascii=False, separators=(",", ":")).encode()
         sending = self._client.stream(
             "POST",
@@ -107,7 +105,7 @@ class PlainRoute:
                     break
             yield [*chat.end(), *answer.end(len(body))]
             with suppress(httpx.HTTPError, TimeoutError):
-                # The rest is nothing, but read it must be for the connection to live on.
+                # Drain the body so that the connection is reused.
                 async with asyncio.timeout(_DRAIN_S):
                     async for _ in received:
                         pass
@@ -118,7 +116,7 @@ class PlainRoute:
         if needs_cache_markers(request.model):
             messages = mark_for_cache(messages)
             if any(message.get("tool_calls") for message in messages):
-                # What Claude thought before its calls would have to come back with them.
+                # With an effort, Claude needs its thinking back with the calls; it is not kept.
                 effort = None
         optional = {
             "max_tokens": most_tokens(request, effort),
@@ -137,30 +135,30 @@ class PlainRoute:
 
 
 def open_client() -> httpx.AsyncClient:
-    """Return the client of all requests; proxies and certificates are the environment's."""
+    """Return the HTTP client; proxies and certificates come from the environment."""
     certificates = os.environ.get("SSL_CERT_FILE", "")
     if certificates and not Path(certificates).is_file():
-        # What is not there is no reason to reach nobody.
+        # A missing certificate file must not make every request fail.
         del os.environ["SSL_CERT_FILE"]
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
     return keep_limits(httpx.AsyncClient(limits=limits))
 
 
 def keep_limits(client: httpx.AsyncClient) -> httpx.AsyncClient:
-    """Have a client follow no redirect, which could carry the key elsewhere, and cut errors."""
+    """Turn off redirects, which could leak the key, and cut long error bodies."""
     client.follow_redirects = False
     client.event_hooks = {"response": [_cut_error_body]}
     return client
 
 
 def client_timeout(limits: Limits) -> httpx.Timeout:
-    """Return the client's own limits: a little wider than ours, which speak first."""
+    """Return the client's timeouts; reads get 5 s more than our limits, so that ours fire first."""
     longest = max(limits.first_chunk_s, limits.idle_s) + 5
     return httpx.Timeout(longest, connect=limits.connect_s)
 
 
 class _Start(httpx.AsyncByteStream):
-    """The first bytes of a body."""
+    """The first ``MAX_ERROR_BYTES`` of a body."""
 
     def __init__(self, body: httpx.AsyncByteStream) -> None:
         self._body = body
@@ -178,7 +176,7 @@ class _Start(httpx.AsyncByteStream):
 
 
 async def _cut_error_body(response: httpx.Response) -> None:
-    """Leave of an answer that is none what a person can read: clients read all there is."""
+    """Cut the body of an error response, because clients read all of it."""
     if not response.is_success and isinstance(response.stream, httpx.AsyncByteStream):
         response.stream = _Start(response.stream)
 

@@ -1,7 +1,7 @@
-"""What is known of models: size, prices, and by which of OpenAI's interfaces they are asked.
+"""Facts about models: size, prices, and which of OpenAI's APIs they support.
 
-Read from the table that the model library ships, as data: the library itself is not imported.
-A user's own cards stand in the settings (``provider.models``) and go before it.
+Read from the JSON table that litellm ships, without importing litellm. A user's own cards in the
+settings (``provider.models``) take precedence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MILLION: Final = 1_000_000
 _TABLE: Final = "model_prices_and_context_window_backup.json"
 _TIER: Final = re.compile(r"input_cost_per_token(_above_(\d+)k_tokens)")
 RESPONSES: Final = "responses/"
-"""Part of a model's name that asks for OpenAI's Responses API."""
+"""Part of a model's name that selects OpenAI's Responses API."""
 
 
 class ModelCard(Record):
@@ -62,20 +62,20 @@ SCRIPTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """A row of the table."""
+    """The facts about one model."""
 
     card: ModelCard = ModelCard()
     provider: str = ""
     is_chat: bool = True
-    """Asked by chat completions; some models know the Responses API alone."""
+    """Supports chat completions; some models support only the Responses API."""
     is_reasoning: bool = True
     has_responses: bool = False
-    """Can be asked by the Responses API."""
+    """Supports the Responses API."""
     dearer: tuple[tuple[int, ModelCard], ...] = ()
-    """What holds for a prompt of more tokens than that; ascending."""
+    """(limit, card) pairs, ascending: the prices for prompts of more tokens than the limit."""
 
     def cost_usd(self, usage: Usage) -> float:
-        """Return what this usage costs; 0 where no price is known."""
+        """Return what this usage costs; 0 if no price is known."""
         above = [card for limit, card in self.dearer if usage.input_tokens > limit]
         return (above[-1] if above else self.card).cost_usd(usage)
 
@@ -84,7 +84,7 @@ UNKNOWN: Final = KnownModel()
 
 
 def read_row(row: Object) -> KnownModel:
-    """Return what a row of the library's table says."""
+    """Return the facts in a row of litellm's table."""
     tiers = sorted((int(found[2]) * 1000, found[1]) for found in map(_TIER.fullmatch, row) if found)
     return KnownModel(
         card=_card(row),
@@ -97,13 +97,13 @@ def read_row(row: Object) -> KnownModel:
 
 
 class PriceTable:
-    """The library's table; read once for each model that is asked for, and then forgotten."""
+    """Looks up models in litellm's table, which is read once per model and not kept in memory."""
 
     def __init__(self) -> None:
         self._found: dict[str, KnownModel | None] = {}
 
     def find(self, model: str) -> KnownModel | None:
-        """Return what is known of a model, which may be named without its provider."""
+        """Return the facts about a model, or None. The name may lack its provider."""
         if model not in self._found:
             table = _read_table()
             rows = (as_object(table[name]) for name in _names(model, table))
@@ -127,7 +127,7 @@ def _read_table() -> Object:
     try:
         return as_object(json.loads((Path(found.origin).parent / _TABLE).read_bytes()))
     except (OSError, ValueError):
-        # Another version may keep it elsewhere: then nothing is known, and settings can say it.
+        # Another litellm version may keep the table elsewhere. Settings can supply the facts.
         return {}
 
 

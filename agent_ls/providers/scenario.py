@@ -1,6 +1,6 @@
-"""What a scripted model says: the records of a scenario file, and reading one.
+"""The records of a scenario file, which scripts a model's answers, and its parser.
 
-Owns the format (TOML, described in docs/scripted-model.md); playing it is ``scripted``.
+The format is TOML, described in docs/scripted-model.md; ``scripted`` plays it.
 """
 
 from __future__ import annotations
@@ -135,9 +135,9 @@ class Scenario(Record):
 
 
 def parse_scenario(text: str, source: str = "<scenario>") -> Scenario:
-    """Return the scenario a TOML text describes.
+    """Parse a scenario from TOML text.
 
-    Errors: ``SettingsError`` that names the source, the key and what is wrong with it.
+    Errors: ``SettingsError`` that names the source, the key and the mistake.
     """
     try:
         return Scenario.model_validate(tomllib.loads(text))
@@ -148,7 +148,7 @@ def parse_scenario(text: str, source: str = "<scenario>") -> Scenario:
 
 
 def load_scenario(path: Path) -> Scenario:
-    """Return the scenario in a file; errors as for ``parse_scenario``."""
+    """Read a scenario file. Errors: ``SettingsError``, also if the file cannot be read."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -42,12 +42,12 @@ class ScriptedModel:
         port: int = 0,
         on_request: Callable[[RecordedRequest], None] | None = None,
     ) -> None:
-        """Take the scenario, or its TOML text, and the port (0: any free one)."""
+        """``scenario`` may be TOML text; port 0 takes any free port."""
         self.scenario = parse_scenario(scenario) if isinstance(scenario, str) else scenario
         self.requests: list[RecordedRequest] = []
         """Model requests in the order they came."""
         self.connections = 0
-        """How many connections were made."""
+        """Number of connections made."""
         self._used = [0] * len(self.scenario.answer)
         self._port = port
         self._on_request = on_request
@@ -62,7 +62,7 @@ class ScriptedModel:
 
     @property
     def problems(self) -> list[str]:
-        """Return what went against the scenario: unmet expectations, requests too many."""
+        """Return what differed from the scenario: unmet expectations and surplus requests."""
         return [request.problem for request in self.requests if request.problem]
 
     @property
@@ -71,15 +71,12 @@ class ScriptedModel:
         return [index for index, count in enumerate(self._used) if count == 0]
 
     async def wait_for_requests(self, count: int, timeout_s: float = 30) -> None:
-        """Return when so many requests have come.
-
-        Errors: ``TimeoutError``.
-        """
+        """Wait until ``count`` requests have come. Errors: ``TimeoutError``."""
         async with asyncio.timeout(timeout_s), self._arrived:
             await self._arrived.wait_for(lambda: len(self.requests) >= count)
 
     async def start(self) -> None:
-        """Listen."""
+        """Start listening on loopback."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._connection, _LOOPBACK, self._port)
         self._port = self._server.sockets[0].getsockname()[1]
@@ -113,7 +110,7 @@ class ScriptedModel:
         return WatchedConnection(left, connected)
 
     async def take(self, request: RecordedRequest) -> Answer | None:
-        """Record a request and choose its answer; None when it breaks the scenario."""
+        """Record a request and return its answer; None if the request breaks the scenario."""
         self.requests.append(request)
         request.serial = len(self.requests)
         index = self._choose(request)
@@ -133,7 +130,7 @@ class ScriptedModel:
         return self.scenario.settled(self.scenario.answer[index])
 
     def _choose(self, request: RecordedRequest) -> int | None:
-        """Return the first answer that fits, those with a condition before those without."""
+        """Return the index of the first fitting answer; answers with a condition come first."""
         answers = self.scenario.answer
         fitting = (
             index

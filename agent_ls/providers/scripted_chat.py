@@ -1,4 +1,4 @@
-"""How a scripted answer looks on the wire: the events of OpenAI's streamed chat completions."""
+"""Encodes a scripted answer as the events of OpenAI's streamed chat completions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Json = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer with everything that is needed to write it down."""
+    """A scripted answer with the values needed to encode it."""
 
     answer: Answer
     usage: ScriptedUsage
     serial: int
-    """Makes ids unique in the scenario."""
+    """The request's number; makes ids unique in the scenario."""
     model: str
     wants_usage: bool
 

@@ -14,11 +14,11 @@ from agent_ls.providers.scripted_requests import RecordedRequest
 from agent_ls.providers.shapes import as_object
 
 Take = Callable[[RecordedRequest], Awaitable[Answer | None]]
-"""Records a request and chooses its answer; None when it breaks the scenario."""
+"""Records a request and returns its answer; None if the request breaks the scenario."""
 
 
 class WatchedConnection(asyncio.StreamReaderProtocol):
-    """Tells when the client goes away, which a stream reader alone does not."""
+    """Sets ``left`` when the client disconnects, which a stream reader does not report."""
 
     def __init__(
         self,
@@ -29,12 +29,12 @@ class WatchedConnection(asyncio.StreamReaderProtocol):
         self._left = left
 
     def eof_received(self) -> bool | None:
-        """See the client close its side."""
+        """Note that the client closed its side."""
         self._left.set()
         return super().eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See the connection end."""
+        """Note that the connection ended."""
         self._left.set()
         super().connection_lost(exc)
 

@@ -1,4 +1,4 @@
-"""A request a scripted model got, and what a scenario can ask about it."""
+"""A recorded request to the scripted model, and a scenario's checks on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_ls.providers.shapes import Object, as_list, as_object, as_text
 
 @dataclass(slots=True)
 class RecordedRequest:
-    """One request, as it came."""
+    """One request to the scripted model, as received."""
 
     path: str
     headers: Mapping[str, str]
@@ -22,7 +22,7 @@ class RecordedRequest:
     serial: int = 0
     """Counts the model's requests from 1."""
     answer: int | None = None
-    """Index of the answer it got in the scenario; None when none fitted."""
+    """Index of its answer in the scenario; None if none fitted."""
     problem: str = ""
     """How it differed from what the scenario expects."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -58,7 +58,7 @@ class RecordedRequest:
         return "\n".join(message_text(message) for message in self.messages)
 
     def suits(self, when: When) -> bool:
-        """Say whether an answer with this condition is for this request."""
+        """Say whether the request meets an answer's condition."""
         return (
             when.contains in self.last_text
             and when.first in self.first_user_text
@@ -66,7 +66,7 @@ class RecordedRequest:
         )
 
     def mismatch(self, expect: Expect) -> str:
-        """Return how the request differs from what is expected; empty if it does not."""
+        """Return how the request differs from the expectation; empty if it does not."""
         return "; ".join(self._mismatches(expect))
 
     def _mismatches(self, expect: Expect) -> Iterator[str]:
@@ -89,7 +89,7 @@ class RecordedRequest:
 
 
 def message_text(message: Object) -> str:
-    """Return everything a message says: its text and its calls."""
+    """Return a message's text and calls, one per line."""
     content = message.get("content")
     parts = [as_text(as_object(part).get("text")) for part in as_list(content)]
     found = [as_text(content) or "\n".join(parts)]

@@ -1,6 +1,6 @@
-"""JSON from strangers as the shape that was expected: what has another shape counts as empty.
+"""Reads untrusted JSON in the expected shape; a value of another shape counts as empty.
 
-For readers that must never trip over what an endpoint or a client sends.
+For parsers that must not fail on anything an endpoint or a client sends.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ Object = dict[str, object]
 
 
 def as_object(value: object) -> Object:
-    """Return an object; an empty one for anything else."""
+    """Return the value if it is an object, else an empty object."""
     return cast("Object", value) if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[object]:
-    """Return an array; an empty one for anything else."""
+    """Return the value if it is an array, else an empty array."""
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def as_text(value: object) -> str:
-    """Return a string; an empty one for anything else."""
+    """Return the value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def as_count(value: object) -> int:
-    """Return a number of things, at least 0; 0 for anything else."""
+    """Return a number from 0 to 2**53 as an integer; 0 for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
-    # Neither more than a database takes, nor infinity, nor what is no number.
+    # Excludes infinity, NaN and numbers too large for the database.
     return int(value) if 0 <= value <= _MAX_COUNT else 0

@@ -1,7 +1,7 @@
-"""What an exception of a model library or its HTTP client shows, found without importing either.
+"""Reads the facts of a failed request from its exception, without importing litellm or httpx.
 
-Library exceptions wrap each other and make up status codes; the truth is in the chain: the HTTP
-response if there was one, else the transport's own error.
+litellm's exceptions wrap each other and invent status codes. Reliable is what the exception chain
+holds: the HTTP response if there was one, else the transport's own error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TRANSPORT = frozenset(
 
 
 def symptom_of(error: BaseException, *, is_broken: bool) -> Symptom:
-    """Return what can be seen of a failed request; ``is_broken``: its answer had begun."""
+    """Return the facts of a failed request; ``is_broken``: its answer had begun."""
     chain = list(_chain(error))
     kind = type(error).__name__
     causes = tuple(type(cause).__name__ for cause in chain[1:])
@@ -37,7 +37,7 @@ def symptom_of(error: BaseException, *, is_broken: bool) -> Symptom:
         return Symptom(text, kind, None, {}, causes, is_broken, is_connection=True)
     text, words = _said(_message(error))
     status = getattr(error, "status_code", None)
-    # A library's own mistakes come as failed connections with status 500: trying again won't help.
+    # litellm reports its own bugs as failed connections with status 500. A retry does not help.
     is_ours = kind == "APIConnectionError" or not isinstance(status, int)
     headers = _lowered(getattr(error, "litellm_response_headers", None))
     known = None if is_ours else cast("int", status)
@@ -54,7 +54,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         seen.append(one)
         yield one
         waiting += [getattr(one, "original_exception", None), one.__cause__, one.__context__]
-        # A name with several addresses fails once for each.
+        # A host name with several addresses fails once for each.
         waiting += cast("Sequence[object]", getattr(one, "exceptions", ()))
 
 

@@ -1,4 +1,4 @@
-"""Keeps the signed thinking that some models want back together with their calls."""
+"""Keeps the signed thinking that some models require back with their calls."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _KEPT: Final = 256
 
 
 class Thoughts:
-    """Signed or encrypted thinking of recent answers: models want it back with their calls.
+    """Signed or encrypted thinking of recent answers, to be sent back with their calls.
 
-    Not part of the conversation, because other models cannot read it; lost with the process, and
-    then a request goes without thinking.
+    Not part of the conversation, because other models cannot read it. It is lost with the process;
+    requests then go without thinking.
     """
 
     def __init__(self) -> None:
@@ -22,11 +22,11 @@ class Thoughts:
 
     @property
     def by_call(self) -> Mapping[str, list[Object]]:
-        """Return the blocks by the provider's id of the call they came before."""
+        """Return the thinking, keyed by the provider's id of the call it belongs to."""
         return self._by_call
 
     def keep(self, call_id: str, pieces: Sequence[Object]) -> None:
-        """Keep what was thought before a call; pieces end with their signature."""
+        """Keep the thinking before a call; the last piece of each block has the signature."""
         blocks: list[Object] = []
         text: list[str] = []
         for piece in pieces:
@@ -41,7 +41,7 @@ class Thoughts:
             self.keep_items(call_id, blocks)
 
     def keep_items(self, call_id: str, items: Sequence[Object]) -> None:
-        """Keep what goes back as it came: encrypted reasoning of OpenAI's models."""
+        """Keep items that are sent back unchanged, such as OpenAI's encrypted reasoning."""
         self._by_call[call_id] = list(items)
         while len(self._by_call) > _KEPT:
             del self._by_call[next(iter(self._by_call))]

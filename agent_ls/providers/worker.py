@@ -1,7 +1,7 @@
-"""The model host: the child process that speaks to models, so that keys and libraries stay in it.
+"""The model host: a child process that talks to models, so that the server loads no model library.
 
-Serves any number of requests at once over the pipes it was started with, retries nothing and keeps
-no key. ``host_process`` starts it as ``python -m agent_ls.providers.worker``.
+Serves any number of requests at once over the pipes it was started with. It retries nothing and
+keeps no key. ``host_process`` starts it as ``python -m agent_ls.providers.worker``.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ if TYPE_CHECKING:
     from agent_ls.providers.litellm_route import Library
 
 _FACTS_S: Final = 5.0
-"""How long a server may take to say how large its model is."""
+"""Time limit for looking up a model's facts, which may ask its server."""
 _LOOK_S: Final = 1.0
 
 
 class Host:
-    """Carries out orders until there is nobody left to give any."""
+    """Carries out the server's orders, several at once."""
 
     def __init__(self, outbox: Outbox) -> None:
-        """Take the way back to the server."""
         self._outbox = outbox
         self._client = open_client()
         self._table = PriceTable()
@@ -45,7 +44,7 @@ class Host:
         self._loading: asyncio.Future[Library] | None = None
 
     def take(self, order: Order) -> None:
-        """Begin, or cancel."""
+        """Start the order, or cancel the order with the same number."""
         match order:
             case Order(op="request", request=ModelRequest() as request):
                 self._begin(order.number, self._request(order, request))
@@ -71,7 +70,11 @@ class Host:
             report(FAILED, completion.trouble(error).model_dump())
 
     async def _route(self, model: str, access: Access) -> Route:
-        """Return the way to a model; errors: the library's, for an unknown provider."""
+        """Return the route to a model.
+
+        Errors: ``MalformedAnswer`` or litellm's own for an unknown provider;
+        ``ConnectionRefusedError`` if no local server listens.
+        """
         known = self._table.find(model)
         provider = _provider(model, known)
         if not provider:
@@ -87,7 +90,7 @@ class Host:
         return library.route(model, access.api_base, known)
 
     async def _library(self) -> Library:
-        """Return the library, imported for the first who needs it."""
+        """Return litellm, imported on a thread at first use."""
         if self._loading is None:
             self._loading = asyncio.ensure_future(asyncio.to_thread(self._load))
         return await asyncio.shield(self._loading)
@@ -102,7 +105,7 @@ class Host:
         known = self._table.find(model)
         provider = _provider(model, known)
         if provider and not plain_address(model, provider, base, known):
-            # Whoever asks for facts is going to ask the model: what that needs can load meanwhile.
+            # A request to this model usually follows, so load litellm meanwhile.
             loading = asyncio.ensure_future(self._library())
             if known is None:
                 library = await loading
@@ -113,12 +116,12 @@ class Host:
 
 
 def _provider(model: str, known: KnownModel | None) -> str:
-    """Return who has a model; empty where nothing tells."""
+    """Return a model's provider; empty if unknown."""
     return provider_of(model) or (known.provider if known else "")
 
 
 async def _look_there(url: str) -> None:
-    """Raise where nothing listens on a port of this machine: to load the library takes seconds."""
+    """Fail before litellm loads, which takes seconds, if nothing listens at a local address."""
     place = urlsplit(url)
     if not is_loopback(url):
         return

@@ -1,6 +1,6 @@
-"""The model host's side of its pipes: taken before anything else may write, orders in, reports out.
+"""The model host's end of the pipes: orders in, reports out.
 
-Owns descriptors and threads of the child process; knows nothing of models.
+Owns descriptors and threads of the child process; knows nothing about models.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MERGE_S = 0.008
 
 @dataclass(frozen=True, slots=True)
 class Pipes:
-    """The two ends that were taken away from standard input and output."""
+    """Duplicates of standard input and output, for orders and reports."""
 
     orders: BinaryIO
     reports: int
@@ -31,7 +31,7 @@ class Pipes:
 
 
 def take_pipes() -> Pipes:
-    """Make the standard streams ours alone: whatever prints now prints to standard error.
+    """Take standard input and output for the protocol; later prints go to standard error.
 
     Invariant: called before any third-party import.
     """
@@ -53,9 +53,9 @@ def seal_process() -> None:
 def follow_orders(
     stream: BinaryIO, loop: asyncio.AbstractEventLoop, take: Callable[[Order], None]
 ) -> None:
-    """Hand each order to ``take`` on the loop; when the server is gone, so is this process.
+    """Call ``take`` on the loop for each order; exit the process when the server is gone.
 
-    On a thread of its own, so that even a busy loop or a slow import never outlives the server.
+    Runs on its own thread, so that a busy loop or a slow import does not delay the exit.
     """
 
     def follow() -> None:
@@ -65,28 +65,27 @@ def follow_orders(
                 loop.call_soon_threadsafe(take, Order.model_validate_json(line))
             status = 0
         finally:
-            # No exit handlers: litellm's take a second, and there is nothing left to report.
+            # Skip exit handlers: litellm's take a second, and nothing is left to report.
             os._exit(status)
 
     threading.Thread(target=follow, name="orders", daemon=True).start()
 
 
 class Outbox:
-    """Reports on their way to the server, written together once per turn of the loop.
+    """Batches reports to the server, one write per event loop iteration.
 
-    Neighbouring pieces of one text are one report, and texts alone are sent at most 125 times a
-    second, so that they cost the server little.
+    Adjacent pieces of one text become one report. Texts alone are sent at most 125 times a second,
+    which keeps the server's load low.
     """
 
     def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop) -> None:
-        """Take the pipe and the loop whose turns are the batches."""
         self._descriptor = descriptor
         self._loop = loop
         self._pending: list[list[object]] = []
         self._flushed_s = 0.0
 
     def report(self, number: int, word: str, *fields: object) -> None:
-        """Send a report soon."""
+        """Queue a report; it is written within a few milliseconds."""
         is_text = word in TEXTS
         last = self._pending[-1] if self._pending else []
         if is_text and last[:2] == [number, word]:
@@ -97,7 +96,7 @@ class Outbox:
         self._loop.call_later(max(wait_s, 0.0), self._flush)
 
     def _flush(self) -> None:
-        """Write what is pending; blocks while the server does not read."""
+        """Write pending reports; blocks while the server does not read."""
         if not self._pending:
             return
         self._flushed_s = self._loop.time()
