@@ -1,6 +1,6 @@
-"""One connection to the database: opened, brought to today's schema, used in transactions.
+"""One database connection: opened, migrated to the current schema, used in transactions.
 
-Used by the writer's thread alone. Raises what the driver raises; ``faults.explain`` words it.
+Only the writer's thread uses it. Raises the driver's exceptions; ``faults.explain`` converts them.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from agent_ls.store import migrations, schema
 from agent_ls.store.faults import Damage
 from agent_ls.store.location import Location, prepare_file
 
-# Its report of a connection that broke repeats the statement with the user's own text.
+# When a connection breaks, this logger would repeat the statement with the user's text.
 logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
 _BUSY_MS = 10_000
 _ANSWER_S = 4
-"""For connecting to PostgreSQL, and for each answer: a person hears of a frozen one within 5 s."""
+"""Limit for connecting to PostgreSQL and each answer; a frozen server is reported within 5 s."""
 _MIGRATION_S = 60
-"""For each statement of a migration, and for the lock of another server's."""
+"""Limit for each statement of a migration, and for waiting on another server's migration."""
 _IDLE_MS = 10_000
-"""The server ends a transaction whose client is gone, so that its locks do not stay."""
+"""PostgreSQL ends an idle transaction after this, so that a dead client's locks do not stay."""
 _QUICK_BYTES = 64 * 2**20
-"""Of a file of this size all pages are looked at in about 0.2 s."""
+"""Largest file whose pages are all checked on opening; that takes about 0.2 s."""
 _MIGRATION_LOCK = 0x61_67_65_6E_74
-"""Any number that all servers share and nobody else uses."""
+"""Key of an advisory lock: any number that all agent-ls servers share and nothing else uses."""
 
 
 class Database:
-    """A connection that is open and has today's schema."""
+    """An open connection to a database with the current schema."""
 
     def __init__(self, location: Location) -> None:
-        """Open; ``close`` even when a later transaction fails."""
+        """Open and migrate the database; call ``close`` even if a later transaction fails."""
         self._location = location
         self._takes_lock = True
         self._engine = self._sqlite() if location.path is not None else self._postgres()
@@ -51,7 +51,7 @@ class Database:
 
     @contextmanager
     def transaction(self, *, is_write: bool) -> Generator[sa.Connection]:
-        """Give the connection inside a transaction: committed at the end, rolled back on error."""
+        """Yield the connection in a transaction: committed at the end, rolled back on error."""
         self._takes_lock = is_write
         with self._connection.begin():
             yield self._connection
@@ -69,9 +69,9 @@ class Database:
         engine = sa.create_engine(url, poolclass=NullPool)
 
         def on_connect(driver: sa.PoolProxiedConnection, _entry: ConnectionPoolEntry) -> None:
-            # The driver's own idea of transactions leaves table changes outside of them.
+            # The driver's own transaction handling leaves schema changes outside transactions.
             driver.isolation_level = None  # pyright: ignore[reportAttributeAccessIssue]
-            # Bytes that a bad disk changed are no UTF-8; the checksum tells them.
+            # Damaged bytes may not be UTF-8; the checksum detects the damage later.
             driver.text_factory = _text  # pyright: ignore[reportAttributeAccessIssue]
             cursor = driver.cursor()
             cursor.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
@@ -80,7 +80,7 @@ class Database:
             cursor.close()
 
         def on_begin(connection: sa.Connection) -> None:
-            # Taking the write lock at once avoids the dead end of two readers that both want it.
+            # Taking the write lock at once avoids a deadlock of two readers that both want it.
             connection.exec_driver_sql("BEGIN IMMEDIATE" if self._takes_lock else "BEGIN")
 
         event.listen(engine, "connect", on_connect)
@@ -97,9 +97,9 @@ class Database:
 
         def on_connect(driver: sa.PoolProxiedConnection, _entry: ConnectionPoolEntry) -> None:
             cursor = driver.cursor()
-            # What is acknowledged must survive the server's crash, whatever its default is.
+            # Acknowledged commits must survive a server crash, whatever the server's default.
             cursor.execute("SET synchronous_commit TO on")
-            # The server says first what it waits for; without a word it counts as frozen.
+            # Shorter than our own limit, so that the server can still report the reason.
             cursor.execute(f"SET lock_timeout TO {answer_s * 1000 - 1000}")
             cursor.execute(f"SET statement_timeout TO {answer_s * 1000 - 500}")
             cursor.execute(f"SET idle_in_transaction_session_timeout TO {_IDLE_MS}")
@@ -114,8 +114,8 @@ class Database:
             revision = self._revision(connection)
             self._check(connection, revision)
         if self._location.path is not None:
-            # Only now: it changes the file, which might have turned out to be somebody else's.
-            # By the driver, because SQLAlchemy would begin a transaction around it.
+            # Only after the check, because it changes the file, which may be another program's.
+            # Through the driver, because SQLAlchemy would begin a transaction around it.
             cursor = self._connection.connection.cursor()
             cursor.execute("PRAGMA journal_mode=WAL")
             cursor.close()
@@ -126,7 +126,7 @@ class Database:
                 connection.execute(
                     sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK}
                 )
-            # Another server may have done it while this one waited for the lock.
+            # Another server may have migrated while this one waited for the lock.
             match self._revision(connection):
                 case None:
                     _create_tables(connection)
@@ -141,14 +141,14 @@ class Database:
             with self.transaction(is_write=True) as connection:
                 yield connection
             return
-        # All old rows may have to change, which takes longer than any statement later.
+        # A migration may change every row, so it gets a longer time limit.
         with self._postgres(_MIGRATION_S).begin() as connection:
             yield connection
 
     def _check(self, connection: sa.Connection, revision: str | None) -> None:
-        """Look for damage as far as that is quick. Errors: ``Damage``, or what the driver raises.
+        """Check for damage where that is quick. Errors: ``Damage``, or the driver's exception.
 
-        SQLite has looked at the file's header and length by now.
+        SQLite has already checked the file's header and length.
         """
         path = self._location.path
         if path is not None and path.stat().st_size <= _QUICK_BYTES:
@@ -160,10 +160,10 @@ class Database:
                 connection.execute(sa.select(table).limit(0))
 
     def _revision(self, connection: sa.Connection) -> str | None:
-        """Return the schema's version, None for an empty database.
+        """Return the schema's version; None for an empty database.
 
-        Errors: ``StoreError`` when it is newer than this program, or no store of agent-ls;
-        ``Damage``.
+        Errors: ``StoreError`` if the schema is newer than this program or the file is another
+        program's; ``Damage`` if the version is missing.
         """
         revision = migrations.stored_revision(connection)
         if revision is not None and revision not in migrations.REVISIONS:
@@ -186,7 +186,7 @@ class Database:
 
 
 def _create_tables(connection: sa.Connection) -> None:
-    """Make today's tables in an empty database."""
+    """Create the current tables in an empty database."""
     schema.metadata.create_all(connection)
     connection.execute(
         sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
@@ -200,7 +200,7 @@ def _text(stored: bytes) -> str:
 
 
 def _with_tls(url: sa.URL, options: dict[str, object]) -> sa.URL:
-    """Turn libpq's ``sslmode``, which people know, into what pg8000 takes."""
+    """Translate libpq's ``sslmode`` into pg8000's ``ssl_context``; return the URL without it."""
     import ssl
 
     mode = url.query.get("sslmode")

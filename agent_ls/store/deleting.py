@@ -1,4 +1,4 @@
-"""Removes a session with everything that only it needs; runs inside the caller's transaction."""
+"""Deletes a session and all data only it needs; runs inside the caller's transaction."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ _OPEN = "session {} is open in an agent-ls; close it there, then delete it"
 _OWNER = "deleting"
 _DELETING_S = 60.0
 _ON_THE_WAY_MS = 600_000
-"""A text is stored this long before the event that mentions it, at the very most."""
+"""Longest time from storing a blob to storing the event that mentions it."""
 
 
 def delete(connection: sa.Connection, session_id: str) -> bool:
-    """Remove a session and its sub-agents'; see ``Store.delete``."""
+    """Delete a session and its sub-agents' sessions; see ``Store.delete``."""
     known = connection.scalar(sa.select(sa.literal(1)).where(sessions.c.session_id == session_id))
     doomed = [session_id, *_below(connection, [session_id])]
     _check_free(connection, doomed)
     connection.execute(sa.delete(leases).where(leases.c.session_id.in_(doomed)))
     if known is None:
         return False
-    # Their rows in all other tables go with them.
+    # This also deletes their rows in the tables that refer to sessions.
     connection.execute(sa.delete(sessions).where(sessions.c.session_id.in_(doomed)))
     _forget_texts(connection)
     return True
 
 
 def _check_free(connection: sa.Connection, doomed: Sequence[str]) -> None:
-    """Take the lease of sessions that are to be deleted. Errors: ``StoreError``."""
+    """Take the leases of the sessions to delete. Errors: ``StoreError`` if one is in use."""
     session_id, *children = doomed
     for one in _above(connection, session_id):
         if lease_owner(connection, one) is not None:
             raise StoreError(_OPEN.format(one))
     for one in doomed:
-        # Nobody may open it while it goes; the lease goes with it.
+        # The lease keeps others from opening the session, and is deleted with it.
         if not take_lease(connection, one, _OWNER, _DELETING_S):
             raise StoreError(_OPEN.format(one))
     if branch := _branch_with(connection, doomed) if children else None:
@@ -52,7 +52,7 @@ def _check_free(connection: sa.Connection, doomed: Sequence[str]) -> None:
 
 
 def _forget_texts(connection: sa.Connection) -> None:
-    """Remove every text that no journal mentions, unless its event may be on its way."""
+    """Delete blobs that no journal mentions, unless their event may still come."""
     needed = _digests(connection)
     now = now_ms(connection)
     is_at_work = connection.scalar(sa.select(sa.literal(1)).where(leases.c.expires_ms > now))
@@ -60,12 +60,12 @@ def _forget_texts(connection: sa.Connection) -> None:
     is_over = blobs.c.stored_ms < before_ms
     for digest in connection.scalars(sa.select(blobs.c.digest).where(is_over)).all():
         if digest not in needed:
-            # Asked again with it: it may just have been stored once more.
+            # Check the time again: the blob may have been stored once more meanwhile.
             connection.execute(sa.delete(blobs).where(blobs.c.digest == digest, is_over))
 
 
 def _above(connection: sa.Connection, session_id: str) -> Iterator[str]:
-    """Yield the session that started this one, and the one that started that."""
+    """Yield the session's ancestors, nearest first."""
     query = sa.select(sessions.c.parent_id)
     parent = connection.scalar(query.where(sessions.c.session_id == session_id))
     while parent:
@@ -74,7 +74,7 @@ def _above(connection: sa.Connection, session_id: str) -> Iterator[str]:
 
 
 def _below(connection: sa.Connection, parents: Sequence[str]) -> Iterator[str]:
-    """Yield the sessions of sub-agents, and of theirs."""
+    """Yield all descendants of these sessions, level by level."""
     while parents:
         query = sa.select(sessions.c.session_id).where(sessions.c.parent_id.in_(parents))
         parents = list(connection.scalars(query))
@@ -82,7 +82,7 @@ def _below(connection: sa.Connection, parents: Sequence[str]) -> Iterator[str]:
 
 
 def _branch_with(connection: sa.Connection, doomed: Sequence[str]) -> str | None:
-    """Return a session that stays and whose review needs one of these sub-agents; else None."""
+    """Return a session that stays but whose review needs one of these sub-agents, or None."""
     query = sa.select(events.c.session_id, events.c.body).where(
         events.c.type == "child_started", events.c.session_id.not_in(doomed)
     )

@@ -1,7 +1,7 @@
-"""Turns what a database raises into a ``StoreError`` that says what to do.
+"""Turns a database exception into a ``StoreError`` that says what to do.
 
-Owns the wording and whether trying again can help; raises nothing itself. Needs no SQLAlchemy, so
-that it can also say that SQLAlchemy is missing.
+Also decides whether a retry can help; raises nothing itself. Does not import SQLAlchemy, so that
+it can report that SQLAlchemy is missing.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from agent_ls.store.location import Location
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why jobs could not be carried out."""
+    """Why jobs failed, and whether a retry can help."""
 
     error: StoreError
     is_shared: bool = False
-    """The whole store has the trouble, not one piece of work; it may pass."""
+    """The whole store is affected, not one job; the fault may pass."""
     is_lost: bool = False
     """The connection is gone; a new one may work."""
     is_silent: bool = False
-    """The server took all the time that it has for an answer, as it would again."""
+    """The server did not answer in time; a retry would wait as long again."""
 
 
 class Damage(Exception):
-    """Something in the store is not what was stored; ``explain`` words it for a person."""
+    """Stored data is damaged; ``explain`` makes the message for the user."""
 
     def __init__(self, what: str, why: str, *, kind: type[StoreError] = StoreError) -> None:
-        """Take what is damaged, how that shows, and the error that it becomes."""
+        """``what`` is damaged, ``why`` is the evidence, ``kind`` the error to raise instead."""
         super().__init__(f"{what}: {why}")
         self.what, self.why, self.kind = what, why, kind
 
 
-# By the beginning of SQLite's own name for the error.
+# By prefix of SQLite's error name.
 _SQLITE = {
     "SQLITE_FULL": "the disk is full. Free some space; agent-ls then goes on by itself.",
     "SQLITE_READONLY": "it is read-only. Make the file and its folder writable, "
@@ -52,10 +52,10 @@ _SQLITE = {
 _DAMAGED = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 _MISSING = ("no such table", "no such column")
 _DAMAGED_STATES = ("42P01", "42703", "XX001", "XX002")
-"""PostgreSQL's for a table or column that is not there, and for damaged data or a damaged index."""
+"""SQLSTATEs for a missing table or column, damaged data and a damaged index."""
 
 _CUT = "the connection was lost. Check that the server runs and can be reached."
-# By the beginning of PostgreSQL's SQLSTATE.
+# By prefix of PostgreSQL's SQLSTATE.
 _POSTGRES = {
     "28": "the server refused the login. Check user and password in the URL.",
     "3D000": "that database does not exist. Create it (createdb) and try again.",
@@ -74,16 +74,16 @@ _LOST = ("57P", "08", "25P03")
 
 
 def explain(error: BaseException, location: Location) -> Fault:
-    """Return the error for a person, and what the writer needs to know of it."""
+    """Return the error for the user, with the flags that the writer needs."""
     if isinstance(error, StoreError):
         return Fault(error)
     if isinstance(error, Damage):
         return Fault(error.kind(_damage(error.what, f" ({error.why})", location)))
     if isinstance(error, ValidationError | json.JSONDecodeError | UnicodeDecodeError):
-        # Not the error's own words, which repeat the user's.
+        # The error's own text would repeat the user's text.
         return Fault(StoreError(_damage("A row", f" ({type(error).__name__})", location)))
-    # SQLAlchemy wraps what drivers raise; its own text would repeat the statement with its
-    # parameters, which are the user's words.
+    # SQLAlchemy wraps drivers' errors. Its own text would repeat the statement's parameters,
+    # which are the user's text.
     original = getattr(error, "orig", None) or error
     if location.path is None and _is_timeout(error):
         words = (
@@ -123,7 +123,7 @@ def _of_missing(error: ModuleNotFoundError, location: Location) -> Fault:
 
 
 def _is_timeout(error: BaseException | None) -> bool:
-    # Drivers raise their own, and clearing up fails after it.
+    # Drivers wrap the timeout in errors of their own, and the cleanup after it fails too.
     while error is not None and not isinstance(error, TimeoutError):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -162,7 +162,7 @@ def _postgres_words(error: BaseException) -> tuple[str, str]:
 
 
 def _damage(what: str, why: str, location: Location) -> str:
-    """Return the words for all that is damaged."""
+    """Return the message for damaged data."""
     if location.path is None:
         advice = "Restore a backup of the database, or name another one in the settings."
     else:

@@ -1,6 +1,6 @@
 """Appends events with their projections, and reads them back.
 
-Owns the order of a session's events: numbers without gaps, the same number never twice.
+Guarantees the order of a session's events: numbers without gaps or duplicates.
 Every function runs inside the caller's transaction.
 """
 
@@ -35,7 +35,7 @@ _TABLES: dict[Table, tuple[sa.Table, str]] = {
 _WHERE_IT_STANDS = (
     sa.select(schema.sessions.c.last_seq, schema.sessions.c.cursor)
     .where(schema.sessions.c.session_id == sa.bindparam("session_id"))
-    # Two servers that append to one session take turns; SQLite has one writer anyway.
+    # Serialises servers that append to one session; SQLite has one writer anyway.
     .with_for_update()
 )
 _ADD_EVENT = sa.insert(schema.events)
@@ -57,10 +57,10 @@ class JournalConflict(StoreError):
 
 
 def append(connection: sa.Connection, events: Iterable[StoredEvent]) -> None:
-    """Store events in order, with everything that is derived from them.
+    """Store events in order, with their projections.
 
-    Storing the very same event again changes nothing, so an append whose outcome got lost can
-    be repeated. Errors: ``JournalConflict`` when a session's events do not follow on.
+    Storing the same event again changes nothing, so an append with an unknown outcome can be
+    repeated. Errors: ``JournalConflict`` if events do not continue their session's journal.
     """
     for session_id, group in groupby(events, key=lambda stored: stored.session_id):
         _append_to(connection, session_id, list(group))
@@ -69,10 +69,9 @@ def append(connection: sa.Connection, events: Iterable[StoredEvent]) -> None:
 def load(
     connection: sa.Connection, session_id: str, *, last_seq: int | None = None
 ) -> list[StoredEvent]:
-    """Return a session's events in order, up to a number if given; empty for an unknown one.
+    """Return a session's events in order, up to ``last_seq`` if given; empty if unknown.
 
-    Errors: ``Damage`` naming the first event that is damaged, ``StoreError`` when a newer
-    agent-ls wrote it.
+    Errors: ``Damage`` for the first damaged event; ``StoreError`` for one of a newer agent-ls.
     """
     query = _JOURNAL if last_seq is None else _BEGINNING
     rows = connection.execute(query, {"session_id": session_id, "last_seq": last_seq})
@@ -142,8 +141,8 @@ def _conflict(session_id: str) -> JournalConflict:
 
 
 _UPSERTS: dict[tuple[str, Table, tuple[str, ...], tuple[str, ...]], sa.Executable] = {}
-"""Statements by dialect, table, columns set and columns added to: building one costs more than
-running it."""
+"""Statements by dialect, table, columns set and columns added to. Cached, because building a
+statement costs more than running it."""
 
 
 def _upsert(connection: sa.Connection, session_id: str, table: Table, name: str, row: Row) -> None:
@@ -186,7 +185,7 @@ def _event_row(stored: StoredEvent) -> dict[str, object]:
 
 def _checksum(*row: object) -> str:
     """Return the SHA-256 over a row of ``events`` in its columns' order, as hexadecimal digits."""
-    # The body comes last and no id or type has a line end, so no two rows are the same text.
+    # Ids and types have no line ends and the body is last, so different rows differ as texts.
     text = "\n".join(map(str, row))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -195,12 +194,12 @@ def _json(record: BaseModel) -> str:
     try:
         return record.model_dump_json()
     except PydanticSerializationError:
-        # Models and people can write half of a surrogate pair, which no database takes as text.
+        # Models and users can write lone surrogates, which no database takes as text.
         return json.dumps(_storable(record.model_dump(mode="json")), ensure_ascii=False)
 
 
 def _storable(value: Any) -> Any:
-    """Return JSON without what text columns refuse: zero characters and lone surrogates."""
+    """Replace zero characters and lone surrogates, which text columns reject, in a JSON value."""
     if isinstance(value, str):
         if value.isascii() and "\0" not in value:
             return value

@@ -1,6 +1,6 @@
-"""Where a store is: a file of SQLite, or a PostgreSQL database by URL.
+"""Where a store is: an SQLite file, or the URL of a PostgreSQL database.
 
-Owns how a place is written, and the modes of the files; opens no database.
+Parses locations and sets file modes; opens no database.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _POSTGRES_PORT = 5432
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """One place for a store."""
+    """The location of a store."""
 
     path: Path | None
     """The file, absolute; None for a server."""
     url: str = field(repr=False)
     """The server's URL with its driver and credentials; empty for a file."""
     shown: str
-    """For a person: never holds a password."""
+    """For display; never has a password."""
 
 
 def locate(place: str | Path) -> Location:
     """Return what ``place`` names: an absolute file path, ``sqlite:///…`` or ``postgresql://…``.
 
-    Errors: ``StoreError`` for a relative path, a server without a user, and a kind of database
-    that is not supported.
+    Errors: ``StoreError`` for a relative path, a server URL without a user, and an unsupported
+    kind of database.
     """
     text = str(place)
     scheme, separator, _ = text.partition("://")
@@ -53,7 +53,7 @@ def locate(place: str | Path) -> Location:
 def prepare_file(path: Path) -> None:
     """Make sure that the file exists and that only its owner can read it.
 
-    Errors: ``OSError`` as it comes; ``StoreError`` when something else than a file is there.
+    Errors: ``OSError``; ``StoreError`` if the path is not a regular file.
     """
     if not path.parent.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -65,8 +65,8 @@ def prepare_file(path: Path) -> None:
                 f"The store {path} is not a file; move it away or choose another place."
             )
         if found.st_mode & 0o077:
-            # SQLite gives its -wal and -shm files the mode of this one. A file that belongs to
-            # somebody else stays as its owner made it.
+            # SQLite gives its -wal and -shm files this file's mode. Only the owner may change
+            # the mode; failure is harmless.
             with contextlib.suppress(PermissionError):
                 os.fchmod(descriptor, 0o600)
     finally:
@@ -90,7 +90,7 @@ def _server(text: str) -> Location:
             "The store's URL names no user: write it as postgresql://USER@HOST:PORT/DATABASE."
         )
     if driver == "pg8000" and query.get("host", "").startswith("/"):
-        # libpq's way to name a socket's folder; pg8000 wants the socket itself.
+        # libpq takes the socket's folder; pg8000 takes the socket itself.
         port = parts.port or _POSTGRES_PORT
         query["unix_sock"] = f"{query.pop('host')}/.s.PGSQL.{port}"
     host = parts.hostname or "localhost"

@@ -1,7 +1,7 @@
-"""What events change in the derived tables; no SQL.
+"""Computes the rows of the derived tables from events; no SQL.
 
-A ``Cursor`` carries what the next event needs to know of the earlier ones of its session, so that
-no row is ever read to project an event. Texts are cut: the whole ones are in the journal.
+A ``Cursor`` keeps what projecting the next event needs from the session's earlier events, so that
+no row has to be read. Texts are shortened; the journal has them in full.
 Source: seed 004, "Step Structure", "Tool Execution", "Database Schema" and "TaskState".
 """
 
@@ -32,7 +32,7 @@ _CONFIDENCE = "confidence"
 
 
 class TurnTally(BaseModel):
-    """What a turn adds up to; its end makes a snapshot of it."""
+    """Totals of a turn, stored as a snapshot when it ends."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -53,7 +53,7 @@ class TurnTally(BaseModel):
 
 
 class Cursor(BaseModel):
-    """Where a session stands; stored with its row."""
+    """The projection's state between two events of a session; stored in the session's row."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -64,11 +64,11 @@ class Cursor(BaseModel):
     open_calls: list[str] = Field(default_factory=list[str])
     """Calls of the current turn without a result."""
     results: list[Values] = Field(default_factory=list[Values])
-    """Of the current step's calls so far."""
+    """Results of the current step's calls so far."""
     validation: list[Values] = Field(default_factory=list[Values])
-    """What gates and checkers said of the current step so far."""
+    """Reports of gates, checkers and recoveries on the current step so far."""
     files: list[str] = Field(default_factory=list[str])
-    """Changed in the current turn, each once."""
+    """Files changed in the current turn, without duplicates."""
     plan: list[Values] = Field(default_factory=list[Values])
     agent: str = ""
     """The kind of sub-agent; empty for a person's session."""
@@ -78,32 +78,31 @@ class Cursor(BaseModel):
     progress: Progress = Progress()
 
     def between_turns(self) -> Cursor:
-        """Return what is kept from one turn to the next."""
+        """Return the cursor for the next turn, with only what outlives a turn."""
         kept = ("agent", "project", "turns", "plan", "progress")
         return Cursor(**{name: getattr(self, name) for name in kept})
 
 
 @dataclass(slots=True)
 class Row:
-    """A row to write: columns to set, and columns to add to. It is made if it is not there."""
+    """A row to insert or update: columns to set, and columns to add to."""
 
     values: Values = field(default_factory=dict[str, JsonValue])
     added: dict[str, int | float] = field(default_factory=dict[str, "int | float"])
 
 
 class Projection:
-    """Collects what events of one session change, so that each row is written once."""
+    """Collects the row changes of one session's events, so that each row is written once."""
 
     def __init__(self, cursor: Cursor) -> None:
-        """Go on from where the session stands."""
         self.cursor = cursor
         # The session's row comes first: the others refer to it.
         self.rows: dict[tuple[Table, str], Row] = {("sessions", ""): Row()}
-        """By table and id; the session's own row has no id."""
+        """Keyed by table and id; the session's own row has an empty id."""
         self._at_ms = 0
 
     def take(self, stored: ev.StoredEvent) -> None:  # noqa: C901 - one arm a kind
-        """Note what an event changes; most change nothing."""
+        """Collect the row changes of one event; most events have none."""
         self._at_ms = stored.at_ms
         self.cursor.progress = self.cursor.progress.after(stored.event)
         match stored.event:
@@ -175,12 +174,12 @@ class Projection:
         self._set("sessions", "", **values)
 
     def _execution(self, **values: JsonValue) -> None:
-        """Set columns of the running turn; nothing happens outside of one."""
+        """Set columns of the running turn; does nothing between turns."""
         if self.cursor.execution_id:
             self._set("executions", self.cursor.execution_id, **values)
 
     def _step(self, step_id: str, **values: JsonValue) -> None:
-        """Set columns of a step, with how near acceptance the turn is now."""
+        """Set columns of a step, and the turn's acceptance progress."""
         progress = self.cursor.progress
         values = {"acceptance_progress": progress.score, "progress_by": progress.by, **values}
         self._set("steps", step_id, **values)
@@ -189,7 +188,7 @@ class Projection:
         return max(0, self._at_ms - self.cursor.step_started_ms)
 
     def _call(self, call_id: str, **values: JsonValue) -> None:
-        """Set columns of a call, with whose it is and its turn and step where both are known."""
+        """Set columns of a call, its agent and project and, inside a turn, its turn and step."""
         cursor = self.cursor
         place = {"execution_id": cursor.execution_id, "step_id": cursor.step_id}
         self._set("calls", call_id, agent=cursor.agent, project=cursor.project, **values)
@@ -259,7 +258,7 @@ class Projection:
         cursor = self.cursor
         cursor.turn.current_step = event.number
         if cursor.step_id == event.step_id:
-            return  # The same step asks once more.
+            return  # Another request in the same step.
         cursor.step_id, cursor.step_started_ms = event.step_id, self._at_ms
         cursor.results, cursor.validation = [], []
         self._set(
@@ -287,7 +286,7 @@ class Projection:
         self._spent(event.usage)
 
     def _advice_given(self, event: ev.AdviceGiven) -> None:
-        """Count what a side model cost; it is no attempt of a step."""
+        """Count a side model's usage; it is not an attempt of a step."""
         turn = self.cursor.turn
         turn.llm_calls += 1
         if event.origin == _CONFIDENCE:
@@ -351,13 +350,13 @@ class Projection:
         )
 
     def _validated(self, item: Values) -> None:
-        """Add one item to what was said of the current step."""
+        """Add one report on the current step."""
         if self.cursor.step_id:
             self.cursor.validation.append(item)
             self._step(self.cursor.step_id, validation=[*self.cursor.validation])
 
     def _call_decided(self, event: ev.CallDecided) -> None:
-        """Write the audit's verdict; denied calls have it too."""
+        """Record the decision for the audit, also for denied calls."""
         self._open(event.call_id)
         effect = {"effect": event.effect.value} if event.effect is not None else {}
         reason = cut(event.reason)
@@ -370,7 +369,7 @@ class Projection:
         )
 
     def _call_started(self, event: ev.ToolCallStarted) -> None:
-        """Mark the call as running, with what it really runs on."""
+        """Mark the call as running, with the arguments it really runs with."""
         self._open(event.call_id)
         real = {"arguments": cut(event.arguments_json)} if event.arguments_json else {}
         self._call(
@@ -438,12 +437,12 @@ class Projection:
         )
 
     def _asked(self, row: str, turn_id: str, **values: JsonValue) -> None:
-        """Write down what a person is asked, and show the turn as waiting."""
+        """Record what the user is asked, and mark the turn as waiting."""
         self._set("approvals", row, execution_id=turn_id, requested_ms=self._at_ms, **values)
         self._status(TurnStatus.WAITING)
 
     def _resolved(self, row: str, **values: JsonValue) -> None:
-        """Write the answer down, and show the turn as going on."""
+        """Record the user's answer, and mark the turn as running."""
         self._set("approvals", row, resolved_ms=self._at_ms, **values)
         self._status(TurnStatus.RUNNING)
 
@@ -475,16 +474,16 @@ def _snapshot(cursor: Cursor, event: ev.TurnEnded) -> Values:
 
 
 def _first_error(cursor: Cursor) -> str:
-    """Return what went wrong first in the current step; empty when nothing did."""
+    """Return the current step's first error; empty if none."""
     failed = (one for one in cursor.results if one["error"])
     return next((f"{one['error']}: {one['text']}" for one in failed), "")
 
 
 def roots_key(roots: Sequence[str]) -> str:
-    """Return the text that is equal for equal sets of roots."""
+    """Return a text that is equal for the same roots in any order."""
     return json.dumps(sorted(roots), ensure_ascii=False, separators=(",", ":"))
 
 
 def cut(text: str, limit: int = _TEXT_CHARACTERS) -> str:
-    """Return a text as rows keep it: the whole one is in the journal."""
+    """Shorten a text for a row; the journal has it in full."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

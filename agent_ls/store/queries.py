@@ -18,12 +18,13 @@ from agent_ls.store.schema import blobs, leases
 from agent_ls.store.schema import sessions as sessions_table
 
 _NOW_MS = {
-    # A lease ends for all its users at once, so only the database's own clock counts.
+    # All processes must agree when a lease ends, so the database's clock decides.
     "sqlite": sa.text("SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"),
     "postgresql": sa.text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"),
 }
 _FRESH_MS = 300_000
-"""A text stored so lately is safe from deleting sessions for as long again: nothing is written."""
+"""A blob younger than this is not stored again: deleting sessions spares it for at least as long
+again (``deleting._ON_THE_WAY_MS``)."""
 _INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
@@ -69,10 +70,7 @@ def put_blob(connection: sa.Connection, data: bytes) -> str:
 
 
 def get_blob(connection: sa.Connection, digest: str) -> bytes | None:
-    """Return stored bytes, None when there are none.
-
-    Errors: ``Damage`` when they are no longer those that were stored.
-    """
+    """Return stored bytes, or None. Errors: ``Damage`` if their checksum differs."""
     data = connection.scalar(sa.select(blobs.c.data).where(blobs.c.digest == digest))
     if data is None:
         return None
@@ -87,7 +85,7 @@ def now_ms(connection: sa.Connection) -> int:
 
 
 def take_lease(connection: sa.Connection, session_id: str, owner: str, ttl_s: float) -> bool:
-    """Take or renew a session for ``owner``; False when another owner's time still runs."""
+    """Take or renew a session's lease; False while another owner holds it."""
     now = now_ms(connection)
     insert = _INSERT[connection.dialect.name](leases).values(
         session_id=session_id, owner=owner, expires_ms=now + round(ttl_s * 1000)
@@ -104,13 +102,13 @@ def take_lease(connection: sa.Connection, session_id: str, owner: str, ttl_s: fl
 
 
 def lease_owner(connection: sa.Connection, session_id: str) -> str | None:
-    """Return who holds a session now; None when nobody does."""
+    """Return the owner of a session's lease; None if it is free or expired."""
     held = (leases.c.session_id == session_id, leases.c.expires_ms > now_ms(connection))
     return connection.scalar(sa.select(leases.c.owner).where(*held))
 
 
 def drop_lease(connection: sa.Connection, session_id: str, owner: str) -> None:
-    """Give a session back; nothing happens when another owner has it."""
+    """Release a session's lease; does nothing if another owner holds it."""
     connection.execute(
         sa.delete(leases).where(leases.c.session_id == session_id, leases.c.owner == owner)
     )

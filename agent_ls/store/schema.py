@@ -17,7 +17,7 @@ _JSON = sa.JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postg
 
 
 def _session_id() -> sa.Column[str]:
-    # Rows of a session go when it goes.
+    # Deleting a session deletes its rows.
     target = sa.ForeignKey("sessions.session_id", ondelete="CASCADE")
     return sa.Column("session_id", sa.String, target, primary_key=True)
 
@@ -35,7 +35,7 @@ def _texts(*names: str) -> tuple[sa.Column[str], ...]:
 
 
 def _counts(*names: str) -> tuple[sa.Column[int], ...]:
-    """Return columns of numbers and of times in milliseconds."""
+    """Return integer columns, for counts and times in milliseconds."""
     return tuple(
         sa.Column(name, sa.BigInteger, nullable=False, server_default="0") for name in names
     )
@@ -51,18 +51,18 @@ sessions = sa.Table(
     "sessions",
     metadata,
     sa.Column("session_id", sa.String, primary_key=True),
-    # A sorted JSON list, compact: equal sets of roots are equal texts.
+    # A sorted, compact JSON list, so that the same roots give the same text.
     sa.Column("roots", sa.Text, nullable=False, server_default="[]"),
     *_texts("title", "mode", "model"),
     sa.Column("status", sa.Text, nullable=False, server_default="new"),
     *_counts("created_ms", "updated_ms", "turns"),
     *_usage(),
     *_counts("last_seq"),
-    # What projecting the next event needs to know of the earlier ones.
+    # State for projecting the next event: a ``projections.Cursor`` as JSON.
     sa.Column("cursor", sa.Text, nullable=False, server_default="{}"),
-    # Of a sub-agent's session: the one that started it, and its kind.
+    # For a sub-agent: the session that started it, and its kind.
     *_texts("parent_id", "agent"),
-    # The session it branched off from; empty for one that began by itself.
+    # The session it was forked from; empty if it is not a fork.
     _text("forked_from"),
     sa.Column("is_dry_run", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index("ix_sessions_roots", "roots", "updated_ms"),
@@ -96,9 +96,9 @@ executions = sa.Table(
     sa.Column("completed_ms", sa.BigInteger),
     *_counts("total_steps", "total_calls"),
     *_usage(),
-    # At the turn's end; what is in it is written down in ``projections.py``.
+    # Written at the turn's end; ``projections.py`` defines the fields.
     sa.Column("state_snapshot", _JSON),
-    # Whose work it was: the kind of sub-agent, and the roots, as in ``sessions``.
+    # The kind of sub-agent, and the roots as in ``sessions``.
     *_texts("agent", "project"),
     *_counts("total_tokens"),
     sa.Index("ix_executions_started", "started_ms"),
@@ -119,15 +119,15 @@ steps = sa.Table(
     sa.Column("success", sa.Boolean),
     _text("error"),
     *_usage(),
-    # From 0 to 1, and what says so: ``tests``, ``artifacts``, ``model`` or ``none``.
+    # From 0 to 1, and its source: ``tests``, ``artifacts``, ``model`` or ``none``.
     sa.Column("acceptance_progress", sa.Double, nullable=False, server_default="0"),
     _text("progress_by"),
     *_counts("tokens_used"),
     sa.Index("ix_steps_execution", "session_id", "execution_id", "step_number"),
 )
 
-# The audit: one row a call, allowed or denied. Its id is the request's; the tool's effect is the
-# operation, the arguments are the parameters, and the guard in ``decided_by`` is the rule.
+# The audit: one row per call, allowed or denied. In an audit's terms, the call id is the request
+# id, the effect the operation, the arguments the parameters, and ``decided_by`` the rule.
 calls = sa.Table(
     "calls",
     metadata,
@@ -161,7 +161,7 @@ approvals = sa.Table(
     # ``call`` for one tool call; ``question`` for an escalation or the model's own question.
     sa.Column("kind", sa.Text, nullable=False, server_default="call"),
     sa.Column("call_id", sa.Text),
-    # The tool, or the policy that escalated.
+    # ``asked_by``: the tool, or the policy that escalated.
     *_texts("asked_by", "title", "reason", "payload", "digest"),
     sa.Column("choice", sa.Text),
     *_texts("note", "answered_by"),
@@ -176,7 +176,7 @@ blobs = sa.Table(
     # SHA-256 of the bytes, as hexadecimal digits.
     sa.Column("digest", sa.String, primary_key=True),
     sa.Column("data", sa.LargeBinary, nullable=False),
-    # When it was stored last, by the database's clock: the event that needs it may be on its way.
+    # Last stored, by the database's clock. The event that mentions a new blob may come later.
     *_counts("stored_ms"),
 )
 
@@ -186,6 +186,6 @@ leases = sa.Table(
     # No reference to ``sessions``: a lease may be taken before the first event.
     sa.Column("session_id", sa.String, primary_key=True),
     sa.Column("owner", sa.Text, nullable=False),
-    # By the database's clock, which all its users share.
+    # By the database's clock, which all processes share.
     sa.Column("expires_ms", sa.BigInteger, nullable=False),
 )

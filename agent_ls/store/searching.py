@@ -1,4 +1,4 @@
-"""Finds words in what was said; runs inside the caller's transaction."""
+"""Searches prompts and answers for words; runs inside the caller's transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def search(
     connection: sa.Connection, words: str, roots: Sequence[str] | None, limit: int
 ) -> list[SearchHit]:
     """Return prompts and answers with every word, newest first; see ``Store.search``."""
-    # In Python: databases differ in what upper and lower case is beyond ASCII.
+    # Compare in Python, because databases fold case differently beyond ASCII.
     wanted = words.casefold().split()
     if not wanted:
         return []
@@ -38,7 +38,7 @@ def search(
         try:
             said_by, text = _said(row.type, json.loads(row.body))
         except (ValueError, AttributeError):
-            continue  # It is damaged, which whoever opens its session is told.
+            continue  # A damaged event; opening its session reports it.
         folded = text.casefold()
         if all(word in folded for word in wanted):
             shown = _around(text, folded.index(wanted[0]))

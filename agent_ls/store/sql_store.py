@@ -1,6 +1,6 @@
-"""The store's face to the loop: the ``Store`` port over one writer thread.
+"""The ``Store`` port over one writer thread.
 
-Owns no SQL and imports none: making a store costs nothing, the first use opens it.
+Does not import SQLAlchemy: making a store costs nothing, and its first use opens it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:
 
     class _Later:
-        """A module with SQL, imported by the store's thread when it is first used."""
+        """A module that needs SQLAlchemy, imported on the store's thread at first use."""
 
         def __init__(self, name: str) -> None:
             self._name = f"agent_ls.store.{name}"
@@ -41,8 +41,8 @@ T = TypeVar("T")
 def open_store(place: str | Path) -> SqlStore:
     """Return the store at an absolute file path or a ``postgresql://`` URL.
 
-    Nothing is opened or imported before the first use; ``SqlStore.ready`` is the way to do it
-    early. Errors: ``StoreError`` when ``place`` names nothing a store can be in.
+    The first use opens it; ``SqlStore.ready`` opens it earlier.
+    Errors: ``StoreError`` if ``place`` is not a valid location.
     """
     return SqlStore(locate(place))
 
@@ -50,30 +50,30 @@ def open_store(place: str | Path) -> SqlStore:
 class SqlStore:
     """All sessions in one SQLite file or PostgreSQL database.
 
-    Errors: ``StoreError`` from every method. Events of an append that raises because the store is
-    out of order are not safe yet, and are stored with the next ones that can be; after any other
-    error, a ``JournalHalted``, the session takes no events until it is loaded again.
+    Errors: ``StoreError`` from every method. If an append fails because the store is unavailable,
+    its events are kept and stored once the store works again. After any other failed append
+    (``JournalHalted``) the session takes no events until it is loaded again.
     """
 
     def __init__(self, location: Location) -> None:
-        """Take the place; see ``open_store``."""
+        """See ``open_store``."""
         self.location = location
         self._writer = Writer(location)
 
     @property
     def shown(self) -> str:
-        """Return where it is, for a person; holds no password."""
+        """Return the location for display, without a password."""
         return self.location.shown
 
     async def ready(self) -> None:
-        """Open the store now, and bring it to today's schema."""
+        """Open the store now and migrate it to the current schema."""
         await self._do(lambda _connection: None, is_write=False)
 
     async def append(self, events: Sequence[StoredEvent], *, durable: bool) -> None:
-        """Store events in order; with ``durable`` returns after they survive a crash.
+        """Store events in order; with ``durable``, return once they survive a crash.
 
-        Without it returns at once; that something cannot be stored is told to the next durable
-        append. No events and ``durable``: returns when all earlier ones are safe.
+        Without it, return at once, unless the queue is full; the next durable append raises the
+        error. With ``durable`` and no events, return once all earlier events are safe.
         """
         jobs = groupby(events, key=lambda stored: stored.session_id)
         batches = [(session_id, tuple(group)) for session_id, group in jobs] or [("", ())]
@@ -87,23 +87,23 @@ class SqlStore:
             await reply.future
 
     async def load(self, session_id: str) -> list[StoredEvent]:
-        """Return a session's events in order, migrated to today's versions; empty if unknown."""
+        """Return a session's events in order, in their current versions; empty if unknown."""
         return await self._do(
             lambda db: journal.load(db, session_id), is_write=False, reloads=session_id
         )
 
     async def beginning(self, session_id: str) -> StoredEvent | None:
-        """Return a session's first event, which says what kind it is; None if unknown."""
+        """Return a session's first event, which tells its kind; None if the id is unknown."""
         found = await self._do(lambda db: journal.load(db, session_id, last_seq=1), is_write=False)
         return next(iter(found), None)
 
     async def sessions(
         self, roots: Sequence[str] | None = None, *, parent_id: str | None = ""
     ) -> list[SessionSummary]:
-        """Return sessions, newest first; only those of exactly these root URIs when given.
+        """Return sessions, newest first; ``roots`` selects sessions with exactly these URIs.
 
-        Those of sub-agents are listed by the session that started them; None: all there are.
-        ``status`` is ``new`` before a session's first turn.
+        ``parent_id`` selects the sub-agent sessions that this session started; empty: sessions
+        without a parent; None: all. ``status`` is ``new`` before a session's first turn.
         """
         return await self._do(lambda db: queries.sessions(db, roots, parent_id), is_write=False)
 
@@ -114,9 +114,9 @@ class SqlStore:
         return await self._do(lambda db: searching.search(db, words, roots, limit), is_write=False)
 
     async def delete(self, session_id: str) -> bool:
-        """Remove a session, its sub-agents' and the texts that only they need; False: unknown.
+        """Delete a session, its sub-agents' sessions and the blobs only they need.
 
-        Errors: ``StoreError`` when somebody holds its lease.
+        Return False if the session is unknown. Errors: ``StoreError`` if its lease is held.
         """
         return await self._do(lambda db: deleting.delete(db, session_id), reloads=session_id)
 
@@ -125,27 +125,26 @@ class SqlStore:
         return await self._do(lambda db: queries.put_blob(db, data))
 
     async def get_blob(self, digest: str) -> bytes | None:
-        """Return stored bytes, None when there are none.
+        """Return stored bytes, or None.
 
-        Never from memory: another process may have deleted them. Those asked for at once are
-        fetched together.
+        Not cached, because another process may delete them. Concurrent reads are grouped.
         """
         return await self._do(lambda db: queries.get_blob(db, digest), is_write=False)
 
     async def lease(self, session_id: str, owner: str, ttl_s: float) -> bool:
-        """Take or renew the right to write a session; False when another owner holds it."""
+        """Take or renew a session's lease; False while another owner holds it."""
         return await self._do(lambda db: queries.take_lease(db, session_id, owner, ttl_s))
 
     async def lease_owner(self, session_id: str) -> str | None:
-        """Return who may write a session now; None when its lease is free or over."""
+        """Return the owner of a session's lease; None if it is free or expired."""
         return await self._do(lambda db: queries.lease_owner(db, session_id), is_write=False)
 
     async def release(self, session_id: str, owner: str) -> None:
-        """Give the right back; nothing happens when another owner has it."""
+        """Release a session's lease; does nothing if another owner holds it."""
         await self._do(lambda db: queries.drop_lease(db, session_id, owner))
 
     async def close(self) -> None:
-        """Write what is pending and close; closing twice is harmless."""
+        """Write pending events and close; closing twice is harmless."""
         await self._writer.close()
 
     async def _do(

@@ -1,7 +1,7 @@
-"""Brings events that older versions wrote into today's shape; knows no SQL.
+"""Migrates events of older versions to their current shape; no SQL.
 
-An event whose shape changes gets a higher ``v`` in ``domain/events.py`` and here one function
-from the version before, so that a journal of any age loads.
+To change an event's shape, raise its ``v`` in ``domain/events.py`` and add a function here that
+converts the previous version. Journals of any age then load.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from agent_ls.domain.events import EVENT, Event
 from agent_ls.domain.plain_json import soft_json
 
 Body = dict[str, Any]
-"""An event as JSON has it."""
+"""An event as a JSON object."""
 
 UPCASTS: dict[tuple[str, int], Callable[[Body], Body]] = {}
-"""(type, version) → the function that makes the next version of it; may change the type too."""
+"""(type, version) → function that converts to the next version; it may change the type too."""
 
 
 def current_versions() -> dict[str, int]:
-    """Return today's version of every type of event."""
+    """Return the current version of every event type."""
     kinds = get_args(get_args(Event)[0])
     return {kind.model_fields["type"].default: kind.model_fields["v"].default for kind in kinds}
 
@@ -34,25 +34,25 @@ _CURRENT = current_versions()
 
 
 def read_event(body: str, kind: str, version: int) -> Event:
-    """Return the event in a stored body, migrated to today's version.
+    """Return the event in a stored body, migrated to its current version.
 
-    Errors: ``StoreError`` when a newer version wrote it; ``ValueError``, ``KeyError`` or
-    ``TypeError`` when it is damaged.
+    Errors: ``StoreError`` if a newer agent-ls wrote it; ``ValueError``, ``KeyError`` or
+    ``TypeError`` if it is damaged.
     """
     if _CURRENT.get(kind) != version:
         body = json.dumps(_upcast(json.loads(body)))
     try:
         return EVENT.validate_json(body)
     except ValidationError as error:
-        # An older version let values in that are not read again as they were written.
+        # Older versions stored values that strict parsing rejects; read them softened.
         with suppress(ValueError, RecursionError):
             return EVENT.validate_python(soft_json(body))
-        # Not the whole of it, which repeats the user's words.
+        # Only the message: the whole error would repeat the user's text.
         raise ValueError(error.errors()[0]["msg"]) from error
 
 
 def _upcast(body: Body) -> Body:
-    """Return a body after every migration that applies to it."""
+    """Apply every migration that the body needs. Errors: ``StoreError`` if it is too new."""
     while _CURRENT.get(body["type"]) != body["v"]:
         step = UPCASTS.get((body["type"], body["v"]))
         if step is None:

@@ -1,12 +1,12 @@
-"""The thread that alone uses the database: takes jobs in order and commits them in groups.
+"""The only thread that uses the database: takes jobs in order and commits them in groups.
 
-A job that somebody waits for is carried out at once, with all that came before it; jobs nobody
-waits for linger a moment for company, because every commit costs a flush of the disk.
-Creating a ``Writer`` costs nothing: SQLAlchemy is imported by the thread, at the first job.
+A job with a reply runs at once, together with all jobs before it. A job without one waits briefly
+for more jobs, because every commit flushes the disk. The thread starts, and imports SQLAlchemy,
+at the first job.
 
-Invariant: what was acknowledged is committed. Events that cannot be stored because the store is
-out of order (disk full, locked, server away) are kept and tried again before any later ones, so
-that a journal has no gap; who waited for them is told that they are not safe yet.
+Invariant: acknowledged events are committed. If the store is unavailable (disk full, locked,
+server away), events are kept and retried before any later events, so that a journal has no gap.
+Meanwhile their callers get an error.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ if TYPE_CHECKING:
 _LINGER_S = 0.05
 _RETRY_S = 5.0
 _AWAY_S = 3.0
-"""A server that was there may be away this long before somebody is told."""
+"""How long to retry after a lost connection before reporting it."""
 _RECONNECT_S = 0.25
 _GROUP_JOBS = 256
 _FULL_JOBS = 10_000
 
 
 class Reply:
-    """Where an answer goes: a future of the event loop that asked."""
+    """A future of the caller's event loop that the writer's thread can settle."""
 
     def __init__(self) -> None:
-        """Belong to the running event loop."""
+        """Create the future on the running event loop."""
         self._loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self._loop.create_future()
 
     def give(self, value: object) -> None:
-        """Answer, from any thread."""
+        """Set the result, from any thread."""
         self._settle(lambda: self.future.set_result(value))
 
     def refuse(self, error: StoreError) -> None:
-        """Answer with an error, from any thread."""
-        # Several may be refused for one reason, and each raises its own exception.
+        """Set the error, from any thread."""
+        # One error may refuse several jobs, and each caller needs an exception of its own.
         kind = next(
             (one for one in (JournalHalted, BytesDamaged) if isinstance(error, one)), StoreError
         )
@@ -66,14 +66,14 @@ class Reply:
             if not self.future.done():
                 settle()
 
-        # The loop may be gone by now, and with it the one who asked.
+        # The caller's event loop may be closed by now.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(unless_cancelled)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Append:
-    """Events of one session to store; without a reply nobody waits for it."""
+    """Events of one session to store; without a reply, no caller waits."""
 
     session_id: str
     events: tuple[StoredEvent, ...]
@@ -82,13 +82,13 @@ class Append:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Work:
-    """Anything else to do in a transaction."""
+    """Any other job in a transaction."""
 
     run: Callable[[sa.Connection], object]
     reply: Reply
     is_write: bool = True
     reloads: str | None = None
-    """The session that is read anew by this, after which it may be appended to again."""
+    """The session that this job loads or deletes; afterwards it takes events again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,45 +100,41 @@ Job = Append | Work
 
 
 class Writer:
-    """Takes jobs from any event loop; carries them out one group after the other."""
+    """Takes jobs from any event loop and runs them group by group."""
 
     def __init__(self, location: Location) -> None:
-        """Remember where; open nothing yet."""
         self._location = location
         self._queue: queue.SimpleQueue[Job | _Close] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._is_closed = False
         self._door = threading.Lock()
-        # From here on used by the thread alone.
+        # Only the thread changes the attributes below.
         self._database: Database | None = None
         self._kept: list[Append] = []
         self._kept_for = ""
-        """Why what is kept could not be stored."""
+        """Why the kept events could not be stored."""
         self._halted: dict[str, JournalHalted] = {}
 
     @property
     def is_full(self) -> bool:
-        """Say whether so much waits that who brings more should wait too."""
+        """Say whether the queue is so long that callers should wait."""
         return self._queue.qsize() + len(self._kept) >= _FULL_JOBS
 
     def take(self, job: Job) -> None:
-        """Queue a job and return at once.
-
-        Errors: ``StoreError`` after ``close``.
-        """
+        """Queue a job and return at once. Errors: ``StoreError`` after ``close``."""
         with self._door:
             if self._is_closed:
                 raise StoreError(f"The store {self._location.shown} is closed already.")
             self._queue.put(job)
             if self._thread is None:
-                # A daemon, so that a process which forgets to close can still end.
+                # A daemon, so that a process that forgets to close can still end.
                 self._thread = threading.Thread(target=self._work, name="store", daemon=True)
                 self._thread.start()
 
     async def close(self) -> None:
-        """Carry out everything that was taken, then close the database.
+        """Run all queued jobs, then close the database.
 
-        Errors: ``StoreError`` when some of it cannot be stored, saying how much.
+        Errors: ``StoreError`` with the number of events that could not be stored.
         """
         with self._door:
             was_closed, self._is_closed = self._is_closed, True
@@ -160,7 +156,7 @@ class Writer:
                 return
 
     def _gather(self) -> tuple[list[Job], _Close | None]:
-        """Wait for a group of jobs; empty when it is time to try again what is kept."""
+        """Wait for a group of jobs; empty when it is time to retry the kept events."""
         jobs: list[Job] = []
         wait_s = _RETRY_S if self._kept else None
         linger_until = 0.0
@@ -189,12 +185,12 @@ class Writer:
         if fault is None:
             return
         if fault.is_silent:
-            # Who asked meanwhile has waited as long for the same.
+            # Give up the jobs queued meanwhile too: they have waited for the same server.
             jobs += self._waiting()
         if fault.is_shared or len(jobs) == 1:
             self._give_up(jobs, fault)
             return
-        # One of them is at fault: each by itself, so that only that one fails.
+        # One job is at fault. Run each by itself, so that only that job fails.
         for index, job in enumerate(jobs):
             alone = self._without_halted([job])
             fault = self._attempt(alone) if alone else None
@@ -204,20 +200,20 @@ class Writer:
                     return
 
     def _waiting(self) -> list[Job]:
-        """Take what has come by now, but for the close."""
+        """Take all queued jobs except the close."""
         jobs: list[Job] = []
         with contextlib.suppress(queue.Empty):
             while True:
                 job = self._queue.get_nowait()
                 if isinstance(job, _Close):
-                    # Nothing comes after it.
+                    # Putting it back keeps the order: no job is queued after the close.
                     self._queue.put(job)
                     break
                 jobs.append(job)
         return self._without_halted(jobs)
 
     def _without_halted(self, jobs: Iterable[Job]) -> list[Job]:
-        """Refuse what would come after a gap; return the others."""
+        """Refuse events of halted sessions, whose journals have a gap; return the other jobs."""
         good: list[Job] = []
         for job in jobs:
             halted = self._halted.get(job.session_id) if isinstance(job, Append) else None
@@ -228,14 +224,14 @@ class Writer:
         return good
 
     def _attempt(self, jobs: Sequence[Job]) -> Fault | None:
-        """Carry out jobs in one transaction and answer them; return why it did not work."""
+        """Run jobs in one transaction and reply to them; return the fault, None on success."""
         was_open = self._database is not None
         until, pause_s = time.monotonic() + _AWAY_S, 0.0
         while fault := self._attempt_once(jobs):
             if not was_open or not fault.is_lost or fault.is_silent or time.monotonic() >= until:
                 return fault
-            # This thread has no event loop, and nothing tells when a server is back. Repeating is
-            # safe: appending the same events again changes nothing.
+            # Nothing reports that a server is back, so try again after a pause. A repeat is safe:
+            # appending the same events again changes nothing.
             time.sleep(pause_s)  # noqa: TID251 - so a pause is the only way to wait here
             pause_s = _RECONNECT_S
         return None
@@ -246,7 +242,7 @@ class Writer:
             database = self._opened()
             is_open = True
             answers = self._in_transaction(database, jobs)
-        except BaseException as error:  # A dead thread would let everybody wait for ever.
+        except BaseException as error:  # If the thread died, callers would wait for ever.
             fault = explain(error, self._location)
             if fault.is_lost:
                 self._drop_database()
@@ -277,7 +273,7 @@ class Writer:
                     events += job.events
                     answers.append(None)
                     continue
-                # It must see what was appended before it.
+                # The job must see the events appended before it.
                 journal.append(connection, events)
                 events = []
                 answers.append(job.run(connection))

@@ -1,6 +1,6 @@
-"""The schema's versions, and the way from one to the next.
+"""The schema's versions and upgrades.
 
-A new store begins with today's schema. Alembic is imported only to upgrade an older one.
+A new store is created with the current schema. Alembic is imported only to upgrade an older one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
-"""All that ever were, in order; a test compares them with the files in ``versions``."""
+"""All schema versions, oldest first; a test compares them with the files in ``versions``."""
 HEAD = REVISIONS[-1]
 
 
@@ -23,13 +23,13 @@ def stored_revision(connection: sa.Connection) -> str | None:
 
 
 def upgrade(connection: sa.Connection) -> None:
-    """Bring the database to today's schema, inside the caller's transaction."""
+    """Upgrade the database to the current schema, inside the caller's transaction."""
     from alembic import command
     from alembic.config import Config
 
-    # It prints to the stream it is given; standard output belongs to the editor.
+    # Alembic prints to this stream; standard output belongs to the editor.
     config = Config(stdout=io.StringIO())
-    # The option goes through ConfigParser, where a percent sign begins a reference.
+    # ConfigParser reads a percent sign as the start of a reference.
     here = str(Path(__file__).parent).replace("%", "%%")
     config.set_main_option("script_location", here)
     config.attributes["connection"] = connection

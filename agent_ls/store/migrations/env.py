@@ -6,7 +6,7 @@ from alembic import context
 
 context.configure(
     connection=context.config.attributes["connection"],
-    # The caller's transaction holds them all: half a migration must not stay.
+    # All migrations run in the caller's transaction, so that no half migration stays.
     transactional_ddl=True,
 )
 context.run_migrations()

@@ -1,4 +1,4 @@
-"""The first schema. No store is made by it any more: a new one begins with today's."""
+"""The first schema. New stores are created with the current schema instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions of sub-agents know the session that started them."""
+"""Add the parent session and the kind of sub-agent to sessions."""
 
 from __future__ import annotations
 

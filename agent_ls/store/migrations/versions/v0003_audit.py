@@ -1,4 +1,4 @@
-"""Executions, steps and calls say whose they are, how far they came, and all their tokens."""
+"""Add agent and project to executions and calls, progress to steps, and token totals."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def upgrade() -> None:
     op.add_column("steps", sa.Column("progress_by", sa.Text, nullable=False, server_default=""))
     for table, name in (("executions", "total_tokens"), ("steps", "tokens_used")):
         op.add_column(table, sa.Column(name, sa.BigInteger, nullable=False, server_default="0"))
-        # What was written before has its tokens in two columns.
+        # Older rows have their tokens in two columns.
         op.execute(f"UPDATE {table} SET {name} = input_tokens + output_tokens")

@@ -1,4 +1,4 @@
-"""Stored texts know when they were needed last, and old rows know whose they are."""
+"""Add the time of storing to blobs, and fill in agent and project of older rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def upgrade() -> None:
 
 
 def _tell_cursors() -> None:
-    """Let the events to come of old sessions know it too."""
+    """Add agent and project to the cursors of old sessions, for their next events."""
     connection = op.get_bind()
     rows = connection.execute(sa.text("SELECT session_id, cursor, roots, agent FROM sessions"))
     for session_id, cursor, roots, agent in rows.all():

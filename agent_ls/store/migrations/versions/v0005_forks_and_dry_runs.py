@@ -1,4 +1,4 @@
-"""Lists of sessions tell forks and dry runs apart."""
+"""Add fork origin and dry-run flag to sessions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def upgrade() -> None:
     is_dry_run = sa.Column("is_dry_run", sa.Boolean, nullable=False, server_default=sa.false())
     op.add_column("sessions", is_dry_run)
     connection = op.get_bind()
-    # What an older session is stands in its first event.
+    # Older sessions have both in their first event.
     rows = connection.execute(sa.text("SELECT session_id, body FROM events WHERE seq = 1"))
     for session_id, body in rows.all():
         created = json.loads(body)

@@ -1,4 +1,4 @@
-"""Events get a checksum; those that are there already stay without one."""
+"""Add a checksum to events; existing events keep none."""
 
 from __future__ import annotations
 
