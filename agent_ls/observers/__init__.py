@@ -1,4 +1,4 @@
 """Readers of events: logs, traces, audit.
 
-Never part of the loop: an observer that fails stops nothing.
+An observer is not part of the loop, and its failure stops nothing.
 """

@@ -1,4 +1,4 @@
-"""One short line that says what a call is about, for logs.
+"""Summarises a call in one short line, for logs.
 
 Source: seed 002, argument summarizer.
 """
@@ -16,14 +16,14 @@ from agent_ls.safety.text import visible_line
 
 _MAX_CHARACTERS = 100
 _MAX_FOREIGN_CHARACTERS = 60
-"""Of a call of a server's tool, about which nothing is known."""
+"""Limit for a call of an MCP server's tool, about which nothing is known."""
 _Arguments = Mapping[str, Any]
 
 
 def summary_of(tool: str, arguments_json: str) -> str:
-    """Return the argument that says most of a call, and how much it changes.
+    """Return a call's most telling argument, and the size of its change.
 
-    Never raises: arguments that are no JSON object are shown as they are.
+    Never raises: arguments that are not a JSON object are shown as they are.
     """
     try:
         arguments: object = plain_json(arguments_json or "{}")
@@ -37,7 +37,7 @@ def summary_of(tool: str, arguments_json: str) -> str:
 
 
 def short(text: str, limit: int = _MAX_CHARACTERS) -> str:
-    """Return a text's first line, cut to fit: secrets masked, what would hide made visible."""
+    """Return a text's first line, cut to ``limit``; masks secrets, shows hidden characters."""
     lines = text.strip().split("\n", 1)
     line = visible_line(mask(lines[0]).strip())
     is_cut = len(line) > limit or len(lines) > 1
@@ -95,4 +95,4 @@ _SUMMARIES: Mapping[str, Callable[[_Arguments], str]] = {
     "diagnostics": _paths,
     "delegate": lambda given: f"{given['kind']}: {given['task']}",
 }
-"""Tools whose first text does not say enough."""
+"""Summaries for tools whose first text argument does not tell enough."""

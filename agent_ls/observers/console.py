@@ -1,7 +1,6 @@
-"""The technical console: what the human log leaves out, for who looks for a cause.
+"""The technical console: events and log records that the human log leaves out, for debugging.
 
-Events one line each with their fields, and the program's own records; never a line that the
-human log has too. Source: seed 002, "Technical console".
+Each event is one line with its fields. Source: seed 002, "Technical console".
 """
 
 from __future__ import annotations
@@ -19,16 +18,15 @@ _SILENT_FIELDS = frozenset({"type", "v"})
 
 
 class TechnicalConsole:
-    """Writes what happens between the human log's lines."""
+    """A reader that writes the events that the human log does not show."""
 
     def __init__(self, stream: TextIO) -> None:
-        """Take where to write."""
         self._stream = stream
         self._human = HumanLog(StringIO())
         self._first_ms: int | None = None
 
     def on_event(self, stored: StoredEvent) -> None:
-        """Write one line, unless a person reads of the event anyway."""
+        """Write one line, unless the human log shows the event."""
         if self._first_ms is None:
             self._first_ms = stored.at_ms
         if self._human.lines_of(stored.event):
@@ -46,11 +44,11 @@ class TechnicalConsole:
         self._stream.flush()
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
-        """Streamed pieces are shown elsewhere."""
+        """Ignore streamed pieces, which are shown elsewhere."""
 
 
 def technical_handler(stream: TextIO, verbosity: int) -> logging.Handler:
-    """Return what writes the program's own records: from INFO on, with two ``-v`` from DEBUG on."""
+    """Return the handler for log records: from INFO up, with two ``-v`` from DEBUG up."""
     handler = logging.StreamHandler(stream)
     handler.setLevel(logging.DEBUG if verbosity > 1 else logging.INFO)
     handler.setFormatter(logging.Formatter("      [%(levelname)s] %(name)s: %(message)s"))

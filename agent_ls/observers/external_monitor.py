@@ -1,7 +1,7 @@
-"""Watches a turn from outside the loop and says when it gets nowhere.
+"""Watches a turn from outside the loop and alerts when it makes no progress.
 
-It reads the journal like any other reader and can only speak through it: what is done about an
-alert is a check's matter. Source: seed 004, dual monitoring.
+It reads the journal like any other reader and only emits alerts; a check acts on them.
+Source: seed 004, dual monitoring.
 """
 
 from __future__ import annotations
@@ -38,18 +38,17 @@ class MonitorOptions(Record):
 
 
 class ExternalMonitor:
-    """A Reader of one session that emits ``MonitorAlerted``; looks once a step, at its request."""
+    """A reader of one session that emits ``MonitorAlerted``."""
 
     def __init__(self, recorder: Recorder, options: MonitorOptions) -> None:
-        """Take the journal to read and to speak through."""
         self._recorder = recorder
         self._options = options
         self._tasks: set[asyncio.Task[None]] = set()
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Look at the turn whenever the next request is ready, and when it was answered.
+        """Check the turn when a request is prepared, and again when its attempt has finished.
 
-        A process that dies between the two must not take the alert with it.
+        The second check repeats an alert that was lost because the process died in between.
         """
         turn = self._recorder.state.turn
         if not self._options.enabled or turn is None or self._tasks:
@@ -62,28 +61,27 @@ class ExternalMonitor:
                 task.add_done_callback(self._tasks.discard)
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Nothing is seen in what streams."""
+        """Ignore streamed pieces."""
 
     async def _say(self, alert: e.MonitorAlerted) -> None:
         try:
             await self._recorder.emit(alert)
         except Exception:
-            # The loop meets a store that keeps nothing by itself.
+            # If the store fails, the loop notices that itself.
             _log.exception("the monitor's alert could not be recorded")
 
 
 class Watch:
-    """The calls and steps since something new came of them, or since the last alert."""
+    """The calls and steps since the last new result, new instruction or alert."""
 
     def __init__(self) -> None:
-        """Begin with nothing seen."""
         self.actions: list[str] = []
         self.steps = 0
         self._known = Known()
         self._made: dict[str, str] = {}
 
     def see(self, event: e.Event) -> None:
-        """Take one more event into account."""
+        """Count one event, or start anew if it is progress."""
         match event:
             case e.Answered(message=message, origin="model"):
                 made = {one.id: fingerprint(one.tool, one.arguments_json) for one in message.calls}
@@ -105,7 +103,7 @@ class Watch:
 
 
 def seen_in(watch: Watch, options: MonitorOptions) -> e.MonitorAlerted | None:
-    """Return what is wrong with the turn since the last alert; None: nothing."""
+    """Return the first alert that applies since the last one; None if none does."""
     return (
         _alternation(watch.actions, options)
         or _near_equal(watch.actions, options)
@@ -127,7 +125,7 @@ def _alternation(actions: list[str], options: MonitorOptions) -> e.MonitorAlerte
 def _near_equal(actions: list[str], options: MonitorOptions) -> e.MonitorAlerted | None:
     last = actions[-options.near_equal_calls :]
     if len(last) < options.near_equal_calls or len(set(last)) == 1:
-        # Equal calls are what the loop's own check for repetition counts.
+        # The loop's repetition check handles equal calls.
         return None
     from rapidfuzz import fuzz
 
@@ -140,7 +138,7 @@ def _near_equal(actions: list[str], options: MonitorOptions) -> e.MonitorAlerted
 
 
 def _ends(action: str) -> str:
-    """Return what of a call is compared: the work grows with the square of the length."""
+    """Return a call's start and end for comparison, whose cost is quadratic in the length."""
     if len(action) <= 2 * _COMPARED_CHARS:
         return action
     return action[:_COMPARED_CHARS] + action[-_COMPARED_CHARS:]

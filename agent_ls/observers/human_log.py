@@ -1,4 +1,4 @@
-"""The log for a person: one short line per thing that happened, as it happens.
+"""The log for the user: a short line or a few per event, as it happens.
 
 Source: seed 002, "Human logging". Streamed text is shown elsewhere.
 """
@@ -21,7 +21,7 @@ from agent_ls.domain.usage import Usage
 from agent_ls.observers.call_summary import short, summary_of
 
 _DELEGATES = "delegate"
-"""The tool whose output is what another agent does."""
+"""The tool whose streamed output tells what a sub-agent does."""
 _MAX_FINDINGS = 5
 _SIGNS = {
     TurnStatus.SUCCESS: "✅ Done",
@@ -34,16 +34,16 @@ _SIGNS = {
 
 @dataclass(slots=True)
 class _Turn:
-    """What the last line of a turn adds up, and what later lines refer to."""
+    """A turn's totals for its last line, and facts that later lines refer to."""
 
     steps: int = 0
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
     last_started: str = ""
     is_heard: bool = True
-    """False from where the turn closes until the model has said its last words."""
+    """False from the start of closing until the model has answered."""
     trouble: str = ""
-    """Why the model was asked again, as it was last told."""
+    """The error behind the last retry, as logged."""
     asked: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
 
 
@@ -53,28 +53,26 @@ class HumanLog:
     def __init__(
         self, stream: TextIO, *, with_answers: bool = True, with_approvals: bool = True
     ) -> None:
-        """Take where to write; without what is shown elsewhere: answers that stream, and approvals
-        that this terminal asks for.
-        """
+        """Write to ``stream``; a flag is False if the terminal shows that content itself."""
         self._stream = stream
         self._with_answers, self._with_approvals = with_answers, with_approvals
         self._turn = _Turn()
         self._findings: dict[str, list[Finding]] = {}
-        """What checkers said last, by path: only what is not among it is new."""
+        """The checkers' last findings by path, to tell which findings are new."""
 
     def on_event(self, stored: ev.StoredEvent) -> None:
         """Write the event's lines, if it has any."""
         self._write(self.lines_of(stored.event))
 
     def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
-        """Show what a sub-agent does; other streamed pieces are shown elsewhere."""
+        """Write what a sub-agent does; other streamed pieces are shown elsewhere."""
         if isinstance(piece, ev.CallOutputStreamed):
             call = self._turn.asked.get(piece.call_id)
             if call is not None and call.tool == _DELEGATES:
                 self._write([f"      {short(line)}" for line in piece.text.splitlines()])
 
     def go_on(self, session_id: str, events: Iterable[ev.StoredEvent]) -> None:
-        """Say which turn goes on and what its process left unknown, and count on from there."""
+        """Log which turn resumes and which calls were interrupted, and restore its totals."""
         prompt, interrupted, results = "", (), dict[str, ev.ToolCallFinished]()
         changed: tuple[str, ...] = ()
         for stored in events:
@@ -98,7 +96,7 @@ class HumanLog:
         self._write(lines)
 
     def lines_of(self, event: ev.Event) -> list[str]:
-        """Return what a person reads of the event that comes next; often nothing."""
+        """Return the lines for the next event; often none."""
         for part in (
             self._of_model,
             self._of_call,
@@ -118,7 +116,7 @@ class HumanLog:
         try:
             self._stream.write(text)
         except UnicodeEncodeError as error:
-            # A terminal that cannot show the signs still gets the words.
+            # If the stream's encoding lacks the symbols, write the words without them.
             self._stream.write(text.encode(error.encoding, "replace").decode(error.encoding))
         self._stream.flush()
 
@@ -145,13 +143,13 @@ class HumanLog:
                 return []
 
     def _recovery(self, event: ev.RecoveryChosen) -> list[str]:
-        """Return what is done about a request that failed; an error that stays is told once."""
+        """Return the line for a recovery; the text of a repeated error is shown once."""
         is_retry = event.action == "retry"
         trouble = event.text.partition(" Trying again in ")[0] if is_retry else ""
         is_new = not is_retry or trouble != self._turn.trouble
         self._turn.trouble = trouble
         if event.action == "fail":
-            # The turn's end says why.
+            # The turn's last lines say why.
             return []
         wait = f" in {event.wait_s:g} s" if event.wait_s else ""
         words = f": {short(event.text)}" if event.text and is_new else ""
@@ -171,7 +169,7 @@ class HumanLog:
         return [*lines, f"   ✓ The model answered with {what}"]
 
     def _of_side(self, event: ev.Event) -> list[str]:
-        """Return the lines of what hooks, other models and sub-agents did."""
+        """Return the lines for hooks, side models and sub-agents."""
         match event:
             case ev.HookRan():
                 why = f": {short(event.text)}" if event.text else ""
@@ -226,7 +224,7 @@ class HumanLog:
     def _result(self, event: ev.ToolCallFinished) -> str:
         result = event.result
         call = self._turn.asked.get(result.call_id)
-        # Calls that run at the same time end in any order.
+        # Parallel calls end in any order, so a result may need its call's name.
         is_next = result.call_id == self._turn.last_started
         which = "" if is_next or call is None else f"{call.tool}: "
         seconds = _seconds(result.duration_ms)
@@ -237,7 +235,7 @@ class HumanLog:
         return f"✓ {which}OK{seconds}"
 
     def _of_turn(self, event: ev.Event) -> list[str]:
-        """Return the lines of a turn's beginning, its end and what a person does to it."""
+        """Return the lines for a turn's start and end, and for the user's actions on it."""
         match event:
             case ev.TurnStarted(prompt=prompt):
                 self._turn = _Turn()
@@ -272,7 +270,7 @@ class HumanLog:
 
 
 def _of_policies(event: ev.Event) -> list[str]:
-    """Return the lines of what checks, gates and compactors have to say."""
+    """Return the lines for checks, gates and compactors."""
     match event:
         case ev.AdvisoryRaised(origin=origin, text=text):
             return [f"   ⚠️  {origin}: {short(text)}"]
@@ -292,7 +290,7 @@ def _of_policies(event: ev.Event) -> list[str]:
 
 
 def _of_plans(event: ev.Event) -> list[str]:
-    """Return the lines of what a person is asked, and of what does not happen now."""
+    """Return the lines for questions, plans, revoked grants and simulated effects."""
     match event:
         case ev.QuestionAsked(question=question):
             return [f"   ❓ {short(question.text)} ({question.origin})"]
@@ -315,8 +313,8 @@ def _seconds(duration_ms: int) -> str:
 
 
 def _named(call: ToolCall | ev.ToolCallStarted) -> str:
-    """Return a call's line: what is called, and about what."""
-    # The name of a tool from elsewhere begins with its server's.
+    """Return a call's line: the tool and a summary of its arguments."""
+    # The name of an MCP tool begins with its server's name.
     server, slash, _ = call.tool.partition("/")
     about = summary_of(call.tool, call.arguments_json)
     line = f"{'🌐' if slash else '🔧'} {short(call.tool)}"
@@ -326,7 +324,7 @@ def _named(call: ToolCall | ev.ToolCallStarted) -> str:
 
 def _attempt(event: ev.AttemptFinished) -> str:
     if event.failure:
-        # What it said stands where somebody decides what to do about it, or at the turn's end.
+        # The message is shown with the recovery, or at the turn's end.
         return f"   ❌ Model: {event.failure}"
     usage = event.usage
     cached = f", {usage.cache_read_tokens:,} cached" if usage.cache_read_tokens else ""
@@ -348,7 +346,7 @@ def _changed(event: ev.CommandChanged) -> str:
 
 
 def _checked(event: ev.FindingsReported, before: Sequence[Finding]) -> list[str]:
-    """Return what checkers found, the first new ones in full; ``before``: what they had found."""
+    """Return the lines for findings, the first new ones in full; ``before``: earlier findings."""
     known = Counter(map(_identity, before))
     new: list[Finding] = []
     for one in event.findings:
@@ -375,7 +373,7 @@ def _checked(event: ev.FindingsReported, before: Sequence[Finding]) -> list[str]
 
 
 def _identity(finding: Finding) -> tuple[str, str, str, str]:
-    """Return what a finding is, wherever in its file it has moved to."""
+    """Return a finding's identity, which does not depend on its line."""
     return finding.path, finding.checker, finding.code, finding.message
 
 

@@ -1,6 +1,6 @@
-"""Everything that happens, as JSON lines in a file: stored events and the program's own records.
+"""Writes stored events and the program's log records to a file, as JSON lines.
 
-A line holds an ``event`` or a ``message``. structlog renders both; secrets are masked once more.
+A line has an ``event`` or a ``message``. structlog renders both; secrets are masked once more.
 """
 
 from __future__ import annotations
@@ -22,14 +22,11 @@ _Line = dict[str, object]
 
 
 class JsonLog:
-    """Appends to a file that only its owner can read; it may be moved away at any time."""
+    """Appends to a file that only its owner can read; the file may be rotated at any time."""
 
     def __init__(self, path: Path) -> None:
-        """Make sure of the file.
-
-        Errors: ``SettingsError`` when it cannot be written.
-        """
-        # Late, because only who asks for this log should pay for the import.
+        """Create the file if missing. Errors: ``SettingsError`` if it cannot be written."""
+        # Imported late, because only users of this log should pay for the import.
         from structlog.processors import JSONRenderer
 
         self._file = _PrivateFile(path)
@@ -50,16 +47,16 @@ class JsonLog:
             "session_id": stored.session_id,
             "seq": stored.seq,
             "at_ms": stored.at_ms,
-            # Python's own values and not JSON, which could not hold half of a character.
+            # Python values, not JSON, which cannot hold lone surrogates.
             "event": stored.event.model_dump(),
         }
         self._file.write(f"{self._rendered(line)}\n")
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
-        """Streamed pieces are not kept."""
+        """Ignore streamed pieces."""
 
     def handler(self) -> logging.Handler:
-        """Return what writes the program's own records into the same file."""
+        """Return a handler that writes the program's log records to the same file."""
         handler = logging.StreamHandler(cast("Any", self._file))
         handler.setFormatter(_Records(self._rendered))
         return handler
@@ -70,14 +67,14 @@ class JsonLog:
 
 
 class _Records(logging.Formatter):
-    """Makes lines of the program's own records."""
+    """Formats the program's log records."""
 
     def __init__(self, rendered: Callable[[_Line], str]) -> None:
         super().__init__()
         self._rendered = rendered
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a record's line."""
+        """Return a log record as a line of JSON."""
         line: _Line = {
             "at": _iso(record.created),
             "level": record.levelname.lower(),
@@ -97,14 +94,14 @@ class _PrivateFile:
         self._is_failing = False
 
     def append(self, text: str) -> None:
-        """Add to the file. Errors: ``OSError`` when it takes no more."""
+        """Append to the file. Errors: ``OSError``."""
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         descriptor = os.open(self._path, flags, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode(errors="replace"))
 
     def write(self, text: str) -> None:
-        """Add a line; what cannot be kept is said once, and disturbs nothing else."""
+        """Append a line; a failure is reported once on standard error and not raised."""
         try:
             self.append(text)
             self._is_failing = False
@@ -117,7 +114,7 @@ class _PrivateFile:
             self._is_failing = True
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: lines are written at once."""
 
 
 def _is_trouble(stored: StoredEvent) -> bool:

@@ -1,6 +1,6 @@
-"""What the machine and the person do beside the steps, as notes.
+"""Turns events outside the steps into notes.
 
-A kind of event that is not known here becomes a plain note, so nothing that happened is left out.
+An event of an unknown kind becomes a plain note, so that nothing is left out.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _KNOWN = (
     ev.EditApplied,
     ev.OutputStored,
 )
-"""Kinds that only add to what is there already."""
+"""Events without a plain note, because something else already shows them."""
 
 
 def note_of(event: ev.Event, at_ms: int) -> Note | None:
-    """Return the note that an event is worth; None when it says nothing to a person."""
+    """Return the note for an event; None if it needs none."""
     for part in (_of_policies, _of_plans, _of_person, _other):
         if (note := part(event, at_ms)) is not None:
             return note
@@ -104,7 +104,7 @@ def _of_person(event: ev.Event, at_ms: int) -> Note | None:
 
 
 def _other(event: ev.Event, at_ms: int) -> Note | None:
-    """Return a plain note of a kind that has no words of its own here."""
+    """Return a plain note for any other kind of event."""
     if isinstance(event, _KNOWN):
         return None
     told = [getattr(event, name, "") for name in ("text", "why", "reason", "message")]

@@ -1,7 +1,7 @@
-"""Where spans go: to the collector that was set, and nowhere without one.
+"""Sends spans to the OpenTelemetry collector in the settings, if one is set.
 
-The packages come with the extra ``otel`` and are imported only when an endpoint is set. Texts of
-people, models and tools stay out of the spans unless ``telemetry.content`` lets them in.
+The packages come with the extra ``otel`` and are imported only if an endpoint is set. Spans hold
+no texts of users, models or tools unless ``telemetry.content`` is on.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ class TelemetryOptions(Record):
 
 
 class Telemetry:
-    """Takes the spans of all sessions of one process to where they are wanted."""
+    """Exports the spans of all sessions of one process."""
 
     def __init__(self, options: TelemetryOptions, provider: TracerProvider) -> None:
-        """Take what sends the spans; see ``open_telemetry``."""
+        """See ``open_telemetry``."""
         self._options = options
         self._provider = provider
         self._tracer = provider.get_tracer("agent_ls", __version__)
 
     def reader(self, state: SessionState) -> Spans:
-        """Return what follows one session from where it stands."""
+        """Return a reader that makes spans of one session from its current state on."""
         content = self._options.content
         spans = Spans(self._tracer, state.session_id, state.model, with_content=content)
         spans.begin(state)
         return spans
 
     def close(self) -> None:
-        """Send what is left; blocks for as long as that takes, some seconds at most."""
+        """Send the remaining spans; blocks for some seconds at most."""
         self._provider.shutdown()
 
 
 def open_telemetry(options: TelemetryOptions) -> Telemetry | None:
-    """Return the way out for spans; None when none is wanted.
+    """Return the exporter of spans; None if no endpoint is set.
 
-    Errors: ``SettingsError`` when it is wanted and its packages are missing.
+    Errors: ``SettingsError`` if an endpoint is set but the packages are missing.
     """
     if not options.endpoint:
         return None
@@ -71,7 +71,7 @@ def open_telemetry(options: TelemetryOptions) -> Telemetry | None:
     resource = Resource.create(
         {"service.name": options.service_name, "service.version": __version__}
     )
-    # Our own provider, not the process's: nothing else in here gets to send spans.
+    # Our own provider, not the global one, so that no other library sends spans.
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     exporter = OTLPSpanExporter(endpoint=f"{options.endpoint.rstrip('/')}/v1/traces")
     provider.add_span_processor(BatchSpanProcessor(exporter))

@@ -1,8 +1,7 @@
-"""Makes the spans of a turn when it ends, by OpenTelemetry's names for such things.
+"""Makes the spans of a turn when it ends, with OpenTelemetry's names.
 
-Knows the names and the nesting: turn > step > model call, tool call, wait. What happened is told by
-``tracing.py``; where spans go is ``otel.py``'s. Source: OpenTelemetry semantic conventions for
-generative AI.
+The nesting is turn > step > model call, tool call, wait. ``tracing.py`` supplies the facts and
+``otel.py`` sends the spans. Source: OpenTelemetry semantic conventions for generative AI.
 """
 
 from __future__ import annotations
@@ -38,18 +37,17 @@ _PROVIDERS = {
     "vertex_ai": "gcp.vertex_ai",
     "xai": "x_ai",
 }
-"""The conventions' names where they are not litellm's."""
+"""The conventions' provider names, where they differ from litellm's."""
 _NOTES = {"gate": "gate_failed", "recovery": "recovery", "compaction": "compaction"}
-"""What of the loop's doings is noted on the step, and how that is called."""
+"""Kinds of note that become span events on the step, with the events' names."""
 
 
 class Spans:
-    """Follows one session and makes spans of its turns."""
+    """A reader that makes spans of one session's turns."""
 
     def __init__(
         self, tracer: Tracer, session_id: str, model: str, *, with_content: bool = False
     ) -> None:
-        """Begin with nothing seen."""
         self._tracer = tracer
         self._session_id = session_id
         self._with_content = with_content
@@ -57,14 +55,14 @@ class Spans:
         self._tracing = Tracing(model)
 
     def begin(self, state: SessionState) -> None:
-        """Take over a turn that began before anybody followed: a sub-agent's, or a resumed one."""
+        """Replay a turn that began before this reader: a sub-agent's, or a resumed one."""
         if state.turn is not None and state.is_running:
             self._agent = state.agent
             for stored in state.turn.events:
                 self._tracing.on_event(stored)
 
     def on_event(self, stored: ev.StoredEvent) -> None:
-        """Take in one event; send a turn's spans when it has ended, or the next one begins."""
+        """Add one event; send a turn's spans when it ends or the next turn starts."""
         if isinstance(stored.event, ev.TurnStarted):
             self._send(stored.at_ms)
         self._tracing.on_event(stored)
@@ -72,7 +70,7 @@ class Spans:
             self._send(stored.at_ms)
 
     def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
-        """What is not kept makes no span."""
+        """Ignore streamed pieces."""
 
     def _send(self, at_ms: int) -> None:
         turns, self._tracing = self._tracing.session.turns, Tracing(self._tracing.model)
@@ -114,7 +112,7 @@ class Spans:
             self._end(step, at_ms)
 
     def _step(self, step: StepTrace, root: Span, turn: TurnTrace) -> Span:
-        """Return the span of a step, still open: what comes beside it is noted on it."""
+        """Return the span of a step, still open for the notes that follow."""
         span = self._start(f"step {step.number}", step.started_ms, root)
         span.set_attributes(
             {
@@ -143,7 +141,7 @@ class Spans:
         return span
 
     def _chat(self, one: AttemptTrace | SideTrace, model: str, parent: Span) -> None:
-        """Make the span of one request to a model; ``model``: which was asked for."""
+        """Make the span of one model request; ``model`` is the requested model."""
         from opentelemetry.trace import SpanKind
 
         span = self._start(f"chat {model}", one.started_ms, parent, SpanKind.CLIENT)
@@ -216,7 +214,7 @@ class Spans:
         from opentelemetry.context import Context
         from opentelemetry.trace import SpanKind, set_span_in_context
 
-        # An empty context and not the current one: a turn belongs to nothing around it.
+        # An empty context, not the current one: a turn has no outer span.
         context = set_span_in_context(parent, Context()) if parent is not None else Context()
         return self._tracer.start_span(
             name, context=context, kind=kind or SpanKind.INTERNAL, start_time=_ns(at_ms)
@@ -227,7 +225,7 @@ class Spans:
 
         if failure:
             span.set_attribute("error.type", failure)
-            # An endpoint's words may repeat what it was sent.
+            # An endpoint's message may repeat the request.
             span.set_status(StatusCode.ERROR, mask(message) if self._with_content else None)
         span.end(_ns(at_ms))
 
@@ -237,7 +235,7 @@ class Spans:
 
 
 def provider_of(model: str) -> str:
-    """Return the conventions' name of who serves a litellm model name."""
+    """Return the conventions' provider name for a litellm model name."""
     prefix, slash, _ = model.partition("/")
     return _PROVIDERS.get(prefix, prefix) if slash else "unknown"
 

@@ -1,7 +1,7 @@
-"""What a session did, step by step: the facts that the trace, the report and spans are made from.
+"""What a session did, step by step: the data behind the trace, the report and spans.
 
-Owns the shapes only; ``tracing.py`` fills them from a journal. Times are the wall clock's, in
-milliseconds since 1970, for people: a clock that was set back shows as a duration of nought.
+Only data types; ``tracing.py`` fills them from a journal. Times are wall-clock milliseconds since
+1970; if the clock was set back, a duration is 0.
 Source: seed 003, "LoopTrace": input summary, hook latency, finish reason, for each round.
 """
 
@@ -21,17 +21,17 @@ class Span:
 
     started_ms: int
     ended_ms: int | None = None
-    """None while it goes on, or when its process died."""
+    """None while it runs, or if its process died."""
 
     @property
     def duration_ms(self) -> int:
-        """Return how long it took; 0 while it goes on."""
+        """Return how long it took; 0 while it runs."""
         return 0 if self.ended_ms is None else max(0, self.ended_ms - self.started_ms)
 
 
 @dataclass(slots=True)
 class WaitTrace(Span):
-    """The turn waited for a person."""
+    """A wait of the turn for the user's answer."""
 
     id: str = ""
     kind: Literal["approval", "question"] = "approval"
@@ -42,7 +42,7 @@ class WaitTrace(Span):
     """The tool, or the policy that asks."""
     call_id: str = ""
     answer: str = ""
-    """The choice, or the words; empty while it waits."""
+    """The choice or the text; empty until answered."""
     answered_by: str = ""
     note: str = ""
     grant: str = ""
@@ -58,12 +58,12 @@ class EditTrace:
     before_blob: str | None = None
     after_blob: str | None = None
     status: str = "intended"
-    """``intended`` when nothing is known of its outcome."""
+    """``intended`` if the outcome is unknown."""
     reason: str = ""
     added_lines: int = 0
     removed_lines: int = 0
     is_by_command: bool = False
-    """A command did it, so nobody counted its lines."""
+    """A command made the change, so its lines were not counted."""
     is_before_known: bool = True
 
 
@@ -79,14 +79,14 @@ class CallTrace:
     decided_by: str = ""
     reason: str = ""
     run: Span | None = None
-    """None for one that never started."""
+    """None if the call never started."""
     duration_ms: int = 0
     """Of the tool itself; a read may have run while the model still streamed."""
     finished_ms: int | None = None
     """When its result was recorded; set for denied calls too."""
     error: str = ""
     bad_exit: str = ""
-    """How a command ended that did not end with 0."""
+    """How a command failed, such as ``exit code 3``; else empty."""
     text: str = ""
     output_id: str = ""
     edits: list[EditTrace] = field(default_factory=list[EditTrace])
@@ -110,7 +110,7 @@ class AttemptTrace(Span):
     model: str = ""
     usage: Usage = field(default_factory=Usage)
     recovery: str = ""
-    """What was done about it: ``transport: retry``; empty when it was accepted."""
+    """The recovery chosen, such as ``transport: retry``; empty if it was accepted."""
     recovery_text: str = ""
     wait_s: float = 0.0
 
@@ -139,7 +139,7 @@ class HookTrace(Span):
 
 @dataclass(slots=True)
 class SideTrace(Span):
-    """Work for the turn by another model request or a sub-agent; what it used counts."""
+    """Work for the turn by a side model or a sub-agent; its usage counts for the turn."""
 
     kind: Literal["advice", "child"] = "advice"
     origin: str = ""
@@ -171,7 +171,7 @@ class StepTrace(Span):
     reasoning: str = ""
     is_answered: bool = False
     is_closing: bool = False
-    """The last words that a turn is asked for; no step that counts towards a limit."""
+    """The request for a turn's closing answer, which counts towards no step limit."""
     is_partial: bool = False
     gap_ms: int = 0
     """From the end of the step before to this request: the machine's own time."""
@@ -189,18 +189,18 @@ class StepTrace(Span):
 
     @property
     def usage(self) -> Usage:
-        """Return what all attempts used."""
+        """Return the usage of all attempts."""
         return sum((one.usage for one in self.attempts), Usage())
 
     @property
     def hooks_ms(self) -> int:
-        """Return how long hooks held the step up."""
+        """Return the total time of the step's hooks."""
         return sum(one.duration_ms for one in self.hooks)
 
 
 @dataclass(slots=True)
 class Note:
-    """Something the machine or the person did beside the steps."""
+    """Something the machine or the user did outside the steps."""
 
     at_ms: int
     kind: str
@@ -225,7 +225,7 @@ class TurnTrace(Span):
     turn_id: str = ""
     prompt: str = ""
     model: str = ""
-    """Which was asked when it began."""
+    """The session's model when the turn began."""
     items: list[StepTrace | Note | WaitTrace | SideTrace] = field(
         default_factory=list[StepTrace | Note | WaitTrace | SideTrace]
     )
@@ -250,22 +250,22 @@ class TurnTrace(Span):
 
     @property
     def waits(self) -> list[WaitTrace]:
-        """Return what the turn asked a person."""
+        """Return the turn's approvals and questions."""
         return [one for one in self.items if isinstance(one, WaitTrace)]
 
     @property
     def notes(self) -> list[Note]:
-        """Return what happened beside the steps."""
+        """Return the turn's notes."""
         return [one for one in self.items if isinstance(one, Note)]
 
     @property
     def sides(self) -> list[SideTrace]:
-        """Return what other models and sub-agents did for the turn."""
+        """Return the work of side models and sub-agents."""
         return [one for one in self.items if isinstance(one, SideTrace)]
 
     @property
     def usage(self) -> Usage:
-        """Return what all steps used, and what was done on the side."""
+        """Return the usage of all steps, side models and sub-agents."""
         return sum((one.usage for one in (*self.steps, *self.sides)), Usage())
 
 
@@ -282,5 +282,5 @@ class SessionTrace:
 
     @property
     def usage(self) -> Usage:
-        """Return what all turns used."""
+        """Return the usage of all turns."""
         return sum((one.usage for one in self.turns), Usage())

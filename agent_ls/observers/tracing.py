@@ -1,6 +1,6 @@
-"""Fills a trace from events, as a reader while they happen or from a stored journal.
+"""Builds a session's trace from its events, live or from a stored journal.
 
-What belongs to no step, call or wait becomes a note (``notes.py``).
+Events that belong to no step, call or wait become notes (``notes.py``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agent_ls.observers.notes import note_of
 
 
 def trace_of(journal: Iterable[ev.StoredEvent]) -> tr.SessionTrace:
-    """Return what a journal tells, step by step."""
+    """Return the trace of a stored journal."""
     tracing = Tracing()
     for stored in journal:
         tracing.on_event(stored)
@@ -25,13 +25,13 @@ def trace_of(journal: Iterable[ev.StoredEvent]) -> tr.SessionTrace:
 
 
 class Tracing:
-    """Follows one session; ``session`` is what it has seen so far."""
+    """Builds the trace of one session; ``session`` is the trace so far."""
 
     def __init__(self, model: str = "") -> None:
-        """Begin with nothing; ``model`` is the session's, where that is known."""
+        """``model`` is the session's model, if known."""
         self.session = tr.SessionTrace()
         self.model = model
-        """That is asked from now on."""
+        """The session's current model."""
         self._plan: tuple[PlanItem, ...] = ()
         self._turn: tr.TurnTrace | None = None
         self._step: tr.StepTrace | None = None
@@ -43,7 +43,7 @@ class Tracing:
         self._step_ended_ms = 0
 
     def on_event(self, stored: ev.StoredEvent) -> None:
-        """Take in one event."""
+        """Add one event to the trace."""
         event, at_ms = stored.event, stored.at_ms
         for part in (
             self._of_session,
@@ -56,10 +56,10 @@ class Tracing:
                 return
 
     def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
-        """What is not kept is not traced."""
+        """Ignore streamed pieces, which are not stored."""
 
     def _of_session(self, event: ev.Event, at_ms: int) -> bool:
-        """Take in what begins, moves and ends sessions and turns."""
+        """Add starts, phases and ends of sessions and turns; False for other events."""
         match event:
             case ev.SessionCreated():
                 self.session.session_id = event.session_id
@@ -116,7 +116,7 @@ class Tracing:
             last.ended_ms = at_ms if last.ended_ms is None else last.ended_ms
 
     def _of_model(self, event: ev.Event, at_ms: int) -> bool:
-        """Take in requests and answers."""
+        """Add requests and answers; False for other events."""
         match event:
             case ev.RequestPrepared():
                 self._begin_step(event, at_ms)
@@ -164,7 +164,7 @@ class Tracing:
         turn.items.append(self._step)
 
     def _end_step(self, at_ms: int) -> None:
-        """Settle when the step before ended: with its last result, else with its answer."""
+        """Set the step's end: the latest of its results, attempts and answer."""
         step = self._step
         if step is None:
             return
@@ -179,7 +179,7 @@ class Tracing:
         return bool(phases) and phases[-1].phase == Phase.CLOSE and phases[-1].ended_ms is None
 
     def _begin_closing(self, event: ev.AttemptFinished, at_ms: int) -> None:
-        """Let the turn's last words stand by themselves, behind the steps."""
+        """Begin an extra step for the turn's closing answer."""
         if self._turn is None or (self._step is not None and self._step.is_closing):
             return
         self._end_step(at_ms)
@@ -215,7 +215,7 @@ class Tracing:
         trace.arguments_json = call.arguments_json
 
     def _call(self, call_id: str, tool: str = "") -> tr.CallTrace:
-        """Return the call's trace; begins one for a call that is new."""
+        """Return the call's trace; create it if the call is new."""
         if call_id not in self._calls:
             self._calls[call_id] = tr.CallTrace(call_id, tool)
             if self._step is not None:
@@ -223,7 +223,7 @@ class Tracing:
         return self._calls[call_id]
 
     def _of_call(self, event: ev.Event, at_ms: int) -> bool:
-        """Take in what happens to calls."""
+        """Add events of calls; False for other events."""
         match event:
             case ev.CallDecided():
                 call = self._call(event.call_id)
@@ -268,7 +268,7 @@ class Tracing:
         call.duration_ms, call.output_id = result.duration_ms, result.output_id or ""
 
     def _of_asides(self, event: ev.Event, at_ms: int) -> bool:
-        """Take in hooks, and what a person, another model or a sub-agent does for the turn."""
+        """Add hooks, approvals, questions, side models and sub-agents; False for other events."""
         match event:
             case ev.HookRan():
                 self._hooked(event, at_ms)
@@ -296,7 +296,7 @@ class Tracing:
         return True
 
     def _of_settled(self, event: ev.Event, at_ms: int) -> bool:
-        """Take in the end of what others do for the turn."""
+        """Add the user's answers and the ends of sub-agents; False for other events."""
         match event:
             case ev.ApprovalResolved(answer=answer):
                 if (wait := self._waits.get(event.approval_id)) is not None:
@@ -325,7 +325,7 @@ class Tracing:
             self._turn.items.append(item)
 
     def _hooked(self, event: ev.HookRan, at_ms: int) -> None:
-        """Keep a hook with its step; what runs before the request waits for the step to begin."""
+        """Add a hook to its step; a hook before a model request belongs to the next step."""
         hook = tr.HookTrace(
             at_ms - event.duration_ms,
             at_ms,
@@ -342,7 +342,7 @@ class Tracing:
             self._step.hooks.append(hook)
 
     def _of_notes(self, event: ev.Event, at_ms: int) -> bool:
-        """Take in what is told beside the steps."""
+        """Add findings to the running call, and any other event as a note; always True."""
         if isinstance(event, ev.FindingsReported):
             call = self._last_call
             if call is not None and call.finished_ms is None:
@@ -356,7 +356,7 @@ class Tracing:
 
 
 def _changed(event: ev.CommandChanged) -> tr.EditTrace:
-    """Return what a command did to a file as an edit of its call."""
+    """Return a command's change to a file as an edit of its call."""
     kind = "delete" if event.is_gone else "create" if event.is_new else "change"
     return tr.EditTrace(
         event.path,

@@ -1,4 +1,4 @@
-"""Says once that a limit in money cannot hold, because nobody knows what the model costs."""
+"""Warns once that a cost limit cannot hold, because the model's price is unknown."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from agent_ls.domain.events import AttemptFinished, Ephemeral, StoredEvent
 
 
 class UnpricedBudget:
-    """A Reader that looks at the first answers; one that has a price says nothing."""
+    """A reader that warns if a cost limit is set and a model's price is unknown."""
 
     def __init__(self, say: Callable[[str], None], limit_usd: float = 0.0) -> None:
-        """Take where to say it, and the limit that somebody has set; 0: none."""
+        """``say`` prints the warning; ``limit_usd`` is the cost limit, 0 for none."""
         self.limit_usd = limit_usd
         self._say = say
         self._is_told = False
 
     def on_event(self, stored: StoredEvent) -> None:
-        """Say it with the first answer whose price is not known."""
+        """Warn at the first attempt whose price is unknown."""
         event = stored.event
         if self._is_told or not self.limit_usd or not isinstance(event, AttemptFinished):
             return
@@ -29,4 +29,4 @@ class UnpricedBudget:
             )
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
-        """Ignore what streams."""
+        """Ignore streamed pieces."""

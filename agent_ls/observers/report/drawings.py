@@ -1,7 +1,7 @@
-"""The drawings of one turn: its timeline, and what each step took in tokens, money and time.
+"""The drawings of one turn: its timeline, and charts of each step's tokens, cost and time.
 
-Owns the geometry; the template makes SVG of it. A person may think for an hour about one approval,
-so long idle stretches are drawn short: to scale, nothing else could be seen.
+Computes the geometry; the template makes SVG of it. Long idle stretches, such as an hour's wait
+for an approval, are drawn short: to scale they would hide everything else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BAR, _GAP = 16.0, 5.0
 _MIN_WIDTH, _MAX_WIDTH = 960.0, 6_000.0
 _MIN_BAR = 2.5
 _IDLE_SHARE, _IDLE_MS = 0.08, 3_000
-"""An idle stretch that is longer than this share of the busy time, and this, is drawn short."""
+"""An idle stretch longer than this share of the busy time, and than this, is drawn short."""
 _SHORT_WIDTH = 44.0
 _NOTE_SIGNS = {"gate": "bad", "compaction": "shrink", "closing": "warn", "cancel": "bad"}
 _LOOP_PHASES = {"judge": "Gates looked at the answer", "compact": "Compacting the conversation"}
@@ -50,7 +50,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Shapes that say something together, and lead somewhere when they are clicked."""
+    """Shapes with a common title and link target."""
 
     shapes: tuple[Shape, ...]
     title: str = ""
@@ -68,13 +68,13 @@ class Drawing:
 
     @property
     def min_width(self) -> float:
-        """Return below which width it is scrolled instead of shrunk."""
+        """Return the width below which the drawing scrolls instead of shrinking."""
         return self.width if self.width > _MIN_WIDTH else 680.0
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One stretch of time and where it is drawn."""
+    """One stretch of time and its place in the drawing."""
 
     start_ms: int
     end_ms: int
@@ -84,12 +84,12 @@ class Piece:
 
 
 class TimeScale:
-    """Maps the time between two moments to the places between two edges."""
+    """Maps times to x coordinates, with long idle stretches drawn short."""
 
     def __init__(
         self, whole: Interval, busy: Iterable[Interval], left: float, width: float
     ) -> None:
-        """Lay the pieces out; ``busy`` is when anything but a person was at work."""
+        """``busy`` lists the times when anything but the user was working."""
         stretches = _stretches(whole, sorted(busy))
         idle_count = sum(is_idle for _, _, is_idle in stretches)
         active_ms = sum(end - start for start, end, is_idle in stretches if not is_idle)
@@ -102,7 +102,7 @@ class TimeScale:
             self.right += wide
 
     def x(self, at_ms: int) -> float:
-        """Return where a moment is."""
+        """Return the x coordinate of a time."""
         for piece in self.pieces:
             if at_ms <= piece.end_ms:
                 inside = max(0, at_ms - piece.start_ms)
@@ -111,7 +111,7 @@ class TimeScale:
 
 
 def _stretches(whole: Interval, busy: list[Interval]) -> list[tuple[int, int, bool]]:
-    """Return the whole in order as stretches that are to scale, and idle ones to be squeezed."""
+    """Split the whole into (start, end, is_idle) stretches; idle ones are drawn short."""
     start, end = whole
     merged: list[list[int]] = []
     for one_start, one_end in busy:
@@ -134,7 +134,7 @@ def _stretches(whole: Interval, busy: list[Interval]) -> list[tuple[int, int, bo
     return [one for one in found if one[1] > one[0]] or [(start, max(end, start + 1), False)]
 
 
-# The timeline: who worked when, side by side where work ran side by side.
+# The timeline: a lane for each worker; parallel calls get lanes of their own.
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class _Bar:
     target: str = ""
     label: str = ""
     is_work: bool = True
-    """Not a person's pause, which may be drawn short."""
+    """False while the turn waits for the user; that time may be drawn short."""
 
 
 @dataclass(slots=True)
@@ -155,7 +155,7 @@ class _Lane:
 
 
 def timeline(turn: TurnTrace, anchor: str) -> Drawing:
-    """Return the timeline; ``anchor`` begins the names of the places it links to."""
+    """Return the timeline; ``anchor`` is the prefix of its link targets."""
     lanes = [lane for lane in _lanes(turn, anchor) if lane.bars]
     bars = [bar for lane in lanes for bar in lane.bars]
     ends = [bar.span.ended_ms or bar.span.started_ms for bar in bars]
@@ -176,7 +176,7 @@ def timeline(turn: TurnTrace, anchor: str) -> Drawing:
 
 
 def timeline_legend(turn: TurnTrace) -> list[tuple[str, str]]:
-    """Return what the colours of a turn's timeline mean, of those that are there."""
+    """Return (kind, meaning) of each colour in a turn's timeline."""
     kinds = " ".join(bar.kind for lane in _lanes(turn, "") for bar in lane.bars).split()
     there = {"model", *kinds}
     return [(kind, words) for kind, words in _LEGEND.items() if kind in there]
@@ -185,7 +185,7 @@ def timeline_legend(turn: TurnTrace) -> list[tuple[str, str]]:
 def _lanes(turn: TurnTrace, anchor: str) -> list[_Lane]:
     model, loop, person = _Lane("Model"), _Lane("Loop"), _Lane("You")
     tools: list[_Lane] = []
-    # A tool that asks the person is waiting, not working.
+    # A tool that asks the user is waiting, not working.
     asking = {wait.asked_by for wait in turn.waits if wait.kind == "question"}
     for step in turn.steps:
         target = f"{anchor}s{step.number}"
@@ -239,7 +239,7 @@ def _of_loop(turn: TurnTrace) -> Iterator[_Bar]:
 
 
 def _put(lanes: list[_Lane], bar: _Bar) -> None:
-    """Put a bar into the first lane where nothing is in its way."""
+    """Add a bar to the first lane that is free by its start, or to a new lane."""
     for lane in lanes:
         last = lane.bars[-1].span
         if last.ended_ms is not None and last.ended_ms <= bar.span.started_ms:
@@ -283,7 +283,7 @@ def _squeezed(scale: TimeScale, height: float) -> Iterator[Group]:
             yield Group((Shape("rect", "idle", box), words), f"{idle} without work, drawn short")
 
 
-# The charts: a column a step.
+# The charts: one column per step.
 
 _ROW, _BETWEEN = 62.0, 26.0
 
@@ -306,7 +306,7 @@ class _Chart:
 
 
 def _tool_ms(step: StepTrace) -> float:
-    """Return how long tools kept the step: what ran side by side counts once."""
+    """Return how long tools ran in the step; overlapping calls count once."""
     runs = sorted(
         (call.run.started_ms, call.run.ended_ms)
         for call in step.calls
@@ -370,7 +370,7 @@ def charts(turn: TurnTrace, anchor: str) -> Drawing:
 
 
 def charts_legend(turn: TurnTrace) -> list[tuple[str, str]]:
-    """Return what the colours of a turn's charts mean, of those that are there."""
+    """Return (kind, meaning) of each colour in a turn's charts."""
     every = [series for chart in _CHARTS for series in chart.series]
     return [(one.kind, one.name) for one in every if any(one.of(step) > 0 for step in turn.steps)]
 

@@ -1,8 +1,8 @@
-"""The whole page, from a session's trace and the files that it changed.
+"""Renders the report page from a session's trace and the files it changed.
 
-The markup is in the templates ``page.html`` and ``parts.html``; here is what they are given.
+The markup is in the templates ``page.html`` and ``parts.html``; this module supplies the values.
 Every text is escaped, and hidden and control characters are made visible, so that a file name
-cannot turn its line around.
+cannot reverse its line.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from agent_ls.safety.text import visible
 _HERE = Path(__file__).parent
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 _TEXTS_BYTES = 900_000
-"""Roughly what the texts of all calls and steps together may take."""
+"""Approximate limit for the texts of all calls and steps together."""
 _MOST, _LEAST = 8_000, 500
-"""Characters of one text."""
+"""Limits for the characters of one text."""
 _LIMITS = {"most_files": 15, "most_open_calls": 40, "most_note_chars": 280}
 _STATUS_WORDS = {
     "success": "Done",
@@ -64,8 +64,8 @@ _CODE = re.compile(r"`([^`\n]+)`")
 
 
 def page(session: SessionTrace, blobs: Mapping[str, bytes], version: str = "") -> str:
-    """Return the page of a session; ``blobs``: files before and after edits, by digest."""
-    # The more there is to show, the less of each.
+    """Return a session's HTML page; ``blobs``: files before and after edits, by digest."""
+    # The more texts there are, the less of each is shown.
     texts = sum(2 * len(turn.calls) + len(turn.steps) for turn in session.turns)
     limit = max(_LEAST, min(_MOST, _TEXTS_BYTES // max(1, texts)))
     first = session.turns[0].prompt if session.turns else "An empty session"
@@ -126,21 +126,23 @@ def _shown(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Texts as the page shows them: no longer than there is room for."""
+    """Prepares texts for the page, with at most ``limit`` characters each."""
 
     blobs: Mapping[str, bytes]
     limit: int
 
     def cut(self, text: str) -> tuple[str, str]:
-        """Return a text up to the limit, and how much of it is left out, in words."""
+        """Return a text up to the limit, and a phrase that tells how much is left out."""
         missing = len(text) - self.limit
         return text[: self.limit], f"… {counted(missing, 'more character')}" if missing > 0 else ""
 
     def prose_parts(self, text: str) -> Iterator[tuple[str, str | list[str]]]:
-        """Yield a text in parts: code blocks, and paragraphs, of which every second piece is what
-        stands between backticks."""
+        """Yield a text as ``code`` blocks and ``paragraph`` lists, whose odd items are inline code.
+
+        A last ``more`` item tells how much was left out, if anything.
+        """
         shown, more = self.cut(text.strip("\n"))
-        # Every second part is what stands in a fence.
+        # Odd parts are fenced code.
         for at, part in enumerate(_FENCE.split(shown)):
             if at % 2:
                 yield "code", part.rstrip("\n")
@@ -152,8 +154,10 @@ class _Texts:
             yield "more", more
 
     def diff_of(self, one: EditTrace) -> tuple[list[tuple[str, str]], str]:
-        """Return an edit's diff, a run of lines of a kind each so that long ones stay small, and
-        what there is to say instead."""
+        """Return an edit's diff as (kind, lines) runs, and the reason if there is no diff.
+
+        Runs of lines keep the page of a long diff small.
+        """
         if not one.is_before_known:
             return [], "A command changed it; its text before is not known."
         if not self._has_texts(one):
@@ -161,7 +165,7 @@ class _Texts:
         before, after = self._text(one.before_blob), self._text(one.after_blob)
         if "\0" in (before or "") + (after or ""):
             return [], "Not a text file."
-        # The first two lines name the file once more.
+        # Skip the two header lines, which repeat the file's name.
         lines = unified(before, after, one.path, one.new_path or None).splitlines()[2:]
         most = max(20, self.limit // 20)
         runs = groupby(lines[:most], key=lambda line: _DIFF_KINDS.get(line[:1], "same"))
@@ -171,7 +175,7 @@ class _Texts:
         return found, ""
 
     def edit_sizes(self, one: EditTrace) -> tuple[int, int]:
-        """Return how many lines came and went; of what a command changed, from the texts."""
+        """Return lines added and removed; a command's changes are counted from the texts."""
         if not one.is_by_command or not one.is_before_known:
             return one.added_lines, one.removed_lines
         if not self._has_texts(one):
@@ -180,12 +184,12 @@ class _Texts:
         return size.added, size.removed
 
     def call_sizes(self, call: CallTrace) -> tuple[int, int]:
-        """Return how many lines came and went by a call."""
+        """Return the lines a call added and removed."""
         lines = [self.edit_sizes(one) for one in call.edits]
         return sum(one[0] for one in lines), sum(one[1] for one in lines)
 
     def files_changed(self, turn: TurnTrace) -> list[tuple[str, int, int, int]]:
-        """Return the files that changed: path, lines added and removed, how many edits."""
+        """Return the changed files as (path, lines added, lines removed, number of edits)."""
         changed: dict[str, list[tuple[int, int]]] = {}
         for one in (edit for call in turn.calls for edit in call.edits):
             if one.status == "applied":
@@ -265,7 +269,7 @@ def _side_words(side: SideTrace) -> list[str]:
 
 
 def _argument_rows(call: CallTrace) -> list[tuple[str, str]] | None:
-    """Return a call's arguments as names and values; None where they are no object."""
+    """Return a call's arguments as names and values; None if they are not an object."""
     try:
         given: object = plain_json(call.arguments_json or "{}")
     except ValueError:

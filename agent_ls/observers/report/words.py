@@ -27,12 +27,12 @@ def tokens(count: int) -> str:
 
 
 def money(usd: float, *, of_tokens: int = 0) -> str:
-    """Return what tokens cost; small sums with the digits that matter."""
+    """Return a cost in dollars; amounts below $1 get four decimals."""
     if usd == 0:
         return "price unknown" if of_tokens else "$0"
     return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"
 
 
 def moment(ms: int) -> str:
-    """Return a point in time where the person is."""
+    """Return a time in the local time zone."""
     return datetime.fromtimestamp(ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
