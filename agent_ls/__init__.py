@@ -1,6 +1,6 @@
 """agent-ls: a coding agent that lives in your language server.
 
-Owns the version and nothing else: every process of ours pays for `import agent_ls`.
+Only the version is here, because every agent-ls process pays for `import agent_ls`.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Sleep for ``seconds``."""
         await asyncio.sleep(seconds)
 
 
@@ -86,12 +86,12 @@ async def open_sessions(
     on_taken: Callable[[str], None] = lambda _session_id: None,
     begun_s: float | None = None,
 ) -> Sessions:
-    """Return the sessions over this workspace.
+    """Return the sessions of this workspace.
 
-    Without a ``provider`` the model host begins to start, and ends with the sessions.
-    ``begun_s`` is since when the time of a turn counts; None: since it began.
-    ``on_taken`` hears of sessions that another process went on with.
-    Errors: ``StoreError`` when the store cannot be used.
+    Without a ``provider``, start the model host, which ends with the sessions.
+    ``begun_s`` is when a turn's time limit starts to count; None: when the turn starts.
+    ``on_taken`` is called with the id of a session that another process took over.
+    Errors: ``StoreError`` if the store cannot be used.
     """
     clock = SystemClock()
     ids = Ids(clock.now_ms)
@@ -99,15 +99,15 @@ async def open_sessions(
     if store.location.path is not None:
         claim_store(store.location.path)
     await get_ready()
-    # Off the loop, and before the first turn has to wait for it.
+    # On a thread, and now, so that the first turn does not wait for it.
     await asyncio.to_thread(_make_schemas)
-    # Before the host is started, which nobody would end if this failed.
+    # This may fail, so it comes before the host, which nothing would end then.
     telemetry = open_telemetry(settings.telemetry)
     host = provider or catalogue.PROVIDER(settings.provider)
     await host.start(settings.model)
     runner, hooks = ShellRunner(), settings.hooks
     if settings.dry_run:
-        # The person's hooks are commands too, and written for what really happens.
+        # Hooks are commands with real effects, so a dry run has none.
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
     code = WorkspaceCode(workspace, tags_folder())
     checks = _compile_checks(settings, workspace)
@@ -125,7 +125,7 @@ async def open_sessions(
         "claims": FileClaims(clock),
         "is_dry_run": settings.dry_run,
         "rules": SavedRules(rules_file()),
-        # In a dry run no command runs.
+        # A dry run runs no commands, so there is nothing to watch.
         "watch": None if settings.dry_run else _watch(settings, workspace),
         "models": settings.models,
         "telemetry": telemetry,
@@ -179,9 +179,9 @@ def _compile_checks(settings: Settings, workspace: Workspace) -> CompileChecks:
 def _session_kit(
     settings: Settings, ports: Mapping[str, Any], approver: Approver, recorder: Recorder
 ) -> Kit:
-    """Return the kit of a person's session, which can start sub-agents."""
+    """Return the kit of a user's session, which can start sub-agents."""
     recorder.follow(ports["claims"])
-    # A few small files; a folder may have come to be trusted since the last session.
+    # Read for each session, because a folder may be trusted since the last one.
     kinds = agent_kinds(user_file().parent / "agents", ports["workspace"].roots)
     budget = _policies(settings)["budget"]
     children = Children(
@@ -234,7 +234,7 @@ def _narrowed(settings: Settings, order: ChildOrder) -> Settings:
     changed = {
         "budget": policies["budget"].model_copy(update=share),
         "step_limit": policies["step_limit"].model_copy(update={"max_steps": steps}),
-        # Its time is kept by who started it: it stands still while it waits for a person.
+        # Its parent measures its time, without the waits for the user.
         "wall_clock": policies["wall_clock"].model_copy(update={"limit_s": 0.0}),
     }
     narrowed = settings.policies.model_copy(update=changed)
@@ -254,7 +254,7 @@ def _agent_limits(settings: Settings) -> AgentLimits:
 def _ports_of(
     settings: Settings, ports: Mapping[str, Any], approver: Approver, recorder: Recorder
 ) -> dict[str, Any]:
-    """Return the ports with those that belong to one session."""
+    """Return the ports with those of one session added; attach the session's observers."""
     if (telemetry := ports["telemetry"]) is not None:
         recorder.follow(telemetry.reader(recorder.state))
     recorder.follow(catalogue.MONITOR(recorder, settings.monitor))

@@ -1,6 +1,6 @@
 """The parts, in order. Order is written down here and nowhere else.
 
-A part's settings key, event origin and module have the same name; its options stand in its file.
+A part's settings key, event origin and module have the same name; its options are in its file.
 """
 
 from __future__ import annotations
@@ -122,10 +122,10 @@ CHECKS: tuple[type[Check], ...] = (
 """Before every step; the first that decides wins."""
 
 COMPACTORS: tuple[type[Compactor], ...] = (NewestResults, Summarize, Window)
-"""What can be read again goes first; what says what was there comes before what only drops."""
+"""First shorten new results, which can be read again; then summarise with a model; then without."""
 
 BUDGET_COMPACTORS: tuple[type[Compactor], ...] = (WorkLog,)
-"""Asked once a turn when its tokens or its money run out."""
+"""Asked once per turn, when its tokens or money run out."""
 
 INJECTIONS: tuple[type[Injection], ...] = (
     FailureEvidence,
@@ -171,7 +171,7 @@ FOLLOW_UPS: tuple[type[FollowUp], ...] = (
     MaskSecrets,
     TruncateResult,
 )
-"""After every call; each sees what the one before made of the result."""
+"""After every call; each gets the result as the one before left it."""
 
 GATES: tuple[type[Gate], ...] = (
     TextOnlyAnswer,
@@ -223,16 +223,16 @@ TOOLS: tuple[type[Any], ...] = (
 """What the model can call, in the order it reads about them."""
 
 DELEGATE = Delegate
-"""Only a person's session has it: sub-agents start no more of them."""
+"""Only in a user's session: sub-agents cannot start sub-agents."""
 
 CHECKERS: tuple[type[Any], ...] = (
     Ruff,
     Tsc,
 )
-"""Compile gates and the diagnostics tool run those that handle the file."""
+"""The compile gate and the diagnostics tool run the checkers that handle a file."""
 
 COMMAND_CHECKER = CommandChecker
-"""One for each command that the person has configured, after the others."""
+"""One for each checker command in the settings, after the checkers above."""
 COMMAND_CHECKER_OPTIONS = CommandOptions
 
 MONITOR = ExternalMonitor

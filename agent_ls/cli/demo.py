@@ -1,4 +1,4 @@
-"""``demo``: the main job from end to end, on a small project, in a real server process.
+"""``demo``: one turn from end to end, on a small project, in a real server process.
 
 A real LSP client opens the project, writes an instruction comment, runs its code action, answers
 approvals by code action, and shows what happens. Without ``AGENT_LS_MODEL`` a scripted model that
@@ -51,7 +51,7 @@ _CAPABILITIES: dict[str, Any] = {
 
 
 def demo(arguments: argparse.Namespace) -> int:
-    """Run it; 0 when the turn ended well."""
+    """Run the demo; return 0 if the turn completed."""
     folder = Path(arguments.keep).resolve() if arguments.keep else None
     if folder is not None and folder.exists():
         sys.stderr.write(f"agent-ls: {folder} exists already; name a new folder.\n")
@@ -99,7 +99,7 @@ class _Story:
         self._say(f"The editor started the server and opened {self._project.name}/.")
         try:
             ended = await self._turn()
-            # The editor forgets its buffers when it stops.
+            # Save the buffers, which the editor forgets when it stops.
             for buffer in self._editor.buffers.values():
                 self._editor.path_of(buffer.uri).write_text(buffer.text)
         except Exception as error:
@@ -110,14 +110,17 @@ class _Story:
         return self._close(ended)
 
     def _places(self) -> dict[str, str]:
-        """Return folders of the demo's own, so that it leaves nothing in the user's."""
+        """Return variables that keep the demo out of the user's folders."""
         return {
             f"XDG_{name}_HOME": str(self._place / name.lower())
             for name in ("CONFIG", "DATA", "STATE", "CACHE")
         }
 
     async def _turn(self) -> str:
-        """Play the person: write the comment, run its action, answer what is asked."""
+        """Play the user: write the comment, run its action, answer approvals.
+
+        Return the turn's last message.
+        """
         editor = self._editor
         buffer = await editor.open("pricing.py")
         await editor.change(buffer.uri, buffer.text.replace(_BEFORE, _COMMENT + _BEFORE))
@@ -145,7 +148,7 @@ class _Story:
         ]
 
     def _fresh_diagnostics(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return what asks or is wrong; the hints of open changes come with every edit."""
+        """Return new diagnostics except hints of open changes, which come with every edit."""
         return [
             (uri, one)
             for uri, found in self._editor.shown.diagnostics.items()
@@ -154,7 +157,7 @@ class _Story:
         ]
 
     async def _react(self, buffer: Buffer) -> str:
-        """Show what is new, answer what is asked; return the ending words once there are some."""
+        """Print what is new and answer approvals; return the turn's last message, if it ended."""
         ended = ""
         for value in self._fresh_progress():
             self._seen.add(str(id(value)))
@@ -204,7 +207,7 @@ class _Story:
         return 0 if ended.startswith(StopReason.COMPLETED) else 1
 
     def _unchecked(self) -> list[str]:
-        """Return what the server said of checkers that it could not run."""
+        """Return the server's messages about checkers that it could not run."""
         said = (str(one["message"]) for one in self._editor.shown.messages)
         return [text for text in said if text.startswith(_CHECKERS)]
 

@@ -1,4 +1,4 @@
-"""``doctor``: what works on this machine, and how to mend what does not."""
+"""``doctor``: checks what works on this machine, and tells how to fix the rest."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _SIGNS = {"ok": "✓", "note": "·", "wrong": "✗"}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     state: Literal["ok", "note", "wrong"]
-    """``note``: works without it, but less well."""
+    """``note``: agent-ls works without it, but less well."""
     what: str
     words: str
 
 
 def doctor(arguments: argparse.Namespace) -> int:
-    """Print what was found; 1 when something is wrong."""
+    """Print the findings; return 1 if something is wrong."""
     found = asyncio.run(_all(arguments, folder_of(arguments)))
     if arguments.json:
         print_json([asdict(one) for one in found])
@@ -70,7 +70,7 @@ def _configuration(loaded: LoadedSettings) -> list[Finding]:
 
 
 async def _model(settings: Settings, *, is_asked: bool) -> AsyncIterator[Finding]:
-    """Look for the model and its key; ask it something only when the person wants that."""
+    """Check the model and its key; send a request only if the user asked for one."""
     if not settings.model:
         yield Finding(
             "wrong",
@@ -102,7 +102,7 @@ async def _model(settings: Settings, *, is_asked: bool) -> AsyncIterator[Finding
 
 
 async def _is_provider_known(settings: Settings) -> bool:
-    """Say whether the name tells who has the model; a bare one does if the library has a card."""
+    """Say whether the name has a provider; a bare name must be known to the model host."""
     if "/" in settings.model:
         return True
     host = catalogue.PROVIDER(settings.provider)
@@ -138,7 +138,7 @@ async def _store(settings: Settings) -> Finding:
         store = open_store(store_place(settings))
         try:
             await store.ready()
-            # What opening does not look at in a large file shows only when it is read.
+            # Opening does not check all of a large file; reading shows more damage.
             await store.sessions(parent_id=None)
         finally:
             await store.close()
@@ -148,7 +148,7 @@ async def _store(settings: Settings) -> Finding:
 
 
 async def _checkers(settings: Settings, folder: Path) -> list[Finding]:
-    """Let every checker look at a harmless text of its kind."""
+    """Run every checker on an empty file of its language."""
     workspace = open_disk_workspace([folder])
     trust = "trusted" if workspace.roots[0].is_trusted else "not trusted: nothing of it runs"
     found = [Finding("ok", "folder", f"{folder} ({trust})")]
@@ -170,7 +170,7 @@ async def _checkers(settings: Settings, folder: Path) -> list[Finding]:
 
 
 def _own_parts(settings: Settings, folder: Path) -> list[Finding]:
-    """Name the hooks and the kinds of sub-agents that the person has added."""
+    """List the hooks and the kinds of sub-agents that the user has added."""
     hooks = [
         f"{hook.name} ({point})"
         for point in map(str, HookPoint)

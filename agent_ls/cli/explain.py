@@ -32,15 +32,15 @@ from agent_ls.settings import load_settings
 from agent_ls.workspace.runner import ShellRunner
 
 _CALLS = {"command": "run_command", "path": "read_file", "write": "write_file"}
-"""What each kind of question is about, as a call of the tool that would do it."""
+"""The tool whose call each kind of question is about."""
 _GUARDS = ("path_guard", "command_guard", "approval")
-"""Those that look at the call itself; the others look at what happened in a turn."""
+"""The guards that judge the call itself; the others depend on a turn's events."""
 _SIGNS = {"allow": "✓ runs without asking", "ask": "? asks first", "deny": "✗ never runs"}
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What the rules say."""
+    """The rules' decision about one call."""
 
     what: str
     mode: str
@@ -49,11 +49,11 @@ class Explained:
     decided_by: str
     reason: str
     every_time: bool
-    """It asks whatever the mode and whatever was allowed before."""
+    """The decision is the same in every mode, whatever was allowed before."""
 
 
 def explain(arguments: argparse.Namespace) -> int:
-    """Print what would be decided."""
+    """Print the rules' decision; nothing runs."""
     found = asyncio.run(_explained(arguments, folder_of(arguments)))
     if arguments.json:
         print_json(asdict(found))
@@ -90,7 +90,7 @@ async def _explained(arguments: argparse.Namespace, folder: Path) -> Explained:
 
 
 def _planned(kind: str, subject: str, workspace: Any) -> PlannedCall:
-    """Return the call that the question is about."""
+    """Return the call to judge. Errors: ``SettingsError`` if the subject is invalid."""
     (part,) = (one for one in catalogue.TOOLS if one.name == _CALLS[kind])
     tool = part(workspace, ShellRunner()) if kind == "command" else part(workspace)
     given = {"command": subject} if kind == "command" else {"path": subject}

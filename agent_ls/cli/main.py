@@ -1,7 +1,7 @@
-"""Parses the command line and hands over; what a command needs is imported by the command.
+"""Parses the command line and calls the command, which imports what it needs.
 
-``serve`` must take standard output away before anything else is imported, so nothing heavy and
-nothing of pydantic, pygls or litellm may be imported here.
+``serve`` must take over standard output before other imports, so this module imports nothing
+heavy: no pydantic, pygls or litellm.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COMMANDS = {
     "doctor": "agent_ls.cli.doctor:doctor",
     "demo": "agent_ls.cli.demo:demo",
 }
-"""What carries a command out, imported only then."""
+"""Each command's function, imported when the command runs."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     started_s = time.monotonic()
     never_fail_to_show()
     if argv is None:
-        # The program itself, before it starts anything that could look at it.
+        # Only in the real program, before it starts a process that could inspect it.
         from agent_ls.processes.sealing import seal
 
         seal()
@@ -69,14 +69,14 @@ def _carry_out(arguments: argparse.Namespace) -> int:
         sys.stderr.write(f"agent-ls: {error}\n")
         return EXIT_CONFIGURATION
     except KeyboardInterrupt:
-        # Before a turn has begun, and listens for it itself, there is nothing to end in order.
+        # A running turn handles Ctrl-C itself; before it, there is nothing to end in order.
         sys.stderr.write("agent-ls: stopped\n")
         return EXIT_CANCELLED
     return code
 
 
 class _Parser(argparse.ArgumentParser):
-    """Exits with a code of its own: argparse's is what a turn that is partly done exits with."""
+    """Exits with ``EXIT_USAGE``: argparse's own exit code means a partly done turn."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -155,7 +155,7 @@ def _add_sessions(parser: argparse.ArgumentParser) -> None:
     _add_folder(parser)
     _add_set(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    # What may be said before the action, too, must not be taken back by its default there.
+    # These options may also precede the action, whose defaults must not overwrite them.
     shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     shared.add_argument("--workspace", metavar="FOLDER", help="the folder to work in")
     shared.add_argument("--set", metavar="KEY=VALUE", action="append", help="set one setting")

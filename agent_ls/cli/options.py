@@ -1,4 +1,4 @@
-"""From the command line's words to settings."""
+"""Converts command line options to settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FLAGS = {
 
 
 def command_line_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what flags and ``--set`` say, as a settings tree; flags win."""
+    """Return flags and ``--set`` options as a settings tree; flags win."""
     tree = parse_sets(getattr(arguments, "set", []))
     for flag, keys in _FLAGS.items():
         if (value := getattr(arguments, flag, None)) is not None:
@@ -31,7 +31,7 @@ def command_line_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def folder_of(arguments: argparse.Namespace) -> Path:
-    """Return the workspace's folder. Errors: ``SettingsError`` when it is none."""
+    """Return the workspace's folder. Errors: ``SettingsError`` if it is not a folder."""
     folder = Path(arguments.workspace).resolve()
     if not folder.is_dir():
         raise SettingsError(f"{folder} is not a folder: give --workspace an existing one.")
@@ -39,9 +39,9 @@ def folder_of(arguments: argparse.Namespace) -> Path:
 
 
 def tell_problems(loaded: LoadedSettings) -> None:
-    """Say what of the settings was ignored.
+    """Print which settings were ignored.
 
-    Errors: ``SettingsError`` for what the person wrote themselves: a limit with a slip in its name
+    Errors: ``SettingsError`` for mistakes in the user's own settings, because a mistyped limit
     must not become no limit.
     """
     if loaded.own_problems:

@@ -1,4 +1,4 @@
-"""Standard output: JSON, an encoding that lacks signs, and a reader that has gone away."""
+"""Standard output: JSON, characters that cannot be encoded, and closed pipes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 
 def never_fail_to_show() -> None:
-    """Have a sign that the terminal's encoding lacks shown as ``?`` rather than end the command."""
+    """Show characters that the terminal's encoding lacks as ``?`` instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -24,10 +24,10 @@ def print_json(value: object) -> None:
 
 @contextmanager
 def while_read() -> Generator[None]:
-    """Write for as long as somebody reads: a reader that has gone away has seen enough."""
+    """End the block without an error if the reader of standard output closes the pipe."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # The interpreter would try once more at exit, and complain.
+        # Otherwise the interpreter flushes again at exit and reports an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

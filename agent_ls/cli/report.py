@@ -26,7 +26,7 @@ def report(arguments: argparse.Namespace) -> int:
     if arguments.out == "-":
         sys.stdout.write(text)
         return 0
-    # Without a place it does not go into the project's folder.
+    # The default place is outside the project's folder.
     usual = platformdirs.user_state_path("agent-ls") / "reports" / f"{session_id}.html"
     path = Path(arguments.out).resolve() if arguments.out else usual
     _write(path, text)
@@ -51,7 +51,7 @@ async def _blobs(session: SessionTrace, blobs: Blobs) -> dict[str, bytes]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write it so that only its owner can read it: it holds source code and output."""
+    """Write the page readable by its owner only, because it holds source code and output."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.unlink(missing_ok=True)

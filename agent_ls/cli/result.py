@@ -1,4 +1,4 @@
-"""What a headless turn leaves for its caller: the result on standard output, remarks beside it."""
+"""Prints a headless turn's result to standard output, and remarks to standard error."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _REFUSED = {
     False: "Refused (--mode accept-edits lets edits run, --mode auto commands too):",
     True: "Refused (asks in every mode; a person at a terminal or in an editor can allow it):",
 }
-"""What stands above refused calls, by whether they ask in every mode."""
+"""Headings of the refused calls, by whether the calls ask in every mode."""
 
 
 def write_result(
     turn: TurnState, result: TurnResult, arguments: argparse.Namespace, *, streamed: str
 ) -> None:
-    """Print it; ``streamed`` is the answer that a person has seen on the terminal already."""
+    """Print the result; ``streamed`` is the answer that the terminal already shows."""
     if arguments.json:
         sys.stdout.write(result.model_dump_json(indent=2) + "\n")
         if not result.success:
@@ -32,7 +32,7 @@ def write_result(
         return
     _write_output(turn, result, streamed)
     if not result.success:
-        # The log has said how it ended.
+        # Without --quiet, the log has told how the turn ended.
         said = _ending(result) if arguments.quiet else _why(result)
         sys.stderr.write(f"\n{said}\n" if said else "")
     if result.simulated:
@@ -47,17 +47,17 @@ def write_result(
 
 
 def going_on(session: SessionState, arguments: argparse.Namespace) -> str:
-    """Return the line that says how to say more to a session that has ended."""
+    """Return the line that tells how to send the session another prompt."""
     return f'To go on: agent-ls run --session {session.session_id}{_again(session, arguments)} "…"'
 
 
 def resuming(session: SessionState, arguments: argparse.Namespace) -> str:
-    """Return the line that says how to go on with a session that was cut off."""
+    """Return the line that tells how to resume a session that was cut off."""
     return f"To go on: agent-ls resume {session.session_id}{_again(session, arguments)}"
 
 
 def _again(session: SessionState, arguments: argparse.Namespace) -> str:
-    """Return the options without which another command would not find or have the same."""
+    """Return the options that a following command has to repeat."""
     words: list[str] = []
     if arguments.workspace != ".":
         words += ["--workspace", arguments.workspace]
@@ -74,7 +74,7 @@ def _write_output(turn: TurnState, result: TurnResult, streamed: str) -> None:
     if not output:
         return
     if turn.output_schema is not None and not result.success:
-        # Who asked for JSON must not read anything else where it would be.
+        # The caller expects JSON on standard output, so other text goes to standard error.
         sys.stderr.write(f"\n{visible(output)}\n")
     elif not sys.stdout.isatty():
         sys.stdout.write(output + "\n")
@@ -87,7 +87,7 @@ def _list(head: str, lines: Sequence[str]) -> None:
 
 
 def _undecided(events: Sequence[Event]) -> Iterator[str]:
-    """Yield the steps of plans about which nobody was there to be asked."""
+    """Yield the steps of plans that nobody was there to approve."""
     asked = [event for event in events if isinstance(event, QuestionResolved)]
     if not any(event.answer.by == _NOBODY for event in asked):
         return
@@ -97,7 +97,7 @@ def _undecided(events: Sequence[Event]) -> Iterator[str]:
 
 
 def _ending(result: TurnResult) -> str:
-    """Return how the turn ended, and why where that says more."""
+    """Return how the turn ended, and why if there is a reason."""
     stop = "" if result.stop_reason in PLAIN else f" ({result.stop_reason})"
     why = _why(result)
     return f"{result.status}{stop}{f': {why}' if why else ''}"

@@ -1,4 +1,4 @@
-"""``rules``: what the person allowed or rejected once and for all, and taking it back."""
+"""``rules``: lists what the user always allows or rejects, and forgets single rules."""
 
 from __future__ import annotations
 

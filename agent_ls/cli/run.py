@@ -46,19 +46,19 @@ from agent_ls.settings import LoadedSettings, chosen_budget_usd, load_settings
 
 _HEADLESS_TIMEOUT_S = 1_800.0
 _ENTRY_AND_EXIT_S = 0.5
-"""What the interpreter takes before the first line runs and after the last; of a person's limit."""
+"""Start-up and exit time of the interpreter, which counts towards the user's time limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """Which session it is about, and what begins there."""
+    """How to find the session, and how to begin the turn in it."""
 
     find: Callable[[Sessions], Awaitable[Session]]
     begin: Callable[[Session], Awaitable[None]]
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carry out one prompt; prints its result and returns the exit code."""
+    """Run one prompt, print its result and return the exit code."""
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt or ""
     goal, schema = _goal(arguments.goal), _schema(arguments.output_schema)
     if goal is None:
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _schema(name: str | None) -> Schema | None:
-    """Return the JSON schema that a file holds; None when no file is named."""
+    """Read a JSON schema from a file; None without a name."""
     if name is None:
         return None
     try:
@@ -87,7 +87,7 @@ def _schema(name: str | None) -> Schema | None:
 
 
 def _goal(name: str | None) -> Goal | None:
-    """Return the goal that a file holds; None when no file is named."""
+    """Read a goal from a file; None without a name."""
     if name is None:
         return None
     try:
@@ -98,7 +98,7 @@ def _goal(name: str | None) -> Goal | None:
 
 
 def resume(arguments: argparse.Namespace) -> int:
-    """Go on with a session that was cut off; prints the result and returns the exit code."""
+    """Resume a session that was cut off, print its result and return the exit code."""
 
     async def find(sessions: Sessions) -> Session:
         if arguments.session is not None:
@@ -124,7 +124,7 @@ def resume(arguments: argparse.Namespace) -> int:
 
 
 async def _open(sessions: Sessions, named: str) -> Session:
-    """Open the session that is meant: by its id, or by the end of one of this folder's."""
+    """Open a session by its full id, or by the end of an id in this folder."""
     is_whole = named.startswith("ses_")
     return await sessions.open(named if is_whole else the_one_meant(await sessions.list(), named))
 
@@ -136,7 +136,7 @@ def _main(arguments: argparse.Namespace, task: _Task) -> int:
 
 
 def _settings(arguments: argparse.Namespace, folder: Path) -> LoadedSettings:
-    """Return the settings; without an editor a turn has a time limit unless one was set."""
+    """Return the settings; a headless turn has a time limit unless the user set another."""
     loaded = load_settings(
         folders=[folder],
         command_line=command_line_settings(arguments),
@@ -178,7 +178,7 @@ async def _turn(
         if ended is None or turn is None:
             raise StoreError("the turn ended without a result; see the log")
         result = result_of(session.state)
-        # Before the store is closed: what it could not take keeps nobody from the result.
+        # Print before the store is closed, because closing may fail.
         with while_read():
             write_result(turn, result, arguments, streamed=streamed.said if is_attended else "")
         if not result.success:
@@ -187,26 +187,26 @@ async def _turn(
         await sessions.close()
     if result.stop_reason is StopReason.ERROR and _is_model_unknown(turn):
         return EXIT_CONFIGURATION
-    # A turn that came to its end is no success either when something kept it from its work.
+    # A turn that completed is not a success if something kept it from its work.
     is_partial = STATUS[result.stop_reason] is TurnStatus.SUCCESS and not result.success
     if is_partial and arguments.exit_code_on_partial:
         return EXIT_PARTIAL
     return exit_code(
         result.stop_reason,
         is_authentication=ended.is_authentication,
-        # Whoever asked for JSON must not take its absence for a success.
+        # A caller that asked for JSON must not take its absence for a success.
         count_partial=arguments.exit_code_on_partial or turn.output_schema is not None,
     )
 
 
 def _is_model_unknown(turn: TurnState) -> bool:
-    """Say whether the last request failed because nobody knows the model that the settings name."""
+    """Say whether the last request failed because the model is unknown."""
     last = next(turn.events.newest(AttemptFinished), None)
     return last is not None and last.failure == ProviderFailure.UNKNOWN_MODEL
 
 
 def _follow(session: Session, arguments: argparse.Namespace, streamed: StreamedText) -> None:
-    """Attach what shows the turn, and what asks the person."""
+    """Attach the readers that show the turn and ask the user."""
     if not (arguments.quiet or arguments.json):
         if not arguments.no_stream:
             session.follow(streamed)
@@ -230,14 +230,14 @@ def _follow(session: Session, arguments: argparse.Namespace, streamed: StreamedT
 
 
 def _log(handler: logging.Handler) -> None:
-    """Let a handler have the program's own records, from the level that it wants."""
+    """Send the program's log records to a handler, from the handler's level up."""
     logger = logging.getLogger("agent_ls")
     logger.addHandler(handler)
     logger.setLevel(min(logger.level or logging.WARNING, handler.level or logging.INFO))
 
 
 def _is_terminal(arguments: argparse.Namespace) -> bool:
-    """Say whether a person can be asked."""
+    """Say whether the user can be asked at the terminal."""
     return not arguments.json and sys.stdin.isatty() and sys.stderr.isatty()
 
 

@@ -1,6 +1,6 @@
-"""``sessions``: the stored sessions of a folder: listed, searched, branched off, deleted.
+"""``sessions``: lists, searches, forks and deletes the stored sessions of a folder.
 
-None of it needs a model, so no model host is started.
+No action needs a model, so no model host is started.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CUT_OFF = "cut off"
 
 
 def sessions(arguments: argparse.Namespace) -> int:
-    """Do what is asked and return the exit code: 3 for what cannot be done as it was asked."""
+    """Run the action and return its exit code. Errors: ``SettingsError``, ``StoreError``."""
     do = {"search": _search, "fork": _fork, "delete": _delete}.get(arguments.action, _list)
     return asyncio.run(do(arguments))
 
@@ -50,7 +50,7 @@ async def _list(arguments: argparse.Namespace) -> int:
     async with _opened(arguments) as store:
         found: list[SessionSummary] = []
         for one in await store.sessions([_uri(arguments)]):
-            # In the order in which they were started.
+            # Sub-agents in the order they were started.
             family = [one, *reversed(await store.sessions(parent_id=one.session_id))]
             if not await _is_held(store, one.session_id):
                 family = [_stopped(member) for member in family]
@@ -66,19 +66,19 @@ async def _list(arguments: argparse.Namespace) -> int:
 
 
 async def _is_held(leases: Leases, session_id: str) -> bool:
-    """Say whether a process that may be alive uses the session, and does not only look at it."""
+    """Say whether a process that may be alive runs the session, not only views it."""
     holder = await leases.lease_owner(session_id)
     return holder is not None and not (is_dead(holder) or is_loose_lease(holder))
 
 
 def _stopped(one: SessionSummary) -> SessionSummary:
-    """Return the row of a session that nobody has open: what runs there was cut off."""
+    """Return the row of a session that no process runs: an unfinished turn was cut off."""
     is_open = one.status in (TurnStatus.RUNNING, TurnStatus.WAITING)
     return dataclasses.replace(one, status=_CUT_OFF) if is_open else one
 
 
 async def _search(arguments: argparse.Namespace) -> int:
-    """Print the prompts and answers that contain every word; 1 when there are none, as grep."""
+    """Print the prompts and answers that contain every word; return 1 if none, like grep."""
     words = " ".join(arguments.words)
     if not words.strip():
         raise SettingsError("sessions search: give at least one word to look for.")
@@ -96,7 +96,7 @@ async def _search(arguments: argparse.Namespace) -> int:
 
 
 async def _fork(arguments: argparse.Namespace) -> int:
-    """Begin a session that knows what another one knew after a turn; print its id."""
+    """Fork a session after one of its turns; print the new session's id."""
     clock = SystemClock()
     async with _opened(arguments) as store:
         source = await find_session(store, arguments.session, _uri(arguments))
@@ -110,9 +110,9 @@ async def _fork(arguments: argparse.Namespace) -> int:
 
 
 async def _delete(arguments: argparse.Namespace) -> int:
-    """Remove sessions for good, after the person has said so."""
+    """Delete sessions for good, after the user has confirmed."""
     async with _opened(arguments) as store:
-        # All of them before the first is gone: a slip in one name must not leave half of it done.
+        # Find all sessions before deleting any, so that a mistyped id deletes nothing.
         uri = _uri(arguments)
         named = [await find_session(store, one, uri) for one in arguments.session]
         for session_id in dict.fromkeys(named):
@@ -123,14 +123,14 @@ async def _delete(arguments: argparse.Namespace) -> int:
             holder = await store.lease_owner(session_id)
             if holder is not None and is_dead(holder):
                 await store.release(session_id, holder)
-            # A sub-agent's goes with the one that started it, which may be named as well.
+            # A sub-agent's session is gone already if its parent was named before it.
             is_deleted = await store.delete(session_id)
             sys.stdout.write(f"{session_id} is {'deleted' if is_deleted else 'gone already'}.\n")
     return 0
 
 
 def _may_delete(session_id: str, title: str) -> bool:
-    """Ask the person; without one nothing is deleted."""
+    """Ask the user to confirm. Errors: ``SettingsError`` without a terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise SettingsError(
             f"deleting {session_id} cannot be undone and nobody is there to be asked; "

@@ -1,4 +1,4 @@
-"""Finds the session that a command line names, and reads its journal without taking it over."""
+"""Finds the session that a command line names, and reads its journal without its lease."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from agent_ls.settings import load_settings, store_place
 from agent_ls.store.sql_store import open_store
 
 _MIN_NAMED_CHARS = 4
-"""Less may be an empty variable of a script."""
+"""A shorter name may come from an empty variable in a script."""
 
 
 @asynccontextmanager
 async def open_stored(
     arguments: argparse.Namespace,
 ) -> AsyncGenerator[tuple[Store, list[StoredEvent]]]:
-    """Yield the store and the journal of the named session; by default the folder's newest.
+    """Yield the store and the journal of the named session, by default the folder's newest.
 
-    Errors: ``StoreError`` when there is none.
+    Errors: ``StoreError`` if there is none.
     """
     store = open_named_store(arguments)
     try:
@@ -37,10 +37,9 @@ async def open_stored(
 
 
 def open_named_store(arguments: argparse.Namespace) -> Store:
-    """Return the store that settings and command line name.
+    """Return the store named by the settings and the command line.
 
-    Errors: ``SettingsError`` for a mistake in them: another store than the one that was meant must
-    not be taken.
+    Errors: ``SettingsError`` for a mistake in them, so that no other store is used instead.
     """
     loaded = load_settings(command_line=command_line_settings(arguments))
     tell_problems(loaded)
@@ -48,9 +47,9 @@ def open_named_store(arguments: argparse.Namespace) -> Store:
 
 
 async def find_session(index: SessionIndex, named: str | None, folder_uri: str) -> str:
-    """Return the id that is meant; the end of one is enough when it is the only one.
+    """Return the only session id that ends in ``named``; for None, the folder's newest.
 
-    None: the folder's newest. Errors: ``StoreError`` when none or several are meant.
+    Errors: ``StoreError`` if none or several match.
     """
     if named is None:
         found = await index.sessions([folder_uri])
@@ -63,9 +62,9 @@ async def find_session(index: SessionIndex, named: str | None, folder_uri: str) 
 
 
 def the_one_meant(sessions: Sequence[SessionSummary], named: str) -> str:
-    """Return the id of the only one that ends so.
+    """Return the only session id that ends in ``named``.
 
-    Errors: ``StoreError`` when there is none or several, or too little is said.
+    Errors: ``StoreError`` if none or several match, or ``named`` is too short.
     """
     if len(named) < _MIN_NAMED_CHARS:
         raise StoreError(f"{named!r} is too short: give at least {_MIN_NAMED_CHARS} characters")

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of a headless turn, and how they answer it.
+"""Shows a headless turn at a terminal, and asks the user for approvals and answers.
 
 Everything goes to standard error: standard output carries the result.
 """
@@ -38,10 +38,9 @@ from agent_ls.session.session import Session
 
 
 class StreamedText:
-    """Shows the answer's text as it comes."""
+    """A reader that writes the answer's text as it arrives."""
 
     def __init__(self, stream: TextIO) -> None:
-        """Take where to write."""
         self._stream = stream
         self._is_in_line = False
         self._has_text = False
@@ -49,11 +48,11 @@ class StreamedText:
 
     @property
     def said(self) -> str:
-        """Return what the last answer said, as it was streamed."""
+        """Return the last answer's text as streamed."""
         return "".join(self._said)
 
     def on_event(self, stored: StoredEvent) -> None:
-        """End the line that text was streaming into: what follows is the log's."""
+        """End the streamed line, so that the log starts on a new one."""
         if isinstance(stored.event, AttemptFinished) and self._is_in_line:
             self._stream.write("\n")
             self._is_in_line = False
@@ -79,17 +78,17 @@ class StreamedText:
 
 
 class TerminalAnswers:
-    """Asks the person at the terminal what only a person can decide."""
+    """A reader that asks the user at the terminal for approvals and answers to questions."""
 
     def __init__(self, session: Session, ask: Callable[[str], str] | None = None) -> None:
-        """Take the session, and how to read a line (by default from standard input)."""
+        """``ask`` shows a prompt and returns a line, by default from standard input."""
         self._session = session
         self._ask = ask or _ask
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def on_event(self, stored: StoredEvent) -> None:
-        """Start asking when something waits for an answer."""
+        """Ask the user if the event is an approval or a question."""
         match stored.event:
             case ApprovalRequested() as event:
                 self._start(self._approve(event))
@@ -99,7 +98,7 @@ class TerminalAnswers:
                 pass
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
-        """Nothing to ask."""
+        """Ignore streamed pieces."""
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
@@ -109,7 +108,7 @@ class TerminalAnswers:
     async def _approve(self, event: ApprovalRequested) -> None:
         request = event.request
         title, payload = visible(request.preview.title), request.preview.payload.rstrip()
-        # A short command stands whole in the title.
+        # The title already shows a short command in full.
         if about := title.partition(": ")[2]:
             payload = payload.removeprefix(f"{about}\n")
         keys, answer = _keys(request), None
@@ -134,10 +133,9 @@ class TerminalAnswers:
         await self._session.resolve_question(question.id, answer)
 
     async def _asked(self, prompt: str) -> str:
-        """Return what the person says, to one question at a time.
+        """Show a prompt and return the user's line; prompts are shown one at a time.
 
-        The thread that waits for them is a daemon, or a process that was stopped could not end
-        before they have typed something.
+        The thread that reads is a daemon, so that a stopped process can end without input.
         """
         loop = asyncio.get_running_loop()
         async with self._turn:
@@ -149,7 +147,7 @@ class TerminalAnswers:
 
             def read() -> None:
                 text = self._ask(prompt)
-                # The loop may be over by then, and nobody waits for the words any more.
+                # The event loop may be closed by then.
                 with contextlib.suppress(RuntimeError):
                     loop.call_soon_threadsafe(settle, text)
 
@@ -158,7 +156,7 @@ class TerminalAnswers:
 
 
 _NOT_NO = ("y", "yes", "ok", "session", "always")
-"""A sentence that begins so may be meant as a yes."""
+"""A sentence that begins with one of these may mean yes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +183,12 @@ def _keys(request: ApprovalRequest) -> dict[str, _Key]:
 
 
 def _again(keys: Mapping[str, _Key]) -> str:
-    """Return the question in one line, for a person who pressed nothing but Enter."""
+    """Return the prompt in one line, for a user who pressed only Enter."""
     return f"Nothing is decided yet: {'/'.join(keys)}, ? or words that say no; then Enter: "
 
 
 def _explained(said: str, keys: Mapping[str, _Key]) -> str:
-    """Return what each key does, for a person who asked or pressed another one."""
+    """Return what each key does, after ``?`` or an unknown answer."""
     word = visible(said.strip())
     unknown = [] if word == "?" else [f"Nothing is decided: {word!r} is no answer."]
     words = [f"  {key.name:<10} {key.words}" for key in keys.values()]
@@ -200,8 +198,8 @@ def _explained(said: str, keys: Mapping[str, _Key]) -> str:
 
 
 def _approval(said: str, keys: Mapping[str, _Key]) -> ApprovalAnswer | None:
-    """Return the answer that was meant; None for what could be a slip of the finger."""
-    if not said:  # The end of input: nobody is there any more.
+    """Return the user's answer; None if it may be a typing mistake."""
+    if not said:  # End of input: nobody can answer.
         return ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, by="terminal")
     word = said.strip()
     for letter, key in keys.items():
@@ -214,10 +212,10 @@ def _approval(said: str, keys: Mapping[str, _Key]) -> ApprovalAnswer | None:
 
 
 def _ask(prompt: str) -> str:
-    """Return one line of the person's; empty at the end of input.
+    """Show a prompt and return one line; empty at the end of input.
 
-    What they typed before they could see the question is no answer to it. Read without Python's
-    own buffer, whose lock a thread that still waits would hold when the process ends.
+    Keys pressed before the prompt appears are ignored. Reads without Python's buffer, because a
+    waiting thread would still hold the buffer's lock when the process ends.
     """
     _forget_typed_ahead()
     sys.stderr.write(prompt)
@@ -235,7 +233,7 @@ def _ask(prompt: str) -> str:
 
 
 def _forget_typed_ahead() -> None:
-    """Throw away what waits in the terminal's queue."""
+    """Discard the terminal's pending input."""
     try:
         import termios
     except ImportError:  # Windows

@@ -1,4 +1,4 @@
-"""``trace``: what each step of a session was sent, took, used and did, as lines or as JSON."""
+"""``trace``: prints each step's input, time, usage and calls, as lines or as JSON."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _line(step: StepTrace) -> str:
 
 
 def rows(session: SessionTrace) -> dict[str, Any]:
-    """Return the trace as values for JSON; texts of prompts, answers and results stay out."""
+    """Return the trace for JSON, without the texts of prompts, answers and results."""
     return {
         **_fields(session, "session_id", "model", "mode", "usage"),
         "turns": [_turn(turn) for turn in session.turns],
@@ -76,7 +76,7 @@ def rows(session: SessionTrace) -> dict[str, Any]:
 
 
 def _fields(record: object, *names: str) -> dict[str, Any]:
-    """Return fields by name; a name that ends in ``?`` is null where the field is empty."""
+    """Return fields by name; the value of a name that ends in ``?`` is None if empty."""
     found: dict[str, Any] = {}
     for name in names:
         value: Any = getattr(record, name.removesuffix("?"))

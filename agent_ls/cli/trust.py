@@ -1,4 +1,4 @@
-"""``trust``: the folders whose own tools and settings count, one more of them, or one less."""
+"""``trust``: lists, adds and forgets folders whose own tools and settings are used."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from agent_ls.safety.trust import TrustedFolders, trust_file
 
 
 def trust(arguments: argparse.Namespace) -> int:
-    """Trust a folder or forget one, and list those that are trusted; returns the exit code."""
+    """Trust or forget a folder, then list the trusted folders. Errors: ``SettingsError``."""
     trusted = TrustedFolders(trust_file())
     if arguments.folder is not None:
         folder = Path(arguments.folder).resolve()
         if not folder.is_dir():
-            # What is put there later, nobody has seen yet.
+            # The user cannot have reviewed a folder that does not exist yet.
             raise SettingsError(f"there is no folder {visible_line(str(folder))}")
         trusted.trust(folder)
     if arguments.forget is not None:
-        # A folder may have become a link since; it is forgotten by either name.
+        # The folder may have become a link since, so accept both names.
         named = Path(arguments.forget).absolute()
         known, folder = trusted.listed(), named.resolve()
         if not {named, folder} & set(known):

@@ -117,7 +117,7 @@ class AttemptTrace(Span):
 
 @dataclass(slots=True)
 class InputSummary:
-    """What the model was sent."""
+    """Size and parts of the request sent to the model."""
 
     messages: int = 0
     estimated_tokens: int = 0

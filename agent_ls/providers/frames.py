@@ -57,7 +57,7 @@ class Access(Record):
 
 
 class Order(Record):
-    """What the server asks of the host."""
+    """A request from the server to the model host."""
 
     op: Literal["request", "facts", "cancel"]
     number: int

@@ -71,7 +71,7 @@ class Cursor(BaseModel):
     """Files changed in the current turn, without duplicates."""
     plan: list[Values] = Field(default_factory=list[Values])
     agent: str = ""
-    """The kind of sub-agent; empty for a person's session."""
+    """The kind of sub-agent; empty for a user's session."""
     project: str = ""
     """The session's roots, as one text."""
     turn: TurnTally = Field(default_factory=TurnTally)
