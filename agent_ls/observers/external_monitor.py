@@ -72,7 +72,7 @@ class ExternalMonitor:
 
 
 class Watch:
-    """The calls and steps since the last new result, new instruction or alert."""
+    """The calls and steps since the last progress, user input or alert."""
 
     def __init__(self) -> None:
         self.actions: list[str] = []
@@ -81,7 +81,7 @@ class Watch:
         self._made: dict[str, str] = {}
 
     def see(self, event: e.Event) -> None:
-        """Count one event, or start anew if it is progress."""
+        """Count one event; start anew after progress, user input or an alert."""
         match event:
             case e.Answered(message=message, origin="model"):
                 made = {one.id: fingerprint(one.tool, one.arguments_json) for one in message.calls}

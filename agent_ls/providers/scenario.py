@@ -20,7 +20,7 @@ NonNegative = Annotated[int, Field(ge=0)]
 
 
 class When(Record):
-    """Which requests an answer is for; everything that is given must hold."""
+    """Condition for giving an answer; every field that is set must hold."""
 
     contains: str = ""
     """Text in the newest message."""
@@ -31,7 +31,7 @@ class When(Record):
 
 
 class Expect(Record):
-    """What the request must be like; if it is not, the model answers 400 and says so."""
+    """Expectations of the request; if one fails, the model answers 400 with the reason."""
 
     contains: tuple[str, ...] = ()
     """Texts that the conversation (system prompt included) must contain."""
@@ -101,7 +101,7 @@ class Answer(Record):
     cut_after: NonNegative | None = None
     """Close the connection after that many stream events."""
     hang: Literal["before", "middle"] | None = None
-    """Never answer; or fall silent after half of the events."""
+    """``before``: never answer; ``middle``: go silent after half of the events."""
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
@@ -111,10 +111,10 @@ class Answer(Record):
 
 
 class Scenario(Record):
-    """A scripted model's whole part."""
+    """A whole scenario."""
 
     model: str = "scripted"
-    """The name ``/v1/models`` lists; requests may name any."""
+    """The name listed at ``/v1/models``; requests may use any name."""
     chunk: NonNegative = 16
     """Characters per streamed piece; 0: each part in one piece."""
     delay_ms: NonNegative = 0

@@ -35,7 +35,10 @@ def delete(connection: sa.Connection, session_id: str) -> bool:
 
 
 def _check_free(connection: sa.Connection, doomed: Sequence[str]) -> None:
-    """Take the leases of the sessions to delete. Errors: ``StoreError`` if one is in use."""
+    """Take the leases of the sessions to delete.
+
+    Errors: ``StoreError`` if one or a parent is in use, or a fork needs a sub-agent's session.
+    """
     session_id, *children = doomed
     for one in _above(connection, session_id):
         if lease_owner(connection, one) is not None:
