@@ -1,47 +1,47 @@
 """Pure text: matching, diffs, patches, three-way merges, minimal text edits.
 
-Reads no file and knows no protocol. What others call, one function for each format:
+Reads no file and knows no protocol. Other packages call these functions:
 
 - ``search_replace.place(text, wishes)``: search and replace. A ``requests.Wish`` holds the old
-  and the new text, the line where the old one is believed to begin, and whether all places are
-  meant.
+  text, the new text, a line number as a hint, and whether to replace all places.
 - ``unified.place_unified(text, diff)``: a unified diff of one file; its numbers are hints.
 - ``envelope.place_envelope(text, patch)``: an update of one file between ``*** Begin Patch`` and
   ``*** End Patch``.
 - ``plan.plan_patch(patch, texts)``: a patch of several files in either format; ``texts`` holds
   the text of each path, None for a file that does not exist. Answers ``plan.FilePlan`` per file.
-- ``merge.merge(base, ours, theirs)``: what makes ours of theirs' changes too, and the conflicts.
-- ``merge.rebase(base, replacements, now)``: an edit of ``base`` as one of the newer text.
-- ``as_read.place_as_read(read, now, place)``: what any of these finds in the newest text, when its
-  author read an older one: at the place that was meant, or refused.
-- ``line_ends.with_ends_of(before, now, replacements)``: lines brought back with their own ends.
-- ``minimal.replacements_between(before, after)``: the least that makes one text of another.
+- ``merge.merge(base, ours, theirs)``: a three-way merge, as replacements in ours plus conflicts.
+- ``merge.rebase(base, replacements, now)``: turns an edit of ``base`` into an edit of ``now``.
+- ``as_read.place_as_read(read, now, place)``: places an edit in the newest text when its author
+  read an older one. Refuses if the place may be another than the author meant.
+- ``line_ends.with_ends_of(before, now, replacements)``: gives restored lines their former line
+  ends.
+- ``minimal.replacements_between(before, after)``: the smallest replacements between two texts.
 
-All that place something answer sorted ``domain.edits.Replacement`` that do not overlap, in code
-points of the text as it was given, or a ``requests.Refused``: its ``why`` for programs, its
-``reason`` for the model (what was sought, what comes nearest, what to do).
-Nothing is ever half done. ``domain.edits.apply_replacements`` carries them out.
+Each placing function returns sorted ``domain.edits.Replacement`` values that do not overlap, in
+code points of the given text, or a ``requests.Refused``. ``Refused.why`` is for programs;
+``Refused.reason`` tells the model what was sought, what comes nearest, and what to do.
+An edit is placed in full or not at all. ``domain.edits.apply_replacements`` carries it out.
 
-One idea for a place that differs: ``alignments`` lays the quoted lines over the file; ``drifted``
-has the table of what a line costs that is otherwise there; ``stale`` has the rule of certainty: the
-evidence outweighs the cost, and no other place comes near. How much one edit may change is bounded
-in ``locate``, as placing runs on the event loop.
+When the quoted lines differ from the file, ``alignments`` aligns them with it and ``drifted`` has
+the cost of each kind of difference. ``stale`` decides whether a place is certain: the evidence
+outweighs the cost, and no other place comes near. ``locate`` limits how much one edit may change,
+because placing runs on the event loop.
 
-One transfer: an exact place of whole lines, one in another indentation and one among changed lines
-are all a ``locate.Place``, which says what line of the file each old line is. ``placing.put``
-carries the change through it: ``ways`` reads the indentation, ``characters`` the quotes and
-dashes, and ``weave`` makes the new lines. Only an edit inside of lines replaces text by itself.
+A ``locate.Place`` maps old lines to file lines, whether they match exactly, in another
+indentation, or among changed lines. ``placing.put`` carries the change out there: ``ways`` reads
+the indentation, ``characters`` the quotes and dashes, and ``weave`` makes the new lines. Only an
+edit inside a line bypasses this and replaces text directly.
 
 Words:
 
 - *ground*: the file that hunks are placed in
 - *fate*: what became of a context line since the model read the file
-- *alone*: a line that stands nowhere else in the file, so no copy of the place has it
+- *alone*: a line that occurs only once in the file, so no copy of the place has it
 - *head*: a line at which a block begins
-- *told*: a place that the line number names, too
-- *held*: a place where what changes has the neighbours that it needs
-- *reach*: where a change may have been made as well, among lines that are equal
-- *torn*: an exact place beyond which a word, a number or an expression goes on
-- *mark*: a line that stands for lines left out
+- *told*: a place that the line number confirms
+- *held*: a place where each change has the neighbouring lines that it needs
+- *reach*: all places where a change could equally have been made, among equal lines
+- *torn*: an exact match that cuts a word, a number or an expression in two
+- *mark*: a line such as ``...`` that stands for omitted lines
 - *way*: a map from the indentation of the new lines to the file's
 """

@@ -1,6 +1,6 @@
-"""One alignment of quoted lines to the file: which line each of them is, became, or lost.
+"""Align quoted lines with the file: which lines match, changed, are missing or were inserted.
 
-Owns how the lines are laid, never whether that is certain enough.
+Whether an alignment is certain enough is decided in ``stale``.
 """
 
 from __future__ import annotations
@@ -13,45 +13,45 @@ from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Keyed
 
 MAX_LINES = 400
-"""A longer quote is not laid: the time goes with its length."""
+"""Longer quotes are not aligned, because the time grows with their length."""
 _MAX_COMMON = 64
-"""A line that stands more often says nothing about the place."""
+"""A line that occurs more often than this says nothing about the place."""
 _MAX_DIAGONALS = 8
 _BAND = 3
-"""So many lines may come or go between the first line and the last."""
+"""At most this many lines may be inserted or missing between the first and the last line."""
 _MIN_LETTERS = 4
 _UNKNOWN = "\U0010ffff"
 _STEP = 0.2
-"""What a line costs that came or went: a brace one line further down is the same brace."""
+"""Cost of an inserted or missing line. It is small, so a brace that moved one line down pairs."""
 _PAIR, _GONE, _CAME = range(3)
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """One way to lay the old lines over the file, by numbers of lines."""
+    """One way to align old lines with the file; all lines are given by number."""
 
     lines: dict[int, int]
-    """Old lines that the file has."""
+    """Old lines that the file has, mapped to its lines."""
     changed: dict[int, int]
-    """Old lines between these in whose place the file has another line."""
+    """Old lines whose place in the file holds a different line."""
     gone: frozenset[int]
     came: tuple[int, ...]
-    """Lines of the file between the old ones."""
+    """File lines inserted between the old lines."""
     score: float
 
     @property
     def apart(self) -> int:
-        """Return in how many lines the old text and the file differ."""
+        """Return the number of lines in which the old text and the file differ."""
         return len(self.changed) + len(self.gone) + len(self.came)
 
 
 def weight(line: str) -> float:
-    """Return how much it says that this line is there: little for a brace."""
+    """Return how much a match of this line counts as evidence: little for a brace."""
     return 1 if sum(char.isalnum() for char in line) >= _MIN_LETTERS else 0.25
 
 
 def alignments(keyed: Keyed, old: list[str]) -> list[Alignment]:
-    """Return the likeliest ways to lay the old lines over the file, the best first."""
+    """Return the likeliest alignments of the old lines with the file, best first."""
     solid = [number for number, line in enumerate(old) if stripped(line)]
     wanted = [keyed.number_of(keyed.key(old[number])) or _UNKNOWN for number in solid]
     weights = [weight(old[number]) for number in solid]
@@ -65,7 +65,7 @@ def alignments(keyed: Keyed, old: list[str]) -> list[Alignment]:
 
 
 def _diagonals(text: str, wanted: list[str]) -> list[int]:
-    """Return how far down the file the old lines may begin, the likeliest first."""
+    """Return the likeliest offsets of the old lines in the file, best first."""
     votes: Counter[int] = Counter()
     for row, char in enumerate(wanted):
         if char == _UNKNOWN or text.count(char) > _MAX_COMMON:
@@ -80,9 +80,9 @@ def _diagonals(text: str, wanted: list[str]) -> list[int]:
 def _laid(
     text: str, wanted: list[str], weights: list[float], diagonal: int
 ) -> tuple[list[tuple[int, int]], float]:
-    """Return which old line goes with which of the file, in order, and what that says.
+    """Return the best pairs of old and file lines near the diagonal, in order, and their score.
 
-    The best path along a band around the diagonal: both go on, an old line is gone, or one came.
+    Each step of the path pairs two lines, skips an old line, or skips a file line.
     """
     size = 2 * _BAND + 1
     best = [-_STEP * abs(shift - _BAND) for shift in range(size)]

@@ -1,4 +1,4 @@
-"""A wish whose old text leaves lines out: each part is placed, and what lies between stays."""
+"""Place a wish whose old text omits lines: place each part, keep the lines between them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from agent_ls.edits.spans import Span, of_blocks
 from agent_ls.edits.texts import hunk_of, lines_of
 
 _MAX_PARTS = 16
-"""With more each may stand in many places, and to try all of them takes long."""
+"""With more parts, trying all combinations of places takes too long."""
 _CONTROL = re.compile(
     r"\W|(?:if|else|elif|for|while|switch|try|catch|except|finally|do|with|case|default|match|loop|"
     r"unless|when|select|return)\b"
 )
-"""How a line begins that opens a block of a definition, and no definition."""
+"""Start of a line that opens a control block (``if``, ``for``), not a definition."""
 
 
 def around_marks(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused:
-    """Return the wish whose old text leaves lines out, carried out around them."""
+    """Return the spans of a wish whose old text omits lines; the omitted lines stay."""
     olds, news = (_parts(ground, lines) for lines in lines_of(wish))
     if len(olds) != len(news) or len(olds) > _MAX_PARTS:
         return unclear_marker()
@@ -41,7 +41,7 @@ def around_marks(ground: Ground, wish: Wish, number: int) -> list[Span] | Refuse
             return inside
         if one != other:
             if len(inside) > 1 and _is_right_below(ground, inside[0].first, above):
-                # The mark would stand for nothing before the first, and for lines before others.
+                # At one place the mark stands for no lines, at another it does: ambiguous.
                 return unclear_marker()
             hunk = hunk_of(one, other, wish.line if at == 0 else None)
             spot = find(ground, hunk, inside)
@@ -57,7 +57,7 @@ def around_marks(ground: Ground, wish: Wish, number: int) -> list[Span] | Refuse
 
 
 def _parts(ground: Ground, lines: list[str]) -> list[list[str]]:
-    """Return the runs of lines between marks."""
+    """Split lines at the marks."""
     parts: list[list[str]] = [[]]
     for line in lines:
         if stands_for_others(line, ground.file.flat):
@@ -70,7 +70,10 @@ def _parts(ground: Ground, lines: list[str]) -> list[list[str]]:
 def _inside(
     ground: Ground, part: list[str], above: list[Place], *, stays: bool
 ) -> list[Place] | Refused:
-    """Return the places of a part in the block begun above, or behind it where all stays."""
+    """Return the places of a part inside the block of the part above.
+
+    With ``stays``, when nothing changes from here on, any place below will do.
+    """
     known = places(ground, part)
     if not known:
         return not_found(ground, "\n".join(part))
@@ -81,10 +84,10 @@ def _inside(
 
 
 def _is_inside(ground: Ground, above: list[Place], first: int) -> bool:
-    """Tell whether a line may belong to one of the parts above.
+    """Tell whether a line may belong to the block of one of the parts above.
 
-    It does not where it is deeper than the last line there that heads a block, and another such
-    line, no deeper than that one, is in between.
+    It does not if it is deeper than the last block head there and another head, no deeper than
+    that one, stands in between.
     """
     lines = ground.file.lines
     inner = width(indent_of(lines[first]))

@@ -1,16 +1,14 @@
-"""Where an edit goes whose author read an older text: to the place that was meant, or nowhere.
+"""Place an edit whose author read an older text: at the place the author meant, or nowhere.
 
-Owns what holds when the text that was read and the newest one say different things. The older
-text says which place is meant, the newest one whether the edit fits there:
+The older text says which place is meant; the newest text says whether the edit fits there.
 
-- Placed in both, at one place: the newest text's answer counts.
-- Placed in both, at two places: refused. Somebody changed the place that was meant, so that
-  another one alone still looks like it; or the author knows the newest text from elsewhere.
-- Placed in the older one only: rebased, which refuses where both changed the same lines.
-- Placed in the newest one only: that counts, since its author knows lines that are not in the
-  text that was read, from a search or from a command's output. Unless the older text has several
-  such places, of which others may have left one, or has the edit already, which others may have
-  taken back: there the edit does not say what it means.
+- Found in both, at the same place: use the result for the newest text.
+- Found in both, at different places: refuse. Either somebody changed the intended place and
+  another one still looks like it, or the author knows the newest text from elsewhere.
+- Found in the older text only: rebase. This refuses if both changed the same lines.
+- Found in the newest text only: use it. The author may know these lines from a search or a
+  command's output. But refuse if the older text has several such places, since somebody may have
+  removed the others. Refuse also if it has the edit already, since somebody may have undone it.
 """
 
 from __future__ import annotations
@@ -30,16 +28,16 @@ _UNSURE = {
     "ambiguous": "the old text stood in several places",
     "applied": "the edit was made already",
 }
-"""Refusals by the older text that make an edit doubtful which fits the newest one."""
+"""If the older text refuses an edit for one of these, its place in the newest text is doubtful."""
 
 
 @dataclass(frozen=True, slots=True)
 class AsRead:
-    """What becomes of an edit in the newest text."""
+    """The result of placing an edit in the newest text."""
 
     placed: Placed
     is_merged: bool = False
-    """It fits the older text only, and was merged with what others changed since."""
+    """It fits only the older text and was merged with later changes by others."""
 
 
 def place_as_read(
@@ -50,8 +48,8 @@ def place_as_read(
 ) -> AsRead:
     """Return what ``place`` finds in the newest text, if that is what its author meant.
 
-    Shape: ``read`` is the text that the author goes by, None where nobody knows it.
-    ``place_picked`` places the parts that mean one place each, when ``place`` has others too.
+    Shape: ``read`` is the text the author read; None if unknown. ``place_picked`` places only the
+    parts that mean a single place; needed if ``place`` also has parts that replace all places.
     """
     found = place(now)
     if read is None or read == now:
@@ -63,7 +61,7 @@ def place_as_read(
         rebased = rebase(read, older, now)
         if isinstance(rebased, Refused):
             return AsRead(found if found.why == "ambiguous" else rebased)
-        # What was only indented is another line to the merge, and a copy of it the same one.
+        # To the merge a re-indented line is a different line, so it may pick a copy of it.
         is_sure = _is_one_place(read, older, now, apply_replacements(now, rebased))
         return AsRead(rebased if is_sure else found, is_merged=is_sure)
     picked = place_picked or place
@@ -77,7 +75,7 @@ def place_as_read(
 def _contradiction(
     read: str, older: Placed, now: str, newer: Sequence[Replacement]
 ) -> Refused | None:
-    """Return why the place in the newest text may not be the one that was meant."""
+    """Return why the place in the newest text may not be the one the author meant."""
     if not newer:
         return None
     line = LineIndex(now).line_of(newer[0].start)
@@ -104,10 +102,10 @@ def _contradiction(
 
 
 def _is_one_place(read: str, older: Sequence[Replacement], now: str, after: str) -> bool:
-    """Tell whether an edit of the older text and one of the newest are about the same lines.
+    """Tell whether an edit of the older text and an edit of the newest change the same lines.
 
-    Shape: whoever changed indentation, blanks or quotes alone changed no line. Where the change
-    since can be told in two ways, both have to say so.
+    Changes of only indentation, blanks or quotes do not count. If the change between the two texts
+    can be read in two ways, both readings have to agree.
     """
     was, will = _lines(read), _lines(apply_replacements(read, tuple(older)))
     new = _lines(now)
@@ -123,9 +121,9 @@ def _is_one_place(read: str, older: Sequence[Replacement], now: str, after: str)
 
 
 def _meet(older: Change, newer: Change, now: Mapping[int, int]) -> bool:
-    """Tell whether two changes replace a line, or are beside one, that both texts have.
+    """Tell whether two changes replace, or stand beside, a line that both texts have.
 
-    Shape: ``now`` says where lines of the older text are in the newest one.
+    Shape: ``now`` maps lines of the older text to lines of the newest.
     """
     if older.low < older.high:
         low, high = newer.low, max(newer.high, newer.low + 1)

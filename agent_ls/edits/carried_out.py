@@ -1,7 +1,7 @@
-"""Whether an edit is carried out already, so that carrying it out would do it a second time.
+"""Detect edits that are applied already, so that they are not applied twice.
 
-Owns that question for hunks, at their place or without one, and for exact places. New text that
-stands somewhere is no proof by itself: the lines around it have to agree.
+Covers hunks with or without a place, and exact places. New text that occurs somewhere is no proof
+by itself: the lines around it have to agree.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from agent_ls.edits.locate import Ground, Place, places
 from agent_ls.edits.requests import Hunk, Wish
 
 _MIN_ADDED_CHARS = 6
-"""Fewer letters than this may stand twice in a row by chance."""
+"""Text with fewer letters and digits than this may repeat by chance."""
 
 
 def done_at(ground: Ground, hunk: Hunk, place: Place) -> int | None:
-    """Return the number of the file line from which a hunk with a place is carried out."""
+    """Return the file line where a hunk is applied already; None if it is not."""
     if _is_added_around(ground, hunk, place) or _is_indented(ground, hunk, place):
         return place.first
     return _stands_exactly(ground, hunk, place)
 
 
 def partly_at(ground: Ground, hunk: Hunk, place: Place) -> int | None:
-    """Return the number of a file line between the old ones that is one of those to be added."""
+    """Return a file line between the old lines that the hunk would add; None if there is none."""
     added = {
         stripped(line.text)
         for line in hunk.lines
@@ -36,7 +36,10 @@ def partly_at(ground: Ground, hunk: Hunk, place: Place) -> int | None:
 
 
 def standing_at(ground: Ground, hunk: Hunk) -> int | None:
-    """Return the number of the file line from which the new lines of a hunk stand anywhere."""
+    """Return the line where the hunk's new lines begin, anywhere in the file; None if not found.
+
+    Always None if the hunk says too little: neither enough added text nor context on both sides.
+    """
     solid = [line for line in hunk.lines if stripped(line.text)]
     is_framed = solid[0].sign == solid[-1].sign == " "
     if not adds(hunk) and not (is_framed and keeps_something(hunk)):
@@ -46,7 +49,7 @@ def standing_at(ground: Ground, hunk: Hunk) -> int | None:
 
 
 def is_added_around(flat: str, wish: Wish, at: int) -> bool:
-    """Tell whether an exact place already has around it what would be added."""
+    """Tell whether the text to add already surrounds an exact place."""
     if not _says_something([wish.new.replace(wish.old, "", 1)]):
         return False
     start = wish.new.find(wish.old)
@@ -58,26 +61,26 @@ def is_added_around(flat: str, wish: Wish, at: int) -> bool:
 
 
 def adds(hunk: Hunk) -> bool:
-    """Tell whether a hunk adds so much that it stands nowhere by chance."""
+    """Tell whether a hunk adds enough text that finding it in the file is no coincidence."""
     return _says_something([line.text for line in hunk.lines if line.sign == "+"])
 
 
 def is_telling(hunk: Hunk) -> bool:
-    """Tell whether new lines that stand in the file tell that the hunk is carried out.
+    """Tell whether finding the hunk's new lines in the file proves that it is applied.
 
-    Of a hunk that only removes lines, those are what it keeps.
+    If the hunk only removes lines, the new lines are its context.
     """
     is_removal = all(line.sign != "+" or not stripped(line.text) for line in hunk.lines)
     return adds(hunk) or (is_removal and keeps_something(hunk))
 
 
 def keeps_something(hunk: Hunk) -> bool:
-    """Tell whether the lines that stay say which place is meant."""
+    """Tell whether the context lines have enough text to identify a place."""
     return _says_something([line.text for line in hunk.lines if line.sign == " "])
 
 
 def _is_added_around(ground: Ground, hunk: Hunk, place: Place) -> bool:
-    """Tell whether an addition stands where it would go."""
+    """Tell whether the lines to add already surround the place."""
     if any(line.sign == "-" and stripped(line.text) for line in hunk.lines) or not adds(hunk):
         return False
     return any(
@@ -86,7 +89,7 @@ def _is_added_around(ground: Ground, hunk: Hunk, place: Place) -> bool:
 
 
 def _is_indented(ground: Ground, hunk: Hunk, place: Place) -> bool:
-    """Tell whether all that the hunk would change is indentation, which the place has already."""
+    """Tell whether the hunk changes only indentation and the place has the new one already."""
     window = ground.file.lines[place.first : place.past]
     old, new, there = (
         [trimmed(line) for line in lines if stripped(line)]
@@ -97,7 +100,7 @@ def _is_indented(ground: Ground, hunk: Hunk, place: Place) -> bool:
 
 
 def _stands_exactly(ground: Ground, hunk: Hunk, place: Place) -> int | None:
-    """Return where the new lines stand as they were written, if the old ones do so nowhere."""
+    """Return where the new lines occur exactly, if the old lines do not match the place exactly."""
     lines = ground.file.lines
     is_exact = all(
         number is not None and trimmed(line) == trimmed(lines[number])

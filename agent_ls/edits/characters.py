@@ -1,4 +1,4 @@
-"""New lines in the file's characters, where the old text has others that mean the same."""
+"""Write new lines with the file's quotes, dashes and accents where the old text has variants."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def in_the_files_characters(
     changes: list[Change],
     pairs: list[tuple[str, str]],
 ) -> list[list[str]] | Refused:
-    """Return the added lines of each change with the file's characters where these differ."""
+    """Return the added lines of each change, converted to the file's characters."""
     if all(stripped(one) == stripped(other) for one, other in pairs):
         return [change.new for change in changes]
     news = [line for change in changes for line in change.new]

@@ -20,7 +20,7 @@ class DiffStatistics:
     removed: int
 
     def __str__(self) -> str:
-        """Return it the way it is usually shown."""
+        """Return for example ``+3 -1``."""
         return f"+{self.added} -{self.removed}"
 
 
@@ -47,7 +47,7 @@ def unified(before: str | None, after: str | None, path: str, new_path: str | No
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines, the last one marked when it does not end."""
+    """Return the lines; mark the last one if it has no line end."""
     lines = split_lines(text)
     if lines and text[-1] not in "\r\n":
         lines[-1] += f"\n{_NO_END}"

@@ -1,6 +1,6 @@
-"""What became of a quoted line that the file has otherwise, and how much certainty that costs.
+"""Classify how a quoted line changed in the file, and how much certainty each change costs.
 
-Likeness of lines alone is no evidence: the table tells a line that someone changed from another.
+Similarity alone is no evidence: the table tells a changed line from a different line.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from agent_ls.edits.indents import indent_of, width
 from agent_ls.edits.keys import stripped
 
 Fate = Literal["grown", "reworded", "rewritten", "gone", "another"]
-"""Something was added to the line; one word of it, or a piece, is another; most of it is the same,
-or it sets something else; nothing is in its place; another line is there, or the head of another
-block, or a copy of the line with other numbers, flags or signs."""
+"""- grown: something was added to the line.
+- reworded: one word or one piece of it differs.
+- rewritten: most of it is the same, or it sets something else.
+- gone: nothing is in its place.
+- another: a different line, another block's head, or a copy with other numbers, flags or signs.
+"""
 
 COSTS: dict[Fate, tuple[float, float]] = {
     "grown": (0.25, 0.25),
@@ -28,12 +31,12 @@ COSTS: dict[Fate, tuple[float, float]] = {
     "rewritten": (1, 2.5),
     "another": (math.inf, math.inf),
 }
-"""What each costs between two lines that stand nowhere else, and at an end of them."""
+"""Cost between two lines that occur only once in the file, and cost outside of such a pair."""
 _MIN_LETTERS = 4
 _MIN_ALIKE = 60.0
 _WORD = re.compile(r"[\w$]+")
 _NUMBER = re.compile(r"\d+|\b(?:[A-Za-z]|[Tt]rue|[Ff]alse|yes|no|on|off)\b")
-"""A letter by itself counts as one, and so does a flag."""
+"""Single letters and flags count as numbers."""
 _SIGN = re.compile(r"(?<![-+*/%&|^<>=!~])[-+*/%&|^<>=!~]{1,3}(?![-+*/%&|^<>=!~])")
 _HEADER = re.compile(
     r"^(?:[a-z]+ )*(?:(?:def|class|function\*?|func|fn|struct|interface|enum|trait|impl|module|"
@@ -41,12 +44,12 @@ _HEADER = re.compile(
 )
 _CALL = re.compile(r"(?:describe|it|test|section|case)\b")
 _RECORD = re.compile(r"^\[.*\]$|^WHERE\b|^(?:- )?[\"']?(?:id|name|key)[\"']?[ \t]*[:=]")
-"""A line by which one record is told from others like it."""
+"""A line that identifies one of several similar records."""
 _HEAD = re.compile(
     r"^<\w|^- [\"']?[\w-]+[\"']?:|\bfunction\b|\)$|\b(?:do|then|begin|of|is|as)$|^[A-Z]+ \w+$"
 )
 _GOES_ON = re.compile(r"[.+&|?=*/]")
-"""How a line begins that goes on with an expression, and opens no block."""
+"""Start of a line that continues an expression, so the line above opens no block."""
 _UNDERLINE = re.compile(r"^([=\-~^*#+])\1{2,}$")
 _SETS = re.compile(
     r"(?!return\b)([^=:(,\"'`]*[\w\])]|[\"'][^\"']*[\"'])[ \t]*(?:[:+*/|&-]?=(?![=>])|:(?![:=]))"
@@ -60,7 +63,7 @@ def fate_of(
 ) -> Fate:
     """Return what became of a line; ``below`` are the lines that follow it in the old text.
 
-    A block that begins beyond all that changes may be another one.
+    ``is_beyond`` says that the line is past all changes, where another block may begin.
     """
     is_head = not is_beyond and heads_a_block(line, below)
     line = stripped(line)
@@ -83,7 +86,7 @@ def fate_of(
 
 
 def heads_a_block(line: str, below: Sequence[str]) -> bool:
-    """Tell whether a block begins at a line: with another name it is another block."""
+    """Tell whether the line heads a block, so that a different line means a different block."""
     bare, after = stripped(line), next((one for one in below if stripped(one)), "")
     if stripped(after) == "{" or _UNDERLINE.match(after):
         return True
@@ -97,25 +100,25 @@ def heads_a_block(line: str, below: Sequence[str]) -> bool:
 
 
 def _begins(line: str, now: str) -> bool:
-    """Tell whether a head still begins with all that it says."""
+    """Tell whether the new line begins with the whole old head."""
     said = line.rstrip(" ){:")
     return now.startswith(said) and not (_WORD.match(said[-1:]) and _WORD.match(now[len(said) :]))
 
 
 def _sets_another(line: str, now: str) -> bool:
-    """Tell whether both lines set something, and not the same."""
+    """Tell whether both lines set something, and set different things."""
     ours, theirs = _SETS.match(line), _SETS.match(now)
     return ours is not None and theirs is not None and ours[1] != theirs[1]
 
 
 def _has_other_signs(line: str, now: str) -> bool:
-    """Tell whether both say opposite things of the same words."""
+    """Tell whether both lines have the same words but other operators."""
     words = _WORD.findall(line)
     return words == _WORD.findall(now) != [] and _SIGN.findall(line) != _SIGN.findall(now)
 
 
 def _has_more(line: str, now: str) -> bool:
-    """Tell whether the second line is the first with one piece put in."""
+    """Tell whether the second line is the first with one piece inserted."""
     if sum(char.isalnum() for char in line) < _MIN_LETTERS:
         return False
     head = _common(line, now)
@@ -123,7 +126,7 @@ def _has_more(line: str, now: str) -> bool:
 
 
 def _common(one: str, other: str) -> int:
-    """Return how many characters both begin with."""
+    """Return the length of the common prefix."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

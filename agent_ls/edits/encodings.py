@@ -1,6 +1,6 @@
-"""The bytes that an editor can write for a text. Pure.
+"""The bytes that an editor may write for a text. Pure.
 
-No protocol tells a server in which encoding, or with which line ends, an editor keeps a file.
+No protocol tells a server an editor's encoding or line ends for a file, so they are inferred.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Encoding(NamedTuple):
-    """How a text becomes bytes: by Python's name of it, behind a byte order mark or none."""
+    """A codec, by its Python name, and the byte order mark before the text, maybe empty."""
 
     mark: bytes
     name: str
@@ -22,7 +22,7 @@ _MARKED = (
     Encoding(codecs.BOM_UTF16_LE, "utf-16-le"),
     Encoding(codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-"""Encodings that are told by their byte order mark."""
+"""Encodings recognised by their byte order mark."""
 _UTF_8 = Encoding(b"", "utf-8")
 _UNMARKED = (
     _UTF_8,
@@ -35,14 +35,14 @@ _UNMARKED = (
         )
     ),
 )
-"""The others; those for one text write most letters alike."""
+"""Encodings without a mark; those of one script write most letters alike."""
 
 
 def encodings_of(text: str, data: bytes) -> tuple[Encoding, ...]:
     """Return the encodings in which a file's bytes are exactly this text, as an editor shows it.
 
-    Shape: an editor may keep the byte order mark and the file's line ends to itself; none where
-    the file holds another text, or is in an encoding that is not known here.
+    Shape: the editor may hide the byte order mark and the file's line ends. Empty if the file
+    holds another text or its encoding is not known here.
     """
     for one in (_UTF_8, _MARKED[0]):
         if data == one.mark + text.encode("utf-8", "surrogatepass"):
@@ -51,13 +51,13 @@ def encodings_of(text: str, data: bytes) -> tuple[Encoding, ...]:
 
 
 def held_as(text: str, data: bytes) -> tuple[str, tuple[Encoding, ...]]:
-    """Return the text that a file's bytes are, so far as an editor that has just read or written
-    them shows it as ``text``, and the encodings; an empty pair where they are another text.
+    """Return the text of a file that an editor shows as ``text``, and its possible encodings.
 
-    Some editors end the last line of every file that they write, or of every text that they show,
-    and tell nobody; some show a file of mixed line ends with CR LF in all lines. A text typed in
-    since is to be compared by ``encodings_of``: in other editors such ends are the person's, or an
-    edit's.
+    Shape: an empty pair if the bytes hold another text.
+
+    Use it only right after the editor read or wrote the file. Some editors silently add a final
+    line end; some show mixed line ends as CR LF in all lines. If the buffer was typed in since,
+    use ``encodings_of``: then a changed line end may be the user's or an edit's.
     """
     texts = [text]
     if "\r\n" in text and b"\r" in data:
@@ -71,7 +71,7 @@ def held_as(text: str, data: bytes) -> tuple[str, tuple[Encoding, ...]]:
 
 
 def ended(text: str, *, is_ended: bool) -> str:
-    """Return a text with or without an end of its last line."""
+    """Return a text with or without a final line end."""
     if text.endswith("\n") is is_ended:
         return text
     if is_ended:
@@ -80,9 +80,9 @@ def ended(text: str, *, is_ended: bool) -> str:
 
 
 def possible_encodings(data: bytes) -> tuple[Encoding, ...]:
-    """Return the encodings in which a file's bytes can be a text that nobody has seen.
+    """Return the encodings that can decode a file's bytes, when its text is not known.
 
-    Shape: one that a mark tells, or UTF-8, is the only one.
+    Shape: only one if the file has a byte order mark or is valid UTF-8.
     """
     for one in (*_MARKED, *_UNMARKED[:1]):
         if data.startswith(one.mark) and _decodes(data[len(one.mark) :], one.name):
@@ -91,8 +91,9 @@ def possible_encodings(data: bytes) -> tuple[Encoding, ...]:
 
 
 def written_in(encoding: Encoding, text: str, sample: bytes) -> bytes | None:
-    """Return a text as it is written in the place of a file that held ``sample``; None where the
-    encoding lacks a character of it.
+    """Return the bytes of a text that replaces ``sample``, with the file's mark and line ends.
+
+    Shape: None if the encoding lacks a character of the text.
     """
     if encoding.mark:
         text = text.removeprefix("\ufeff")
@@ -103,14 +104,14 @@ def written_in(encoding: Encoding, text: str, sample: bytes) -> bytes | None:
 
 
 def _ended_otherwise(text: str) -> str:
-    """Return a text with the end of its last line if it lacks one, else without; but an empty last
-    line is one more than an editor leaves out."""
+    """Return a text with its final line end added or removed; unchanged if it ends with two, since
+    editors do not remove an empty last line."""
     other = ended(text, is_ended=not text.endswith("\n"))
     return text if text.endswith("\n") and other.endswith("\n") else other
 
 
 def _is_in(encoding: Encoding, text: str, data: bytes) -> bool:
-    """Say whether a file's bytes are this text in the encoding."""
+    """Tell whether a file's bytes are this text in the encoding."""
     if not data.startswith(encoding.mark):
         return False
     made = _encoded(text.removeprefix("\ufeff") if encoding.mark else text, encoding.name)
@@ -121,7 +122,7 @@ def _is_in(encoding: Encoding, text: str, data: bytes) -> bool:
 
 
 def _ends(encoding: Encoding) -> tuple[bytes, bytes]:
-    """Return CR LF and LF."""
+    """Return CR LF and LF in the encoding."""
     return "\r\n".encode(encoding.name), "\n".encode(encoding.name)
 
 

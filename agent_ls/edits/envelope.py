@@ -26,7 +26,7 @@ def is_envelope(text: str) -> bool:
 
 
 def place_envelope(text: str, patch: str) -> tuple[Replacement, ...] | Refused:
-    """Return the replacements that carry out a patch that updates one file, or why none is."""
+    """Return the replacements of a patch that updates one file, or why it is refused."""
     parsed = parse_envelope(patch)
     if isinstance(parsed, Refused):
         return parsed
@@ -36,7 +36,7 @@ def place_envelope(text: str, patch: str) -> tuple[Replacement, ...] | Refused:
 
 
 def parse_envelope(patch: str) -> tuple[FilePatch, ...] | Refused:
-    """Return what the patch says, file by file."""
+    """Parse the patch, file by file."""
     lines = patch_lines(patch)
     patches: list[FilePatch] = []
     for part in _parts(lines):
@@ -61,7 +61,7 @@ def parse_envelope(patch: str) -> tuple[FilePatch, ...] | Refused:
 
 
 def _parts(lines: Sequence[str]) -> list[list[str]]:
-    """Return the lines of each envelope; all of them where none is marked."""
+    """Return the lines of each envelope; if none is marked, those from the first file header on."""
     begins = [number for number, line in enumerate(lines) if _BEGIN.match(line)]
     if not begins:
         first = next((n for n, line in enumerate(lines) if _FILE.match(line)), 0)
@@ -78,7 +78,7 @@ def _parts(lines: Sequence[str]) -> list[list[str]]:
 
 
 def _around(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines that stand in no envelope."""
+    """Yield the lines outside of all envelopes."""
     is_inside = not any(_BEGIN.match(line) for line in lines)
     for line in lines:
         is_inside = is_inside or bool(_BEGIN.match(line))
@@ -101,7 +101,7 @@ def _file(verb: str, path: str, body: Sequence[str]) -> FilePatch | Refused:
         new_path, body = match.group(2), body[1:]
         new_path = None if new_path == path else new_path
     if len(body) > 1 and body[0].startswith("--- ") and body[1].startswith("+++ "):
-        # Some name the file once more, as unified diffs do.
+        # Some models name the file once more, as unified diffs do.
         body = body[2:]
     odd = next((line for line in body if _HEAD.match(line) and _END_OF_FILE not in line), None)
     if odd is not None:
@@ -162,7 +162,7 @@ def _hunks(body: Sequence[str]) -> list[Hunk]:
 
 
 def _without_end(lines: list[HunkLine]) -> list[HunkLine]:
-    """Return the lines without the blank ones that only end the message."""
+    """Drop trailing blank lines: they only end the message."""
     kept = list(lines)
     while kept and kept[-1].sign == " " and not kept[-1].text.strip():
         kept.pop()

@@ -1,6 +1,6 @@
-"""The hunks of a diff put into one text: all of them, or none.
+"""Place all hunks of a diff in one text, or none.
 
-Owns what the format adds to a hunk's own lines: anchors, order, and line numbers as hints.
+Handles what a diff adds to the lines of a hunk: anchors, order, and line numbers as hints.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from agent_ls.edits.weave import Block
 
 _IN_WORD = re.compile(r"\w")
 _REACH = 3
-"""A model's line numbers break a tie only when they are as good as right."""
+"""A model's line number breaks a tie only if it is at most this many lines off."""
 
 
 @dataclass(slots=True)
 class _Search:
-    """One hunk and where it may go."""
+    """One hunk and its possible places."""
 
     hunk: Hunk
     number: int
@@ -46,7 +46,7 @@ class _Search:
 
 
 def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | Refused:
-    """Return the sorted replacements that carry out all hunks, or why none is carried out."""
+    """Return the sorted replacements of all hunks, or why the diff is refused."""
     flat = FlatText(text)
     ground = Ground(flat.text)
     spans: list[Span] = []
@@ -77,7 +77,7 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
 
 
 def _leaves_out(ground: Ground, hunk: Hunk) -> bool:
-    """Tell whether the context says that lines are left out of it."""
+    """Tell whether the context has a mark for omitted lines and is not in the file as it is."""
     return any(
         line.sign == " " and stands_for_others(line.text, ground.file.flat) for line in hunk.lines
     ) and not places(ground, hunk.old)
@@ -89,7 +89,7 @@ def _numbered(refused: Refused, number: int, count: int) -> Refused:
 
 
 def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
-    """Return the hunk, read so that its old lines are found, and all its places, or none."""
+    """Return the first reading of the hunk that is found, with its places; no places if none is."""
     if _adds_a_mark(ground, hunk):
         return unclear_marker()
     if hunk.old == hunk.new:
@@ -101,16 +101,16 @@ def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
             if isinstance(narrowed, Refused):
                 return narrowed
             if len(narrowed) >= most_places(one.old):
-                # To look for the places of the other hunks takes long, and none can be told.
+                # Refuse now: no place can be chosen, and searching the other hunks would take long.
                 return ambiguous(ground, [place.first for place in narrowed], None)
             return _Search(one, number, narrowed)
     return _Search(hunk, number, [])
 
 
 def _adds_a_mark(ground: Ground, hunk: Hunk) -> bool:
-    """Tell whether an added line stands for lines left out, and is not all that a block has.
+    """Tell whether an added line is a mark for omitted lines, not the whole body of a block.
 
-    What may be code as well stands for lines only where the hunk removes some: it says which.
+    A line that may also be code counts as a mark only where the hunk removes lines.
     """
     marks = set(added_markers(hunk.old, hunk.new, ground.file.flat))
     at = 0
@@ -127,7 +127,7 @@ def _adds_a_mark(ground: Ground, hunk: Hunk) -> bool:
 
 
 def _readings(ground: Ground, hunk: Hunk) -> list[Hunk]:
-    """Return the hunk with undone what does not belong into its lines."""
+    """Return other readings of the hunk, without line numbers, entities or escapes in its lines."""
     old, new = "\n".join(hunk.old), "\n".join(hunk.new)
     found: list[Hunk] = []
     for reading in readings(ground.file.flat, old, new):
@@ -151,7 +151,7 @@ def _readings(ground: Ground, hunk: Hunk) -> list[Hunk]:
 
 
 def _anchored(ground: Ground, hunk: Hunk, found: list[Place]) -> list[Place] | Refused:
-    """Return the places that the anchors leave; a hint leaves all unless it leaves one."""
+    """Return the places that the anchors allow, or a refusal if they allow none."""
     if not hunk.anchors:
         return found
     tops = _anchor_lines(ground, hunk.anchors)
@@ -172,7 +172,7 @@ def _anchored(ground: Ground, hunk: Hunk, found: list[Place]) -> list[Place] | R
 def _by_section(
     ground: Ground, hunk: Hunk, found: list[Place], tops: list[int]
 ) -> list[Place] | Refused:
-    """Return what the section of a diff leaves, unless its line number says something else."""
+    """Choose by the section header of a diff; refuse if the line number contradicts it."""
     after = next((one for one in found if tops and one.past > tops[0]), None)
     if after is None or len(tops) > 1 or len(found) == 1:
         return found
@@ -185,7 +185,7 @@ def _by_section(
 
 
 def _is_in_section(ground: Ground, top: int, line: int) -> bool:
-    """Tell whether a line is behind a header, and no other header as far left is between."""
+    """Tell whether a line follows a header with no other header as far left in between."""
     lines = ground.file.lines
     edge = len(indent_of(lines[top]))
     return top <= line and not any(
@@ -194,7 +194,7 @@ def _is_in_section(ground: Ground, top: int, line: int) -> bool:
 
 
 def _anchor_lines(ground: Ground, anchors: Sequence[str]) -> list[int]:
-    """Return the numbers of the lines that the last anchor may be."""
+    """Return the numbers of the lines that may be the last anchor."""
     keyed, low, hits = ground.keyed(stripped), -1, [-1]
     for anchor in anchors:
         want = stripped(anchor)
@@ -207,9 +207,7 @@ def _anchor_lines(ground: Ground, anchors: Sequence[str]) -> list[int]:
 
 
 def _begun_with(ground: Ground, want: str) -> list[int]:
-    """Return the numbers of the lines that begin with an anchor, and not with a longer word if some
-    do not.
-    """
+    """Return the numbers of the lines that begin with an anchor, whole words preferred."""
     lines = ground.file.lines
     hits = [at for at in ground.keyed(stripped).numbers if stripped(lines[at]).startswith(want)]
     is_word = want[-1:].isalnum() or want.endswith("_")
@@ -218,7 +216,7 @@ def _begun_with(ground: Ground, want: str) -> list[int]:
 
 
 def _chosen(ground: Ground, search: _Search, searches: Sequence[_Search]) -> Place | Refused:
-    """Return the one place of a hunk, with what the other hunks say about it."""
+    """Return the one place of a hunk, using the places of the other hunks."""
     known = search.places
     if not known:
         return missing(ground, search.hunk, _between(ground, search, searches))
@@ -239,13 +237,16 @@ def _chosen(ground: Ground, search: _Search, searches: Sequence[_Search]) -> Pla
 
 
 def _in_order(ground: Ground, search: _Search, searches: Sequence[_Search]) -> list[Place]:
-    """Return the places between the neighbours whose own place is certain."""
+    """Return the places between the neighbouring hunks that have a single place."""
     within = _between(ground, search, searches)
     return [one for one in search.places if one.first in within and one.past - 1 in within]
 
 
 def _between(ground: Ground, search: _Search, searches: Sequence[_Search]) -> range:
-    """Return the lines between the neighbours that are found as they are, if these are in order."""
+    """Return the lines between the neighbouring hunks that have a single place.
+
+    The whole file if these hunks are not in order.
+    """
     sure = [one for one in searches if len(one.places) == 1]
     firsts = [one.places[0].first for one in sure]
     low, high = 0, len(ground.file.lines)
@@ -258,7 +259,7 @@ def _between(ground: Ground, search: _Search, searches: Sequence[_Search]) -> ra
 
 
 def _without_old(ground: Ground, hunk: Hunk, number: int) -> list[Span] | Refused:
-    """Return the addition of a hunk that names no line to stand beside."""
+    """Place a hunk without old lines: in an empty file, at the end, or below its anchor."""
     new = [line.text for line in hunk.lines if line.sign == "+"]
     count = len(ground.file.lines)
     if not ground.file.flat.strip("\ufeff \t\n"):

@@ -1,4 +1,4 @@
-"""The bytes of a text that takes the place of a file's. Pure."""
+"""Encode a text that replaces a file's content. Pure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _UNCLEAR = "it may be in {}, which write the new text differently"
 
 
 def in_place_of(text: str, sample: bytes, encodings: Collection[Encoding]) -> bytes | Refused:
-    """Return a text as it is written in the place of ``sample``, which is in one of the encodings;
-    lines that stay end as there.
+    """Return the bytes of a text that replaces ``sample``; kept lines keep their line ends.
 
-    Errors: ``Refused`` with why the bytes are not certain, to be put behind the file's name.
+    Shape: ``encodings`` are the possible encodings of ``sample``.
+    Errors: ``Refused`` if the bytes are not certain; its reason is to follow the file's name.
     """
     made = {one: _in_place_of(text, sample, one) for one in encodings}
     found = {data for data in made.values() if data is not None}
@@ -33,9 +33,9 @@ def in_place_of(text: str, sample: bytes, encodings: Collection[Encoding]) -> by
 
 
 def in_place_of_shown(text: str, shown: str, sample: bytes) -> bytes | Refused:
-    """Return a text as it is written in the place of ``sample``, which was shown as ``shown``; the
-    last line ends as there, if the text left its end alone.
+    """Return the bytes of a text that replaces ``sample``, which an editor shows as ``shown``.
 
+    If the text did not change the final line end, the file keeps its own.
     Errors: as ``in_place_of``.
     """
     held, encodings = held_as(shown, sample)

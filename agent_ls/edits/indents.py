@@ -1,7 +1,7 @@
-"""Indentation: how the model's and the file's differ, and new lines in the file's way.
+"""Map the model's indentation to the file's.
 
-Owns the map from one to the other, learned from lines that stand in both. A map that does not
-follow from the lines is None, never a guess.
+The map is learned from lines that both have. If it does not follow from them it is None, never a
+guess.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _TAB = 4
 _SAMPLE = 2_000
 
 Indent = Callable[[str], str | None]
-"""From the model's indentation to the file's; None when that is not certain."""
+"""Maps the model's indentation to the file's; returns None when that is not certain."""
 
 
 def indent_of(line: str) -> str:
-    """Return the blanks a line begins with."""
+    """Return the leading blanks of a line."""
     match = _LEAD.match(line)
     return match.group() if match else ""
 
 
 def width(indent: str, tab: int = _TAB) -> int:
-    """Return how far the indentation reaches."""
+    """Return the width of the indentation in columns."""
     return len(indent.expandtabs(tab))
 
 
@@ -43,12 +43,12 @@ class Style:
     """How a file indents."""
 
     unit: str
-    """One level: a tab or some spaces; empty when nothing is indented."""
+    """One level: a tab or some spaces; empty if nothing is indented."""
     is_mixed: bool = False
 
 
 def style_of(lines: Sequence[str]) -> Style:
-    """Return how these lines are indented."""
+    """Return the indentation style of these lines."""
     steps: Counter[int] = Counter()
     tabs = spaces = before = 0
     for line in lines[:_SAMPLE] if len(lines) > _SAMPLE else lines:
@@ -74,10 +74,7 @@ def style_of(lines: Sequence[str]) -> Style:
 def learned(
     pairs: Sequence[tuple[str, str]], model_lines: Sequence[str], style: Style
 ) -> Indent | None:
-    """Return the map that follows from pairs of model's and file's indentation.
-
-    Shape: None when the pairs contradict each other.
-    """
+    """Learn the map from pairs of model's and file's indentation; None if they contradict."""
     table: dict[str, str] = {}
     for ours, theirs in pairs:
         if table.setdefault(ours, theirs) != theirs:
@@ -87,8 +84,8 @@ def learned(
     shift = _shift(table)
     if shift is not None and (len(table) > 1 or _same_units(table, model_lines, style)):
         return lambda indent: table.get(indent, shift(indent))
-    # Lines that are indented alike show no other steps: the others, braces mostly, differ for
-    # another reason.
+    # If some indented lines agree, the step is the same: the others, mostly braces, differ for
+    # another reason, so do not scale.
     is_alike = any(ours and ours == theirs for ours, theirs in table.items())
     scale = None if is_alike else _scale(table, model_lines, style)
     if scale is not None:
@@ -97,7 +94,7 @@ def learned(
 
 
 def _shift(table: dict[str, str]) -> Indent | None:
-    """Return the map when all differ by the same leading blanks."""
+    """Return the map if all pairs differ by the same leading blanks."""
     ours, theirs = next(iter(table.items()))
     if theirs.endswith(ours):
         more = theirs[: len(theirs) - len(ours)]
@@ -111,7 +108,7 @@ def _shift(table: dict[str, str]) -> Indent | None:
 
 
 def _same_units(table: dict[str, str], model_lines: Sequence[str], style: Style) -> bool:
-    """Tell whether the model's steps are the file's, as far as they show."""
+    """Tell whether the model and the file seem to indent by the same step."""
     tabs = [any("\t" in lead for lead in leads) for leads in (table.keys(), table.values())]
     if tabs[0] != tabs[1] and all(table.keys()) and all(table.values()):
         return False
@@ -122,7 +119,7 @@ def _same_units(table: dict[str, str], model_lines: Sequence[str], style: Style)
 
 
 def _unit(lines: Sequence[str]) -> str:
-    """Return the model's step, as blocks show it; empty when none is opened."""
+    """Return the commonest indentation step after block openers; empty if there is none."""
     steps: Counter[str] = Counter()
     solid = [line for line in lines if line.strip()]
     for one, other in pairwise(solid):
@@ -134,7 +131,7 @@ def _unit(lines: Sequence[str]) -> str:
 
 
 def _scale(table: dict[str, str], model_lines: Sequence[str], style: Style) -> Indent | None:
-    """Return the map when levels agree and only their size or character differs."""
+    """Return the map if the levels agree and only their size or character differs."""
     to_tabs = any("\t" in theirs for theirs in table.values()) or style.unit == "\t"
     points = sorted({(width(ours), width(theirs)) for ours, theirs in table.items()})
     (base, goal), *others = points
@@ -156,11 +153,11 @@ def _scale(table: dict[str, str], model_lines: Sequence[str], style: Style) -> I
         return None
     unit = _TAB if to_tabs else len(style.unit)
     if unit and size % unit == 0 and step % (size // unit) == 0:
-        # Two levels seen together are still two levels.
+        # The points may be several levels apart: reduce to one level.
         step, size = step // (size // unit), unit
 
     def scaled(indent: str) -> str | None:
-        # Lines aligned to something above keep their distance from the level they hang on.
+        # Lines aligned to something above keep their distance from their level.
         deep, odd = divmod(width(indent) - base, step)
         total = goal + deep * size
         return None if total < 0 else _built(total, odd, to_tabs=to_tabs)
@@ -176,17 +173,17 @@ def _built(total: int, odd: int, *, to_tabs: bool) -> str:
 
 
 def block_unit(lines: Sequence[str], style: Style) -> str:
-    """Return one level of a file as its blocks show it, else as all of its lines do.
+    """Return one indentation level of a file: as its blocks show it, else from all its lines.
 
-    Lines that go on from the one before may be deeper by more, and be the most.
+    Blocks come first because continuation lines may be deeper and more frequent.
     """
     return _unit(lines[:_SAMPLE]) or style.unit
 
 
 def in_steps(code: Sequence[str], beside: Sequence[str], file_unit: str) -> Indent | None:
-    """Return the map into the steps of the code beside, else the file's; None when none is due.
+    """Return the map to the step of the code beside, else the file's; None if none is needed.
 
-    Shape: ``code`` has no line that begins inside a string.
+    Shape: no line of ``code`` begins inside a string.
     """
     unit, known = _unit(code), [one for one in (_unit(beside), file_unit) if one]
     if not unit or not known or unit in known:
@@ -211,7 +208,7 @@ _CLOSERS = (
 
 
 def is_flat(lines: Sequence[str]) -> bool:
-    """Tell whether lines that open blocks have lost all indentation: no body is deeper."""
+    """Tell whether the lines have lost all indentation: blocks open but nothing is indented."""
     solid = [line for line in lines if line.strip()]
     return not any(map(indent_of, solid)) and any(
         stripped(one).endswith((":", "{")) and not stripped(other).startswith(_CLOSERS)
@@ -220,7 +217,7 @@ def is_flat(lines: Sequence[str]) -> bool:
 
 
 def roughness(lines: Sequence[str], style: Style) -> int:
-    """Return how oddly the indentation of these lines goes: 0 when each step has its cause."""
+    """Score how implausible the indentation is: 0 if every step follows from the code."""
     found = 0
     step = width(style.unit) or _TAB
     solid = [line for line in lines if line.strip()]

@@ -1,6 +1,6 @@
-"""When two lines say the same: the drift in characters that may be bridged, and the way back.
+"""Compare lines whose characters differ (quotes, dashes, accents), and convert between them.
 
-Owns which characters count as equal. White space at the ends of lines is for those who compare.
+Defines which characters count as equal. The caller decides about white space at line ends.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rapidfuzz.distance import Indel
 Key = Callable[[str], str]
 
 MAX_CARRIED = 20_000
-"""Longer texts are not carried: the time and memory that it takes grow with the square."""
+"""Longer texts are not converted: time and memory grow with the square of the length."""
 
 _QUOTES = {
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
@@ -22,7 +22,7 @@ _QUOTES = {
 _DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
 BLANKS = dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u202f", " ")
 _GROUPS = (_QUOTES, _DASHES, BLANKS)
-"""Who writes one of a group so writes all of them so."""
+"""A model that writes one character of a group differently does so for the whole group."""
 _PLAIN = {
     **_QUOTES, **_DASHES, **BLANKS, "\u2026": "...", **dict.fromkeys("\ufeff\u200b", ""),
 }  # fmt: skip
@@ -30,17 +30,17 @@ _TABLE = str.maketrans(_PLAIN)
 
 
 def trimmed(line: str) -> str:
-    """Return what counts when trailing blanks do not."""
+    """Return the line without trailing blanks."""
     return line.rstrip(" \t\x0c")
 
 
 def stripped(line: str) -> str:
-    """Return what counts when indentation does not either."""
+    """Return the line without indentation and trailing blanks."""
     return line.strip(" \t\x0c")
 
 
 def folded(line: str) -> str:
-    """Return what counts when normal form and typographic characters do not either."""
+    """Return the stripped line in NFC, with typographic characters replaced by plain ones."""
     bare = stripped(line)
     if bare.isascii():
         return bare
@@ -48,12 +48,12 @@ def folded(line: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return what a part of a line counts as, blanks at its ends included."""
+    """Return the text in NFC with plain characters, keeping blanks at its ends."""
     return text if text.isascii() else unicodedata.normalize("NFC", text).translate(_TABLE)
 
 
 def units(text: str) -> list[tuple[str, str]]:
-    """Return each piece of the text with what it counts as.
+    """Return pairs of a plain form and the piece of text it stands for.
 
     Shape: the pieces joined are the text; a base character and its accents are one piece.
     """
@@ -71,10 +71,10 @@ def units(text: str) -> list[tuple[str, str]]:
 
 
 def carried(old: str, new: str, there: str, table: dict[str, str]) -> str:
-    """Return ``new`` with the characters of ``there`` where it only repeats ``old``.
+    """Return ``new`` with the file's characters wherever it repeats ``old``.
 
-    ``old`` and ``there`` say the same in other characters; what the edit does not touch keeps
-    the file's, and what it adds is converted by the table.
+    ``old`` and ``there`` are the same text in different characters. Parts that the edit does not
+    touch keep the file's characters; added parts are converted by the table.
     """
     if old == there:
         return converted(new, table)
@@ -98,9 +98,9 @@ def carried(old: str, new: str, there: str, table: dict[str, str]) -> str:
 
 
 def conversions(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return which characters the old lines have where the file has plainer or other ones.
+    """Return the map from characters of the old lines to the file's.
 
-    Shape: only what may be undone in new text too: never plain to typographic.
+    Shape: only conversions that are safe in new text: never from plain to typographic.
     """
     found: dict[str, str] = {}
     for old, there in pairs:
@@ -124,7 +124,7 @@ def converted(line: str, table: dict[str, str]) -> str:
 
 
 def _way(table: dict[str, str]) -> Key:
-    """Return how one piece is converted: a normal form holds for all of them."""
+    """Return the function that converts a piece; a Unicode normal form applies to all pieces."""
     for form in ("NFC", "NFD"):
         if any(unicodedata.normalize(form, piece) == there for piece, there in table.items()):
             return lambda piece: table.get(piece) or unicodedata.normalize(form, piece)
@@ -132,10 +132,10 @@ def _way(table: dict[str, str]) -> Key:
 
 
 def _pairs(olds: list[tuple[str, str]], theres: list[tuple[str, str]]) -> list[str] | None:
-    """Return for each old piece the file's piece; None when they do not say the same.
+    """Return the file's piece for each old piece; None if the texts differ.
 
-    An ellipsis is three dots: pieces of other lengths are matched by what they add up to, and the
-    first of several that are one piece of the file stands for it.
+    Pieces of different lengths match if they add up: an ellipsis is three dots. If several old
+    pieces are one piece of the file, the first one gets it and the others are empty.
     """
     found: list[str] = []
     at, rest = 0, ""

@@ -1,7 +1,7 @@
-"""The line ends of lines that come back to a file where not every line ends alike.
+"""Restore the line ends of restored lines in a file with mixed line ends.
 
-Texts are merged by lines without their ends, and a new line takes that of its neighbours. A line
-that was there before had one of its own.
+Texts are merged by lines without their ends, and a new line takes its neighbours' end. A restored
+line gets the end it had before instead.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from agent_ls.edits.lines import BOM
 from agent_ls.edits.merge import changes_between, unchanged
 
 _END = re.compile("\r\n|\r|\n")
-"""A CR alone is one, too: texts are merged as if it were."""
+"""A CR alone counts too, as it does in merges."""
 
 
 def with_ends_of(
     before: str, now: str, replacements: tuple[Replacement, ...]
 ) -> tuple[Replacement, ...]:
-    """Return the replacements with each line that they bring back ending as it did before.
+    """Return the replacements with each restored line ending as it did in ``before``.
 
-    Shape: as they are when lines that stay end otherwise than before, since then somebody has
-    chosen other ends meanwhile.
+    Shape: unchanged if untouched lines end differently than before, since somebody has changed
+    the line ends meanwhile.
     """
     ends = _END.findall(before)
     texts = (now, *(one.text for one in replacements))
@@ -40,7 +40,7 @@ def with_ends_of(
             if goal != end[0] and not is_touched:
                 return replacements
             if goal != end[0]:
-                # The line came back, and only its end was equal enough to be left.
+                # The line is restored, but the replacement left its old end in place.
                 found.append(Replacement(start=end.start(), end=end.end(), text=goal))
             line, is_touched = line + 1, False
         if one is None:

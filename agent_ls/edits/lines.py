@@ -11,7 +11,7 @@ BOM = "\ufeff"
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines without their ends; no last empty line after a final line end."""
+    """Return the lines without their ends; a final line end adds no empty line."""
     lines = _END.split(text)
     if not lines[-1]:
         lines.pop()
@@ -19,7 +19,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def flattened(text: str, *, alone: bool = True) -> str:
-    """Return the text with every line end written as LF; a CR alone only when asked for."""
+    """Return the text with LF line ends; a single CR is converted only if ``alone``."""
     if "\r" not in text:
         return text
     text = text.replace("\r\n", "\n")
@@ -27,19 +27,19 @@ def flattened(text: str, *, alone: bool = True) -> str:
 
 
 class LineIndex:
-    """Where the lines of one text begin."""
+    """Looks up the line of an offset in one text."""
 
     def __init__(self, text: str) -> None:
         """Read the text once."""
         self._starts = [0, *(match.end() for match in _END.finditer(text))]
 
     def line_of(self, offset: int) -> int:
-        """Return the 1-based line that holds the offset."""
+        """Return the 1-based number of the line that holds the offset."""
         return bisect_right(self._starts, offset)
 
 
 class FlatText:
-    """A text with every line end written as LF, and the way back to its own offsets."""
+    """A text converted to LF line ends, which maps offsets back to the source."""
 
     def __init__(self, text: str) -> None:
         """Read the text once."""
@@ -47,13 +47,13 @@ class FlatText:
         self.text = flattened(text)
         crlf = len(text) - len(self.text)
         self._all_crlf = 0 < crlf == self.text.count("\n")
-        # Most files have one kind of line end, and counting is then enough: from where it was
-        # asked last, as an edit of many places asks for one after the other.
+        # In a pure CRLF file, counting line ends is enough. Counting resumes at the last offset,
+        # because an edit of many places asks for increasing offsets.
         self._counted = (0, 0)
         self._pairs = _pairs(text) if crlf and not self._all_crlf else []
 
     def offset(self, flat: int) -> int:
-        """Return the offset in the source; never between the two halves of a CRLF."""
+        """Return the offset in the source; never inside a CRLF."""
         if self._all_crlf:
             at, ends = self._counted
             first, past = sorted((at, flat))
@@ -64,9 +64,9 @@ class FlatText:
         return flat + bisect_left(self._pairs, flat)
 
     def line_end_at(self, flat: int) -> str:
-        """Return the line end that new lines at this place take: that of their neighbours.
+        """Return the line end for new lines at this offset, copied from a neighbouring line.
 
-        Shape: at the beginning of a line that of the line before, else that of the line itself.
+        Shape: at the start of a line the line before is copied, else the line itself.
         """
         if "\r" not in self.source:
             return "\n"
@@ -79,12 +79,12 @@ class FlatText:
         place = self.offset(at)
         if self.source.startswith("\r\n", place):
             return "\r\n"
-        # A stray CR among LFs is data to whoever wrote it, and no kind of line end to copy.
+        # A stray CR among LFs is data, not a line end to copy.
         return "\r" if self.source[place] == "\r" and "\n" not in self.source else "\n"
 
 
 class FileLines:
-    """The lines of one flat text by number, from 0."""
+    """The lines of one LF text, numbered from 0."""
 
     def __init__(self, flat: str) -> None:
         """Read the text once."""
@@ -98,7 +98,7 @@ class FileLines:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Return where each line begins, and where one after the last would."""
+        """Return the offset of each line, plus that of a line after the last."""
         at, found = self.first, [self.first]
         for line in self.lines:
             at += len(line) + 1
@@ -106,13 +106,13 @@ class FileLines:
         return found
 
     def number_at(self, offset: int) -> int:
-        """Return the number of the line that holds the offset."""
+        """Return the 0-based number of the line that holds the offset."""
         return max(0, bisect_right(self.starts, offset) - 1)
 
     def span(self, first: int, past: int, new: list[str]) -> tuple[int, int, str]:
-        """Return start, end and text that put ``new`` in place of the lines ``first:past``.
+        """Return start, end and text that replace the lines ``first:past`` by ``new``.
 
-        Invariant: whether the text ends with a line end stays as it is.
+        Invariant: a final line end stays, or stays missing.
         """
         starts, count, text = self.starts, len(self.lines), "\n".join(new)
         if first < past and new:
@@ -131,5 +131,5 @@ class FileLines:
 
 
 def _pairs(text: str) -> list[int]:
-    """Return the flat offsets of the line ends that are CRLF."""
+    """Return the offsets, in the LF text, of the line ends that are CRLF in the source."""
     return [match.start() - number for number, match in enumerate(re.finditer("\r\n", text))]

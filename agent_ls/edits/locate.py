@@ -1,6 +1,6 @@
-"""Where the old lines of a hunk stand: every place that is equally good, strictest reading first.
+"""Find all places of a hunk's old lines, with the strictest comparison that finds any.
 
-Owns the comparison of whole lines without blank lines; never ranks by likeness.
+Compares whole lines and skips blank ones; never ranks by similarity.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from agent_ls.edits.lines import FileLines
 
 MAX_PLACES = 1_000
 MAX_ALL = 10_000
-"""So many places one edit may change: placing runs between the messages of the editor, and may not
-hold these up."""
+"""Most places that one edit may change. Placing runs on the event loop and must not delay the
+editor's messages."""
 MAX_ALL_DRIFTED = 100
-"""So many where each place is written otherwise than the old text, and has to be read by itself."""
+"""Most places if they differ in form from the old text, so each has to be handled by itself."""
 _MAX_ALIGNED = 20_000
 _LEVELS: tuple[Key, ...] = (trimmed, stripped, folded)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which line of the file each old line is."""
+    """Maps each old line of a hunk to a line of the file."""
 
     at: tuple[int | None, ...]
-    """None for a line that the file does not have: a blank one, or context that changed."""
+    """File line of each old line; None if the file lacks it (a blank line, or changed context)."""
     first: int
-    """First file line that is one of the old lines."""
+    """First file line that matches an old line."""
     past: int
     is_same_layout: bool = True
-    """Blank lines agree too."""
+    """The blank lines agree too."""
 
 
 class Keyed:
-    """The file's lines that are not blank, as one level of strictness sees them."""
+    """The file's non-blank lines, one character per distinct line under one comparison key."""
 
     def __init__(self, lines: list[str], key: Key) -> None:
         """Read the lines once."""
@@ -54,14 +54,14 @@ class Keyed:
         self.key = key
 
     def encoded(self, names: list[str]) -> str | None:
-        """Return the names as the file's; None when one of them is nowhere in it."""
+        """Encode keys as characters of ``text``; None if one of them is not in the file."""
         ids = [self._ids.get(name) for name in names]
         return (
             None if None in ids else "".join(chr(one & 0x10FFFF) for one in ids if one is not None)
         )
 
     def lines_of(self, name: str) -> list[int]:
-        """Return the numbers of the lines that are this one."""
+        """Return the numbers of the lines with this key."""
         char = self.number_of(name)
         found: list[int] = []
         at = -1 if char is None else self.text.find(char)
@@ -71,22 +71,22 @@ class Keyed:
         return found
 
     def number_of(self, name: str) -> str | None:
-        """Return what stands for the line in ``text``."""
+        """Return the character for this key in ``text``; None if the file lacks it."""
         one = self._ids.get(name)
         return None if one is None else chr(one & 0x10FFFF)
 
 
 class Ground:
-    """The file that hunks are placed in, with what is looked up once for all of them."""
+    """The file that hunks are placed in, with its cached lookups."""
 
     def __init__(self, flat: str, *, is_read: bool = False) -> None:
-        """Read the text once; ``is_read`` when it is what the author of the edit read."""
+        """Take a text with LF line ends; ``is_read`` if the edit's author read exactly this text."""
         self.file = FileLines(flat)
         self.is_read = is_read
         self._keyed: dict[Key, Keyed] = {}
 
     def keyed(self, key: Key) -> Keyed:
-        """Return the lines as a level sees them."""
+        """Return the lines encoded under this key, cached."""
         if key not in self._keyed:
             self._keyed[key] = Keyed(self.file.lines, key)
         return self._keyed[key]
@@ -100,19 +100,20 @@ class Ground:
 
     @cached_property
     def style(self) -> Style:
-        """Return how the file is indented."""
+        """Return the file's indentation style."""
         return style_of(self.file.lines)
 
 
 def most_places(old: list[str]) -> int:
-    """Return how many places are looked at; with so many none can be told from the others."""
+    """Return the search limit for places; with that many the place is ambiguous anyway."""
     return max(50, min(MAX_PLACES, _MAX_ALIGNED // max(1, len(old))))
 
 
 def places(ground: Ground, old: list[str], *, are_apart: bool = False) -> list[Place]:
-    """Return the places of the strictest reading that finds any; none for blank lines.
+    """Return the places under the strictest comparison that finds any; none for blank lines only.
 
-    At most ``most_places``, or those that do not overlap, at most one more than may be changed.
+    Shape: at most ``most_places``. With ``are_apart`` they do not overlap, and the limit is one
+    more than an edit may change.
     """
     most = MAX_ALL_DRIFTED + 1 if are_apart else most_places(old)
     solid = [number for number, line in enumerate(old) if stripped(line)]
@@ -150,7 +151,7 @@ def _at_level(
 
 
 def aligned(ground: Ground, old: list[str], solid: dict[int, int]) -> Place:
-    """Return the place with blank lines paired too, as far as both sides have them.
+    """Return the place, with blank lines paired too where both sides have them.
 
     Shape: ``solid`` maps numbers of old lines to numbers of file lines, in order.
     """
@@ -163,7 +164,7 @@ def aligned(ground: Ground, old: list[str], solid: dict[int, int]) -> Place:
         slots = [number for number in range(one + 1, other) if not stripped(old[number])]
         is_same = is_same and len(free) == other - one - 1
         if len(slots) == other - one - 1 or len(free) == len(slots):
-            # With context between that changed, blank lines pair only when all of them can.
+            # If context in between changed, blank lines are paired only if their counts agree.
             for number, line in zip(slots, free, strict=False):
                 at[number] = line
     head, top = known[0]

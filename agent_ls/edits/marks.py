@@ -1,7 +1,7 @@
-"""Marks that stand for lines left out (``...``, ``# ... existing code ...``).
+"""Marks that stand for omitted lines (``...``, ``# ... existing code ...``).
 
-Owns what is such a mark, by what it says alone or by what it says where old lines vanish, and which
-lines one stands for that only the new text has. A mark never gets into a file.
+Recognises marks, by their text alone or because old lines vanish in their place. Restores the
+lines behind a mark that only the new text has. A mark must never get into a file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REMARK = re.compile(
     r"[ \t]*(?:\*/\}?|-->|\*\))?"
 )
 _FRAME = " \t[](){}<>=-*_~"
-"""What some put around a mark, to set it off."""
+"""Characters that models put around a mark."""
 _KEPT = re.compile(
     r"existing|rest|remain\w*|unchanged|unmodified|same|previous|original|omitted|elided|other|"
     r"keep|kept|stays?|truncated|skipped|snip\w*|more|etc|before",
@@ -58,11 +58,11 @@ _HEAD = re.compile(
     r"|([\"'][^\"']*[\"']|[\w-]+) *:(?![:=])"
     r"|([^(){}]+)\(.*\{$"
 )
-"""What a line is about: what it returns, defines, sets, or names."""
+"""The subject of a line: what it returns, defines, sets, or names."""
 
 
 def unclear_marker() -> Refused:
-    """Return the refusal of a mark whose lines are not certain."""
+    """Return the refusal for a mark if it is not certain which lines it stands for."""
     return Refused(
         "The new text has a mark for left-out code (like `...`), and it is not certain which "
         "lines it stands for. Nothing was changed. Write the new text in full, or edit only the "
@@ -72,7 +72,7 @@ def unclear_marker() -> Refused:
 
 
 def stands_for_others(line: str, flat: str) -> bool:
-    """Tell whether the line is a mark, and no line of the file that looks like one."""
+    """Tell whether the line is a mark and not a line of the file that looks like one."""
     if is_sure_marker(line):
         return stripped(line) not in flat
     return stripped(line) in _BARE and not re.search(
@@ -81,7 +81,7 @@ def stands_for_others(line: str, flat: str) -> bool:
 
 
 def is_sure_marker(line: str) -> bool:
-    """Tell whether the line can hardly be anything else: it is a comment or says so."""
+    """Tell whether the text of the line alone shows that it is a mark."""
     sign, said = _read(line)
     match = _DOTS.fullmatch(said)
     if match is None:
@@ -89,25 +89,25 @@ def is_sure_marker(line: str) -> bool:
     words = match["words"].split()
     if not words:
         return sign not in ("", "*", "%")
-    # A sentence that only begins with dots is a comment like any other.
+    # A sentence that merely begins with dots is an ordinary comment.
     if len(words) > _MAX_WORDS or not _ANY.search(match["words"]):
         return False
-    # Without a comment's sign dots are code as well: they spread, collect or continue something.
+    # Without a comment sign, dots may be code: spread, rest arguments, continuation.
     return bool(sign or match["end"] or (len(words) > 1 and not _others_in(said)))
 
 
 def _read(line: str) -> tuple[str, str]:
-    """Return the sign that makes a line a comment, '' for none, and what it says."""
+    """Return the comment sign of a line ('' for none) and its text."""
     body = stripped(line).replace(". . .", "...").replace("⋮", "…")
     match = _REMARK.fullmatch(body)
     return (match["sign"], match["said"].strip(_FRAME)) if match else ("", body.strip(_FRAME))
 
 
 def added_markers(old: Sequence[str], new: Sequence[str], flat: str) -> list[int]:
-    """Return the numbers of new lines that are marks of the new text alone.
+    """Return the numbers of new lines that are marks and that the old text does not have.
 
-    A comment may read like a mark, and ``...`` is a statement too, in Python: where no line
-    vanishes, nothing was left out.
+    A comment may read like a mark, and ``...`` is a Python statement. Such lines count as marks
+    only if old lines vanish in their place.
     """
     doubtful = {
         number
@@ -122,7 +122,7 @@ def added_markers(old: Sequence[str], new: Sequence[str], flat: str) -> list[int
         elif stripped(line) in _BARE:
             is_mark = not _is_statement(new, number, lost[number])
         else:
-            # One other comment is what this one rewords.
+            # If it replaces a single comment, it rewords that comment.
             is_mark = len(lost[number]) > 1 or any(not _read(one)[0] for one in lost[number])
         if is_mark and not (_is_known(old, stripped(line)) or _is_doctest(new, number)):
             found.append(number)
@@ -130,14 +130,14 @@ def added_markers(old: Sequence[str], new: Sequence[str], flat: str) -> list[int
 
 
 def leaves_out(old: str, new: str) -> bool:
-    """Tell whether a text that is given as a whole has a mark where old lines would vanish."""
+    """Tell whether a complete new text has a mark where several old lines would vanish."""
     olds, news = old.split("\n"), new.split("\n")
     marks = added_markers(olds, news, old)
     return any(len(lost) > 1 for lost in _vanished(olds, news, marks).values())
 
 
 def _is_known(old: Sequence[str], mark: str) -> bool:
-    """Tell whether the old text has the mark too, perhaps with a line number copied before it."""
+    """Tell whether the old text has the mark too, maybe behind a copied line number."""
     return any(
         line.rstrip().endswith(mark) and not line.rstrip()[: -len(mark)].strip(_NUMBERS)
         for line in old
@@ -145,7 +145,7 @@ def _is_known(old: Sequence[str], mark: str) -> bool:
 
 
 def _is_like_a_mark(line: str) -> bool:
-    """Tell whether a comment, or what is set off by brackets, says little but that code stays."""
+    """Tell whether a comment or bracketed line says little more than that code stays."""
     sign, said = _read(line)
     words = _WORD.findall(said)
     is_apart = sign not in ("", "*", "%") or stripped(line)[:1] in ("[", "<", "(")
@@ -157,16 +157,14 @@ def _is_like_a_mark(line: str) -> bool:
 
 
 def _others_in(said: str) -> int:
-    """Return how many words would be no mark's."""
+    """Count the words that are unusual in a mark."""
     return sum(not _LITTLE.fullmatch(word) for word in _WORD.findall(said))
 
 
 def _vanished(
     old: Sequence[str], new: Sequence[str], numbers: Collection[int]
 ) -> dict[int, list[str]]:
-    """Return by its number the old lines in whose place each of these new ones stands, and no other
-    new one.
-    """
+    """Return, for each of these new lines, the old lines that it alone replaces."""
     found: dict[int, list[str]] = {number: [] for number in numbers}
     if not found:
         return found
@@ -181,7 +179,7 @@ def _vanished(
 
 
 def _is_doctest(new: Sequence[str], number: int) -> bool:
-    """Tell whether the dots continue an example that Python's prompt begins above them."""
+    """Tell whether the dots are the continuation prompt of a Python doctest."""
     above = (stripped(line) for line in reversed(new[: number + 1]))
     first = next((line for line in above if not line.startswith("...")), "")
     return stripped(new[number]).startswith("...") and first.startswith(">>>")
@@ -189,7 +187,7 @@ def _is_doctest(new: Sequence[str], number: int) -> bool:
 
 def _is_statement(new: Sequence[str], number: int, lost: Sequence[str]) -> bool:
     is_all = not any(stripped(line) for at, line in enumerate(new) if at != number)
-    # A mark for all of the old text would change nothing.
+    # If it is the whole new text it is no mark: a mark for all old lines would change nothing.
     is_free = not lost or (
         len(lost) == 1 and (is_all or bool(_PLACEHOLDER.match(stripped(lost[0]))))
     )
@@ -197,7 +195,7 @@ def _is_statement(new: Sequence[str], number: int, lost: Sequence[str]) -> bool:
 
 
 def is_stub(new: Sequence[str], number: int, openers: tuple[str, ...] = _BLOCKS) -> bool:
-    """Tell whether the line is ``...`` and all that a block has: its body, or a mark for it."""
+    """Tell whether the line is ``...`` and the whole body of a block: a stub, or a mark for it."""
     above, below = (
         next((line for line in lines if stripped(line)), "")
         for lines in (reversed(new[:number]), new[number + 1 :])
@@ -207,7 +205,7 @@ def is_stub(new: Sequence[str], number: int, openers: tuple[str, ...] = _BLOCKS)
 
 
 def restored(old: Sequence[str], new: Sequence[str], marks: Sequence[int]) -> list[str] | Refused:
-    """Return the new lines with each mark replaced by the old lines that it stands for."""
+    """Replace each mark in the new lines by the old lines that it stands for, or refuse."""
     parts = [list(new[low + 1 : high]) for low, high in pairwise([-1, *marks, len(new)])]
     result, at = parts[0], 0
     for above, below in pairwise(parts):
@@ -224,10 +222,10 @@ def restored(old: Sequence[str], new: Sequence[str], marks: Sequence[int]) -> li
 
 
 def _size_of(old: Sequence[str], part: Sequence[str]) -> int | None:
-    """Return with how many of the old lines a part ends that begins with them; None if unknown.
+    """Return how many leading old lines a part of the new text covers; None if unknown.
 
-    It is the first lines, or ends with the only run of lines like it, or is the first lines, some
-    of them changed.
+    The part equals the first old lines, or its last lines occur in them exactly once, or it is the
+    first old lines with some of them changed.
     """
     rows = [number for number, line in enumerate(old) if stripped(line)]
     lines, want = [old[row] for row in rows], [line for line in part if stripped(line)]
@@ -249,9 +247,9 @@ def _size_of(old: Sequence[str], part: Sequence[str]) -> int | None:
 
 
 def _is_change_of(old: str, line: str) -> bool:
-    """Tell whether both lines are equal, or about one thing, which no text has twice in a row.
+    """Tell whether both lines are equal or have the same subject, for example set the same name.
 
-    So two imports are not, and two calls are not: there the line may be a new one.
+    Imports and calls have no subject here: such a line may be an additional one.
     """
     heads = [_HEAD.match(stripped(one)) for one in (old, line)]
     names = [next((one for one in head.groups() if one), "") if head else "" for head in heads]
@@ -259,7 +257,7 @@ def _is_change_of(old: str, line: str) -> bool:
 
 
 def _has_more(old: Sequence[str], middle: list[str], new: Sequence[str]) -> bool:
-    """Tell whether the new text has a line of the middle itself: it was moved, and is no copy."""
+    """Tell whether the new text itself shows a line of the middle, because it moved that line."""
     known, within, shown = (Counter(map(stripped, lines)) for lines in (old, middle, new))
     return any(
         sum(map(str.isalnum, line)) > 1 and shown[line] > known[line] - within[line]
@@ -268,7 +266,7 @@ def _has_more(old: Sequence[str], middle: list[str], new: Sequence[str]) -> bool
 
 
 def _without_doubled_blanks(middle: list[str], above: list[str], below: list[str]) -> list[str]:
-    """Return the middle without the blank lines at its ends that the new text has itself."""
+    """Drop blank lines at the ends of the middle that the new text already has there."""
     for line in reversed(above):
         if stripped(line) or not middle or stripped(middle[0]):
             break

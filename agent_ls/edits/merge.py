@@ -1,7 +1,6 @@
-"""Two changes of one text brought together, or the places where they contradict each other.
+"""Three-way merge by lines, and the rebase of an edit onto a newer text, which is such a merge.
 
-Owns the three-way merge by lines, and the rebase of an edit onto a newer text, which is one.
-Lines side by side may change on both sides; the same lines may not, unless both say the same.
+Both sides may change adjacent lines. They may change the same lines only in the same way.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from agent_ls.edits.spans import Span, replacements_of
 from agent_ls.edits.weave import Block
 
 _MAX_LINES = 6_000
-"""A stretch of more changed lines than this is one change."""
+"""A changed region with more lines than this is treated as one change."""
 _SHOWN_BESIDE = 2
 _MAX_SHOWN = 12
-"""Lines of a conflict that a refusal shows, and of what is around it."""
+"""Most lines of a conflict that a refusal shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Lines that both sides changed, each in its own way."""
+    """Lines that both sides changed differently."""
 
     line: int
     """1-based, in ours."""
@@ -38,18 +37,18 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What has to change in ours; with conflicts, only what is free of them."""
+    """The replacements to apply to ours, without the parts in conflict, and the conflicts."""
 
     replacements: tuple[Replacement, ...]
     conflicts: tuple[Conflict, ...] = ()
 
 
 def merge(base: str, ours: str, theirs: str, *, beside: bool = False) -> Merged:
-    """Return what makes ours of theirs' changes too, as replacements in ours.
+    """Merge theirs into ours; returns replacements in ours and the conflicts.
 
-    Shape: what both changed in the same way is there already; line ends stay as ours has them, and
-    the final one is there, or not, as the side has it that changed it. The replacements are sorted
-    and apart. With ``beside`` new lines right before or behind changed ones contradict nothing.
+    Shape: the replacements are sorted and do not overlap. A change that both sides made needs no
+    replacement. Line ends stay as in ours; the final one follows the side that changed it. With
+    ``beside``, new lines directly above or below changed lines do not conflict.
     """
     flat = FlatText(ours)
     sides = [FileLines(flattened(text)) for text in (base, ours, theirs)]
@@ -84,10 +83,10 @@ def merge(base: str, ours: str, theirs: str, *, beside: bool = False) -> Merged:
 def rebase(
     base: str, replacements: Sequence[Replacement], now: str
 ) -> tuple[Replacement, ...] | Refused:
-    """Return the replacements, made for ``base``, as ones of the newer text.
+    """Convert replacements for ``base`` into replacements for the newer text.
 
-    Errors: refused when the newer text changed what they replace, or may have, and when it has
-    them already.
+    Errors: refused if the newer text changed, or may have changed, the lines they replace, and if
+    it has the edit already.
     """
     if base == now:
         return tuple(replacements)
@@ -100,7 +99,7 @@ def rebase(
 
 
 def _conflicting(conflicts: Sequence[Conflict], now: str) -> Refused:
-    """Return the refusal that shows the newer text around the first conflict."""
+    """Return a refusal that shows the newer text around the first conflict."""
     one = conflicts[0]
     lines = FileLines(flattened(now)).lines
     first = max(0, one.line - 1 - _SHOWN_BESIDE)
@@ -114,10 +113,10 @@ def _conflicting(conflicts: Sequence[Conflict], now: str) -> Refused:
 
 
 def _unclear(base: str, ours: str, theirs: str) -> tuple[Conflict, ...]:
-    """Return ours' changes of which nobody can say that they leave theirs' places alone.
+    """Return ours' changes that may affect the places theirs changed, although no line overlaps.
 
-    The two change no line together; but what was changed can be told in more than one way, or one
-    stands between two changes of theirs that nothing parts.
+    That is so if a diff can be read in several ways, or if a change stands between two changes of
+    theirs with nothing distinctive between them.
     """
     base_lines, our_lines, their_lines = (
         FileLines(flattened(text)).lines for text in (base, ours, theirs)
@@ -135,7 +134,7 @@ def _unclear(base: str, ours: str, theirs: str) -> tuple[Conflict, ...]:
 
 
 def readings_of(base: list[str], side: list[str]) -> tuple[list[Change], list[Change]]:
-    """Return what a side changed, as it is told from the beginning and from the end."""
+    """Return two diffs of a side: computed from the start and from the end of the text."""
     mirrored = changes_between(base[::-1], side[::-1])
     size, goal = len(base), len(side)
     return changes_between(base, side), [
@@ -145,7 +144,7 @@ def readings_of(base: list[str], side: list[str]) -> tuple[list[Change], list[Ch
 
 
 def changes_between(base: list[str], side: list[str]) -> list[Change]:
-    """Return what a side changed, in order."""
+    """Return the changes from base to side, in order."""
     start = 0
     most = min(len(base), len(side))
     while start < most and base[start] == side[start]:
@@ -166,9 +165,10 @@ def changes_between(base: list[str], side: list[str]) -> list[Change]:
 
 
 def unchanged(changes: Sequence[Change], count: int) -> dict[int, int]:
-    """Return the line of the side that each of the base's ``count`` lines is that nobody changed.
+    """Map each unchanged line of the base to its line in the side.
 
-    Shape: also for what stands before the first line and behind the last one.
+    Shape: ``count`` is the number of lines of the base. The positions before the first line (-1)
+    and after the last (``count``) are mapped too.
     """
     found = {-1: -1}
     at = shift = 0
@@ -180,7 +180,7 @@ def unchanged(changes: Sequence[Change], count: int) -> dict[int, int]:
 
 
 def shift_before(mine: Sequence[Change], low: int, high: int) -> int:
-    """Return how far lines of the base that no change meets have moved."""
+    """Return by how many lines the base's lines ``low:high`` moved; no change may touch them."""
     return sum(
         (one.past - one.first) - (one.high - one.low)
         for one in mine
@@ -189,7 +189,7 @@ def shift_before(mine: Sequence[Change], low: int, high: int) -> int:
 
 
 def meet(one: Change, other: Change, *, beside: bool = False) -> bool:
-    """Tell whether two changes of the base are about the same lines or the same gap."""
+    """Tell whether two changes of the base touch the same lines or the same gap."""
     if beside and (one.low < one.high or other.low < other.high):
         return one.low < other.high and other.low < one.high
     if one.low == one.high or other.low == other.high:
@@ -198,7 +198,7 @@ def meet(one: Change, other: Change, *, beside: bool = False) -> bool:
 
 
 def brings_back(one: Change, lines: Sequence[str], other: Change, new: Sequence[str]) -> bool:
-    """Tell whether a change right beside another one has some of its lines already."""
+    """Tell whether a change adjacent to another one already brings some of its new lines."""
     if one.low > other.high or other.low > one.high:
         return False
     come = set(lines[one.first : one.past])
@@ -206,7 +206,7 @@ def brings_back(one: Change, lines: Sequence[str], other: Change, new: Sequence[
 
 
 def _in_ours(mine: Sequence[Change], low: int, high: int) -> tuple[int, int]:
-    """Return where lines of the base are in ours; changes lie wholly inside or outside."""
+    """Map the base's lines ``low:high`` to ours; each change lies wholly inside or outside."""
     shift = sum(
         (one.past - one.first) - (one.high - one.low)
         for one in mine
@@ -221,7 +221,7 @@ def _in_ours(mine: Sequence[Change], low: int, high: int) -> tuple[int, int]:
 
 
 def _has_final_end(base: FileLines, ours: FileLines, theirs: FileLines) -> bool:
-    """Tell whether what both make of the base ends with a line end; if it has a line at all."""
+    """Tell whether the merged text, if it has any lines, ends with a line end."""
     if not ours.lines:
         return theirs.has_final_end
     is_theirs = base.lines and theirs.lines and base.has_final_end != theirs.has_final_end
@@ -229,7 +229,7 @@ def _has_final_end(base: FileLines, ours: FileLines, theirs: FileLines) -> bool:
 
 
 def _spans(ours: FileLines, found: Sequence[Block], *, has_end: bool) -> list[Span]:
-    """Return the spans of sorted blocks, those that touch made one, and of the final line end."""
+    """Return the spans of sorted blocks, joined where they touch, with the final line end set."""
     count = len(ours.lines)
     apart: list[Block] = []
     for one in found:
@@ -243,7 +243,7 @@ def _spans(ours: FileLines, found: Sequence[Block], *, has_end: bool) -> list[Sp
     is_tail = bool(apart) and apart[-1].past == count
     tail = apart.pop() if is_tail else Block(count, count, [])
     spans = [Span(*ours.span(one.first, one.past, one.new), 1) for one in apart]
-    # From the end of the last line that stays, so that its line end can come or go.
+    # Start at the end of the last kept line, so that its line end can be added or removed.
     lead, start = ("\n", ours.starts[tail.first] - 1) if tail.first else ("", ours.first)
     text = lead * bool(tail.new) + "\n".join(tail.new)
     last_end = "\n" if has_end and (lead or tail.new) else ""

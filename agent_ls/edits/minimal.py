@@ -1,4 +1,4 @@
-"""The least that has to change to make one text of another, so that all else keeps its bytes.
+"""Compute small replacements between two texts, so that everything else keeps its bytes.
 
 Pure. Spans never end inside a CRLF, and new lines take their neighbours' line end.
 """
@@ -17,20 +17,19 @@ _MAX_COMPARED_LINES = 2_000
 
 
 def replacements_between(before: str, after: str) -> tuple[Replacement, ...]:
-    """Return the replacements that make ``after`` of ``before``; none when they are equal.
+    """Return the replacements that turn ``before`` into ``after``; none if they are equal.
 
-    Shape: sorted, apart from each other. CRLF and LF count as equal; where a line changes, its
-    end stays as it was.
+    Shape: sorted and without overlap. CRLF and LF count as equal; a changed line keeps its end.
     """
     flat = FlatText(before)
-    # A CR alone is a line end where the file has such, and else a character like any other.
+    # A CR alone counts as a line end only if the file has some.
     alone = "\r" in before.replace("\r\n", "")
     goal = flattened(after, alone=alone)
     return in_source(flat, changes(flat.text, goal))
 
 
 def in_source(flat: FlatText, found: Iterable[tuple[int, int, str]]) -> tuple[Replacement, ...]:
-    """Return changes of a flat text, in order, as those of its source."""
+    """Convert sorted changes of an LF text into replacements in its source."""
     source, past = flat.source, 0
     placed: list[Replacement] = []
     for first, last, text in found:
@@ -38,7 +37,7 @@ def in_source(flat: FlatText, found: Iterable[tuple[int, int, str]]) -> tuple[Re
         new = text.replace("\n", line_end) if line_end != "\n" else text
         follows = new or source[end : end + 1]
         if past < start and source[start - 1] == "\r" and follows.startswith("\n"):
-            # A stray CR would become one line end with the LF that comes behind it.
+            # Else a stray CR and the LF behind it would become one CRLF.
             start, new = start - 1, "\n" + new
         placed.append(Replacement(start=start, end=end, text=new))
         past = end
@@ -46,11 +45,11 @@ def in_source(flat: FlatText, found: Iterable[tuple[int, int, str]]) -> tuple[Re
 
 
 def changes(before: str, after: str, shift: int = 0) -> list[tuple[int, int, str]]:
-    """Return start, end and new text of what differs, in order; texts with LF alone."""
+    """Return start, end and new text of each difference, in order, for texts with LF line ends."""
     start, old, new = _trimmed(before, after)
     if not old or not new:
         return [(shift + start, shift + start + len(old), new)] if old or new else []
-    # Whole lines are compared, so that hunks begin and end where a reader expects it.
+    # Compare whole lines, so that hunks begin and end where a reader expects.
     line_start = before.rfind("\n", 0, start) + 1
     more = _to_line_end(before, start + len(old), is_at_end=old[-1:] == new[-1:] == "\n")
     old_lines = before[line_start : start + len(old) + more].splitlines(keepends=True)
@@ -74,9 +73,9 @@ def changes(before: str, after: str, shift: int = 0) -> list[tuple[int, int, str
 
 
 def blocks(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
-    """Return what is equal and what is replaced, in order; what lies side by side is one block.
+    """Return the equal and the replaced blocks, in order, with adjacent ones of a kind joined.
 
-    Shape: kind, then the bounds in ``old`` and in ``new``.
+    Shape: kind ("equal" or "replace"), then the bounds in ``old`` and in ``new``.
     """
     found: list[tuple[str, int, int, int, int]] = []
     for op in Indel.opcodes(old, new):
@@ -90,7 +89,7 @@ def blocks(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, 
 
 
 def _trimmed(before: str, after: str) -> tuple[int, str, str]:
-    """Return how much both begin with, and what is left of each without their common end."""
+    """Return the length of the common prefix, and both texts without common prefix and suffix."""
     most = min(len(before), len(after))
     start = _largest(most, lambda size: before[:size] == after[:size])
     end = _largest(
@@ -101,7 +100,7 @@ def _trimmed(before: str, after: str) -> tuple[int, str, str]:
 
 
 def _largest(most: int, holds: Callable[[int], bool]) -> int:
-    """Return the largest size up to ``most`` that holds; all smaller ones do too."""
+    """Return the largest size up to ``most`` for which ``holds``, by binary search."""
     low = 0
     while low < most:
         middle = (low + most + 1) // 2
@@ -113,7 +112,7 @@ def _largest(most: int, holds: Callable[[int], bool]) -> int:
 
 
 def _to_line_end(text: str, offset: int, *, is_at_end: bool) -> int:
-    """Return how far it is to the end of the line, its line end included."""
+    """Return the distance to the end of the line, including its line end."""
     if is_at_end:
         return 0
     at = text.find("\n", offset)

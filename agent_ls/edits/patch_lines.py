@@ -1,6 +1,6 @@
-"""The lines of a patch, free of what a message has around it.
+"""Extract the lines of a patch from a model's message.
 
-Owns what no format of patches says: fences, one indentation for all, escapes as in JSON.
+Removes what is part of no patch format: code fences, a common indentation, JSON escapes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "", '"': '"', "\\": "\\", "/": "/"}
 
 
 def patch_lines(patch: str) -> list[str]:
-    """Return the lines of the patch alone, without line ends."""
+    """Return the lines of the patch, without line ends and without anything around it."""
     text = flattened(patch, alone=False)
     if "\n" not in text.strip() and "\\n" in text:
-        # No patch has one line only: this one was escaped once too often.
+        # No patch has only one line: its newlines were escaped once too often.
         text = _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[0]), text)
     return _outdented(_unfenced(text.split("\n")))
 
 
 def hunk_line(raw: str) -> HunkLine:
-    """Return a line of a hunk; one without a sign is context."""
+    """Parse one line of a hunk; a line without a sign is context."""
     match raw[:1]:
         case "+":
             return HunkLine("+", raw[1:].removeprefix(BOM))
@@ -41,7 +41,7 @@ def hunk_line(raw: str) -> HunkLine:
 
 
 def _unfenced(lines: list[str]) -> list[str]:
-    """Return what is inside of fences that stand around the patch, or around its parts."""
+    """Return the lines inside the fences around the patch or around its parts."""
     fences = [number for number, line in enumerate(lines) if _FENCE.match(line)]
     first = next((number for number, line in enumerate(lines) if _STARTS.match(line)), len(lines))
     if len(fences) == 1 and not any(line.strip() for line in lines[fences[0] + 1 :]):
@@ -60,6 +60,6 @@ def _is_patch(lines: Sequence[str]) -> bool:
 
 
 def _outdented(lines: list[str]) -> list[str]:
-    """Return the lines without the indentation that the whole patch has."""
+    """Remove the indentation of the whole patch."""
     lead = next((match[1] for line in lines if (match := _STARTS.match(line))), "")
     return [line.removeprefix(lead) for line in lines] if lead else lines

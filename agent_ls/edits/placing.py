@@ -1,6 +1,6 @@
-"""One hunk put into a text: found, chosen among equals, carried out, or refused.
+"""Place one hunk: choose among its possible places, carry it out, or refuse.
 
-Owns the choice between places: hints break ties and never overrule a text that is unique.
+Hints only break ties; they never overrule a unique match.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from agent_ls.edits.weave import Block, woven
 
 _HINT_REACH = 20
 _MIN_AROUND = 2
-"""So many lines that say something a diff has to show around an addition."""
+"""Least evidence, in lines with enough text, that a diff must show around an addition."""
 
 
 def find(ground: Ground, hunk: Hunk, known: Sequence[Place]) -> Place | Refused:
-    """Return the one place that is meant among those that are known, at least one."""
+    """Choose the intended place; ``known`` has at least one."""
     if hunk.at_end and len(known) > 1:
         last = len(ground.file.lines)
         known = [one for one in known if _is_last(ground, one, last)] or known
@@ -45,9 +45,9 @@ def find(ground: Ground, hunk: Hunk, known: Sequence[Place]) -> Place | Refused:
 
 
 def missing(ground: Ground, hunk: Hunk, within: range | None = None) -> Place | Refused:
-    """Return the place of a hunk whose old lines are not there as they are, if that is certain.
+    """Return the place of a hunk whose old lines differ from the file, if it is certain.
 
-    Shape: ``within`` are the lines that other hunks leave it; all of the file without.
+    Shape: ``within`` are the file lines that other hunks leave free; None means all.
     """
     is_standing = is_telling(hunk) and any(
         adds(hunk) or one.is_same_layout for one in places(ground, hunk.new)
@@ -57,7 +57,7 @@ def missing(ground: Ground, hunk: Hunk, within: range | None = None) -> Place | 
 
 
 def nowhere(ground: Ground, hunk: Hunk, why: str = "") -> Refused:
-    """Return the refusal of a hunk without a place: it may have been carried out before.
+    """Return the refusal of a hunk without a place; says so if it seems to be applied already.
 
     Shape: ``why`` says in sentences what is not certain about the nearest text.
     """
@@ -69,7 +69,7 @@ def nowhere(ground: Ground, hunk: Hunk, why: str = "") -> Refused:
 
 
 def put(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
-    """Return the blocks that carry out the hunk at its place."""
+    """Return the blocks that carry out the hunk at its place, or why it is refused."""
     done = done_at(ground, hunk, place)
     if done is not None:
         return applied(done)
@@ -82,7 +82,7 @@ def put(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
 
 
 def nearest_to(lines: Sequence[int], hint: int | None, reach: int = _HINT_REACH) -> int | None:
-    """Return which of the lines the hint means; None unless one is clearly nearest."""
+    """Return the index of the line that is clearly nearest to the hint; None if there is none."""
     if hint is None:
         return None
     ranked = sorted((abs(line - hint), number) for number, line in enumerate(lines))
@@ -93,7 +93,8 @@ def nearest_to(lines: Sequence[int], hint: int | None, reach: int = _HINT_REACH)
 
 
 def _is_slight(ground: Ground, hunk: Hunk, place: Place) -> bool:
-    """Tell whether a diff shows too little to add something between lines indented otherwise."""
+    """Tell whether a diff only adds lines, all its context differs in indentation, and it has too
+    little context."""
     if not hunk.is_diff or any(line.sign == "-" for line in hunk.lines):
         return False
     pairs = [
@@ -104,7 +105,7 @@ def _is_slight(ground: Ground, hunk: Hunk, place: Place) -> bool:
     if all(indent_of(one) == " " + indent_of(other) for one, other in pairs) and all(
         line.text.startswith(" ") for line in hunk.lines if stripped(line.text)
     ):
-        # A blank behind each sign is how some write the signs.
+        # Some models write a blank behind each sign.
         return False
     is_shifted = all(indent_of(one) != indent_of(other) for one, other in pairs)
     return is_shifted and sum(weight(one) for one, _ in pairs) < _MIN_AROUND

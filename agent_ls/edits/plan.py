@@ -1,6 +1,6 @@
-"""The plan that a patch makes of the texts of its files: all of it or nothing.
+"""Plan the changes of a patch to its files, all or nothing.
 
-Owns the rules between files. How a patch is written is read in ``unified`` and ``envelope``.
+Checks rules between files. The formats are parsed in ``unified`` and ``envelope``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agent_ls.edits.unified import parse_unified
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """What becomes of one file."""
+    """The planned change of one file."""
 
     kind: PatchKind
     path: str
@@ -28,11 +28,11 @@ class FilePlan:
     new_path: str | None = None
     text: str = ""
     is_merged: bool = False
-    """It fits an older text only, and was merged with what others changed since."""
+    """It fits only an older text and was merged with later changes by others."""
 
 
 def parse_patch(text: str) -> tuple[FilePatch, ...] | Refused:
-    """Return what a patch says, in either format, in its order."""
+    """Parse a patch in either format, keeping its order of files."""
     return parse_envelope(text) if is_envelope(text) else parse_unified(text)
 
 
@@ -41,11 +41,10 @@ def plan_patch(
     texts: Mapping[str, str | None],
     bases: Mapping[str, str | None] | None = None,
 ) -> tuple[FilePlan, ...] | Refused:
-    """Return the plan of every file of the patch, or why none is changed.
+    """Return the plan for every file of the patch, or why nothing is changed.
 
-    Shape: ``texts`` holds the newest text of each path that the patch names; None, or no entry,
-    for a file that does not exist. ``bases`` holds the texts that its author goes by,
-    where they are known.
+    Shape: ``texts`` holds the newest text of each path in the patch; None or no entry means that
+    the file does not exist. ``bases`` holds the texts that the patch's author read, if known.
     """
     parsed = parse_patch(patch) if isinstance(patch, str) else patch
     if isinstance(parsed, Refused):
@@ -69,7 +68,7 @@ def plan_patch(
 
 
 def _gathered(patches: tuple[FilePatch, ...]) -> list[FilePatch]:
-    """Return the patches with those of one file joined where one goes on from the other."""
+    """Join patches of the same file where they are compatible."""
     found: list[FilePatch] = []
     for one in patches:
         at = next((n for n, known in enumerate(found) if known.path == one.path), None)
@@ -82,7 +81,7 @@ def _gathered(patches: tuple[FilePatch, ...]) -> list[FilePatch]:
 
 
 def _joined(one: FilePatch, then: FilePatch) -> FilePatch | None:
-    """Return what two patches of one file do together; None where they exclude each other."""
+    """Join two patches of one file; None if they exclude each other."""
     match one.kind, then.kind:
         case "change", "change":
             return replace(one, hunks=(*one.hunks, *then.hunks))
@@ -122,7 +121,7 @@ def _planned(
 
 
 def _replaced(patch: FilePatch, text: str, base: str | None) -> FilePlan | Refused:
-    """Return the change to a whole new text, beside what others changed since the file was read."""
+    """Plan a full replacement, merged with what others changed since the file was read."""
     is_merged = base is not None and base != text
     wanted = replacements_between(base if base is not None and is_merged else text, patch.text)
     if not wanted:
@@ -134,7 +133,7 @@ def _replaced(patch: FilePatch, text: str, base: str | None) -> FilePlan | Refus
 
 
 def _deleted(path: str, rest: str) -> FilePlan | Refused:
-    """Return the deletion of a file of which the diff shows all lines."""
+    """Plan a deletion; refused if the diff does not show all lines of the file."""
     if not rest.strip("\ufeff \t\r\n"):
         return FilePlan("delete", path)
     return Refused(

@@ -1,7 +1,7 @@
-"""Where a change of a text may have been made as well, so that two changes may be about one place.
+"""The places where a change could equally have been made, to detect changes of the same place.
 
-A line that comes or goes beside equal ones has no place of its own among them, and lines that
-say nothing (a brace, a blank one) do not part what is changed above and below them.
+If a line is added or removed among equal lines, a diff cannot tell which of them it was. Lines
+without text (a brace, a blank line) do not separate the changes above and below them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Lines ``low:high`` of the base become ``first:past`` of a side."""
+    """Lines ``low:high`` of the base become lines ``first:past`` of a side."""
 
     low: int
     high: int
@@ -22,25 +22,25 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Lines ``low:high`` of a text, or the gaps between them."""
+    """The lines ``low:high`` of a text that a change may concern."""
 
     low: int
     high: int
     has_gaps: bool
-    """Lines come, and none goes: what stands right beside is touched as well."""
+    """The change only adds lines, so it also touches the gaps at both ends."""
     block: frozenset[str] = frozenset()
-    """The lines that go or come."""
+    """The removed and added lines."""
 
     def meets(self, other: Reach) -> bool:
-        """Tell whether both may be about one place."""
+        """Tell whether both changes may concern the same place."""
         if self.has_gaps or other.has_gaps:
             return self.low <= other.high and other.low <= self.high
         return self.low < other.high and other.low < self.high
 
     def may_swap_with(self, others: Sequence[Reach]) -> bool:
-        """Tell whether one stands among changes that have a line of it too.
+        """Tell whether this change lies among changes that add or remove an equal line.
 
-        Then that line may be the one that stayed, and its like the one that came or went.
+        Then the diff may have swapped the kept line with the added or removed one.
         """
         if not others or others[-1].high < self.low or self.high < others[0].low:
             return False
@@ -49,10 +49,10 @@ class Reach:
 
 
 def reach_of(lines: Sequence[str], change: Change, side: Sequence[str]) -> Reach:
-    """Return where a change may have been made as well.
+    """Return all places where a change could equally have been made.
 
-    Whether a line beside it is the one that stayed, or its like among those that went or came,
-    is nobody's to say.
+    The range grows over adjacent lines that equal an added or removed line, since a diff cannot
+    tell them apart.
     """
     low, high = change.low, change.high
     block = frozenset([*lines[low:high], *side[change.first : change.past]])
@@ -65,7 +65,7 @@ def reach_of(lines: Sequence[str], change: Change, side: Sequence[str]) -> Reach
 
 
 def run_together(lines: Sequence[str], reaches: Sequence[Reach]) -> list[Reach]:
-    """Return sorted reaches, with those made one that have nothing between that says something."""
+    """Join sorted reaches that have no line with text between them."""
     found: list[Reach] = []
     for one in reaches:
         last = found[-1] if found else None

@@ -1,8 +1,8 @@
-"""Other ways to read what the model wrote: with what does not belong into the text undone.
+"""Other readings of what the model wrote, with artefacts removed.
 
-Owns line numbers copied from a listing, HTML entities, escapes that were written twice, and code
-fences. Whatever is undone in the old text is undone in the new one, and nothing is that the file
-itself contains.
+Artefacts are line numbers copied from a listing, HTML entities, doubled escapes, and code fences.
+What is removed from the old text is removed from the new text too. Nothing is removed that the
+file itself contains.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NUMBERED = re.compile(r"^[ \t]{0,8}[L\[]?(\d{1,7})(?:\t| ?[|│→:]|[)\]] | {2
 _SPACED = re.compile(r"^[ \t]{0,8}L?\d{1,7} ?[|│→:](?: |$)")
 _BARE_NUMBER = re.compile(r"^[ \t]{0,8}[L\[]?(\d{1,7})([|│→:)\]]?)[ \t]*$")
 _GUTTER = re.compile(r"^[ \t]+[|│→:)\]]")
-"""What a line without a number begins with among numbered ones."""
+"""Start of a line without a number among numbered lines."""
 _WIDE = "".join(BLANKS)
 _WIDE_INDENT = re.compile(rf"^[ \t]*[{_WIDE}][ \t{_WIDE}]*", re.M)
 _NARROW = str.maketrans(BLANKS)
@@ -34,21 +34,21 @@ _AS_JSON = {"\\\\", '\\"'}
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Old and new text as they may have been meant."""
+    """One reading of the old and the new text."""
 
     old: str
     new: str
     line: int | None = None
     """The number that the first line carried."""
     is_doubtful: bool = False
-    """The new text has escapes or entities of which nobody can say whether they are meant."""
+    """The new text has escapes or entities that may be intended."""
 
 
 def readings(flat: str, old: str, new: str) -> Iterator[Reading]:
-    """Yield the readings that the texts allow; those that change nothing are left out.
+    """Yield the possible readings; those that change nothing are omitted.
 
-    What is wrapped around the lines comes off first, then what was done to their characters. The
-    first one whose old text is in the file is the one that was meant.
+    Fences and line numbers come off first, then entities and escapes. Use the first reading whose
+    old text is in the file.
     """
     given = Reading(old, new)
     bare = _unwrapped(flat, given)
@@ -63,23 +63,23 @@ def readings(flat: str, old: str, new: str) -> Iterator[Reading]:
 
 
 def _unwrapped(flat: str, given: Reading) -> Reading:
-    """Return the texts without the fence and the line numbers around what they say."""
+    """Remove the fence and the line numbers from the texts."""
     fenced = _without_fences(flat, given) or given
     return _without_numbers(flat, fenced.old, fenced.new) or fenced
 
 
 def is_escaped(line: str, there: str) -> bool:
-    """Tell whether a line is one of the file's with backslashes that it has not."""
+    """Tell whether a line equals the file's line except for added backslashes."""
     return line != there and _unescaped(line, set(_ESCAPE.findall(line)) - {"\\n"}) == there
 
 
 def unwrapped(code: str) -> str:
-    """Return a definition without a fence around it and line numbers, which are in no code."""
+    """Return code without a surrounding fence and line numbers."""
     return _unwrapped("", Reading(code, code)).new
 
 
 def plainly_indented(flat: str, old: str, new: str) -> tuple[str, str]:
-    """Return the texts with plain blanks for others that indent them, if the file has no such."""
+    """Replace special blanks (such as no-break spaces) in indentation, if the file has none."""
     wide = set("".join(_WIDE_INDENT.findall(old))) - set(" \t")
     if not wide or any(char in flat for char in wide):
         return old, new
@@ -93,7 +93,7 @@ def _without_entities(flat: str, given: Reading) -> Reading:
     entities = set(_ENTITY.findall(given.old))
     if not entities:
         return given
-    # HTML also knows entities without an end, which plain text is full of.
+    # Unescape only complete entities: HTML also accepts them without ";", as in plain "&copy".
     old, new = (
         _ENTITY.sub(lambda match: html.unescape(match.group()), text)
         for text in (given.old, given.new)
@@ -103,12 +103,12 @@ def _without_entities(flat: str, given: Reading) -> Reading:
 
 
 def _without_escapes(flat: str, given: Reading) -> Iterator[Reading]:
-    """Yield the texts with the escapes of the old one undone: all, or those that the file lacks."""
+    """Yield the texts without the old text's escapes: all of them, or those that the file lacks."""
     old, new = given.old, given.new
     in_old, in_new = (set(_ESCAPE.findall(text)) for text in (old, new))
     is_json = "\n" not in old.strip("\n") and "\\n" in in_old
     if is_json:
-        # Where no quote goes without its backslash, all of the text was written as in JSON.
+        # If every quote is escaped, the whole text was JSON-encoded; else it is doubtful.
         bare = _PAIR.sub("", old + new)
         is_plain = _NO_JSON.search(old + new) or '"' in bare or "\n" in new.strip("\n")
         yield replace(
@@ -118,7 +118,7 @@ def _without_escapes(flat: str, given: Reading) -> Iterator[Reading]:
     literal = {one for one in in_old if one[1] not in "ntr"}
     here = {one for one in literal if one in flat}
     for some in dict.fromkeys(map(frozenset[str], (literal, literal - here))):
-        # Who escapes one of these may escape the others as well.
+        # A model that escapes a backslash or quote may have escaped these too.
         others = (in_new - some) & {"\\\\", '\\"', "\\n", "\\t"} if some & _AS_JSON else ()
         if some and not is_json:
             yield replace(
@@ -135,7 +135,7 @@ def _unescaped(text: str, some: Collection[str]) -> str:
 
 
 def _without_numbers(flat: str, old: str, new: str) -> Reading | None:
-    """Return the texts without line numbers, when every old line has one and they count up."""
+    """Remove line numbers, if every old line has one and they increase; else None."""
     lines = old.split("\n")
     solid = [line for line in lines if stripped(line)]
     parsed = [match for line in solid if (match := _number_of(line))]
@@ -146,7 +146,7 @@ def _without_numbers(flat: str, old: str, new: str) -> Reading | None:
     is_near = numbers[-1] - numbers[0] <= 2 * len(lines)
     if not is_near or any(line in flat for line in solid[:3]) or _has_numbers(flat, parsed[0]):
         return None
-    # The separator may have a blank of its own, or take the first one of the indentation.
+    # The separator may include a blank, or may have taken the first one of the indentation.
     shifts = (1, 0, -1) if all(map(_SPACED.match, solid)) else (0, -1)
     texts = {shift: "\n".join(_bare(line, shift) for line in lines) for shift in shifts}
     shift = next((shift for shift in shifts if _stands(flat, texts[shift])), shifts[0])
@@ -167,21 +167,22 @@ def _without_numbers(flat: str, old: str, new: str) -> Reading | None:
     unnumbered = [stripped(line)[0] for line in news if _GUTTER.match(line) and line not in own]
     is_gutter = not marks.isdisjoint(unnumbered)
     if is_gutter or (has_own and listed and not is_all):
-        # What begins an added line may be code, or stand for a number.
+        # The start of an added line may be code or part of the numbering: refuse to guess.
         return None
-    # A number alone in its line is one only where all lines have theirs, or the old text has it.
+    # A number alone on its line is a line number only if all lines have one, or the old text
+    # has the same line.
     bare = {line for line in listed if is_all or _NUMBERED.match(line) or line in lines}
     kept_new = (_bare(line, shift) if line in bare else line for line in new.split("\n"))
     return Reading(kept, "\n".join(kept_new), line=numbers[0])
 
 
 def _stands(flat: str, text: str) -> bool:
-    """Tell whether the file has these whole lines."""
+    """Tell whether the file has exactly these lines."""
     return "\n{}\n".format(text.strip("\n")) in f"\n{flat}\n"
 
 
 def _has_numbers(flat: str, match: re.Match[str]) -> bool:
-    """Tell whether the file has lines that begin like this one by themselves."""
+    """Tell whether the file itself has lines that begin with a number and this separator."""
     mark = re.escape(match.string[match.end(1) : match.end()].strip(" ") or " ")
     return bool(re.search(rf"^[ \t]{{0,8}}[L\[]?\d{{1,7}} ?{mark}", flat, re.M))
 
@@ -191,15 +192,14 @@ def _number_of(line: str) -> re.Match[str] | None:
 
 
 def _mark(match: re.Match[str]) -> str:
-    """Return what parts a line's number from the rest, a tab as a blank; nothing behind a number
-    that stands alone."""
+    """Return the separator behind a line number, a tab as a blank; maybe '' if nothing follows."""
     if match.re is _BARE_NUMBER:
         return match[2]
     return match.string[match.end(1) : match.end()].strip(" \t") or " "
 
 
 def _bare(line: str, shift: int) -> str:
-    """Return a line without its number, and with one blank less or more than behind that."""
+    """Return a line without its number, with one blank more (shift -1) or fewer (shift 1)."""
     match = _number_of(line)
     if match is None:
         return line
@@ -210,7 +210,7 @@ def _bare(line: str, shift: int) -> str:
 
 
 def _without_fences(flat: str, given: Reading) -> Reading | None:
-    """Return the texts without a fence around them, if the file has no line like it."""
+    """Remove a fence around the texts; None if there is none or the file has such a line."""
     inner, fence = _inside_fence(given.old), given.old.lstrip("\n")[:3]
     if not inner or re.search(rf"^[ \t]*{fence}(?!{fence[0]})", flat, re.M):
         return None

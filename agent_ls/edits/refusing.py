@@ -1,4 +1,4 @@
-"""The words of a refusal: what was sought, what comes nearest, and what to do."""
+"""Texts of refusals: what was sought, what comes nearest, and what to do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_SCORED_CHARS = 4_000
 
 
 def ambiguous(ground: Ground, firsts: Sequence[int], hint: int | None) -> Refused:
-    """Return the refusal of a text that stands in several places, given by line numbers from 0."""
+    """Return the refusal for several places; ``firsts`` are their 0-based first lines."""
     lines = ground.file.lines
     shown = "".join(f"\n{at + 1:>6}: {cut(lines[at])}" for at in firsts[:_MAX_SHOWN])
     count = f"{len(firsts)}" if len(firsts) < MAX_PLACES else f"at least {MAX_PLACES}"
@@ -38,7 +38,7 @@ def ambiguous(ground: Ground, firsts: Sequence[int], hint: int | None) -> Refuse
 
 
 def too_many(most: int) -> Refused:
-    """Return the refusal of an edit of more places than one call may change."""
+    """Return the refusal of an edit with more than ``most`` places."""
     return Refused(
         f"The old text stands in more than {most} places, which is more than one edit may change "
         "here. Give the text exactly as it is in the file, or change the file with a command.",
@@ -47,7 +47,7 @@ def too_many(most: int) -> Refused:
 
 
 def applied(first: int) -> Refused:
-    """Return the refusal of an edit that is there already, at a line from 0."""
+    """Return the refusal of an edit that is already applied at a 0-based line."""
     return Refused(
         f"The new text is in the file already, at line {first + 1}: the edit seems to be applied "
         "already. Read the file before going on.",
@@ -56,7 +56,7 @@ def applied(first: int) -> Refused:
 
 
 def partly_applied(line: int) -> Refused:
-    """Return the refusal of an edit of which one line is there already, at a line from 0."""
+    """Return the refusal of an edit that already has one of its new lines at a 0-based line."""
     return Refused(
         f"Line {line + 1}, between lines of the old text, is one that the edit adds: a part of it "
         "seems to be applied already. Read the file again and give what is left to do.",
@@ -65,9 +65,10 @@ def partly_applied(line: int) -> Refused:
 
 
 def not_found(ground: Ground, old: str, standing: int | None = None, why: str = "") -> Refused:
-    """Return the refusal of a text that is not there, though the new one may stand at a line.
+    """Return the refusal of an old text that is not in the file, showing the nearest text.
 
-    Shape: ``why`` says in sentences why the nearest text is not taken for it.
+    Shape: ``standing`` is the 0-based line where the new text occurs, if any. ``why`` says in
+    sentences why the nearest text does not count.
     """
     there = (
         f"\nThe new text stands at line {standing + 1}: if you meant that place, nothing is left "
@@ -96,7 +97,7 @@ def not_found(ground: Ground, old: str, standing: int | None = None, why: str = 
 
 
 def cut(line: str) -> str:
-    """Return the line, shortened to what a message has room for."""
+    """Return the line, shortened for a message."""
     return cut_line(line, _MAX_LINE_CHARS)
 
 
@@ -111,9 +112,9 @@ def _difference(best: Candidate, old: str) -> str:
 
 
 def nearest(text: str, wanted: str, limit: int = 3) -> list[Candidate]:
-    """Return the windows most like ``wanted``, best first; empty when none is like it at all.
+    """Return the windows of the text most similar to ``wanted``, best first; may be empty.
 
-    Looks for the longest lines of ``wanted`` first, so that the cost grows with the text alone.
+    Only the longest lines of ``wanted`` are searched for, so the cost grows only with the text.
     """
     lines, goal = split_lines(text), split_lines(wanted)
     goal_text = "\n".join(goal)[:MAX_SCORED_CHARS]
@@ -128,7 +129,7 @@ def nearest(text: str, wanted: str, limit: int = 3) -> list[Candidate]:
 
 
 def _starts(lines: list[str], goal: list[str]) -> Iterator[int]:
-    """Yield where windows could begin: so that one of the longest lines meets a line like it."""
+    """Yield possible first lines of windows, where one of the longest lines meets a similar one."""
     stripped = [line.strip()[:MAX_SCORED_CHARS] for line in lines]
     order = sorted(range(len(goal)), key=lambda number: -len(goal[number].strip()))
     for number in order[:_MAX_KEYS]:

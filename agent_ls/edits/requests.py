@@ -1,7 +1,4 @@
-"""What is asked of the edit engine, and how it says no.
-
-Owns the typed requests of search and replace and of diffs, and the typed refusal.
-"""
+"""The request types of the edit engine (search and replace, hunks, patches) and its refusal."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ class Wish:
     old: str
     new: str
     line: int | None = None
-    """1-based hint for the first line of ``old``: breaks ties, never overrules a unique place."""
+    """1-based hint for the first line of ``old``; it only breaks ties."""
     replace_all: bool = False
 
 
@@ -49,34 +46,34 @@ class HunkLine:
 
 @dataclass(frozen=True)
 class Hunk:
-    """Lines to find, and which of them go and which come."""
+    """Lines to find, remove and add."""
 
     lines: tuple[HunkLine, ...]
     line: int | None = None
-    """1-based line of the first old line, as the model believes: breaks ties only."""
+    """1-based hint for the first old line; it only breaks ties."""
     anchors: tuple[str, ...] = ()
-    """Lines that stand before the place, outermost first."""
+    """Lines above the place, outermost first."""
     is_anchor_sure: bool = False
-    """The place comes after the anchors by the format's own rule; else they only break ties."""
+    """The format guarantees that the place is below the anchors; else they only break ties."""
     is_diff: bool = False
-    """Its lines carry a prefix, which models lose or double; so one blank is no indentation."""
+    """Its lines have signs, which models drop or double; so one blank more or less is ignored."""
     at_end: bool = False
-    """The old lines are said to be the file's last."""
+    """The patch says that the old lines are the file's last."""
 
     @cached_property
     def old(self) -> list[str]:
-        """Return the lines that should be there."""
+        """Return the lines before the change."""
         return [line.text for line in self.lines if line.sign != "+"]
 
     @cached_property
     def new(self) -> list[str]:
-        """Return the lines that should be there afterwards."""
+        """Return the lines after the change."""
         return [line.text for line in self.lines if line.sign != "-"]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One run of removed and added lines, by numbers of old lines."""
+    """One run of removed and added lines: ``new`` replaces the old lines ``low:high``."""
 
     low: int
     high: int
@@ -86,7 +83,7 @@ class Change:
 
 
 def changes_of(hunk: Hunk) -> list[Change]:
-    """Return the runs of the hunk that change something, in order."""
+    """Return the runs of removed and added lines, in order."""
     found: list[Change] = []
     at = low = 0
     new: list[str] = []
@@ -113,20 +110,20 @@ PatchKind = Literal["change", "create", "delete", "move", "replace"]
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """What a patch wants of one file."""
+    """The part of a patch for one file."""
 
     kind: PatchKind
     path: str
     hunks: tuple[Hunk, ...] = ()
     new_path: str | None = None
-    """Where it is moved to, with or without changes."""
+    """Target of a move, with or without changes."""
     text: str = ""
-    """Of a file to create, or of one to change that may be missing: nothing was in it before."""
+    """Text of a file to create; also of a file to change that was empty and so may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A window of the text that is like the wanted one."""
+    """A window of the text that is similar to the wanted text."""
 
     line: int
     """1-based."""
@@ -140,9 +137,9 @@ class Refused:
     """Why nothing is changed, in words a model can act on."""
 
     reason: str
-    """All of it: what was sought, what comes nearest, and what to do."""
+    """The whole message: what was sought, what comes nearest, and what to do."""
     why: Why = "not-found"
 
 
 Placed = tuple[Replacement, ...] | Refused
-"""What comes of placing an edit in a text."""
+"""The result of placing an edit in a text."""

@@ -1,7 +1,7 @@
-"""New lines that are indented with tabs where all of the file has blanks, or the other way round.
+"""Convert new lines from tabs to blanks, or back, if they differ from the whole file.
 
-Quoted lines that say nothing of it leave the file's unit; where the depth is not certain, the edit
-is refused, as the other character breaks Python, YAML and make.
+Used if the quoted lines do not show which is intended. If the depth is not certain the edit is
+refused, because mixed indentation breaks Python, YAML and make.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _OTHER = Refused(
 def styled(
     ground: Ground, old: Sequence[str], new: Sequence[str], at: int
 ) -> Indent | Refused | None:
-    """Return the map into the file's indentation for lines at an offset; None: as they are.
+    """Return the map to the file's indentation for lines at an offset; None to keep them.
 
-    ``old`` are the lines that the new ones replace, which are indented as in the file.
+    Shape: ``old`` are the replaced lines, indented as in the file.
     """
     unit, is_tabs = ground.style.unit, ground.style.unit == "\t"
     added = [line for line in new if stripped(line) and line not in old]
@@ -52,7 +52,7 @@ def styled(
 
 
 def _has_blocks(lines: Sequence[str], unit: str) -> bool:
-    """Tell whether lines of the file are a level deeper below what opens a block, or a target."""
+    """Tell whether some line is one level deeper below a block opener or a make target."""
     solid = [line for line in lines[:_SAMPLE] if line and not line.isspace()]
     return any(
         indent_of(other) == indent_of(one) + unit
@@ -62,9 +62,9 @@ def _has_blocks(lines: Sequence[str], unit: str) -> bool:
 
 
 def _is_text(flat: str, new: Sequence[str], at: int) -> bool:
-    """Tell whether the lines may be text over several lines, which may be another language.
+    """Tell whether the lines may be multi-line text, maybe of another language.
 
-    They may be in a string, a comment, a fence or a here-document, or one begins in them.
+    They may be inside a string, a comment, a fence or a here-document, or one begins in them.
     """
     if any(line.count(mark) % 2 for line in new for mark in _QUOTES):
         return True

@@ -1,7 +1,6 @@
-"""Search and replace: each old text is placed with certainty, or the whole call is refused.
+"""Search and replace: place each old text with certainty, or refuse the whole call.
 
-Pure: text and wishes in, replacements or a refusal out. Several edits of one call are all or
-nothing, each found in the text as it was, so their order does not matter.
+Pure. All edits of a call are placed in the original text, so their order does not matter.
 """
 
 from __future__ import annotations
@@ -50,15 +49,15 @@ _IN_SEQUENCE = (
 
 
 def place(text: str, wishes: Sequence[Wish], *, is_read: bool = False) -> Placed:
-    """Return the sorted replacements that carry out all wishes, or why none is carried out.
+    """Return the sorted replacements of all wishes, or why the call is refused.
 
-    Only what differs is replaced, so that lines which stay keep their bytes. ``is_read`` says that
-    the text is the one that the author of the wishes read.
+    Only differences are replaced, so unchanged lines keep their bytes. ``is_read`` says that the
+    author of the wishes read exactly this text.
     """
     flat = FlatText(text)
     ground = Ground(flat.text, is_read=is_read)
     spans: list[Span] = []
-    # An edit that is given twice is one.
+    # Identical edits count once.
     firsts = {wish: number for number, wish in reversed([*enumerate(wishes, 1)])}
     read = {number: _read(wish) for wish, number in firsts.items()}
     for number, wish in sorted(read.items()):
@@ -73,14 +72,14 @@ def place(text: str, wishes: Sequence[Wish], *, is_read: bool = False) -> Placed
 
 
 def _read(wish: Wish) -> Wish:
-    """Return the wish with LF alone."""
+    """Return the wish with LF line ends."""
     old = flattened(wish.old).removeprefix(BOM)
     new = flattened(wish.new, alone="\r" in wish.old).removeprefix(BOM)
     return Wish(old, new, wish.line, wish.replace_all)
 
 
 def _builds_on(ground: Ground, wish: Wish, others: Sequence[Wish]) -> bool:
-    """Tell whether an old text has a line that only another edit of the call adds, or is one."""
+    """Tell whether an old text needs a line that another edit of the call adds."""
     strange = {
         line
         for line in map(stripped, wish.old.split("\n"))
@@ -119,7 +118,7 @@ def _spans(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused:
 
 
 def _with_middle(ground: Ground, wish: Wish) -> Wish | Refused:
-    """Return the wish with marks that only the new text has replaced by what they stand for."""
+    """Replace marks that only the new text has by the old lines they stand for."""
     old, new = wish.old.split("\n"), wish.new.split("\n")
     marks = added_markers(old, new, ground.file.flat)
     if not marks:
@@ -132,15 +131,15 @@ def _with_middle(ground: Ground, wish: Wish) -> Wish | Refused:
 
 
 def _as_written(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:
-    """Return the wish carried out where its old text stands, in whatever dress; or None."""
+    """Place the wish by its exact text, else by lines; None if the old text is not found."""
     found = _exactly(ground, wish, number)
     return _by_lines(ground, wish, number) if found is None else found
 
 
 def _exactly(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:
-    """Return the wish where the old text stands character by character; None when it does not.
+    """Place the wish where the old text matches exactly; None if it does not.
 
-    A place that cuts a word or a line is none, but for whoever read just this text.
+    A match that cuts a word or a line does not count, unless the author read exactly this text.
     """
     flat, size = ground.file.flat, len(wish.old)
     found = _offsets(flat, wish.old, apart=wish.replace_all)
@@ -161,7 +160,7 @@ def _exactly(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | 
         return [Span(at, at + size, _parted(flat, wish, at), number)]
     first = ground.file.number_at(at)
     if flat[at - 1 : at] not in ("", "\n", BOM):
-        # It begins inside the indentation, so new lines may have lost theirs as well.
+        # It begins inside the indentation, so the new lines may have lost theirs too.
         return _by_lines(ground, replace(wish, line=first + 1), number)
     old, new = lines_of(wish)
     spot = Place(tuple(range(first, first + len(old))), first, first + len(old))
@@ -169,7 +168,7 @@ def _exactly(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | 
 
 
 def _one_of(ground: Ground, wish: Wish, found: list[int]) -> int | Refused:
-    """Return the one exact place that is meant; whole lines where the wish speaks of a line."""
+    """Choose one exact place; prefer whole lines if there is a line hint or a leading blank."""
     if len(found) >= MAX_PLACES:
         return ambiguous(ground, [ground.file.number_at(at) for at in found], wish.line)
     if wish.line is not None or wish.old[0] in " \t":
@@ -187,12 +186,12 @@ def _one_of(ground: Ground, wish: Wish, found: list[int]) -> int | Refused:
 
 
 def _offsets(text: str, old: str, *, apart: bool) -> list[int]:
-    """Return where ``old`` begins: all places, or from the start those that do not overlap."""
+    """Return the offsets of ``old``; with ``apart`` only those that do not overlap."""
     step = len(old) if apart else 1
     found: list[int] = []
     at = text.find(old)
     while at >= 0 and len(found) < (MAX_ALL + 1 if apart else MAX_PLACES):
-        # A letter whose accent follows it is another letter.
+        # A letter followed by a combining accent is a different letter.
         ends = (old[0] if at > 0 else " ", text[at + len(old) : at + len(old) + 1] or " ")
         if not any(combining(one) for one in ends):
             found.append(at)
@@ -201,15 +200,15 @@ def _offsets(text: str, old: str, *, apart: bool) -> list[int]:
 
 
 def is_whole(flat: str, at: int, end: int) -> bool:
-    """Tell whether a place is whole lines, but for blanks at the ends of the first and last."""
+    """Tell whether a place covers whole lines, ignoring blanks at both ends."""
     is_ended = flat[end - 1] == "\n" or not rest_of_line(flat, end).strip(" \t")
     return is_ended and begins_line(flat, at)
 
 
 def _parted(flat: str, wish: Wish, at: int) -> str:
-    """Return the new text behind the end of the line above, if it only lost that.
+    """Return the new text, with its leading line end restored if only that was lost.
 
-    A first line in another indentation is meant to go on from that line.
+    If the first line is indented differently, it is meant to continue the line above.
     """
     is_lost = wish.old.startswith("\n") and not wish.new.startswith("\n") and wish.new.strip()
     is_same = indent_of(wish.old.lstrip("\n")) == indent_of(wish.new)
@@ -217,20 +216,20 @@ def _parted(flat: str, wish: Wish, at: int) -> str:
 
 
 def _with_end(wish: Wish) -> Wish:
-    """Return the wish with the line end that only its old text has in the new one, too."""
+    """Add the final line end that only the old text has to the new text."""
     is_lost = wish.old.endswith("\n") and not wish.new.endswith("\n") and wish.new.strip()
     return replace(wish, new=wish.new + "\n") if is_lost else wish
 
 
 def _past(flat: str, wish: Wish, at: int) -> int:
-    """Return where the replaced text ends: a line that is deleted takes its end along."""
+    """Return the end of the replaced text; a deleted line includes its line end."""
     end = at + len(wish.old)
     is_line = not wish.new and flat[end : end + 1] == "\n" and (at == 0 or flat[at - 1] == "\n")
     return end + 1 if is_line and not wish.old.endswith("\n") else end
 
 
 def _by_lines(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:
-    """Return the wish carried out where its lines stand in another dress; None when nowhere."""
+    """Place the wish by lines, ignoring indentation and typography; None if not found."""
     old, new = lines_of(wish)
     known = places(ground, old, are_apart=wish.replace_all)
     if not known:
@@ -255,7 +254,7 @@ def _by_lines(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused |
 def _put(
     ground: Ground, wish: Wish, spot: Place, number: int, old: list[str], new: list[str]
 ) -> list[Span] | Refused:
-    """Return the new lines put to their place, in whose indentation they speak."""
+    """Return the spans that put the new lines at the place, in the right indentation."""
     hunk = hunk_of(old_as_spoken(ground, spot, old, new), new, wish.line)
     if all(line.sign == " " for line in hunk.lines):
         return _EQUAL
@@ -264,7 +263,7 @@ def _put(
 
 
 def _otherwise_read(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:
-    """Return the wish read without what does not belong into it; None when no reading fits."""
+    """Place the first reading without artefacts (such as line numbers) that fits; else None."""
     for reading in readings(ground.file.flat, wish.old, wish.new):
         line = wish.line if wish.line is not None else reading.line
         meant = Wish(reading.old, reading.new, line, wish.replace_all)
@@ -276,11 +275,11 @@ def _otherwise_read(ground: Ground, wish: Wish, number: int) -> list[Span] | Ref
 
 
 def _as_read(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:
-    """Return a reading carried out where its old text stands; None when it does not."""
+    """Place a reading; None if its old text is not found."""
     found = _as_written(ground, wish, number)
     if found is None or isinstance(found, Refused):
         return found
-    # What surrounded the texts may have kept a mark from being known as one.
+    # A mark may only be recognisable now that the artefacts are removed.
     whole = _with_middle(ground, wish)
     if isinstance(whole, Refused):
         return whole
@@ -288,7 +287,7 @@ def _as_read(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | 
 
 
 def _in_changed_context(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused:
-    """Return the wish where only lines that stay differ from the file, or why not."""
+    """Place the wish although unchanged lines of its old text differ from the file, or refuse."""
     old, new = lines_of(wish)
     hunk = hunk_of(old, new, wish.line)
     spot = nowhere(ground, hunk) if wish.replace_all else missing(ground, hunk)

@@ -1,6 +1,6 @@
-"""The marks for text left out of what the model is shown; none may get into a file. Pure.
+"""Marks for text that is cut from what the model sees; they must not get into a file. Pure.
 
-A model that quotes such a mark in a new text takes it for the text, which would be lost.
+If a model copies such a mark into a new text, the text that was cut would be lost.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ _MARK = re.compile(
     r"|\[(?:…|\.{3}) ?[\d,]+ characters\b[^\]\n]*\]"
 )
 _WORDS = ("character", "bytes")
-"""One is in every mark; looked for first, as most texts have none."""
+"""Every mark has one of these; a cheap test first, because most texts have none."""
 
 
 def cut_line(line: str, limit: int) -> str:
-    """Return a line of at most ``limit`` characters, with a mark for what is left out."""
+    """Cut a line to ``limit`` characters and append a mark for the rest."""
     left = len(line) - limit
     if left <= 0:
         return line
@@ -24,7 +24,7 @@ def cut_line(line: str, limit: int) -> str:
 
 
 def leaked_mark(new: str, before: str | None) -> str | None:
-    """Return why a new text is refused: it has a mark that the text before has not."""
+    """Return a refusal if the new text has such a mark and the text before does not; else None."""
     if not any(word in new for word in _WORDS):
         return None
     known = before or ""

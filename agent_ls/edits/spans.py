@@ -1,4 +1,4 @@
-"""Changes of one text put together: sorted, apart from each other, and as small as can be."""
+"""Combine the changes of one text: sorted, not overlapping, and as small as possible."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from agent_ls.edits.weave import Block
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Put ``text`` in place of ``start:end`` of the flat text."""
+    """Replace ``start:end`` of the LF text by ``text``."""
 
     start: int
     end: int
     text: str
     number: int
-    """1-based, of the edit that wants it."""
+    """1-based number of the edit that wants it."""
     quoted: tuple[int, int] | None = None
-    """All that the edit quotes around the change."""
+    """Range of all text that the edit quotes."""
 
 
 def of_blocks(
     ground: Ground, blocks: Sequence[Block], number: int, quoted: Place | None = None
 ) -> list[Span]:
-    """Return the spans of blocks of lines; ``quoted`` is the place of all that the edit quotes."""
+    """Return the spans of line blocks; ``quoted`` is the place of all lines the edit quotes."""
     around = None if quoted is None else ground.file.span(quoted.first, quoted.past, [])[:2]
     return [Span(*ground.file.span(one.first, one.past, one.new), number, around) for one in blocks]
 
 
 def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | Refused:
-    """Return the replacements of all spans, or why they cannot all be carried out."""
+    """Return the replacements of all spans, or a refusal if they overlap or change nothing."""
     ordered = sorted(spans, key=_place)
     for one, other in pairwise(ordered):
         is_same = _is_doubled(flat.text, one, other) or _is_unknown(flat.text, one, other)
@@ -63,7 +63,7 @@ def _place(span: Span) -> tuple[int, int]:
 
 
 def _overlap(text: str, one: Span, other: Span) -> bool:
-    """Tell whether both want the same place, or the line break between what they bring is gone."""
+    """Tell whether both overlap, or would join two lines because the line end between is gone."""
     is_one_line = (
         one.end == other.start > 0
         and text[one.end - 1] == "\n"
@@ -74,14 +74,14 @@ def _overlap(text: str, one: Span, other: Span) -> bool:
 
 
 def _is_doubled(text: str, one: Span, other: Span) -> bool:
-    """Tell whether both add the same lines, with nothing between: one addition, quoted twice."""
+    """Tell whether both add the same lines at one place: one addition, given twice."""
     is_added = one.start == one.end <= other.start == other.end
     is_same = one.text.strip() == other.text.strip() != ""
     return is_added and is_same and not text[one.end : other.start].strip()
 
 
 def _is_unknown(text: str, one: Span, other: Span) -> bool:
-    """Tell whether two changes touch, and one edit quotes the text that the other changes."""
+    """Tell whether two changes are adjacent and one edit quotes the text the other changes."""
     if one.number == other.number or text[one.end : other.start] not in ("", "\n"):
         return False
     return _quotes(one, other) or _quotes(other, one)
@@ -93,7 +93,7 @@ def _quotes(one: Span, other: Span) -> bool:
 
 
 def replacements_of(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...]:
-    """Return what differs in spans that are apart from each other."""
+    """Return the minimal replacements of spans that do not overlap."""
     return in_source(
         flat,
         (

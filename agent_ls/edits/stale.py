@@ -1,8 +1,8 @@
-"""The place of quoted lines of which the file has some otherwise: the one rule of certainty.
+"""Place quoted lines although some of them differ from the file; the one rule of certainty.
 
-Every line that the edit removes must be there; a line that only surrounds it may differ, and then
-the file's version stays. Certain is a place whose evidence outweighs what the differences cost,
-and that no other place comes near.
+Every line that the edit removes must be there. Context lines may differ; then the file's version
+stays. A place is certain if its evidence outweighs the cost of the differences and no other place
+comes near.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from agent_ls.edits.readings import is_escaped
 from agent_ls.edits.requests import Hunk, changes_of
 
 _MIN_ALONE = 2
-"""So many lines that stay and stand nowhere else say which place is meant: a copy would have them
-too."""
+"""This many context lines that occur only once identify the place: no copy of it has them."""
 _TOLD = 2
-"""What the differences may cost where the line number says the same."""
+"""Most that the differences may cost if the line number confirms the place."""
 _LEAD = 2
-"""In so many lines more another place has to differ to be one that does not come near."""
+"""A rival place has to differ in this many more lines to be ruled out."""
 _CAME = 0.25
-"""What a line costs that came between the old ones; a brace that is not there costs twice that."""
+"""Cost of a line inserted between the old lines; a missing brace costs twice that."""
 _SHORT = 10
-"""A line with no more letters and digits than these may well stand in another block as well."""
+"""A line with at most this many letters and digits may well occur in another block too."""
 _EQUAL_LINES = (
     "Of two equal lines of the old text the file has one: the other may be gone already, as the "
     "edit wants it."
@@ -46,11 +45,10 @@ _TWO_PLACES = "Line {} may be meant, and so may line {}: no more of the old text
 
 
 def stale_place(ground: Ground, hunk: Hunk, within: range | None = None) -> Place | str:
-    """Return the place if it is certain though some of the context differs, or why it is not.
+    """Return the place if it is certain although context differs, or a reason for the model.
 
-    ``within`` are the lines that are left between other hunks of the patch, which stand in order:
-    if the place is there, what stands elsewhere is no rival. The reason is sentences for the
-    model, or empty where the nearest text says it all.
+    Shape: ``within`` are the file lines between the neighbouring hunks; if the place is in them,
+    places outside are no rivals. The reason may be empty: then the nearest text says enough.
     """
     old, core = hunk.old, _core(hunk)
     solid = [number for number, line in enumerate(old) if stripped(line)]
@@ -70,11 +68,11 @@ def stale_place(ground: Ground, hunk: Hunk, within: range | None = None) -> Plac
 
 
 def _unlike(ground: Ground, hunk: Hunk, best: Alignment) -> str:
-    """Return what speaks against the place by itself, in words for the model."""
+    """Return a reason against the place by itself, for the model; empty if there is none."""
     old, file, core = hunk.old, ground.file.lines, _core(hunk)
     runs = [set(run) for _, run in groupby(sorted(_rows(best)), lambda row: folded(old[row]))]
     if any(run & core and not run <= best.lines.keys() for run in runs):
-        # Of equal neighbours one is not there: it may be the one that was to go, and is gone.
+        # One of several equal lines is missing: it may be the one to remove, already removed.
         return _EQUAL_LINES
     changed = ((stripped(old[row]), file[line]) for row, line in best.changed.items())
     adds_escapes = any(line.sign == "+" and "\\" in line.text for line in hunk.lines)
@@ -86,7 +84,7 @@ def _unlike(ground: Ground, hunk: Hunk, best: Alignment) -> str:
 def _rivalled(
     ground: Ground, hunk: Hunk, best: Alignment, others: Sequence[Alignment], within: range
 ) -> str:
-    """Return which other place may be meant as well, in words for the model."""
+    """Return a reason that names a rival place, for the model; empty if there is none."""
     alone = len(_alone(ground, hunk.old, best, within) - _core(hunk))
     is_sure = alone >= _MIN_ALONE or (hunk.is_diff and alone and len(best.lines) > _MIN_ALONE)
     lead = 0 if _is_told(hunk, best) else _LEAD - 1 if is_sure else _LEAD
@@ -97,19 +95,19 @@ def _rivalled(
 
 
 def _is_certain(ground: Ground, hunk: Hunk, best: Alignment, within: range) -> bool:
-    """Tell whether the evidence for a place outweighs what the differences cost."""
+    """Tell whether the evidence for a place outweighs the cost of the differences."""
     old, file, core = hunk.old, ground.file.lines, _core(hunk)
     keyed = ground.keyed(folded)
     is_told = _is_told(hunk, best)
     telling = {row for row in best.lines if weight(old[row]) == 1}
     if any(trimmed(old[row]) != trimmed(file[best.lines[row]]) for row in telling):
-        # In another indentation, with a line that differs, it is a copy in another block.
+        # Other indentation and a differing line: probably a copy in another block.
         return False
     alone = _alone(ground, old, best, within)
     cost = _CAME * len(best.came) + _cost(ground, hunk, best, alone)
     sure = len(alone - core)
     kept = telling - core
-    # The file's last line is as good as one that stands nowhere else.
+    # The file's last line counts like a line that occurs only once.
     is_end = keyed.numbers[-1] in {line for row, line in best.lines.items() if row not in alone}
     evidence = sure + 0.5 * len(kept - alone) + is_end
     if alone & core and len(kept) + is_end >= _MIN_ALONE:
@@ -122,7 +120,7 @@ def _is_certain(ground: Ground, hunk: Hunk, best: Alignment, within: range) -> b
 
 
 def _alone(ground: Ground, old: list[str], best: Alignment, within: range) -> set[int]:
-    """Return the old lines that are there, say something, and stand nowhere else."""
+    """Return the matched old lines with enough text that occur only once in the file."""
     keyed = ground.keyed(folded)
     return {
         row
@@ -133,7 +131,7 @@ def _alone(ground: Ground, old: list[str], best: Alignment, within: range) -> se
 
 
 def _cost(ground: Ground, hunk: Hunk, best: Alignment, alone: set[int]) -> float:
-    """Return what the lines cost that the file has otherwise."""
+    """Return the cost of the old lines that differ from the file."""
     old, file = hunk.old, ground.file.lines
     past, is_told = changes_of(hunk)[-1].high, _is_told(hunk, best)
     ends = {min(_rows(best)), max(_rows(best))}
@@ -158,18 +156,18 @@ def _cost(ground: Ground, hunk: Hunk, best: Alignment, alone: set[int]) -> float
 
 
 def _is_doubtful(line: str, fate: Fate) -> bool:
-    """Tell whether an end of a quote may be of another block, alike but for that line.
+    """Tell whether the first or last line of a quote may show that another block is meant.
 
-    A quote is as long as it takes to be the only one, so its ends may be there for that alone.
+    Models quote just enough to be unique, so that line may be what tells the blocks apart.
     """
     return sum(map(str.isalnum, line)) <= _SHORT or fate not in ("grown", "reworded")
 
 
 def _is_held(ground: Ground, hunk: Hunk, best: Alignment) -> bool:
-    """Tell whether each change has the lines beside it that it needs.
+    """Tell whether each change has the neighbouring lines that it needs.
 
-    One neighbour has to be there, with nothing new between, or one line beside those replaced; an
-    addition between two needs both, or more around it.
+    At least one neighbour has to be there, with no new line in between; next to replaced lines one
+    new line is allowed. An addition needs both neighbours, or three matched lines in all.
     """
     laid, known = best.lines | best.changed, ground.keyed(folded).numbers
     solid = sorted(_rows(best))
@@ -192,7 +190,7 @@ def _is_held(ground: Ground, hunk: Hunk, best: Alignment) -> bool:
 
 
 def _is_elsewhere(hunk: Hunk, one: Alignment, best: Alignment) -> bool:
-    """Tell whether another way to lay the lines puts the changes elsewhere."""
+    """Tell whether another alignment puts the changes at a different place."""
     rows = {row for change in changes_of(hunk) for row in range(change.low - 1, change.high + 1)}
     return all(one.lines.get(row, -1) != line for row, line in best.lines.items() if row in rows)
 
@@ -202,7 +200,7 @@ def _rows(best: Alignment) -> set[int]:
 
 
 def _is_told(hunk: Hunk, best: Alignment) -> bool:
-    """Tell whether the hunk's line number says the same."""
+    """Tell whether the hunk's line number confirms the place."""
     row, line = min(best.lines.items())
     return hunk.line is not None and line - row == hunk.line - 1
 

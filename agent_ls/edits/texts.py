@@ -1,4 +1,4 @@
-"""A wish as lines, and the hunk that makes its new lines of its old ones."""
+"""Split a wish into lines, and build the hunk that turns its old lines into the new ones."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from agent_ls.edits.requests import Hunk, HunkLine, Wish
 
 
 def lines_of(wish: Wish) -> tuple[list[str], list[str]]:
-    """Return the lines of both texts.
+    """Return the lines of the old and the new text.
 
-    A last line end that only one has counts when nothing else differs, or as a blank line that
-    the other has too, be it with blanks in it.
+    A final line end that only one text has usually does not matter. It counts if nothing else
+    differs, or if it matches a blank last line of the other text.
     """
     old, new = wish.old.split("\n"), wish.new.split("\n")
     if old[-1] == "" and new[-1] == "":
@@ -28,7 +28,7 @@ def lines_of(wish: Wish) -> tuple[list[str], list[str]]:
 
 
 def hunk_of(old: Sequence[str], new: Sequence[str], line: int | None = None) -> Hunk:
-    """Return the hunk that makes the new lines of the old ones."""
+    """Return the hunk that turns the old lines into the new ones."""
     lines: list[HunkLine] = []
     for kind, low, high, new_low, new_high in blocks(old, new):
         if kind == "equal":

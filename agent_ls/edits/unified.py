@@ -1,6 +1,6 @@
-"""Unified diffs as models write them: line numbers and counts are hints, prefixes may be missing.
+"""Parse unified diffs as models write them: numbers are hints, signs may be missing.
 
-Owns the reading of the format alone; where hunks go is decided elsewhere.
+Where the hunks go is decided in ``hunks``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NULL = "/dev/null"
 
 @dataclass(slots=True)
 class _Draft:
-    """One file of the patch while it is read."""
+    """One file of the patch during parsing."""
 
     old: str | None = None
     new: str | None = None
@@ -43,7 +43,7 @@ class _Draft:
     is_deleted: bool = False
     is_copy: bool = False
     is_from_nothing: bool = False
-    """The numbers say that no line was there before."""
+    """The header says that the file was empty or missing."""
 
 
 _NO_DIFF = Refused(
@@ -60,7 +60,7 @@ _CUT_OFF = Refused(
 
 
 def place_unified(text: str, diff: str) -> tuple[Replacement, ...] | Refused:
-    """Return the replacements that carry out a unified diff of one file, or why none is."""
+    """Return the replacements of a unified diff of one file, or why it is refused."""
     parsed = parse_unified(diff)
     if isinstance(parsed, Refused):
         return parsed
@@ -71,7 +71,7 @@ def place_unified(text: str, diff: str) -> tuple[Replacement, ...] | Refused:
 
 
 def parse_unified(diff: str) -> tuple[FilePatch, ...] | Refused:
-    """Return what the diff says, file by file; a diff without names is of the file ''."""
+    """Parse the diff, file by file; without file names the path is ''."""
     lines = patch_lines(diff)
     drafts: list[_Draft] = []
     at = 0
@@ -82,7 +82,7 @@ def parse_unified(diff: str) -> tuple[FilePatch, ...] | Refused:
         elif _HEADER.match(line) or (drafts and not drafts[-1].hunks and line[:1] in tuple("+- ")):
             if not drafts:
                 drafts.append(_Draft())
-            # Some leave the header of the only hunk out.
+            # Some models omit the header of the only hunk.
             first = at + 1 if _HEADER.match(line) else at
             past = _end_of_hunk(lines, first - 1)
             hunk = _hunk(lines[at] if first > at else "@@", lines[first:past])
@@ -109,13 +109,13 @@ def _starts_file(lines: Sequence[str], at: int) -> bool:
         return True
     if not _is_named(lines, at):
         return False
-    # A removed line may itself begin with dashes; only a name is followed by a hunk.
+    # A removed line may begin with dashes too; but only file names are followed by a hunk.
     rest = (lines[number] for number in range(at + 2, len(lines)))
     return next((line for line in rest if line.strip()), "@@").startswith(("@@", "diff "))
 
 
 def _is_named(lines: Sequence[str], at: int) -> bool:
-    """Tell whether two lines here look like those that name a file."""
+    """Tell whether the two lines here look like the names of a file."""
     return at + 1 < len(lines) and (
         (lines[at].startswith("--- ") and lines[at + 1].startswith("+++ "))
         or (lines[at].startswith("+++ ") and lines[at + 1].startswith("@@"))
@@ -123,23 +123,23 @@ def _is_named(lines: Sequence[str], at: int) -> bool:
 
 
 def _names(lines: Sequence[str], at: int, drafts: list[_Draft]) -> int:
-    """Begin a file, and return where the lines that name it end."""
+    """Append a draft for a file; return the line after its names."""
     draft = _Draft()
     drafts.append(draft)
     if lines[at].startswith("diff --git"):
         at = _of_git(lines, at, draft)
-        # A rename alone is not followed by names: such as there are begin the next file.
+        # A pure rename has no names after it: if names follow, they begin the next file.
         if at + 1 >= len(lines) or not lines[at].startswith("--- "):
             return at
         if draft.old is not None and _name(lines[at]).removeprefix("a/") not in (_NULL, draft.old):
             return at
     if lines[at].startswith("+++ "):
-        # Some name the file once.
+        # Some models name the file only once.
         draft.old = draft.new = _name(lines[at]).removeprefix("b/")
         return at + 1
     old, new = _name(lines[at]), _name(lines[at + 1])
     if new.startswith("b/") or _NULL in (old, new):
-        # Else a folder has that name.
+        # Without these the prefix may be a real folder.
         old, new = old.removeprefix("a/"), new.removeprefix("b/")
     draft.old, draft.new = (None if one == _NULL else one for one in (old, new))
     draft.is_new = draft.is_new or draft.old is None
@@ -148,7 +148,7 @@ def _names(lines: Sequence[str], at: int, drafts: list[_Draft]) -> int:
 
 
 def _of_git(lines: Sequence[str], at: int, draft: _Draft) -> int:
-    """Read what git says before the names, and return where it ends."""
+    """Parse git's extended header; return the line after it."""
     match = _GIT.match(lines[at])
     if match:
         draft.old, draft.new = match.group(1), match.group(2)
@@ -168,20 +168,20 @@ def _of_git(lines: Sequence[str], at: int, draft: _Draft) -> int:
 
 
 def _name(line: str) -> str:
-    """Return the path that a line names, with its prefix."""
+    """Return the path on a ``---`` or ``+++`` line, with its a/ or b/ prefix."""
     match = _NAME.match(line)
     name = match[1].strip().strip('"') if match else ""
     return name.removeprefix("./")
 
 
 def _end_of_hunk(lines: Sequence[str], at: int) -> int:
-    """Return where the hunk that begins at a header ends."""
+    """Return the line after the hunk that begins with the header at ``at``."""
     past = at + 1
     match = _NUMBERS.match(lines[at])
     left = [int(match.group(n)) if match.group(n) else 1 for n in (2, 4)] if match else [0, 0]
     while past < len(lines):
         line = lines[past]
-        # As long as the counts ask for lines, what looks like a header may be one of them.
+        # While the counts require removed lines, a line like a header may be a removed line.
         is_owed = left[0] > 0 and left[1] >= 0 and line.startswith("-")
         if not is_owed and (_HEADER.match(line) or _starts_file(lines, past)):
             break
@@ -198,7 +198,7 @@ def _hunk(header: str, body: Sequence[str]) -> Hunk:
     section = match.group(5).strip() if match else _section(header)
     body = _without_prose(list(body))
     while body and not body[-1].strip():
-        # What is left after the last hunk is the end of the message, not blank context.
+        # Blank lines after the last hunk end the message; they are no context.
         body.pop()
     lines = [hunk_line(raw) for raw in body if not raw.startswith(NO_END)]
     number = int(match.group(1)) if match else None
@@ -206,7 +206,7 @@ def _hunk(header: str, body: Sequence[str]) -> Hunk:
 
 
 def _without_prose(body: list[str]) -> list[str]:
-    """Return the lines without words that follow the hunk behind a blank line."""
+    """Drop prose that follows the hunk after a blank line."""
     for number, line in enumerate(body):
         rest = [one for one in body[number:] if one]
         if not line and not any(one[0] in " \t+-\\" for one in rest):
@@ -219,7 +219,7 @@ def _counts(match: re.Match[str]) -> list[int]:
 
 
 def _section(header: str) -> str:
-    """Return the line that a header without numbers names."""
+    """Return the section in a header without line numbers."""
     parts = [part.strip() for part in header.split("@@")]
     named = [part for part in parts if part and not set(part) <= set(".…+-, 0123456789")]
     return named[-1] if named else ""
@@ -248,7 +248,7 @@ def _patch(draft: _Draft) -> FilePatch | Refused:
 
 
 def _created(path: str, hunks: Sequence[Hunk]) -> FilePatch | Refused:
-    """Return the patch of a new file: blank lines may lack their sign, other lines may not."""
+    """Return the patch of a new file; refused if a non-blank line lacks its ``+``."""
     lines = [line for hunk in hunks for line in hunk.lines]
     odd = next((line for line in lines if line.sign != "+" and line.text.strip()), None)
     if odd is not None:
@@ -261,16 +261,16 @@ def _created(path: str, hunks: Sequence[Hunk]) -> FilePatch | Refused:
 
 
 def _text(hunks: Sequence[Hunk]) -> str:
-    """Return the text of a file that consists of the lines of the hunks."""
+    """Return the hunks' lines as the text of a file."""
     return "".join(f"{line.text}\n" for hunk in hunks for line in hunk.lines)
 
 
 def _is_cut_off(hunk: Hunk, counts: Sequence[int], body: Sequence[str]) -> bool:
-    """Tell whether the last hunk ends with a line that goes and lacks lines of both counts."""
+    """Tell whether the last hunk only removes, ends so, and has fewer lines than both counts."""
     if not hunk.lines or hunk.lines[-1].sign != "-":
         return False
     last = max(number for number, line in enumerate(body) if line.strip())
-    # Blank lines below may be context, all but the one that ends the message.
+    # Blank lines below may be context, except the one that ends the message.
     blanks = max(0, len(body) - last - 2)
     shown = (len(hunk.old), len(hunk.new))
     is_short = all(said > have + blanks for said, have in zip(counts, shown, strict=True))

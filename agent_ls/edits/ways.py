@@ -1,7 +1,7 @@
-"""How the indentation of a hunk's new lines may be read.
+"""Possible readings of the indentation of a hunk's new lines.
 
-Owns what the old lines and the file's lines at the place say about it, and whether the new lines
-speak of their own old lines or of the file's; never carries it out.
+Compares the old lines with the file's lines at the place, and decides whether the new lines use
+the old lines' indentation or the file's. ``weave`` applies the result.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ from agent_ls.edits.restyling import styled
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to read the indentation of new lines."""
+    """One reading of the new lines' indentation, as maps to the file's."""
 
     rest: Indent
     first: Indent | None = None
-    """For the first line of the new text, where it differs."""
+    """Map for the first line of the new text, if it differs."""
 
 
 def ways(
     ground: Ground, hunk: Hunk, pairs: list[tuple[str, str]], news: list[str], first: int
 ) -> Iterator[Way]:
-    """Yield the readings that the lines allow; where one is certain, it alone.
+    """Yield the possible readings; if one is certain, only that one.
 
-    ``news`` are the lines to add; ``first`` is the file's line, from 0, from which on they go.
+    Shape: ``pairs`` are old lines with their file lines, ``news`` the lines to add, and ``first``
+    the 0-based file line where they go.
     """
     leads = [(indent_of(one), indent_of(other)) for one, other in pairs]
     if all(ours == theirs for ours, theirs in leads):
-        # A diff shows what its author wants by lines that are as the file's.
+        # In a diff, indented context that equals the file's shows that the model knows the style.
         is_silent = not hunk.is_diff or all(not ours for ours, _ in leads)
         into = styled(ground, hunk.old, hunk.new, ground.file.starts[first]) if is_silent else None
         if not isinstance(into, Refused):
@@ -44,11 +45,11 @@ def ways(
         return
     solid = [line for line in news if stripped(line)]
     if hunk.is_diff and all(ours == " " + theirs for ours, theirs in leads if ours != theirs):
-        # A blank behind each sign is how some write the signs.
+        # Some models write a blank behind each sign.
         is_all = all(line.startswith(" ") for line in solid)
         yield Way(lambda indent: indent[1:] if is_all else indent)
     elif hunk.is_diff and all(theirs == " " + ours for ours, theirs in leads if ours != theirs):
-        # Context has lost the blank that stands for its sign; added lines may have theirs, or not.
+        # Context lost the blank that is its sign; added lines may or may not have lost one.
         levels = {indent_of(line) for line in ground.file.lines}
         new = {indent_of(line) for line in solid} - levels
         if not any(" " + lead in levels for lead in new):
@@ -60,16 +61,16 @@ def ways(
 def _by_pairs(
     ground: Ground, hunk: Hunk, leads: list[tuple[str, str]], news: list[str]
 ) -> Iterator[Way]:
-    """Yield the readings that follow from pairs of old and file indentation."""
+    """Yield the readings that follow from pairs of the old lines' and the file's indentation."""
     (o0, f0), *rest = leads
     n0 = next((indent_of(line) for line in hunk.new if stripped(line)), "")
     is_lost = not o0 and bool(f0)
     if is_lost and rest and all(ours == theirs for ours, theirs in rest):
-        # A first line of the new text that has blanks has not lost them.
+        # Only the first old line lost its indentation; the first new line maybe did too.
         yield Way(kept, kept if n0 else _first(o0, f0))
         return
     if _is_halved(leads) and any(not indent_of(line) for line in news):
-        # A line at the margin stands there, or a level deeper: both may be meant.
+        # A new line at the margin may belong there or one level deeper.
         return
     into = learned(leads, [*hunk.old, *hunk.new], ground.style)
     if into is not None:
@@ -78,15 +79,12 @@ def _by_pairs(
     if not has_kept and n0 == f0:
         yield Way(kept)
     if not rest and is_lost and not stripped(hunk.new[0]).startswith("- "):
-        # Only the first line may have lost its blanks, the others being as in the file.
+        # Maybe only the first line lost its indentation and the others match the file.
         yield Way(kept, _first(o0, f0))
 
 
 def old_as_spoken(ground: Ground, place: Place, old: list[str], new: Sequence[str]) -> list[str]:
-    """Return the old lines in the indentation that the new ones speak of: their own or the file's.
-
-    Shape: as many lines as before.
-    """
+    """Return the old lines in the indentation that the new lines use: their own or the file's."""
     file = ground.file.lines
     theirs = [
         line if number is None else indent_of(file[number]) + line[len(indent_of(line)) :]
@@ -100,22 +98,22 @@ def old_as_spoken(ground: Ground, place: Place, old: list[str], new: Sequence[st
     if not news or indent_of(news[0]) != indent_of(others[0]):
         return old
     if [stripped(line) for line in ours] == [stripped(line) for line in news]:
-        # Indentation is all that changes, so both texts have to be read the same way.
+        # Only indentation changes, so both texts have to be read the same way.
         return old
     if not all(_is_whole(line, ground.style.unit) or line in others for line in news):
-        # The new text has steps that the file has not, so it speaks of its own.
+        # The new text has steps that the file lacks, so it uses its own indentation.
         return old
     return theirs if LCSseq.similarity(others, news) > LCSseq.similarity(ours, news) else old
 
 
 def _is_whole(line: str, unit: str) -> bool:
-    """Tell whether a line is indented by whole steps of the file."""
+    """Tell whether a line is indented by whole levels of the file."""
     lead = indent_of(line)
     return not unit or lead == unit * (len(lead) // len(unit))
 
 
 def _is_halved(leads: list[tuple[str, str]]) -> bool:
-    """Tell whether all old lines are on one level, as far from the margin as smaller steps are."""
+    """Tell whether all old lines have one indentation that is a whole fraction of the file's."""
     size, there = map(width, leads[0])
     return len(set(leads)) == 1 and 0 < size < there and there % size == 0
 

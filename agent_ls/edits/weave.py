@@ -1,6 +1,6 @@
-"""A hunk carried out at its place: which file lines go, and which lines come, in the file's way.
+"""Carry out a hunk at its place: which file lines to replace, and by which lines.
 
-Owns how new lines are indented and which characters they take; never where the place is.
+Gives new lines the file's indentation and characters; the place is already decided.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agent_ls.edits.ways import Way, ways
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Put ``new`` in place of the file lines ``first:past``."""
+    """Replace the file lines ``first:past`` by ``new``."""
 
     first: int
     past: int
@@ -26,7 +26,7 @@ class Block:
 
 
 def woven(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
-    """Return the blocks that carry out the hunk, in order, or why it is not certain how."""
+    """Return the blocks that carry out the hunk, in order; refused if it is not certain how."""
     old = hunk.old
     changes = changes_of(hunk)
     ranges = _ranges(ground, old, place, changes)
@@ -41,7 +41,7 @@ def woven(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
         number is not None and line != trimmed(line) and trimmed(line) == ground.file.lines[number]
         for line, number in zip(old, place.at, strict=True)
     ):
-        # The model wrote blanks at the ends of lines that have none, and so in new lines too.
+        # The model added trailing blanks to old lines, so remove them from new lines too.
         changes = [replace(one, new=[trimmed(line) for line in one.new]) for one in changes]
     bodies = in_the_files_characters(ground, old, place, changes, pairs)
     if isinstance(bodies, Refused):
@@ -79,7 +79,7 @@ def _results(
     bodies: list[list[str]],
     ranges: list[tuple[int, int]],
 ) -> list[list[Block]]:
-    """Return what the readings of the indentation make of the hunk; equal ones once."""
+    """Return the distinct results of all readings of the indentation."""
     results: list[list[Block]] = []
     added = [line for body in bodies for line in body]
     for way in ways(ground, hunk, pairs, added, ranges[0][0]):
@@ -105,7 +105,7 @@ def _unclear(place: Place) -> Refused:
 def _range(
     ground: Ground, old: list[str], place: Place, change: Change
 ) -> tuple[int, int] | Refused:
-    """Return the file lines that a change replaces; equal bounds for an insertion."""
+    """Return the file lines that a change replaces; both bounds are equal for an insertion."""
     numbers = [place.at[number] for number in range(change.low, change.high)]
     for number, there in zip(range(change.low, change.high), numbers, strict=True):
         if there is None and stripped(old[number]):
@@ -121,7 +121,7 @@ def _range(
 
 
 def _gap(ground: Ground, old: list[str], place: Place, change: Change) -> tuple[int, int] | Refused:
-    """Return where an insertion goes."""
+    """Return where an insertion goes, as two equal bounds."""
     before = next((one for one in reversed(place.at[: change.low]) if one is not None), None)
     after = next((one for one in place.at[change.high :] if one is not None), None)
     if before is None and after is None:
@@ -137,13 +137,13 @@ def _gap(ground: Ground, old: list[str], place: Place, change: Change) -> tuple[
     at = before + 1 if above or not below else after
     new = change.new
     if new and not alien and stripped(new[0]) and not stripped(new[-1]):
-        # The new lines bring their own blank ones below, so all of the file's are above them.
+        # The new lines end with a blank line, so they go below the file's blank lines.
         at = after
     return at, at
 
 
 def _is_solid_side(old: Sequence[str], at: Sequence[int | None]) -> bool:
-    """Tell whether the nearest line on one side that is not blank is in the file."""
+    """Tell whether the nearest non-blank line on one side is in the file."""
     for line, there in zip(old, at, strict=True):
         if stripped(line):
             return there is not None
@@ -164,7 +164,7 @@ def _indented(way: Way, change: Change, body: list[str]) -> list[str] | None:
     for number, line in enumerate(body):
         lead = indent_of(line)
         if not stripped(line):
-            # Blanks on a blank line go with the indentation of the others, and never come.
+            # Blanks on a blank line are shortened like other indentation, but never added.
             lines.append(min(way.rest(line) or "", line, key=len))
             continue
         into = way.first if number == 0 and change.starts_new and way.first else way.rest
@@ -176,7 +176,7 @@ def _indented(way: Way, change: Change, body: list[str]) -> list[str] | None:
 
 
 def _roughness(ground: Ground, place: Place, blocks: list[Block]) -> int:
-    """Return how oddly the lines around the place would be indented."""
+    """Score how implausible the indentation around the place would be."""
     lines = ground.file.lines
     start = place.first - 1
     while start > 0 and start in ground.blanks:
