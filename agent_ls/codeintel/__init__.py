@@ -1,5 +1,5 @@
-"""What the code says about itself: outlines, symbols, references, the repository map.
+"""Code intelligence: outlines, symbols, references, the repository map.
 
-Parses through the syntax folder; reads text through ports. Whatever is large is done by a process
-of its own (``worker``), for parsing holds the interpreter's lock.
+Parses with ``syntax``; reads text through ports. Large work runs in a worker process (``worker``),
+because parsing holds the GIL.
 """

@@ -1,7 +1,7 @@
-"""The tags of workspaces, kept up to date with as little parsing as possible. Blocking.
+"""The tags of workspaces, updated with as little parsing as possible. Blocking.
 
-Lives in the worker process. A file counts as unchanged while its size and time of change are the
-same; texts of unsaved buffers come with the question and count before the disk.
+Runs in the worker process. A file counts as unchanged while its size and modification time are
+the same. Texts of unsaved buffers come with the question and replace the disk's.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from agent_ls.syntax.definitions import made_by
 from agent_ls.syntax.languages import Language, language_of
 
 _SETTLED_NS = 2_000_000_000
-"""A file that changed more recently than this could change again without showing it."""
+"""A file changed more recently than this could change again with the same modification time."""
 _MAY_BE_SECRET = re.compile(
     r"(?:^|/)(?:\.|id_|kubeconfig)|env|secret|\.tfstate\.|keychain|\.opvault"
 )
-"""What the name of every file of code has that could hold secrets, and of few others."""
+"""Cheap first test for names of files with secrets: matches all of them and few others."""
 _DATA = frozenset({"json", "jsonc"})
-"""Languages whose keys are no definitions that anybody looks for by name."""
+"""Data languages: nobody looks up their keys by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a question is about."""
+    """The folders, files and unsaved texts that a question covers."""
 
     roots: tuple[tuple[str, str], ...]
-    """What names of files in a folder begin with, and the folder."""
+    """Pairs of a prefix of file names and the folder it stands for."""
     files: Sequence[str]
     texts: Mapping[str, str]
     """Unsaved texts by name."""
@@ -44,7 +44,7 @@ class Scope:
 
 @dataclass(slots=True)
 class _Place:
-    """What is known of one set of folders."""
+    """The tags of one set of folders."""
 
     kept: dict[str, tuple[tuple[int, int], Tags]]
     file: TagFile | None
@@ -56,17 +56,17 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """The tags of a workspace, and how many of its files there was no time for."""
+    """The tags of a workspace, and the number of files skipped for lack of time."""
 
     tags: dict[str, Tags]
     left: int
 
 
 class Index:
-    """What is known of all workspaces that were asked about."""
+    """The tags of all workspaces that were asked about."""
 
     def __init__(self, cache: Path | None) -> None:
-        """Take the folder in which tags are kept; None keeps them in memory alone."""
+        """Take the folder of the tag files; None keeps tags only in memory."""
         self._cache = cache
         self._places: dict[tuple[tuple[str, str], ...], _Place] = {}
         self._languages: dict[str, Language | None] = {}
@@ -75,7 +75,7 @@ class Index:
             sweep(cache)
 
     def update(self, scope: Scope, limit_s: float) -> Tagged:
-        """Return the tags of all files in the scope; what takes longer is left for next time."""
+        """Return the tags of all files in the scope; after ``limit_s``, skip files not yet read."""
         place = self._place(scope.roots)
         until_s = time.monotonic() + limit_s
         now_ns = time.time_ns()
@@ -98,14 +98,14 @@ class Index:
         return Tagged(found, left)
 
     def save(self) -> None:
-        """Write what is new to the disk."""
+        """Write new tags to the disk."""
         for place in self._places.values():
             if place.file is not None:
                 place.file.add(place.fresh, place.kept)
             place.fresh = {}
 
     def language(self, name: str) -> Language | None:
-        """Return the language of a file whose definitions count; secrets are left out."""
+        """Return the language of a file to index; None for others and for files with secrets."""
         if name in self._by_name:
             return self._by_name[name]
         last = name.rpartition("/")[2]
@@ -121,7 +121,7 @@ class Index:
         return found
 
     def read(self, scope: Scope, name: str) -> str | None:
-        """Return the newest text of a file; None when there is none to read."""
+        """Return the newest text of a file; None if it cannot be read."""
         if (text := scope.texts.get(name)) is not None:
             return text
         try:
@@ -141,7 +141,7 @@ class Index:
     def _on_disk(
         self, place: _Place, scope: Scope, name: str, now_ns: int, until_s: float
     ) -> Tags | None:
-        """Return the tags of a file on disk; None when time is up."""
+        """Return the tags of a file on disk; None if time is up."""
         path = _path(scope, name)
         try:
             facts = os.stat(path)  # noqa: PTH116 - for thousands of files it is worth it
@@ -172,7 +172,7 @@ class Index:
 
 
 def _is_secret(name: str) -> bool:
-    # Loading the patterns takes longer than most files take to parse.
+    # Imported late: loading the patterns takes longer than parsing most files.
     from agent_ls.safety.name_patterns import NOT_SECRET, SECRET
 
     return bool(SECRET.search(name)) and not NOT_SECRET.search(name)

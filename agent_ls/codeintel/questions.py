@@ -1,6 +1,6 @@
-"""The answers of the worker process: one function per question, JSON values in and out.
+"""The answers of the worker process: one method per question, JSON values in and out.
 
-Knows nothing of pipes; everything here may take long and is told how long it may.
+Blocking. Questions about workspaces carry a time limit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agent_ls.syntax.outline import outline_in
 from agent_ls.syntax.words import occurrences
 
 MAX_BYTES = 8_000_000
-"""Larger texts are not parsed at all."""
+"""Larger texts are not parsed."""
 _CHARS_PER_TOKEN = 4
 _MAX_LINE_CHARS = 200
 _MIN_ENTRY_CHARS = 12
@@ -30,7 +30,7 @@ class Answers:
     """Answers questions about texts and workspaces."""
 
     def __init__(self, index: Index) -> None:
-        """Take the tags that are kept between questions."""
+        """Take the index, which keeps tags between questions."""
         self._index = index
         self._graph: Graph | None = None
         self._by_name: dict[str, Callable[[Question], Any]] = {
@@ -42,7 +42,7 @@ class Answers:
         }
 
     def answer(self, question: Question) -> Any:
-        """Return the answer; raises what goes wrong."""
+        """Return the answer. Errors are not caught here."""
         return self._by_name[question["ask"]](question)
 
     def _symbols(self, question: Question) -> Any:
@@ -109,7 +109,7 @@ class Answers:
 
 
 def _reach(tagged: Tagged) -> dict[str, int]:
-    """Return how many files of code were read, and for how many there was no time."""
+    """Return how many files were read, and how many were skipped for lack of time."""
     return {"read": len(tagged.tags), "left": tagged.left}
 
 
@@ -119,7 +119,7 @@ def _scope(question: Question) -> Scope:
 
 
 def _fit(tag: Tag, wanted: str) -> int | None:
-    """Return how well a definition fits the name, 0 best; None when it does not."""
+    """Return how well a definition matches the name, 0 is best; None if it does not."""
     qualified = tag.qualified
     if qualified == wanted:
         return 0

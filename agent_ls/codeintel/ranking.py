@@ -1,7 +1,7 @@
-"""Which definitions matter most: files are pages, uses of names are links, and rank flows along.
+"""Rank definitions by PageRank: files are pages, and uses of names are links.
 
-Pure; knows tags and no files. Equal tags give equal ranks, whatever was asked before; a graph that
-is made from the one before it only reads what has changed.
+Pure; reads only tags. Equal tags give equal ranks. A graph built from the one before it reads only
+what has changed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Literal
 from agent_ls.codeintel.tags import Tag, Tags
 
 _MAX_DEFINERS = 12
-"""A name that more files define says nothing about where it leads."""
+"""A name defined in more files than this does not say which of them is meant."""
 _MIN_NAME_CHARS = 3
 _ROUNDS = 8
 _DAMPING = 0.85
 _NEAR_SHARE = 0.8
-"""How much of a visitor's jumps lead to the files that the question is about."""
+"""Share of random jumps that go to the files near the question."""
 _MAX_OUT = 24
-"""Links of a file that count; the others are the weakest."""
+"""Only this many of a file's strongest links count."""
 _UNLINKED = frozenset({"field", "member", "key", "variable", "constant"})
 _LONG_NAME_CHARS = 8
 _MAX_DEPTH = 2
@@ -33,8 +33,8 @@ _ROOTS = [sqrt(count) for count in range(256)]
 
 Sort = Literal["type", "function", "method"]
 
-# How much a use says: of a type however it is written, of a function when it is called, of a
-# method when it is called on something. Other words are as likely somebody's variable.
+# Weight of a use by form: plain, call, member, member call. Types count in every form, functions
+# when called, methods when called on something. Other uses may as well be a variable.
 _USE_WEIGHT: Mapping[Sort, tuple[float, float, float, float]] = {
     "type": (1.0, 1.0, 0.7, 0.7),
     "function": (0.1, 1.0, 0.3, 0.7),
@@ -54,38 +54,38 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A name that can be linked to."""
+    """A name that links can lead to."""
 
     sort: Sort
     weight: float
     holders: tuple[int, ...]
-    """The files that define it."""
+    """Indices of the files that define it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What one file says of others."""
+    """The links of one file."""
 
     tags: Tags
     links: list[tuple[str, float]]
-    """The names it uses and to what share."""
+    """The names it uses, with shares of one."""
     out: list[tuple[int, float]]
-    """To which files its rank flows, in shares of one."""
+    """Indices of the files its rank flows to, with shares of one."""
 
 
 _Exports = list[tuple[str, Sort, float]]
-"""The names that a file defines for others, and how much a call of them weighs."""
+"""The names that a file defines for others, and the weight of a call of each."""
 
 
 class Graph:
-    """Who uses whose names, for one state of the tags."""
+    """The links between files, for one state of the tags."""
 
     def __init__(self, tags: Mapping[str, Tags], before: Graph | None = None) -> None:
-        """Read the tags; those that are the same objects as in ``before`` are not read again."""
+        """Read the tags; objects that ``before`` has read already are not read again."""
         self._paths = sorted(tags)
         self._tags = tags
         made: dict[int, tuple[Tags, _Exports]] = {} if before is None else before._exports
-        # The tags are kept with what was made of them, so that no other object gets their id.
+        # Keep a reference to the tags, so that no other object gets their id.
         self._exports: dict[int, tuple[Tags, _Exports]] = {
             id(one): made.get(id(one)) or (one, _exports(one)) for one in tags.values()
         }
@@ -125,7 +125,7 @@ class Graph:
         )
 
     def ranked(self, near: Sequence[str], most: int) -> list[Ranked]:
-        """Return the definitions that matter most seen from these files, the best first."""
+        """Return the highest-ranked definitions as seen from these files, best first."""
         ranks = self._file_ranks(near)
         scores: defaultdict[str, float] = defaultdict(float)
         for rank, file in zip(ranks, self._files, strict=True):
@@ -147,7 +147,7 @@ class Graph:
         return [Ranked(score, path, tag) for tag in self._tags[path].defined if tag.name == name]
 
     def _unused(self, ranks: Sequence[float], known: set[tuple[str, int]]) -> list[Ranked]:
-        """Return what nobody uses, outermost first, by the rank of its file."""
+        """Return unused definitions, outermost first, then by the rank of their file."""
         found = [
             Ranked(0.0, path, tag)
             for _, path in sorted((-ranks[at], path) for at, path in enumerate(self._paths))
@@ -180,7 +180,7 @@ class Graph:
 
 
 def _exports(tags: Tags) -> _Exports:
-    """Return the names that a file defines for others, each once."""
+    """Return the names that a file defines for others, without duplicates."""
     found: dict[str, tuple[Sort, float]] = {}
     for tag in tags.defined:
         name = tag.name
@@ -194,7 +194,7 @@ def _exports(tags: Tags) -> _Exports:
 
 
 def _targets(files: Sequence[_Exports]) -> dict[str, _Target]:
-    """Return what can be linked to by name."""
+    """Return the link targets by name."""
     holders: dict[str, list[int]] = {}
     best: dict[str, tuple[float, Sort]] = {}
     for at, exports in enumerate(files):
@@ -219,7 +219,7 @@ def _sort(tag: Tag) -> Sort:
 
 
 def _telling(name: str) -> float:
-    """Return how telling a name is: a short or common word may be many others' too."""
+    """Return how specific a name is: short and common words weigh less."""
     weight = 2.0 if len(name) >= _LONG_NAME_CHARS else 1.0
     if name.islower() and "_" not in name:
         weight *= 0.5
@@ -245,7 +245,7 @@ _MAX_MISSES = 20
 
 
 def rendered(ranked: Sequence[Ranked], tags: Mapping[str, Tags], max_chars: int) -> str:
-    """Return the best definitions by file, with what they are inside of, while there is room."""
+    """Render the best definitions by file, with their enclosing definitions, up to a size."""
     chosen: dict[str, dict[int, str]] = {}
     room, misses = max_chars, 0
     for one in ranked:
@@ -271,7 +271,7 @@ def rendered(ranked: Sequence[Ranked], tags: Mapping[str, Tags], max_chars: int)
 
 
 def _with_holders(tag: Tag, defined: Sequence[Tag]) -> list[Tag]:
-    """Return the definition after those it is inside of."""
+    """Return the enclosing definitions, outermost first, then the definition."""
     found, depth = [tag], tag.depth
     for one in reversed(defined[: defined.index(tag)] if depth else ()):
         if one.depth < depth:

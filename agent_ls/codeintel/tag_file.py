@@ -1,7 +1,7 @@
 """The tags of one workspace on disk, so that a restart does not parse everything again.
 
-One file of lines, appended to and now and then written anew. Several servers may do so at once:
-each line says whether it is whole, and counts only for a file that still looks as it did.
+A file of lines that is appended to and sometimes rewritten. Several servers may write at once:
+each line has a checksum, and it counts only while the source file is unchanged.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from agent_ls.codeintel.tags import Tags, from_line, to_line
 _FORMAT = 1
 _KEPT_DAYS = 30
 _SLACK = 2
-"""How many times more lines than files there may be before the file is written anew."""
+"""The file is rewritten when it has more than this many times as many lines as files."""
 _MAX_BYTES = 256 * 2**20
 
 Kept = Mapping[str, tuple[tuple[int, int], Tags]]
 
 
 class TagFile:
-    """The tags of one set of folders."""
+    """The tag file of one set of folders."""
 
     def __init__(self, folder: Path, roots: Iterable[str], made_by: str) -> None:
-        """Take where tags are kept, whose these are, and what says how they were made."""
+        """Take the cache folder, the workspace's roots, and a digest of how tags are made."""
         key = "\0".join([str(_FORMAT), __version__, made_by, *roots])
         self._path = (
             folder / f"{hashlib.sha256(key.encode(errors='surrogatepass')).hexdigest()[:32]}.tags"
@@ -38,7 +38,7 @@ class TagFile:
         self._lines = 0
 
     def load(self) -> dict[str, tuple[tuple[int, int], Tags]]:
-        """Return what is kept by path, newest last; whatever cannot be read is left out."""
+        """Return the tags by path; unreadable lines are left out."""
         found: dict[str, tuple[tuple[int, int], Tags]] = {}
         self._lines = 0
         try:
@@ -55,7 +55,7 @@ class TagFile:
         return found
 
     def add(self, new: Kept, every: Kept) -> None:
-        """Keep new tags; a disk that refuses costs time at the next start and nothing else."""
+        """Write new tags; disk errors are ignored, since they only cost time at the next start."""
         if not new:
             return
         with contextlib.suppress(OSError):
@@ -67,7 +67,7 @@ class TagFile:
 
     def _append(self, new: Kept) -> None:
         data = b"".join(to_line(path, *one) for path, one in new.items())
-        # Begins on a line of its own whatever a writer that was killed left behind.
+        # Begin on a new line, even if a killed writer left an incomplete line.
         fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with open(fd, "wb", buffering=0) as file:  # noqa: PTH123 - it has the descriptor already
             file.write(b"\n" + data if not self._ends_whole() else data)
@@ -98,7 +98,7 @@ class TagFile:
 
 
 def sweep(folder: Path) -> None:
-    """Remove the tags of workspaces that nobody has opened for long, and torn writes."""
+    """Remove tag files and temporary files older than ``_KEPT_DAYS``."""
     oldest_s = time.time_ns() / 1e9 - _KEPT_DAYS * 86_400
     with contextlib.suppress(OSError):
         for path in folder.iterdir():

@@ -1,6 +1,6 @@
-"""What is kept of one file: what it defines, and how often which name is used how.
+"""Tags of one file: its definitions, and how often it uses which names in which form.
 
-Owns making tags of a text, and their form as one line of JSON.
+Makes tags of a text, and converts them to and from one line of JSON.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from agent_ls.syntax.languages import Language
 from agent_ls.syntax.words import uses
 
 MAX_TAGGED_BYTES = 1_000_000
-"""Larger files are made by programs, as a rule."""
+"""Larger files are usually generated."""
 _MAX_MEAN_LINE_BYTES = 400
-"""Longer lines are nothing a person wrote."""
+"""Text with longer lines on average was not written by a person."""
 MAX_USES = 3_000
 _MIN_USE_CHARS = 3
 
@@ -35,22 +35,22 @@ class Tag:
 
     @property
     def name(self) -> str:
-        """Return its own name."""
+        """Return the last part of the qualified name."""
         return self.qualified.rpartition(".")[2] or self.qualified
 
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """What is known of one text."""
+    """The definitions and uses in one text."""
 
     defined: tuple[Tag, ...]
     uses: str
-    """How words are used in its code, each way once, with blanks between."""
+    """Distinct uses, as in ``words.uses``, separated by blanks."""
     counts: tuple[int, ...]
-    """How often each of them stands there."""
+    """Count of each use, at most 255."""
 
     def may_use(self, name: str) -> bool:
-        """Say whether the name may stand in the text; short and rare ones are not kept."""
+        """Tell whether the text may contain the name; True if unsure, as for short names."""
         if (
             len(name) < _MIN_USE_CHARS
             or len(self.counts) >= MAX_USES - 1
@@ -64,7 +64,7 @@ NOTHING = Tags((), "", ())
 
 
 def tags_of(data: bytes, language: Language) -> Tags:
-    """Return the tags of a text; none for what is no text, or none that a person wrote."""
+    """Return the tags of a text; none for binary, generated or unparsable data."""
     if len(data) > MAX_TAGGED_BYTES or b"\0" in data[:8_192]:
         return NOTHING
     if len(data) > 10_000 and len(data) > _MAX_MEAN_LINE_BYTES * (data.count(b"\n") + 1):
@@ -79,12 +79,12 @@ def tags_of(data: bytes, language: Language) -> Tags:
     counted = uses(data.decode("utf-8", "replace"), language)
     used = counted.most_common(MAX_USES) if len(counted) > MAX_USES else counted.items()
     kept = [one for one in used if len(one[0]) >= _MIN_USE_CHARS]
-    # Counts say how much, not exactly how often.
+    # Counts need not be exact, so cap them.
     return Tags(found, " ".join(use for use, _ in kept), tuple(min(n, 255) for _, n in kept))
 
 
 def to_line(path: str, signature_of_file: tuple[int, int], tags: Tags) -> bytes:
-    """Return a file's tags as one line that shows whether it is whole."""
+    """Return a file's tags as one line with a checksum."""
     rows = [[one.qualified, one.kind, one.depth, one.line, one.signature] for one in tags.defined]
     value = [path, *signature_of_file, rows, tags.uses, tags.counts]
     data = json.dumps(value, separators=(",", ":")).encode()
@@ -92,7 +92,7 @@ def to_line(path: str, signature_of_file: tuple[int, int], tags: Tags) -> bytes:
 
 
 def from_line(line: bytes) -> tuple[str, tuple[int, int], Tags] | None:
-    """Return what a line says; None for one that is not whole."""
+    """Return path, size and time, and tags from a line; None if the checksum is wrong."""
     check, _, data = line.rstrip(b"\n").partition(b" ")
     try:
         if int(check, 16) != zlib.crc32(data):

@@ -1,7 +1,7 @@
-"""The process that parses for the server: questions and answers as JSON in frames over its pipes.
+"""The worker process that parses for the server; questions and answers are JSON frames over pipes.
 
-Started when it is first needed, ends with its input or when nobody has asked for a while. A frame
-is four bytes, its length, and then JSON; what goes wrong is an answer too.
+Started on first use; ends when its input ends or after some idle time. A frame is a length of four
+bytes, then JSON. Errors are sent as answers.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _MADE_BEFORE_COLLECTION = 200_000
 
 
 def main() -> int:
-    """Answer until the input ends."""
+    """Answer questions until the input ends."""
     from agent_ls.codeintel.index import Index
     from agent_ls.codeintel.questions import Answers
 
     with contextlib.suppress(OSError):
-        # The editor and the model come first.
+        # Give priority to the editor and the model.
         os.nice(_NICE)
-    # What is made here is kept; looking for circles in it over and over finds none.
+    # Objects here are long-lived, so frequent collections would find nothing.
     gc.freeze()
     gc.set_threshold(_MADE_BEFORE_COLLECTION)
     index = Index(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
@@ -43,13 +43,13 @@ def main() -> int:
             answer = {"error": f"{type(error).__name__}: {error}"}
         data = json.dumps(answer, separators=(",", ":")).encode()
         _write(told, HEADER.pack(len(data)) + data)
-        # Whoever asked has the answer by now.
+        # Save after the answer is sent, so that nobody waits for it.
         index.save()
     return 0
 
 
 def _next(asked: BinaryIO) -> dict[str, Any] | None:
-    """Return the next question; None when there will be none, or there was none for long."""
+    """Return the next question; None at the end of input or after a long idle time."""
     if not select.select([asked], [], [], _IDLE_S)[0]:
         return None
     header = _read(asked, HEADER.size)

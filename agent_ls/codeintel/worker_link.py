@@ -1,7 +1,7 @@
 """The server's end of the pipe to the worker process.
 
-Owns the process's life: started with the first question, started again when it has ended, killed
-when it takes too long and with the server. Questions are answered one after the other.
+Starts the process on the first question and restarts it if it has ended. Kills it if an answer
+takes too long, and with the server. Questions are answered one at a time.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _ENVIRONMENT = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "SYSTEMROOT", "XDG
 
 
 class WorkerLink:
-    """Asks the worker process."""
+    """Sends questions to the worker process, which it starts and ends."""
 
     def __init__(self, cache: Path | None, limit_s: float) -> None:
-        """Take where it keeps tags, and how long one answer may take."""
+        """Take the folder of the tag files, and the time limit for one answer."""
         self._cache = cache
         self._limit_s = limit_s
         self._piped: PipedProgram | None = None
@@ -36,14 +36,14 @@ class WorkerLink:
         self._is_closed = False
 
     async def ask(self, question: Mapping[str, Any]) -> Any:
-        """Return the answer; a caller that is cancelled leaves the pipe in order.
+        """Return the answer; cancelling the caller does not break the pipe.
 
-        Errors: ``ToolError`` when it takes too long, the process ends, or the question was no good.
+        Errors: ``ToolError`` if it takes too long, the process ends, or the question fails.
         """
         return await asyncio.shield(asyncio.ensure_future(self._ask(question)))
 
     async def _ask(self, question: Mapping[str, Any]) -> Any:
-        # Large texts are written out beside the loop.
+        # Large texts are serialized in a thread.
         data = await asyncio.to_thread(_framed, question)
         async with self._asking:
             try:
@@ -60,13 +60,13 @@ class WorkerLink:
         return answer["answer"]
 
     async def _exchange(self, data: bytes) -> dict[str, Any]:
-        """Send a frame and return the one that comes back, from a process that lives."""
+        """Send a frame and return the answer; retry once if the process had ended."""
         fresh = self._piped is None or self._piped.program.returncode is not None
         piped = await self._started()
         try:
             return await _one_answer(piped, data)
         except (OSError, EOFError):
-            # It may have ended because nobody had asked for long.
+            # It may have ended because it was idle for long.
             if fresh:
                 raise
         await self._end()
@@ -80,7 +80,7 @@ class WorkerLink:
         if self._piped is None:
             env = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
             env["PYTHONPATH"] = str(Path(agent_ls.__file__).parent.parent)
-            # -P: nothing is imported from the folder it happens to be in.
+            # -P: import nothing from the current folder.
             command = [sys.executable, "-P", "-m", _MODULE]
             command += [str(self._cache)] if self._cache else []
             self._piped = await start_piped(command, cwd=None, env=env)
@@ -92,13 +92,13 @@ class WorkerLink:
             await asyncio.shield(asyncio.ensure_future(piped.end()))
 
     async def close(self) -> None:
-        """End the process; what is asked now fails."""
+        """End the process; later questions fail."""
         self._is_closed = True
         await self._end()
 
     @property
     def pid(self) -> int | None:
-        """Return the process that answers; None when none runs."""
+        """Return the worker's process id; None if none runs."""
         return self._piped.program.pid if self._piped else None
 
 

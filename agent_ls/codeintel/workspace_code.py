@@ -1,7 +1,7 @@
-"""The ``CodeIntel`` port over a workspace: small, flat texts are parsed here, others elsewhere.
+"""The ``CodeIntel`` port over a workspace, with a cache of outlines.
 
-Owns where parsing happens, and what of it is remembered. Texts come from the workspace port or
-with the question; only the worker looks at the disk by itself, for files that nobody has unsaved.
+Small, flat texts are parsed in this process, others in the worker. Texts come from the workspace
+port or the caller. Only the worker reads the disk itself, for files without unsaved changes.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from agent_ls.syntax.languages import language_of
 from agent_ls.syntax.outline import has_outline, outline_in
 
 _INLINE_CHARS = 8_000
-"""About 1 ms of parsing, during which nothing else runs."""
+"""About 1 ms of parsing, which blocks the event loop."""
 _INLINE_DEPTH = 60
-"""Deeper nesting takes longer than its length says; brackets in strings count, too."""
+"""Deeper nesting takes longer than its length suggests; brackets in strings count too."""
 _BRACKET = re.compile(r"([(\[{])|[)\]}]")
 _MAX_REMEMBERED = 20_000
-"""Symbols of texts that were asked for last, some hundred bytes each."""
+"""Number of cached symbols, some hundred bytes each; the least recently used go first."""
 _LIMIT_S = 60.0
 _INDEX_LIMIT_S = 30.0
-"""After so long the worker answers from what it has read of a large workspace."""
+"""In a large workspace, the worker answers after this time from the files it has read."""
 
 
 _Key = tuple[str, bool, bytes]
@@ -42,25 +42,26 @@ _Key = tuple[str, bool, bytes]
 
 @dataclass(frozen=True, slots=True)
 class _Outline:
-    """What is remembered of one text."""
+    """The cached outline of one text."""
 
     language: str
     symbols: tuple[Symbol, ...]
 
 
 def tags_folder() -> Path:
-    """Return where tags are kept between runs."""
+    """Return the folder of the tag files."""
     return platformdirs.user_cache_path("agent-ls") / "tags"
 
 
 class WorkspaceCode:
-    """What the code of one workspace says."""
+    """Answers questions about the code of one workspace."""
 
     def __init__(
         self, workspace: Workspace, cache: Path | None, *, index_limit_s: float = _INDEX_LIMIT_S
     ) -> None:
-        """Take the workspace, where tags are kept, and for how long files are read for one answer;
-        no process is started yet.
+        """Take the workspace, the folder of the tag files, and the reading time for one answer.
+
+        Starts no process yet.
         """
         self._index_limit_s = index_limit_s
         self._workspace = workspace
@@ -69,17 +70,17 @@ class WorkspaceCode:
         self._remembered = 0
 
     async def symbols(self, path: str, text: str) -> Sequence[Symbol] | None:
-        """Return the symbols of a text, outermost first; None when nobody can parse it."""
+        """Return the symbols of a text, outermost first; None if it cannot be parsed."""
         outline = await self._outline(path, text)
         return None if outline is None else outline.symbols
 
     async def language(self, path: str, text: str) -> str:
-        """Return the id of the language that a text with symbols is in; "" for any other."""
+        """Return the language id of a text with an outline; "" for others."""
         outline = await self._outline(path, text)
         return "" if outline is None else outline.language
 
     async def _outline(self, path: str, text: str) -> _Outline | None:
-        """Return what is remembered of a text, or else look."""
+        """Return the outline of a text, from the cache if possible."""
         language = language_of("", path)
         if language is None or not has_outline(language):
             return None
@@ -103,7 +104,7 @@ class WorkspaceCode:
         return known
 
     async def faults(self, path: str, before: str, after: str) -> Sequence[Fault]:
-        """Return the syntax errors that ``after`` has and ``before`` had not."""
+        """Return the syntax errors of ``after`` that ``before`` did not have."""
         language = language_of("", path)
         if language is None or not language.wheel:
             return ()
@@ -115,18 +116,18 @@ class WorkspaceCode:
         return [Fault(*row) for row in rows]
 
     async def find(self, name: str, limit: int) -> Definitions:
-        """Return definitions in the workspace by name, the best first."""
+        """Return definitions in the workspace by name, best match first."""
         answer, gap = await self._about_files("find", ".", {"name": name, "limit": limit})
         return Definitions((Definition(*row) for row in answer["rows"]), gap)
 
     async def references(self, name: str, below: str, limit: int) -> Occurrences:
-        """Return where a name stands in code below a file or folder."""
+        """Return the occurrences of a name in the code below a file or folder."""
         answer, gap = await self._about_files("references", below, {"name": name, "limit": limit})
         found = tuple(Occurrence(*row) for row in answer["rows"])
         return Occurrences(found, answer["more"], gap)
 
     async def repository_map(self, near: Sequence[str], max_tokens: int) -> str:
-        """Return the definitions that matter most, seen from these files."""
+        """Return the highest-ranked definitions as seen from these files, as text."""
         answer, gap = await self._about_files("map", ".", {"near": [*near], "tokens": max_tokens})
         return f"{answer['text']}\n({gap})" if gap else str(answer["text"])
 
@@ -136,15 +137,13 @@ class WorkspaceCode:
 
     @property
     def worker_pid(self) -> int | None:
-        """Return the worker's process; None when none runs."""
+        """Return the worker's process id; None if none runs."""
         return self._worker.pid
 
     async def _about_files(
         self, ask: str, below: str, question: Mapping[str, Any]
     ) -> tuple[Any, str]:
-        """Ask about files of the workspace, with the texts that are not saved; return the answer
-        and which files it leaves out.
-        """
+        """Ask the worker about files, with unsaved texts; return the answer and a note on gaps."""
         workspace = self._workspace
         roots = workspace.roots
         if below == "." and len(roots) > 1:
@@ -182,7 +181,7 @@ def _size(outline: _Outline | None) -> int:
 
 
 def _is_quick(text: str) -> bool:
-    """Say whether a text is short and flat enough to be parsed while nothing else runs."""
+    """Tell whether a text is short and flat enough to be parsed on the event loop."""
     if len(text) > _INLINE_CHARS:
         return False
     depth = 0

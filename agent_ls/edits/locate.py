@@ -80,7 +80,7 @@ class Ground:
     """The file that hunks are placed in, with its cached lookups."""
 
     def __init__(self, flat: str, *, is_read: bool = False) -> None:
-        """Take a text with LF line ends; ``is_read`` if the edit's author read exactly this text."""
+        """Take a text with LF line ends; ``is_read`` if the edit's author read just this text."""
         self.file = FileLines(flat)
         self.is_read = is_read
         self._keyed: dict[Key, Keyed] = {}

@@ -1,4 +1,4 @@
-"""Tree-sitter: grammars loaded, parsing, queries.
+"""Tree-sitter: loads grammars, parses texts, runs queries.
 
-Answers in code-point offsets; knows no session.
+Results are offsets in code points. Does not import sessions.
 """

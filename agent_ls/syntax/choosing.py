@@ -1,7 +1,7 @@
-"""Which of two languages a text is in, where its file's name leaves that open, as ``.h`` does.
+"""Choose between two languages when the file name is ambiguous, as with ``.h``.
 
-Owns that choice for everybody who parses: the language that comes from a name is the one a text is
-in unless the text says otherwise, by a line that only the other has, or by how it parses.
+The language of the name wins unless the text has a line that only the other language has, or
+parses much better in the other language.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from agent_ls.syntax.strings import COMMENTS, is_string
 
 _NO_SIGN_IN = COMMENTS | {"preproc_arg"}
 _CLEARLY = 2
-"""How many times fewer the faults of the other language are where no line says that it is it."""
+"""Without such a line, the other language needs more than this many times fewer faults."""
 
 
 def parsed(
     data: bytes, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
 ) -> tuple[Language, Tree | None]:
-    """Return the language a UTF-8 text is in, and its tree as ``parse`` gives it.
+    """Return the language of a UTF-8 text, and its tree as ``parse`` returns it.
 
-    Shape: at most one parse more than the tree takes, and none where the name says all.
+    Parses at most twice; once if the name is unambiguous.
     """
     if language.instead is None:
         return language, parse(data, language, max_bytes=max_bytes)
@@ -36,7 +36,7 @@ def parsed(
     if other is not None and tried is not None and _has_sign(data, tried, signs):
         if tried.root_node.has_error:
             tree = parse(data, language, max_bytes=max_bytes)
-        # What parses in the one alone is in it, whatever its words look like.
+        # If it parses only in the named language, it is that, whatever its lines look like.
         if tree is None or tree.root_node.has_error:
             return other, tried
         return language, tree
@@ -55,7 +55,7 @@ def _sign(signs: tuple[str, ...]) -> re.Pattern[bytes]:
 
 
 def _has_sign(data: bytes, tree: Tree, signs: tuple[str, ...]) -> bool:
-    """Say whether a line that only the other language has stands in the code for both."""
+    """Tell whether a line that only the other language has occurs outside strings and comments."""
     for match in _sign(signs).finditer(data):
         at = match.end() - 1
         node = tree.root_node.descendant_for_byte_range(at, at + 1)
@@ -65,7 +65,7 @@ def _has_sign(data: bytes, tree: Tree, signs: tuple[str, ...]) -> bool:
 
 
 def _is_clearer(tried: Tree, tree: Tree) -> bool:
-    """Say whether a text has far fewer faults in the one tree than in the other."""
+    """Tell whether ``tried`` has far fewer faults than ``tree``."""
     few, many = [*fault_nodes(tried.root_node)], [*fault_nodes(tree.root_node)]
     few_bytes, many_bytes = (
         sum(one.end_byte - one.start_byte for one in each) for each in (few, many)

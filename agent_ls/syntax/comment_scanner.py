@@ -1,7 +1,7 @@
-"""Finds comments without a grammar, from a language's comment and string syntax alone.
+"""Find comments without a grammar, from a language's comment and string syntax.
 
-Careful rather than complete: a quote that does not close on its line is no string, an apostrophe
-inside a word opens nothing, and what is doubtful is left out.
+Doubtful comments are left out. A quote that does not close on its line opens no string, nor does an
+apostrophe inside a word.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from agent_ls.syntax.languages import Language
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """One comment in code points; ``closer`` is empty for one that ends with its line."""
+    """One comment, in code points; ``closer`` is empty for a line comment."""
 
     start: int
     end: int
     opener: str
     closer: str
     body: str
-    """What stands between opener and closer."""
+    """The text between opener and closer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ _compiled: dict[str, _Syntax] = {}
 
 
 def _syntax(language: Language) -> _Syntax:
-    """Return the language's syntax, compiled when it is first needed."""
+    """Return the language's compiled syntax, cached."""
     if language.id not in _compiled:
         _compiled[language.id] = _compile(language)
     return _compiled[language.id]
 
 
 def _compile(language: Language) -> _Syntax:
-    """Put what can open something into one pattern, longest first."""
+    """Join all openers of comments and strings into one pattern, longest first."""
     blocks = {block[0]: (block[1], len(block) > 2) for block in language.block}
     strings = {
         one if isinstance(one, str) else one[0]: one if isinstance(one, str) else one[1]
@@ -58,7 +58,7 @@ def _compile(language: Language) -> _Syntax:
     if language.escape:
         # Outside of strings an escaped quote opens nothing.
         parts.insert(0, re.escape(language.escape) + "[\"'`]")
-    # Where ' opens no string it may still enclose one character, which can be a quote.
+    # If ' opens no string it may still enclose one character, which can be a quote.
     if strings and "'" not in tokens:
         parts.insert(0, _CHARACTER)
     pattern = re.compile("|".join(parts) or r"(?!)", re.IGNORECASE)
@@ -66,7 +66,7 @@ def _compile(language: Language) -> _Syntax:
 
 
 _MAX_UNCLOSED = 50
-"""After so many blocks that never close the text is not what its name says, and the scan ends."""
+"""Stop after this many unclosed blocks: the text is probably in another language."""
 
 
 def scan_comments(text: str, language: Language) -> list[Comment]:
@@ -95,7 +95,7 @@ def scan_comments(text: str, language: Language) -> list[Comment]:
 
 
 def _is_apostrophe(text: str, at: int) -> bool:
-    """Say whether the quote stands inside a word; one letter before it may be a string's prefix."""
+    """Tell whether the quote is inside a word; a single letter before it may be a string prefix."""
     return text[at] == "'" and at > 1 and text[at - 2 : at].isalnum()
 
 
@@ -113,7 +113,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _string_end(text: str, at: int, closer: str, escape: str) -> int | None:
-    """Return where the string ends; ``at`` when it is none, None when it should and never does."""
+    """Return the end of the string; ``at`` if it is no string, None if it never closes."""
     spans_lines = len(closer) > 1 or closer == "`"
     here = at
     while (end := text.find(closer, here)) >= 0:
@@ -126,7 +126,7 @@ def _string_end(text: str, at: int, closer: str, escape: str) -> int | None:
 
 
 def _breaks(text: str, start: int, end: int, escape: str) -> bool:
-    """Say whether a line ends in between that is not escaped."""
+    """Tell whether there is an unescaped line end in between."""
     newline = text.find("\n", start, end)
     while newline >= 0:
         last = newline - 1 if text[newline - 1 : newline] == "\r" else newline
@@ -144,7 +144,7 @@ def _is_escaped(text: str, start: int, at: int, escape: str) -> bool:
 
 
 def _block_end(text: str, at: int, opener: str, closer: str, *, nested: bool) -> int | None:
-    """Return where the comment ends, closer included; None when it never closes."""
+    """Return the end of the comment, after its closer; None if it never closes."""
     depth = 1
     while True:
         end = text.find(closer, at)

@@ -1,7 +1,6 @@
-"""Comments, and the instructions people write into them: ``# agent: make this async``.
+"""Find comments, and instructions to the agent in them: ``# agent: make this async``.
 
-With a grammar the tree says what is a comment, otherwise ``comment_scanner`` does.
-Works on any text, saved or not; knows no file system and no editor.
+Uses the tree if there is a grammar, else ``comment_scanner``. Reads no files.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from agent_ls.syntax.parsing import walk
 MARKER = "agent:"
 
 _DECORATION = "#/*!;-%<>=\"'+|@ \t"
-"""What may stand between a comment's opener and its first word, as in ``///`` or ``/**``."""
+"""Characters allowed between a comment's opener and its first word, as in ``///`` or ``/**``."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstructionComment:
-    """One instruction to the agent, with the span of everything it is written in."""
+    """One instruction to the agent, with the span of its comments."""
 
     start: int
-    """Code points; where the comment opens."""
+    """Start of the first comment, in code points."""
     end: int
-    """Where it ends; for a line comment before the line end."""
+    """End of the last comment; without the line end."""
     line: int
     """0-based, of ``start``."""
     prompt: str
-    """What follows the marker, without comment decoration; never empty."""
+    """The text after the marker, without comment decoration; never empty."""
 
 
 def find_instructions(
@@ -39,8 +38,8 @@ def find_instructions(
 ) -> list[InstructionComment]:
     """Return the instructions in ``text``, in order; empty for a language without comments.
 
-    Shape: a line comment goes on in the lines below it as long as they are comments in the same
-    column whose words are indented deeper than the marker. A block comment counts whole.
+    Shape: a line comment continues in the line comments below it, if they begin in the same column
+    and their text is indented deeper than the marker. A block comment is one instruction.
     """
     language = language_of(language_id, file_name)
     if language is None or not marker or marker.lower() not in text.lower():
@@ -84,7 +83,7 @@ def _is_comment(node_type: str) -> bool:
 
 
 def _code_points(text: str, data: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Turn sorted byte spans into code-point spans, in one pass over the text."""
+    """Convert sorted byte spans to code-point spans, in one pass over the text."""
     if text.isascii():
         return spans
     found: list[tuple[int, int]] = []
@@ -98,7 +97,7 @@ def _code_points(text: str, data: bytes, spans: list[tuple[int, int]]) -> list[t
 
 
 def _typed(text: str, start: int, end: int, language: Language) -> Comment | None:
-    """Return the node's comment without a line end that its grammar counts in."""
+    """Return a node's comment, without the line end that some grammars include."""
     whole = text[start:end].rstrip("\r\n")
     for opener, closer, *_ in language.block:
         if whole.startswith(opener) and whole.endswith(closer):
@@ -112,7 +111,7 @@ def _typed(text: str, start: int, end: int, language: Language) -> Comment | Non
 
 
 def _prompt(comment: Comment, marker: str) -> str | None:
-    """Return what stands behind the marker, or None when the comment does not begin with it."""
+    """Return the text after the marker; None if the comment does not begin with it."""
     body = comment.body.lstrip(_DECORATION + "\r\n")
     if body[: len(marker)].lower() != marker.lower():
         return None
@@ -124,7 +123,7 @@ def _prompt(comment: Comment, marker: str) -> str | None:
 
 
 def _continues(text: str, first: Comment, previous: Comment, following: Comment) -> bool:
-    """Say whether ``following`` goes on with the instruction that ``first`` begins."""
+    """Tell whether ``following`` continues the instruction of ``first``."""
     between = text[previous.end : following.start]
     if following.closer or following.opener != first.opener:
         return False

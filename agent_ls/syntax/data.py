@@ -1,4 +1,4 @@
-"""Where the language data lies: beside the package in a checkout, inside it in a wheel."""
+"""Locate the language data: beside the package in a checkout, inside it in a wheel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def grammars_folder() -> Path:
     for folder in (_PACKAGE / "grammars", _PACKAGE.parent / "grammars"):
         if (folder / "languages.toml").is_file():
             return folder
-    # Imported only for a broken installation: a process that parses needs nothing of the domain.
+    # Imported late, for broken installations only: a parsing process does not need the domain.
     from agent_ls.domain.errors import bug
 
     raise bug(f"the language data is neither in {_PACKAGE} nor beside it")

@@ -1,6 +1,6 @@
-"""What a tree defines, by the queries in ``grammars``: names, kinds, what is inside of what.
+"""Find a tree's definitions with the queries in ``grammars``: names, kinds, nesting.
 
-Owns the way from a query's captures to definitions, in bytes; ``outline`` makes symbols of them.
+Turns captures into definitions, in bytes; ``outline`` turns these into symbols.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _NAMES = frozenset(
         "template_function",
     }
 )
-"""Where the way down a C declarator ends."""
+"""Nodes at which the descent into a C declarator ends."""
 _POINTERS = frozenset({"pointer_declarator", "reference_declarator"})
 _HOLDERS = frozenset({"class", "struct", "interface", "trait", "impl", "enum"})
-"""A function in one of these is a method."""
+"""A function inside one of these is a method."""
 _queries: dict[tuple[str, str], Query] = {}
 _GENERICS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _ANNOTATIONS = re.compile(r"^(?:@[\w.:]+(?:\([^()]*\))?\s+|\[\[[^\]]*\]\]\s*)+")
@@ -42,12 +42,12 @@ _SYMBOL = "symbol."
 _END_MARKS = ("{", "=>", "=", ":", ",", ";", "\\")
 _MAX_SIGNATURE_CHARS = 160
 _MAX_DEPTH = 200
-"""Deeper ones are left out: each has the names of all that are around it in its own."""
+"""Deeper definitions are left out: each qualified name includes all enclosing names."""
 
 
 @dataclass(slots=True)
 class Found:
-    """One definition in bytes of its text."""
+    """One definition, with offsets in bytes."""
 
     node: Node
     name: str
@@ -61,11 +61,11 @@ class Found:
 
 
 def query_of(language: Language) -> Query | None:
-    """Return what finds the language's definitions; None without a grammar or a query."""
+    """Return the query for the language's definitions; None without a grammar or a query."""
     grammar = grammar_of(language)
     if grammar is None or not language.outline:
         return None
-    # One grammar has one query, and looking it up costs less than hashing the whole row.
+    # Each grammar has one query; this key is cheaper to hash than the whole Language.
     key = (language.wheel, language.function)
     if key not in _queries:
         source = "\n".join(read_data(f"{folder}/outline.scm") for folder in language.outline)
@@ -75,8 +75,9 @@ def query_of(language: Language) -> Query | None:
 
 @cache
 def made_by() -> str:
-    """Return what changes whenever definitions may be found otherwise: our queries as they are,
-    and what says in which language a text is.
+    """Return a digest of everything that affects which definitions are found.
+
+    That is the queries and the rules for ambiguous file names.
     """
     sources = {
         folder: read_data(f"{folder}/outline.scm")
@@ -89,7 +90,7 @@ def made_by() -> str:
 
 
 def definitions(tree: Tree, data: bytes, language: Language) -> list[Found]:
-    """Return what the text defines, outermost first, in the order of the text."""
+    """Return the definitions of the text, outermost first, in the order of the text."""
     query = query_of(language)
     if query is None:
         return []
@@ -97,7 +98,7 @@ def definitions(tree: Tree, data: bytes, language: Language) -> list[Found]:
     for pattern, captures in QueryCursor(query).matches(tree.root_node):
         found = _found(captures, data)
         if found is not None:
-            # Where the name stands tells several definitions of one node apart.
+            # The position of the name distinguishes several definitions of one node.
             key = (found.node.start_byte, -found.node.end_byte, found.name_byte)
             known = best.get(key)
             if known is None or pattern < known[0]:
@@ -106,7 +107,7 @@ def definitions(tree: Tree, data: bytes, language: Language) -> list[Found]:
 
 
 def _found(captures: dict[str, list[Node]], data: bytes) -> Found | None:
-    """Return the definition that a match is about; None for a declarator without a name."""
+    """Return the definition of a match; None for a declarator without a name."""
     capture = next(name for name in captures if name.startswith(_SYMBOL))
     kind, node = capture[len(_SYMBOL) :], captures[capture][0]
     if "declarator" in captures:
@@ -145,7 +146,7 @@ def _found(captures: dict[str, list[Node]], data: bytes) -> Found | None:
 
 
 def _declared(node: Node) -> tuple[Node, bool] | None:
-    """Return the name inside a C declarator, and whether it is that of a function."""
+    """Return the name node in a C declarator, and whether it declares a function."""
     is_function = False
     while node.type not in _NAMES:
         if node.type == "function_declarator":
@@ -178,7 +179,7 @@ def _plain(type_text: str) -> str:
 
 
 def _nested(found: list[Found]) -> list[Found]:
-    """Give each definition its depth and its qualified name, and methods their kind."""
+    """Set each definition's depth, qualified name and method kind; drop duplicates."""
     kept: list[Found] = []
     above: list[Found] = []
     for one in found:
@@ -186,7 +187,7 @@ def _nested(found: list[Found]) -> list[Found]:
             above.pop()
         if len(above) > _MAX_DEPTH:
             continue
-        # What is declared side by side in one node is not inside of it.
+        # Definitions side by side in one node do not contain each other.
         holder = next((up for up in reversed(above) if up.node.id != one.node.id), None)
         if holder is not None and holder.kind == "type" and holder.name == one.name:
             # A typedef of a struct with the same name is one definition.
@@ -203,7 +204,7 @@ def _place_in(one: Found, holder: Found | None) -> None:
     if one.kind == "impl":
         own = _plain(one.name.rpartition(" for ")[2])
     one.depth = 0 if holder is None else holder.depth + 1
-    # What a typedef or a declaration names is no member of it.
+    # A name declared by a typedef or a variable declaration is no member of it.
     is_member = holder is not None and not (
         holder.kind == "type" or (holder.kind == "variable" and one.kind in _HOLDERS)
     )
@@ -213,10 +214,10 @@ def _place_in(one: Found, holder: Found | None) -> None:
 
 
 def signature(one: Found, data: bytes) -> str:
-    """Return the declaration on one line, without the body."""
+    """Return the declaration on one line, without its body, shortened if long."""
     begin = one.node.start_byte
     line_start = data.rfind(b"\n", 0, begin) + 1
-    # An `export const` before it says something; other code on the line does not.
+    # Include a prefix such as `export const`, but no other code on the line.
     if not set(data[line_start:begin]) & set(b"{};"):
         begin = line_start
     end = one.node.end_byte if one.body is None else one.body.start_byte

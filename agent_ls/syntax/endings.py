@@ -1,4 +1,4 @@
-"""How a piece of code ends: where the comments behind it begin."""
+"""Find where the code of a text ends and only comments follow."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from agent_ls.syntax.strings import COMMENTS
 
 
 def code_end(text: str, language: Language) -> int:
-    """Return where the code of a text ends: before the blanks and comments that end it.
+    """Return the end of the code in a text, before trailing blanks and comments.
 
-    Shape: code points; 0 for nothing but comments, the whole length without a grammar.
+    Shape: in code points; 0 if there are only comments, the whole length without a grammar.
     """
     data = text.encode("utf-8", "surrogatepass")
     tree = parse(data, language)

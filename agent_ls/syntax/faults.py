@@ -1,4 +1,4 @@
-"""Where a text does not parse, and which of that an edit brought in."""
+"""Find syntax errors that an edit introduced."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def new_faults(
 ) -> list[Fault]:
     """Return the faults of ``after`` that ``before`` did not have, in order.
 
-    Shape: none without a grammar or for a text above the limit. Of a text that was broken before
-    only what lies in the changed lines counts, for elsewhere the parser may just recover otherwise.
+    Shape: none without a grammar or above the size limit. If ``before`` was broken too, only faults
+    in changed lines count, since elsewhere the parser may just recover differently.
     """
     data = after.encode("utf-8", "surrogatepass")
-    # Only in one language can the two texts be compared.
+    # Parse both in the same language, else they cannot be compared.
     language, tree = parsed(data, language, max_bytes=max_bytes)
     found = _faults(tree, data, language)
     if not found:
@@ -51,7 +51,7 @@ def new_faults(
 
 
 def _faults(tree: Tree | None, data: bytes, language: Language) -> list[Node]:
-    """Return the outermost nodes that are errors or missing."""
+    """Return the outermost error and missing nodes, without commas that JSONC allows."""
     if tree is None:
         return []
     allows_last_comma = language.id == "jsonc"
@@ -63,7 +63,7 @@ def _faults(tree: Tree | None, data: bytes, language: Language) -> list[Node]:
 
 
 def _is_last_comma(node: Node, data: bytes) -> bool:
-    """Say whether this is the comma behind a list's last entry, which JSON with comments allows."""
+    """Tell whether this is a trailing comma, which JSON with comments allows."""
     if data[node.start_byte : node.end_byte] != b",":
         return False
     before, behind = node.prev_sibling, node.next_sibling
@@ -88,7 +88,7 @@ def _said(node: Node, text: str, row: int) -> str:
 
 
 def _changed_rows(before: str, after: str) -> tuple[int, int]:
-    """Return the first changed row of ``after`` and the one past the last."""
+    """Return the first changed row of ``after`` and the row past the last."""
     old, new = before.split("\n"), after.split("\n")
     first = 0
     while first < min(len(old), len(new)) and old[first] == new[first]:
@@ -96,5 +96,5 @@ def _changed_rows(before: str, after: str) -> tuple[int, int]:
     last = 0
     while last < min(len(old), len(new)) - first and old[-1 - last] == new[-1 - last]:
         last += 1
-    # Where only something was taken out, the row behind it stands for the change.
+    # If lines were only removed, the row after them counts as changed.
     return first, max(len(new) - last, first + 1)

@@ -1,7 +1,6 @@
-"""What is known of each language: file names, grammar, comment syntax. Owns ``languages.toml``.
+"""Facts about each language, from ``languages.toml``: file names, grammar, comment syntax.
 
-Knows nothing of editors: a language id is a word that an editor may or may not share. Imports
-little, for a process that parses and does nothing else.
+An editor may use other language ids. Imports little, because the parsing process imports it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from agent_ls.syntax.data import read_data
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One language, as ``languages.toml`` describes it; the fields are explained there."""
+    """One language in ``languages.toml``; the fields are explained there."""
 
     id: str
     aliases: tuple[str, ...] = ()
@@ -34,18 +33,18 @@ class Language:
     comment_at: Literal["anywhere", "word", "line"] = "anywhere"
     or_else: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     instead: tuple[str, tuple[str, ...]] | None = None
-    """The id of the language that a text may be in instead, as its file's name leaves that open,
-    and the lines that are a sign of that; ``choosing`` says which it is. No field of the file."""
+    """Another language that the text may be in, since the file name is ambiguous, and patterns of
+    lines that indicate it. ``choosing`` decides. Set by ``language_of``, not in the TOML file."""
 
     @property
     def has_comments(self) -> bool:
-        """Say whether anything can be commented in it."""
+        """Tell whether the language has comments."""
         return bool(self.line or self.block)
 
 
 @cache
 def languages() -> tuple[Language, ...]:
-    """Return every known language, in the file's order."""
+    """Return all languages, in the order of ``languages.toml``."""
     table = tomllib.loads(read_data("languages.toml"))
     return tuple(
         Language(id=name, **{key: _frozen(value) for key, value in facts.items()})
@@ -54,7 +53,7 @@ def languages() -> tuple[Language, ...]:
 
 
 def _frozen(value: Any) -> Any:
-    """Return a value as TOML gives it with tuples for lists."""
+    """Convert lists in a TOML value to tuples."""
     return tuple(map(_frozen, cast("list[Any]", value))) if isinstance(value, list) else value
 
 
@@ -65,9 +64,9 @@ def _by_id() -> dict[str, Language]:
 
 
 def language_of(language_id: str = "", file_name: str = "") -> Language | None:
-    """Return the language an editor's id or else a file's name stands for; None if unknown.
+    """Return the language for an editor's id, else for a file name; None if unknown.
 
-    Invariant: an id that says nothing (plain text, or none at all) does not hide a telling name.
+    If the id's language has no comments (as plain text), the file name wins.
     """
     name = PurePosixPath(file_name.replace("\\", "/")).name.lower()
     found = _by_id().get(language_id.lower())
@@ -81,7 +80,7 @@ def language_of(language_id: str = "", file_name: str = "") -> Language | None:
 
 @cache
 def _patterns() -> tuple[dict[str, Language], dict[str, Language], dict[str, Language]]:
-    """Return what languages' files are called: exact names, ends as in ``*.py``, other patterns."""
+    """Return the file patterns: exact names, suffixes as in ``*.py``, and others."""
     exact: dict[str, Language] = {}
     ends: dict[str, Language] = {}
     others: dict[str, Language] = {}
@@ -97,7 +96,7 @@ def _patterns() -> tuple[dict[str, Language], dict[str, Language], dict[str, Lan
 
 
 def _language_of_file(name: str) -> Language | None:
-    """Return the language whose pattern fits best: exact names first, then the longest pattern."""
+    """Return the language with the best match: an exact name, else the longest pattern."""
     exact, ends, others = _patterns()
     if name in exact:
         return exact[name]

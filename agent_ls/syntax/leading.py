@@ -1,7 +1,7 @@
-"""What stands right above a definition and belongs to it: comments, decorators, attributes.
+"""Find comments, decorators and attributes directly above a definition, which belong to it.
 
-Looks them all up once. A node does not know its parent, so to climb from each definition would
-take the cube of how deep they are nested.
+All are collected once. Tree-sitter nodes do not store their parents, so climbing from each
+definition would take time cubic in the nesting depth.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _queries: dict[tuple[str, str], Query] = {}
 
 
 class Leading:
-    """What stands above the definitions of one text."""
+    """The comments, decorators and attributes above the definitions of one text."""
 
     def __init__(self, tree: Tree, data: bytes, language: Language) -> None:
         """Find the comments, decorators and attributes."""
@@ -26,7 +26,7 @@ class Leading:
         self._by_end = _by_end(tree, data, language)
 
     def above(self, outer: Node) -> tuple[int, int]:
-        """Return where what stands right above begins, and where it goes on behind comments."""
+        """Return the start of the leading parts, and of the topmost one that is no comment."""
         start = outer.start_byte
         parts: list[tuple[int, bool]] = []
         while (one := self._right_before(start)) is not None:
@@ -36,11 +36,11 @@ class Leading:
         for begin, is_comment in parts:
             if not is_comment:
                 own_start = begin
-        # Comments between attributes stay where they are.
+        # So comments between attributes are kept with them.
         return start, own_start
 
     def _right_before(self, start: int) -> Node | None:
-        """Return what ends on the place's line or the one before; None without one."""
+        """Return the leading node that ends on the same line or the line before, or None."""
         data, at = self._data, start
         while at and data[at - 1] in _BLANKS:
             at -= 1
@@ -53,12 +53,12 @@ class Leading:
         if node.type in COMMENTS and (
             self._margin(begin) != self._margin(start) or _is_the_files(data, begin)
         ):
-            # It goes on with something else, or belongs to what is before it on its line.
+            # It belongs to other code on its line, or is about the whole file.
             return None
         return node
 
     def _margin(self, at: int) -> bytes:
-        """Return what stands before the place on its line, without comments and decorators."""
+        """Return the indentation of the line; all of the line before ``at`` if that has code."""
         data = self._data
         line_start = data.rfind(b"\n", 0, at) + 1
         line = data[line_start:at].removeprefix(b"\xef\xbb\xbf")
@@ -67,14 +67,14 @@ class Leading:
             end = line_start + len(data[line_start:at].rstrip(_BLANKS))
             node = self._by_end.get(end)
             if node is None or node.end_byte > end or node.start_byte < line_start:
-                # Code before it: then this is no margin.
+                # There is code before it.
                 return line
             at = node.start_byte
         return lead
 
 
 def _by_end(tree: Tree, data: bytes, language: Language) -> dict[int, Node]:
-    """Return them by where they end before blanks; of several at one place the innermost."""
+    """Map the end of each leading node, without trailing blanks, to the innermost such node."""
     query = _query_of(language)
     captures = QueryCursor(query).captures(tree.root_node) if query else {}
     found: dict[int, Node] = {}
@@ -98,7 +98,7 @@ def _query_of(language: Language) -> Query | None:
 
 
 def _is_the_files(data: bytes, begin: int) -> bool:
-    """Say whether a comment is about the whole file."""
+    """Tell whether a comment is about the whole file, as ``//!`` or a shebang."""
     return data.startswith((b"//!", b"/*!"), begin) or (
         data.startswith(b"#!", begin) and not data[:begin].strip(_BLANKS)
     )

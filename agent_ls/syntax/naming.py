@@ -1,6 +1,6 @@
-"""Which symbol a name means: ``method``, ``Class.method``, ``Class::method``, ``Class.method[2]``.
+"""Resolve a name to a symbol: ``method``, ``Class.method``, ``Class::method``, ``Class.method[2]``.
 
-A name that means several is never decided by chance; whoever asked gets the candidates.
+If a name is ambiguous the caller gets the candidates; nothing is chosen.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _MAX_NEAR = 5
 
 @dataclass(frozen=True, slots=True)
 class NotOne:
-    """A name means no symbol or several."""
+    """Result for a name that matches no symbol or several."""
 
     wanted: str
     candidates: tuple[Symbol, ...]
     near: tuple[Symbol, ...] = ()
-    """What is called alike, when nothing is called so."""
+    """Symbols with similar names, if none matches."""
 
     @property
     def reason(self) -> str:
-        """Return what is wrong and what to write instead."""
+        """Return a message with the candidates or the similar names."""
         if self.candidates:
             listed = "\n".join(
                 f"{called(one, number)}  line {one.line}: {one.signature}"
@@ -40,20 +40,19 @@ class NotOne:
 
 
 def called(symbol: Symbol, number: int) -> str:
-    """Return the name by which one of several can be asked for."""
+    """Return the numbered name that selects one of several symbols."""
     return f"{symbol.qualified}[{number}]"
 
 
 def is_numbered(wanted: str) -> bool:
-    """Say whether a name means one of several by its number."""
+    """Tell whether a name ends with a number, as in ``Class.method[2]``."""
     return _NUMBER.fullmatch(wanted.strip()) is not None
 
 
 def resolve(symbols: Sequence[Symbol], wanted: str) -> Symbol | NotOne:
-    """Return the one symbol that a name means.
+    """Return the symbol with this name, or the candidates.
 
-    Shape: a whole qualified name counts before the end of one, what encloses before what has the
-    same name inside of it.
+    A full qualified name wins over the end of one, and an enclosing symbol over one inside it.
     """
     matching, number = _matching(symbols, wanted)
     if number is None:
@@ -83,19 +82,19 @@ def _bare(wanted: str) -> str:
 
 
 def _named(symbols: Sequence[Symbol], name: str) -> list[Symbol]:
-    """Return the symbols of that name, from the strictest reading that finds any."""
+    """Return the symbols of that name, under the strictest match that finds any."""
     dotted = re.sub(r"::|#|->", ".", name)
     for one in dict.fromkeys((name, dotted)):
         if exact := [symbol for symbol in symbols if symbol.qualified == one]:
             return _outermost(exact)
         if ending := [symbol for symbol in symbols if symbol.qualified.endswith(f".{one}")]:
             return _outermost(ending)
-    # As outlines write it: `class Foo`, `impl Display for Foo`.
+    # As in outlines: `class Foo`, `impl Display for Foo`.
     return _outermost([one for one in symbols if name in (f"{one.kind} {one.name}", one.name)])
 
 
 def _outermost(found: list[Symbol]) -> list[Symbol]:
-    """Leave out what is inside of another one, and blocks of methods beside their one type."""
+    """Drop symbols inside others, and ``impl`` blocks if there is exactly one type."""
     outer = [
         one
         for one in found

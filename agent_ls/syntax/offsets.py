@@ -1,10 +1,10 @@
-"""From a parser's bytes to code points, for the few places of a text that are asked for."""
+"""Convert a parser's byte offsets to code points, one offset at a time."""
 
 from __future__ import annotations
 
 
 class Offsets:
-    """The code points of byte offsets in one UTF-8 text; cheap when asked in order."""
+    """Converts byte offsets of one UTF-8 text to code points; cheap for nearby offsets."""
 
     def __init__(self, data: bytes) -> None:
         """Take the text."""
@@ -13,7 +13,7 @@ class Offsets:
         self._at_byte = self._at_point = 0
 
     def point(self, offset: int) -> int:
-        """Return the code point that begins at the byte offset."""
+        """Return the code-point offset of a byte offset."""
         if self._is_ascii:
             return offset
         low, high = sorted((self._at_byte, offset))

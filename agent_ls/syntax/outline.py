@@ -1,6 +1,6 @@
-"""The outline of one text: its symbols with what belongs to each, in code points.
+"""The outline of one text: its symbols, in code points.
 
-Decorators, attributes and the comment right above a definition belong to it.
+A symbol includes the decorators, attributes and comments directly above it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WRAPPERS = frozenset(
         "template_declaration",
     }
 )
-"""Nodes around one definition, which belong to it."""
+"""Nodes around exactly one definition, which belong to it."""
 _GROUPS = frozenset(
     {
         "const_declaration",
@@ -39,26 +39,26 @@ _GROUPS = frozenset(
         "variable_declaration",
     }
 )
-"""Nodes around one or several definitions, which in Go may stand in parentheses."""
+"""Nodes around one or more definitions, in Go maybe in parentheses."""
 _LISTED = frozenset({"key", "member"})
 
 
 def has_outline(language: Language | None) -> bool:
-    """Say whether texts of this language have symbols."""
+    """Tell whether texts of this language have outlines."""
     return language is not None and bool(language.outline)
 
 
 def outline_of(
     text: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
 ) -> list[Symbol] | None:
-    """Return the symbols of a text, outermost first; None when it cannot be parsed here."""
+    """Return the symbols of a text, outermost first; None if it cannot be parsed."""
     return outline_in(text, language, max_bytes=max_bytes)[1]
 
 
 def outline_in(
     text: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
 ) -> tuple[Language, list[Symbol] | None]:
-    """Return the language a text is in, and its symbols as ``outline_of`` does."""
+    """Return the language of a text, and its symbols as ``outline_of`` does."""
     data = text.encode("utf-8", "surrogatepass")
     language, tree = parsed(data, language, max_bytes=max_bytes)
     if tree is None or not language.outline:
@@ -78,7 +78,7 @@ def outline_in(
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What all symbols of a text are made of."""
+    """The shared inputs for all symbols of a text."""
 
     data: bytes
     language: Language
@@ -114,10 +114,10 @@ def _symbol(one: Found, outer: Node, beside: Sequence[Found], text: _Text) -> Sy
 
 
 def _body(node: Node | None, offsets: Offsets) -> tuple[int, int] | None:
-    """Return where a body is, from its brace on."""
+    """Return the span of a body, from its opening brace."""
     if node is None:
         return None
-    # Go's interfaces have no node for what is in their braces.
+    # In Go interfaces the node of the body begins before the brace.
     ending = _ending(node)
     brace = next((one for one in node.children if one.type == "{"), None)
     start = brace.start_byte if brace is not None and ending.type == "}" else node.start_byte
@@ -125,9 +125,9 @@ def _body(node: Node | None, offsets: Offsets) -> tuple[int, int] | None:
 
 
 def _ending(node: Node) -> Node:
-    """Return the last node in this one, without comments behind a brace.
+    """Return the last node in this one, without comments after a closing brace.
 
-    Shape: where a semicolon may be left out, JavaScript's grammars take those in.
+    JavaScript's grammars include such comments where a semicolon may be omitted.
     """
     while node.children:
         last = node.children[-1]
@@ -141,10 +141,10 @@ def _ending(node: Node) -> Node:
 
 
 def _wrapped(node: Node) -> Node:
-    """Return the definition with what is written around it, and around what is beside it there."""
+    """Return the node with its wrappers, such as decorators, ``export`` or a shared declaration."""
     while (parent := node.parent) is not None:
         is_around = parent.type in _WRAPPERS or (
-            # In parentheses each has lines of its own, be it the only one.
+            # In parentheses each definition has its own lines.
             parent.type in _GROUPS and all(one.type != "(" for one in parent.children)
         )
         if not is_around:
@@ -154,7 +154,7 @@ def _wrapped(node: Node) -> Node:
 
 
 def _end(end: int, data: bytes) -> int:
-    """Return the end, with a semicolon that follows on the same line."""
+    """Return the end, including a semicolon that follows on the same line."""
     at = end
     while data[at : at + 1] in (b" ", b"\t"):
         at += 1

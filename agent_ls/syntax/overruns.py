@@ -1,9 +1,8 @@
-"""Definitions that a syntax error lets run over what follows them, as with a missing bracket, or
-over what is above them, or end too early.
+"""Detect definitions whose bounds are wrong because of a syntax error, as with a missing bracket.
 
-Owns the guess where such a definition would have ended: at the first line that is no deeper than
-the one it begins on, and looks like neither its end nor a part of it; also one in a string, since a
-missing quote may be what makes it a part of one.
+Guesses where such a definition should end: at the first line no deeper than its first line that
+looks like neither its end nor a part of it. Lines inside strings count too, since the string may
+come from a missing quote.
 """
 
 from __future__ import annotations
@@ -22,44 +21,45 @@ _PARTS = re.compile(
     rb"|(?:else|elif|except|finally|catch|where|throws|extends|implements|permits|requires)\b"
     rb"|(?:public|private|protected|default)\s*:"
 )
-"""How a line begins that may stand level with a definition's first one and belong to it."""
+"""Start of a line at the level of a definition's first line that may belong to the definition."""
 _NO_CODE = re.compile(rb"[)\]};,#]|//|/\*")
-"""How what may follow on a definition's last line begins."""
+"""Start of text that may follow a definition on its last line."""
 _ENDED = re.compile(rb"^\s*$|[;}]\s*$|\*/\s*$|^\s*(?://|#)")
-"""How a line ends, or is, that is not in the middle of a declaration of C."""
+"""Matches a line that cannot be in the middle of a C declaration."""
 _WORD_BEFORE = re.compile(rb"\w[ \t]*$")
 _LABEL = re.compile(rb"\w+\s*:")
 
 
 class Broken:
-    """Where a tree has an error, or lacks something."""
+    """The errors and missing nodes of a tree."""
 
     def __init__(self, root: Node) -> None:
-        """Find the nodes that have it right inside."""
+        """Collect the nodes with a fault directly inside."""
         found, self._missing, faults = _broken_spans(root)
         spans = sorted(found)
         self._faults = sorted(faults)
         self._starts = [start for start, _ in spans]
-        # The furthest end of those that begin until there.
+        # Furthest end of all spans up to this one.
         self._ends = [*accumulate((end for _, end in spans), max)]
 
     def __bool__(self) -> bool:
-        """Say whether there is any."""
+        """Tell whether the tree has faults."""
         return bool(self._starts)
 
     def is_between(self, start: int, end: int) -> bool:
-        """Say whether an error begins, or something is missing, in a part of the text."""
+        """Tell whether a fault begins in this range of bytes."""
         at = bisect_left(self._faults, start)
         return at < len(self._faults) and self._faults[at] < end
 
     def is_around(self, node: Node) -> bool:
-        """Say whether a node without errors of its own stands in something broken."""
+        """Tell whether a node lies inside a node that has a fault directly inside."""
         before = bisect_right(self._starts, node.start_byte)
         return before > 0 and self._ends[before - 1] >= node.end_byte
 
     def lacks_end(self, node: Node, data: bytes) -> bool:
-        """Say whether something is missing where the node ends, or right before it, in a line that
-        goes on with code: then part of the line is taken for another definition.
+        """Tell whether a token is missing directly before the node, or at its end with code after.
+
+        Then a part of the line was parsed as another definition.
         """
         before, end = node.start_byte, node.end_byte
         while before and data[before - 1] in b" \t":
@@ -74,8 +74,8 @@ class Broken:
 
 
 def _broken_spans(root: Node) -> tuple[set[tuple[int, int]], set[int], set[int]]:
-    """Return where the nodes are that have an error, or something missing, right inside; where
-    what is missing should be; and where that and the errors begin.
+    """Return the spans of nodes that are or directly contain a fault, the offsets of missing nodes,
+    and the offsets of all faults.
     """
     found: set[tuple[int, int]] = set()
     missing: set[int] = set()
@@ -99,11 +99,10 @@ def _broken_spans(root: Node) -> tuple[set[tuple[int, int]], set[int], set[int]]
 def runs_into(
     outer: Node, name_row: int, data: bytes, broken: Broken, language: Language
 ) -> int | None:
-    """Return the 1-based line at which something else seems to begin inside of a definition.
+    """Return the 1-based line where something else seems to begin inside a definition.
 
-    Shape: the line it ends on where its last sign is missing there, and in Python the next one
-    where that is deeper; None for one that has no syntax errors and stands in nothing that lacks
-    its end, so that it ends where it says.
+    Shape: the definition's last line if its closing token is missing there; in Python the line
+    after it if that is deeper. None if no fault affects where the definition ends.
     """
     if not broken:
         return None
@@ -130,9 +129,10 @@ def runs_into(
 def runs_from(
     outer: Node, name_row: int, name_byte: int, data: bytes, broken: Broken, language: Language
 ) -> int | None:
-    """Return the 1-based line, from a definition's first one on, that may be no part of it.
+    """Return a definition's 1-based first line if the lines above its name may not belong to it.
 
-    Shape: None where no error is between its begin and its name, nor a word before it on its line.
+    Shape: None if there is no fault between its start and its name, and no word before it on its
+    line.
     """
     first, row = outer.start_byte, outer.start_point.row
     line_start = data.rfind(b"\n", 0, first) + 1
@@ -145,15 +145,13 @@ def runs_from(
     *above, last = data[line_start:name_byte].split(b"\n")
     if not _is_another(last + b"_", _depth(above[0])):
         return None
-    # There a head may have its words in several lines, macros that no grammar knows among them.
+    # In C a head may span several lines, with macros that the grammar does not know.
     is_head = language.id in ("c", "cpp") and not any(map(_ENDED.search, above))
     return None if is_head else row + 1
 
 
 def _goes_on(outer: Node, depth: int, data: bytes) -> int | None:
-    """Return the line behind a definition whose lines say by their depth what is in it, if it is
-    deeper than that begins.
-    """
+    """Return the line of the next code after a Python definition, if deeper than its head."""
     at = data.find(b"\n", outer.end_byte)
     row = outer.end_point.row + 1
     while at >= 0:
@@ -174,6 +172,6 @@ def _is_another(line: bytes, depth: int) -> bool:
 
 
 def _depth(line: bytes) -> int:
-    """Return the width of what a line begins with."""
+    """Return the width of a line's indentation."""
     line = line.removeprefix(b"\xef\xbb\xbf").expandtabs(_TABS)
     return len(line) - len(line.lstrip(b" "))

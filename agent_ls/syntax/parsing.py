@@ -1,7 +1,7 @@
-"""Parsing with tree-sitter; the one place that loads grammars, each when it is first needed.
+"""Parse with tree-sitter; the only place that loads grammars, each on first use.
 
-The parser holds the interpreter's lock, so larger texts are not parsed here at all: whoever asks
-gets None and falls back on a search over the text.
+The parser holds the GIL, so large texts are not parsed: the caller gets None and searches the text
+instead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_PARSED_BYTES = 500_000
 
 @cache
 def _grammar(wheel: str, function: str) -> Grammar | None:
-    """Load one grammar; None when its wheel is missing or of another time."""
+    """Load a grammar; None if its wheel is missing or of an incompatible version."""
     try:
         pointer: object = getattr(importlib.import_module(wheel), function)()
         return Grammar(pointer)
@@ -33,7 +33,7 @@ def _grammar(wheel: str, function: str) -> Grammar | None:
 
 
 def grammar_of(language: Language) -> Grammar | None:
-    """Return the language's grammar; None when it has none or it cannot be loaded here."""
+    """Return the language's grammar; None if it has none or it cannot be loaded."""
     return _grammar(language.wheel, language.function) if language.wheel else None
 
 
@@ -49,7 +49,7 @@ def parse(data: bytes, language: Language, *, max_bytes: int = MAX_PARSED_BYTES)
 
 
 def parse_shell(data: bytes) -> Tree | None:
-    """Return the tree of a shell text; None when it is too large or bash has no grammar here."""
+    """Return the tree of a shell text; None if it is too large or there is no bash grammar."""
     shell = language_of("shellscript")
     return parse(data, shell) if shell else None
 
@@ -62,13 +62,13 @@ def _shell_commands() -> Query | None:
 
 
 def shell_captures(node: Node) -> dict[str, list[Node]]:
-    """Return what ``bash/commands.scm`` captures below a node, by capture name."""
+    """Return the captures of ``bash/commands.scm`` below a node, by capture name."""
     query = _shell_commands()
     return QueryCursor(query).captures(node) if query else {}
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield the node and everything below it, each before what it contains.
+    """Yield the node and all nodes below it, parents first.
 
     Iterative, so that hostile nesting cannot exhaust the stack.
     """
@@ -80,7 +80,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def fault_nodes(root: Node) -> Iterator[Node]:
-    """Yield the outermost nodes that are errors or missing, in the order of the text."""
+    """Yield the outermost error and missing nodes, in the order of the text."""
     stack = [root] if root.has_error else []
     while stack:
         node = stack.pop()
@@ -91,9 +91,9 @@ def fault_nodes(root: Node) -> Iterator[Node]:
 
 
 def nodes_at(root: Node, at_byte: int) -> Iterator[Node]:
-    """Yield the nodes that hold a byte, the outermost first.
+    """Yield the nodes that contain a byte, outermost first.
 
-    Goes down, for a node does not know its parent: to climb takes the square of the depth.
+    Descends from the root: nodes do not store their parents, so climbing takes quadratic time.
     """
     cursor = root.walk()
     while (node := cursor.node) is not None and node.start_byte <= at_byte < node.end_byte:

@@ -1,7 +1,4 @@
-"""Which parts of a text are strings and comments, and which lines lie inside of strings.
-
-There indentation is content.
-"""
+"""Find strings and comments, and the lines inside strings, where indentation is content."""
 
 from __future__ import annotations
 
@@ -11,19 +8,19 @@ from agent_ls.syntax.parsing import MAX_PARSED_BYTES, Node, parse
 COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _STRINGS = ("string", "heredoc", "template_string")
 _SEVERAL = "concatenated_string"
-"""Strings beside each other; between them is code."""
+"""Adjacent strings; between them is code."""
 
 
 def rows_in_strings(
     text: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
 ) -> tuple[set[int], set[int]]:
-    """Return the rows that begin inside a string, and those that begin inside a docstring."""
+    """Return the rows that begin inside a string, and the rows that begin inside a docstring."""
     strings: set[int] = set()
     docstrings: set[int] = set()
     if "\n" not in text:
         return strings, docstrings
     tree = parse(text.encode("utf-8", "surrogatepass"), language, max_bytes=max_bytes)
-    # With what each stands in, for a node does not know its parent.
+    # Pairs of node and parent, because nodes do not store their parents.
     stack: list[tuple[Node, Node | None]] = [(tree.root_node, None)] if tree else []
     while stack:
         node, around = stack.pop()
@@ -31,7 +28,7 @@ def rows_in_strings(
         if first == last:
             continue
         if is_string(node) and not is_string(around):
-            # Only in Python a string that is a statement says something about the code.
+            # Only in Python is a string statement documentation.
             is_docstring = language.id == "python" and _is_statement(around)
             rows = docstrings if is_docstring else strings
             rows.update(range(first + 1, last + 1))
@@ -40,7 +37,7 @@ def rows_in_strings(
 
 
 def is_string(node: Node | None) -> bool:
-    """Say whether a node is a string or a part of one."""
+    """Tell whether a node is a string or a part of one."""
     if node is None or node.type == _SEVERAL:
         return False
     return any(word in node.type for word in _STRINGS)

@@ -1,7 +1,7 @@
-"""Names in a text: how words outside of strings and comments are used, and where one name occurs.
+"""Count how words are used outside strings and comments, and find the occurrences of a name.
 
-Counting uses needs no parser, which makes it cheap for whole repositories; saying where a name
-occurs is exact, by the tree.
+Counting needs no parser, so it is cheap for whole repositories. Occurrences are exact, because
+they come from the tree.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _NOT_CODE = ("comment", "string", "heredoc", "char", "text", "content", "regex")
 
 
 def uses(text: str, language: Language) -> Counter[str]:
-    """Return how often each word is used how in the code of a text.
+    """Count the uses of each word in the code of a text.
 
-    Shape: ``name``, ``name(`` for a call, ``.name`` and ``.name(`` for what belongs to something.
+    Shape: keys are ``name``, ``name(`` for a call, and ``.name`` or ``.name(`` for a member.
     """
     key = (language.id, text.isascii())
     if key not in _patterns:
-        # Where there is nothing else, looking for ASCII words alone takes less time.
+        # For an ASCII text, an ASCII pattern is faster.
         flags = re.DOTALL | (re.ASCII if key[1] else 0)
         _patterns[key] = re.compile(_pattern(language), flags)
     pattern = _patterns[key]
@@ -45,9 +45,9 @@ def uses(text: str, language: Language) -> Counter[str]:
 
 
 def _pattern(language: Language) -> str:
-    """Return what matches comments and strings whole, and gives words a group.
+    """Return a pattern that matches whole comments and strings, and captures words in a group.
 
-    Words come first because they are the most, and none begins like a comment or a string.
+    Words come first because they are most frequent; none begins like a comment or a string.
     """
     skipped = [rf"{re.escape(block[0])}.*?{re.escape(block[1])}" for block in language.block]
     skipped += [rf"{re.escape(opener)}[^\n]*" for opener in language.line]
@@ -58,7 +58,7 @@ def _pattern(language: Language) -> str:
 
 
 def _string(opener: str, closer: str) -> str:
-    """Return what matches a string; one that opens with a single quote ends on its line."""
+    """Return a pattern for a string; one with a single quote character ends on its line."""
     last = re.escape(closer[0])
     plain = rf"[^{last}\\]" if len(opener) > 1 or opener == "`" else rf"[^{last}\\\n]"
     inner = [r"\\."]
@@ -71,9 +71,9 @@ def _string(opener: str, closer: str) -> str:
 def occurrences(
     text: str, name: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
 ) -> list[tuple[int, bool]] | None:
-    """Return where the name stands as one identifier, and whether it is defined there.
+    """Return the offsets where the name is an identifier, and whether it is defined there.
 
-    Shape: code points in order; comments and strings do not count; None when it cannot be parsed.
+    Shape: code points, in order, without comments and strings; None if it cannot be parsed.
     """
     places = [
         match.start() for match in re.finditer(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)
