@@ -1,5 +1,5 @@
-"""What checkers find in code (ruff, tsc, the person's own commands), and what of it is new.
+"""Run checkers (ruff, tsc, the user's own commands) and find out which findings are new.
 
-They check given texts instead of the disk, and run nothing that an untrusted folder brings.
-What a finding means is not decided here.
+Checkers check given texts instead of the disk, and run nothing from untrusted folders.
+What to do about a finding is decided elsewhere.
 """

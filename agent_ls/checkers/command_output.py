@@ -1,6 +1,6 @@
-"""What comes of one run of a command that checks: findings, or the problem.
+"""Parse the output of a check command into findings or a problem.
 
-It reads lines as compilers print them, lines by a pattern of the person's own, and the JSON of
+Reads lines as most compilers print them, lines that match the user's own pattern, and the JSON of
 eslint and pyright.
 """
 
@@ -27,7 +27,7 @@ from agent_ls.safety.text import visible
 _MAX_REASON = 500
 _MAX_SAID = 10_000
 _MAX_LINE = 4_096
-"""Of longer lines, such as minified code that is quoted, the beginning is read."""
+"""Longer lines, such as quoted minified code, are cut to this."""
 _MAX_PATTERN_S = 10.0
 _MAX_SHOWN = 200
 _ESLINT_ERROR = 2
@@ -55,17 +55,17 @@ _SEVERITIES = {
 
 @dataclass(frozen=True, slots=True)
 class CommandRun:
-    """One run, in the copy of a folder."""
+    """One run of a command in a copy of a folder."""
 
     options: CheckCommand
     copy: FolderCopy
     cwd: Path
-    """Where in the copy it ran."""
+    """Its folder in the copy."""
     outcome: ProgramOutcome
 
 
 async def report_of(run: CommandRun, shown: Callable[[Path], str | None]) -> CheckReport:
-    """Return the findings, or the problem; ``shown`` is how a file is named."""
+    """Return the findings or the problem; ``shown`` maps a path to its name for the user."""
     return await asyncio.to_thread(_report, run, shown)
 
 
@@ -83,7 +83,7 @@ def _report(run: CommandRun, shown: Callable[[Path], str | None]) -> CheckReport
 
 
 def _said(run: CommandRun) -> Iterator[Said]:
-    """Return what was said of any file. Errors: ``ValueError`` with the reason."""
+    """Parse all findings in the output. Errors: ``ValueError`` with the reason."""
     options, outcome = run.options, run.outcome
     match outcome.end:
         case "timed_out":
@@ -108,9 +108,9 @@ def _said(run: CommandRun) -> Iterator[Said]:
 def _findings(
     run: CommandRun, said: Sequence[Said], shown: Callable[[Path], str | None]
 ) -> tuple[Finding, ...]:
-    """Return what was said of files that are there. Errors: ``ValueError`` with the reason."""
+    """Return the findings in files that exist. Errors: ``ValueError`` with the reason."""
     if len(said) > _MAX_SAID:
-        # With a part of them, what comes to stand beyond it or before would seem mended or new.
+        # Do not cut: findings that cross the limit later would seem fixed or new.
         raise ValueError(f"it found {len(said):,} problems, too many to tell which are new.")
     options = run.options
     texts: dict[Path, list[str] | None] = {}
@@ -132,14 +132,14 @@ def _findings(
 
 
 def read_lines(output: str) -> Iterator[Said]:
-    """Yield what lines say that look as those of most compilers."""
+    """Yield the findings in lines of the form that most compilers print."""
     matches = map(_LINE.search, _plain_lines(output))
     return (_of_groups(match.groupdict()) for match in matches if match is not None)
 
 
 def read_by_pattern(output: str, pattern: str, limit_s: float) -> Iterator[Said]:
-    """Yield what the lines say that match. Errors: ``ValueError`` when that takes too long."""
-    # Unlike ``re`` it can be limited in time, and lets other threads go on.
+    """Yield the findings in matching lines. Errors: ``ValueError`` if matching takes too long."""
+    # Unlike ``re``, ``regex`` has a timeout and can release the GIL.
     search = importlib.import_module("regex").compile(pattern).search
     ends_at = time.monotonic() + limit_s
     for line in _plain_lines(output):
@@ -157,22 +157,22 @@ def read_by_pattern(output: str, pattern: str, limit_s: float) -> Iterator[Said]
 
 
 def _plain_lines(output: str) -> list[str]:
-    """Return the lines without colours; of long ones the beginning."""
+    """Return the lines without colour codes, long ones cut."""
     return [_ESCAPE.sub("", line[:_MAX_LINE]) for line in output.splitlines()]
 
 
 def _of_groups(groups: Mapping[str, str | None]) -> Said:
-    """Return what a line says, from the groups of what it looks like."""
+    """Convert the named groups of a matched line."""
 
     def number(name: str) -> int:
-        # A pattern may take words for a number: what else the line says counts all the same.
+        # A user's pattern may capture words here; ignore them and keep the rest.
         text = (groups.get(name) or "").strip()
         return int(text) if text.isdecimal() else 0
 
     message, code = (groups["message"] or "").strip(), groups.get("code") or ""
     if not code and (at_end := _CODE_AT_END.search(message)):
         message, code = message[: at_end.start()], at_end["code"]
-    # A last column is the last one there, as mypy and compilers print it.
+    # mypy and compilers print an inclusive end column.
     end_column = number("end_column")
     return Said(
         path=(groups["path"] or "").strip(),
@@ -187,7 +187,7 @@ def _of_groups(groups: Mapping[str, str | None]) -> Said:
 
 
 def read_json(kind: str, output: str) -> list[Said]:
-    """Return what JSON of this kind says. Errors: ``ValueError`` when it is no such JSON."""
+    """Parse the JSON of eslint or pyright. Errors: ``ValueError`` if it has another form."""
     try:
         told = json.loads(output)
         return list(_of_eslint(told) if kind == "eslint" else _of_pyright(told))
@@ -229,5 +229,5 @@ def _of_pyright(told: Any) -> Iterator[Said]:
 
 
 def _number(value: Any) -> int:
-    """Return a number that may be missing, or written as a string or with a point."""
+    """Convert a number that may be missing, a string or a float."""
     return int(value or 0)

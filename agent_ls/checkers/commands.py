@@ -1,7 +1,7 @@
-"""Commands of the person's own that check, run over a copy of the folder as the person sees it.
+"""Run the user's own check commands on a copy of the folder that includes unsaved texts.
 
-Owns when and where one is run; what can be set is in ``command_options.py``, what comes of a run
-in ``command_output.py``.
+Decides when and where a command runs. Settings are in ``command_options.py``, parsing of the output
+is in ``command_output.py``.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from agent_ls.loop.ports.workspace import Root, Workspace
 
 @dataclass(frozen=True, slots=True)
 class CommandChecker:
-    """Runs one configured command where its kind of file changed.
+    """Runs one configured command when a file of its kind changed.
 
-    Nothing runs for a folder that is not trusted: such programs load what a folder brings.
+    Runs only in trusted folders, because such programs load code from the folder.
     """
 
     workspace: Workspace
@@ -43,16 +43,16 @@ class CommandChecker:
 
     @property
     def is_per_file(self) -> bool:
-        """Say whether the person said so."""
+        """Tell whether findings in a file depend on that file alone, as the user configured."""
         return self.options.per_file
 
     def handles(self, path: str) -> bool:
-        """Say whether this file is one of those that the command is about."""
+        """Tell whether the path matches the command's file patterns."""
         names = (path, path.rpartition("/")[2])
         return any(fnmatchcase(one, pattern) for one in names for pattern in self.options.files)
 
     def is_here(self) -> bool:
-        """Say whether its program may run in a folder and is there."""
+        """Tell whether the program exists and may run in at least one folder."""
         return not all(self.obstacle(root) for root in self.workspace.roots)
 
     async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
@@ -79,7 +79,7 @@ class CommandChecker:
         )
 
     def obstacle(self, root: Root, folders: Sequence[Path] = ()) -> str:
-        """Return why it cannot run in a folder, for a person; empty when it can. Blocking."""
+        """Return a message why it cannot run in a folder; empty if it can. Blocking."""
         if not root.is_trusted:
             return (
                 f"{self.name} did not run: the folder {root.path} is not trusted, and such a "
@@ -93,7 +93,7 @@ class CommandChecker:
         return ""
 
     def _folders(self, part: Overlay) -> dict[Path, list[Path]]:
-        """Return where the command has to run, and for which of the changed files."""
+        """Return the folders to run in, each with its changed files."""
         found: dict[Path, list[Path]] = {}
         for file in part.changed:
             folder = self._home(file, part)
@@ -121,7 +121,7 @@ class CommandChecker:
         try:
             async with self._copies.of(part, self.workspace) as (copy, gap):
                 run = await self._run(copy, folders, present)
-                # While the copy holds what the command has seen.
+                # Read the output while the copy still holds the texts that the command saw.
                 report = await report_of(run, self.workspace.shown)
         except (OSError, WorkspaceError) as error:
             reason = f"there is no copy of {root.path} for it: {error}"

@@ -1,9 +1,8 @@
-"""A copy of one folder as the person sees it, for programs that read only the disk.
+"""A copy of a folder with its unsaved texts, for programs that read only the disk. Blocking.
 
-It holds copies rather than links of what the project itself consists of: a program may write to
-what it checks, or may not follow links. What is above the folder is there as links, so that a
-configuration or package there is found. The copy stays from check to check, so that what a program
-remembers of it stays true. Blocking.
+Project files are copied, not linked: a program may write to them, or may not follow links. Folders
+above are filled with links, so that configurations and packages there are found. The copy is kept
+between checks, so that programs' caches stay valid.
 """
 
 from __future__ import annotations
@@ -27,66 +26,66 @@ from agent_ls.processes.reading import read_file
 
 _PACKAGES = "node_modules"
 _LINKED = frozenset({_PACKAGES, ".venv", "venv"})
-"""Folders of installed packages: never copied, whether a ``.gitignore`` names them or not."""
+"""Folders of installed packages: never copied, even if no ``.gitignore`` names them."""
 _LEFT_OUT = frozenset({".git", ".hg", ".svn", ".agent-ls", ".tox", "__pycache__"})
-"""What programs remember of the folder, as all hidden caches: here they have their own."""
+"""State and caches of programs: neither copied nor linked, so the copy gets its own."""
 _BUILT = "target"
-"""Where cargo builds; only a folder of source if it is no ignored one."""
+"""Cargo's build folder; treated as source unless it is ignored."""
 _MAX_COPIED_BYTES = 4 * 2**20
-"""Larger files are linked."""
+"""Larger files are linked instead of copied."""
 
 _MAX_READ_BYTES = 8 * 2**20
 
 _Stamp = tuple[int, int]
-"""Size and time of a file."""
+"""Size and modification time of a file."""
 
 
 @dataclass(slots=True, weakref_slot=True)
 class FolderCopy:
-    """One folder's copy, in our own cache; gone with this object or this process."""
+    """The copy of one folder, in our cache; deleted with this object or at exit."""
 
     folder: Path
     """Absolute and resolved."""
     place: Path | None = None
-    """What stands for ``/`` there."""
+    """The folder that stands for ``/`` in the copy."""
     _made: dict[str, tuple[_Stamp | str, _Stamp]] = field(
         default_factory=dict[str, tuple["_Stamp | str", "_Stamp"]]
     )
-    """What each file was made of, a file on the disk or a text, and what came of it."""
+    """Per file: its source (a stamp on disk, or an unsaved text) and the stamp of the copy."""
     _busy: threading.Lock = field(default_factory=threading.Lock)
-    """Whoever was cancelled may still be at work in a thread."""
+    """A cancelled caller's thread may still be running."""
 
     def inside(self, path: Path) -> Path:
-        """Return where an absolute path is in the copy."""
+        """Map an absolute path to its path in the copy."""
         assert self.place is not None
         return self.place.joinpath(*path.parts[1:])
 
     def outside(self, path: Path) -> Path:
-        """Return what a path in the copy stands for; itself when it is none."""
+        """Map a path in the copy back to the real path; other paths are unchanged."""
         if self.place is None or not path.is_relative_to(self.place):
             return path
         return Path("/", path.relative_to(self.place))
 
     def plain(self, words: str) -> str:
-        """Name files where the person knows them, not where a program saw them."""
+        """Replace the copy's paths in a message by the real ones."""
         return words.replace(str(self.place), "")
 
     def lines(self, file: Path) -> list[str] | None:
-        """Return the lines of a file of the folder as programs see them; None when it is none."""
+        """Return the lines of a file of the folder as programs see it; None if there is none."""
         if not file.is_relative_to(self.folder):
             return None
         try:
             text = read_file(self.inside(file), max_bytes=_MAX_READ_BYTES)
         except (OSError, ValueError):
-            # There is none such, or there can be none, such as one with a NUL in its name.
+            # ValueError: the name is impossible, for example it has a NUL.
             return None
         return lines_of(text.decode(errors="replace"))
 
     def refresh(self, names: Iterable[str], texts: Mapping[str, str | None]) -> Path:
-        """Return the copy, holding these files and these texts (None: deleted), and links to
-        whatever else the folder has. All names are relative to it.
+        """Update the copy to these files and texts (None: deleted), and link everything else.
 
-        Invariant: what is another than the last time is newer there than all that was made of it.
+        Shape: names are relative to the folder. Returns the path of the copy.
+        Invariant: a changed file is newer than everything built from it in the copy.
         Errors: ``OSError``.
         """
         with self._busy:
@@ -117,7 +116,7 @@ class FolderCopy:
         self._made.clear()
         self.inside(self.folder).mkdir(parents=True)
         for above in self.folder.parents:
-            # One that is not ours to list has nothing that we could link.
+            # A folder that we may not list has nothing to link.
             with suppress(OSError):
                 for entry in os.scandir(above):
                     if not _is_theirs(entry.name):
@@ -125,12 +124,12 @@ class FolderCopy:
                             self.inside(above / entry.name).symlink_to(entry.path)
 
     def _make(self, copy: Path, name: str, text: str | None) -> None:
-        # Joined by hand: this is done for every file of the project.
+        # Joined as strings, because this runs for every file of the project.
         real, place = f"{self.folder}/{name}", f"{copy}/{name}"
         with suppress(FileNotFoundError, PermissionError):
             on_disk = _stamp(os.stat(real)) if text is None else (0, 0)  # noqa: PTH116 - as above
             source = on_disk if text is None else text
-            # A program may also have written to what is there.
+            # Compare the copy's stamp too, since a program may have written to it.
             if os.path.lexists(place) and self._made.get(name) == (source, _stamp(os.lstat(place))):
                 return
             goal = Path(place)
@@ -138,7 +137,7 @@ class FolderCopy:
                 shutil.rmtree(goal)
             goal.unlink(missing_ok=True)
             if text is not None:
-                # As it is: no translation of line ends.
+                # As bytes, so that line ends are not translated.
                 goal.write_bytes(text.encode(errors="replace"))
             elif on_disk[0] > _MAX_COPIED_BYTES:
                 goal.symlink_to(real)
@@ -151,11 +150,11 @@ class FolderCopy:
         (copy / name).unlink(missing_ok=True)
         with suppress(OSError):
             for above in (copy / name).parents:
-                # Up to the first that holds something else.
+                # Stops at the first folder that is not empty.
                 above.rmdir()
 
     def _link_the_rest(self, copy: Path, folder: str, ours: Set[str]) -> None:
-        """Link what in a folder is no file of the project's, such as installed packages."""
+        """Link the entries of a folder that are no project files, such as installed packages."""
         inner = copy / folder
         if inner.is_symlink() or inner.is_file():
             inner.unlink()
@@ -176,7 +175,7 @@ class FolderCopy:
                 (inner / name).symlink_to(entry.path)
 
     def _links_into_folder(self, packages: Path) -> dict[Path, Path]:
-        """Return the installed packages that are links to packages of the folder's own."""
+        """Return the installed packages that are links to packages inside the folder."""
         targets = {link: link.resolve() for link in _links(packages)}
         return {
             link: target
@@ -186,7 +185,7 @@ class FolderCopy:
         }
 
     def _link_packages(self, packages: Path, links: Mapping[Path, Path]) -> None:
-        """Link what is installed, but let these links lead into the copy."""
+        """Link installed packages; links into the folder are pointed into the copy."""
         shutil.rmtree(self.inside(packages), ignore_errors=True)
         for folder in {packages, *(link.parent for link in links)}:
             self.inside(folder).mkdir(parents=True, exist_ok=True)
@@ -197,7 +196,7 @@ class FolderCopy:
 
 
 def _links(packages: Path) -> Iterator[Path]:
-    """Yield the packages in a folder that are links, those of scopes as well."""
+    """Yield the linked packages in a folder, including scoped ones."""
     with suppress(OSError):
         for entry in packages.iterdir():
             if entry.is_symlink():
@@ -219,7 +218,7 @@ def _folder_of(name: str) -> str:
 
 
 def _is_copied(folder: str) -> bool:
-    """Say whether the files of a folder belong to the project itself."""
+    """Tell whether the files of a folder belong to the project itself."""
     return not any(part in _LINKED or _is_left_out(part) for part in folder.split("/"))
 
 
@@ -232,12 +231,12 @@ def _is_left_out(name: str) -> bool:
 
 
 def _new_place() -> Path:
-    """Return a new folder in our own cache, where nobody else looks. Errors: ``OSError``."""
+    """Make a private folder in our cache; remove those of dead processes. Errors: ``OSError``."""
     place = platformdirs.user_cache_path("agent-ls") / "shadow"
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left in place.iterdir():
         owner = left.name.partition("-")[0]
         if owner.isdigit() and not psutil.pid_exists(int(owner)):
             shutil.rmtree(left, ignore_errors=True)
-    # The process in the name says whose it is, should this one die.
+    # The process id in the name lets others clean up if this process dies.
     return Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=place))

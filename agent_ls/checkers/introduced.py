@@ -1,8 +1,8 @@
-"""All checkers together, and which of their findings a change introduced.
+"""Run all checkers and find the findings that a change introduced.
 
-One comparison for all: what a checker says of the texts from before, against what it says of the
-texts now (``newest.py`` asks). What checkers of single files answer is waited for and kept by text;
-checkers of whole projects may go on in the background.
+A checker's report on the texts before is compared with its report on the texts now; ``newest.py``
+runs the checks. Results of per-file checkers are awaited and cached by text. Checkers of whole
+projects may continue in the background.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 _Texts = Mapping[str, str | None]
 _Changes = Mapping[str, Sequence[tuple[str, str]]]
-"""By path: what the agent had left, and what was there when it came again; in order."""
+"""By path, in order: the text the agent left, and the text it found when it returned."""
 _NOTHING: _Changes = MappingProxyType({})
 _Kept = OrderedDict[tuple[str, str], tuple[Finding, ...]]
 _MAX_KEPT = 1_024
@@ -42,16 +42,16 @@ _MAX_CODE = 100
 
 @dataclass(frozen=True, slots=True)
 class IntroducedChecks:
-    """Compares what the checkers say of two sets of texts.
+    """Compares the findings of the checkers in two sets of texts.
 
-    A finding that only moved to another line, or with its file to another name, is not new; of
-    two equal ones where there was one, one is.
+    A finding that moved to another line, or with its file to another name, is not new. If one
+    finding becomes two equal ones, one of them is new.
     """
 
     checkers: tuple[Checker, ...]
     workspace: Workspace
     _kept: _Kept = field(default_factory=_Kept, init=False, repr=False)
-    """What checkers of single files said, by checker and digest of path and text."""
+    """Findings of per-file checkers, by checker and digest of path and text."""
     _newest: NewestChecks = field(default_factory=NewestChecks, init=False, repr=False)
 
     async def introduced(
@@ -65,7 +65,7 @@ class IntroducedChecks:
         commands: int = 0,
         within_s: float | None = None,
     ) -> CheckReport:
-        """Return the findings of ``now`` that ``before`` did not have, as the port says.
+        """Return the findings of ``now`` that ``before`` did not have; see the port.
 
         Never raises: what cannot run is a problem in the report.
         """
@@ -93,11 +93,11 @@ class IntroducedChecks:
         return await asyncio.to_thread(names)
 
     async def let_go(self, asker: str) -> None:
-        """End what goes on for an asker who wants no more answers, its programs with it."""
+        """End all checks of an asker, including their programs."""
         await self._newest.let_go(asker)
 
     async def found(self, texts: _Texts) -> CheckReport:
-        """Return all findings in these files, asking anew; never raises, as ``introduced``."""
+        """Return all findings in these files, without the cache. Never raises."""
         mine = ({path: texts[path] for path in texts if one.handles(path)} for one in self.checkers)
         pairs = zip(self.checkers, mine, strict=True)
         report = _joined(await together(asked(one, some) for one, some in pairs if some))
@@ -117,7 +117,7 @@ class IntroducedChecks:
             return await asked(checker, texts)
 
         report = await self._newest.ask(
-            # Of single files several questions at once each have their answer.
+            # Per-file checks of different texts run side by side.
             (checker.name, asker, digest_of(question.now) if checker.is_per_file else ""),
             question,
             look,
@@ -127,7 +127,7 @@ class IntroducedChecks:
         return CheckReport(unanswered=(checker.name,)) if report is None else report
 
     async def _one_by_one(self, checker: Checker, texts: _Texts, *, anew: bool) -> CheckReport:
-        """Return what the checker says of the texts, asking only for those it does not know."""
+        """Return the report of a per-file checker, from the cache where possible."""
         keys = {path: (checker.name, digest_of({path: text})) for path, text in texts.items()}
         known = {} if anew else {p: self._kept[key] for p, key in keys.items() if key in self._kept}
         unknown = {path: text for path, text in texts.items() if path not in known}
@@ -149,7 +149,7 @@ class IntroducedChecks:
             self._kept.popitem(last=False)
 
     async def _unsaved_elsewhere(self, texts: _Texts) -> str:
-        """Return a digest of the other files' unsaved texts, which the checkers see too."""
+        """Return a digest of the unsaved texts of other files, since checkers see these too."""
         try:
             dirty = await self.workspace.dirty()
         except WorkspaceError:
@@ -158,9 +158,9 @@ class IntroducedChecks:
 
 
 async def asked(checker: Checker, texts: _Texts) -> CheckReport:
-    """Return what a checker says of these texts, of long messages the beginning.
+    """Return a checker's report on these texts, with long messages cut.
 
-    Never raises: that it broke is a problem in the report.
+    Never raises: an exception in the checker becomes a problem in the report.
     """
     try:
         report = await checker.check(texts)
@@ -186,10 +186,10 @@ def _bounded(finding: Finding) -> Finding:
 
 
 def introduced_by(baseline: CheckReport, report: CheckReport, question: Question) -> CheckReport:
-    """Return what a checker says now that it did not say before: the one rule for all checkers."""
+    """Reduce a report to the findings that are not in the baseline; one rule for all checkers."""
     unknown = tuple(text for text in baseline.problems if text not in report.problems)
     if unknown:
-        # Without knowing what was there, nothing can be called new.
+        # Without a baseline no finding can be called new.
         update = {"findings": (), "problems": (*report.problems, *unknown)}
         return report.model_copy(update=update)
     gone = {path for path, text in question.now.items() if text is None}
@@ -231,9 +231,10 @@ def _new(
 
 
 def _identity(finding: Finding, unread: set[str]) -> tuple[str, ...]:
-    """Return what a finding has in common with the same one of before.
+    """Return the key by which a finding is recognised in the baseline.
 
-    One bracket left open makes a parser say the same of whichever line comes next.
+    For syntax errors the line text does not count: an unclosed bracket is reported on whichever
+    line comes next.
     """
     if finding.path in unread and finding.code == UNPARSABLE:
         return (finding.path, finding.checker, finding.code, finding.message)
@@ -241,7 +242,7 @@ def _identity(finding: Finding, unread: set[str]) -> tuple[str, ...]:
 
 
 def _unread(findings: Iterable[Finding]) -> set[str]:
-    """Return the files of which a checker saw only that they do not parse."""
+    """Return the files that the checker could not parse."""
     return {finding.path for finding in findings if finding.code == UNPARSABLE}
 
 
@@ -251,7 +252,7 @@ def _mended(before: Iterable[Finding], now: Iterable[Finding]) -> tuple[str, ...
 
 
 def _joined(reports: Sequence[CheckReport]) -> CheckReport:
-    """Return what several checkers say, for the person to read; what is doubtful is a problem."""
+    """Join the reports of several checkers; cautions become problems."""
     problems = [text for report in reports for text in (*report.problems, *report.cautions)]
     return CheckReport(
         findings=tuple(finding for report in reports for finding in report.findings),
@@ -263,9 +264,9 @@ def _joined(reports: Sequence[CheckReport]) -> CheckReport:
 
 
 def _with_changes_of_others(before: _Texts, by_others: _Changes) -> dict[str, str | None]:
-    """Return the texts from before with what others changed since, so that nobody is blamed for it.
+    """Merge others' changes into the texts from before, so that the agent is not blamed for them.
 
-    Of lines that both changed they have what was there before: nobody can tell whose they are.
+    Lines that both changed keep the text from before, since it is unclear whose change it is.
     """
     merged: dict[str, str | None] = {}
     for path, text in before.items():
@@ -278,7 +279,7 @@ def _with_changes_of_others(before: _Texts, by_others: _Changes) -> dict[str, st
 
 
 def digest_of(texts: _Texts) -> str:
-    """Return what stands for a set of texts."""
+    """Return a digest of a set of texts."""
     digest = hashlib.sha256()
     for path in sorted(texts):
         text = texts[path]

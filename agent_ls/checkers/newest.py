@@ -1,7 +1,7 @@
-"""Checks in the background: for each checker and asker only the newest one.
+"""Background checks: for each checker and asker only the newest one runs.
 
-Edits that follow each other at once would each have their own compiler, and an answer about older
-texts could come last.
+Otherwise every edit in quick succession would start a compiler, and an answer about older texts
+could arrive last.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from agent_ls.domain.findings import CheckReport
 
 _Texts = Mapping[str, str | None]
 _Look = Callable[[_Texts, bool], Coroutine[Any, Any, CheckReport]]
-"""Asks about texts; True: what was said earlier does not count."""
+"""Checks texts; True ignores cached results."""
 _Task = asyncio.Task[CheckReport]
 _Who = tuple[str, str, str]
-"""The checker, the asker, and what else parts questions of which each is to be answered."""
+"""Checker, asker, and a key for questions that are answered side by side."""
 _END_S = 5.0
-"""What is killed is gone long before."""
+"""Time to wait for cancelled checks; killed programs end much sooner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is to be compared."""
+    """Two sets of texts to compare, and how."""
 
     before: _Texts
     now: _Texts
     others: str
-    """Stands for the other files' unsaved texts, which checkers see too."""
+    """Digest of the unsaved texts of other files, since checkers see these too."""
     by_others: frozenset[str] = field(default=frozenset(), compare=False)
-    """The files that others changed as well."""
+    """Files that others changed too."""
     anew: bool = field(default=False, compare=False)
-    """Nothing that was said earlier counts."""
+    """Ignore cached results."""
     commands: int = field(default=0, compare=False)
-    """How many the asker had run: each may have changed what else there is, or installed it."""
+    """How many commands the asker had run: each may have changed or installed other files."""
 
 
 _Compare = Callable[[CheckReport, CheckReport, Question], CheckReport]
@@ -44,19 +44,19 @@ _Compare = Callable[[CheckReport, CheckReport, Question], CheckReport]
 
 @dataclass(slots=True)
 class _Lane:
-    """What one asker wants of one checker."""
+    """The current check of one checker for one asker."""
 
     question: Question | None = None
     check: _Task | None = None
     baseline: _Task | None = None
-    """What the checker says of the texts from before; asked once, whatever becomes of checks."""
+    """The check of the texts before; survives when the check is replaced."""
     is_anew: bool = False
-    """Whether the check is to ask anew; who joins while it runs may want that."""
+    """The check must ignore cached results; a caller that joins later may set this."""
     ending: set[_Task] = field(default_factory=set[_Task])
-    """Those that were broken off, until their programs are gone."""
+    """Cancelled checks whose programs may still run."""
 
     def answers(self, question: Question) -> bool:
-        """Say whether the check is an answer to this question."""
+        """Tell whether the current check answers this question."""
         if self.question != question or self.question is None or self.check is None:
             return False
         if self.check.done() and (self.check.cancelled() or self.check.result().problems):
@@ -98,10 +98,9 @@ class NewestChecks:
         *,
         within_s: float | None,
     ) -> CheckReport | None:
-        """Return what is new.
+        """Return the new findings; None after ``within_s`` or if a newer question replaces it.
 
-        None when that takes longer than ``within_s``: it goes on, and the same question finds its
-        answer. None also when newer texts are asked about meanwhile.
+        After a time-out the check continues, and asking the same question again returns its answer.
         """
         lane = self._lanes.setdefault(who, _Lane())
         if not lane.answers(question):
@@ -113,12 +112,12 @@ class NewestChecks:
         return check.result() if check.done() and not check.cancelled() else None
 
     def drop(self, checker: str, asker: str) -> None:
-        """Break off the check of a checker whose texts are as before."""
+        """Cancel the check of a checker whose texts are unchanged again."""
         if lane := self._lanes.get((checker, asker, "")):
             lane.drop_check()
 
     async def let_go(self, asker: str) -> None:
-        """Break off all of an asker's checks, and wait for the end of their programs."""
+        """Cancel all checks of an asker, and wait for their programs to end."""
         ending: set[_Task] = set()
         for who in [who for who in self._lanes if who[1] == asker]:
             lane = self._lanes.pop(who)
@@ -136,7 +135,7 @@ class NewestChecks:
 
         async def run() -> CheckReport:
             if lane.ending:
-                # Of several changes at once only the last one starts a program beside that.
+                # Wait, so that among several quick changes only the last one starts a program.
                 await asyncio.wait(set(lane.ending))
             return await _compared(lane, question, look, compare)
 
@@ -148,11 +147,11 @@ async def _compared(lane: _Lane, question: Question, look: _Look, compare: _Comp
     is_old = lane.baseline is not None
     baseline_task = _baseline(lane, question, look, anew=False)
     report = await look(question.now, question.anew)
-    # Whoever breaks off this check leaves the baseline to the next one.
+    # Shielded: if this check is cancelled, the next one uses the baseline.
     baseline = await asyncio.shield(baseline_task)
     said = compare(baseline, report, question)
     if lane.is_anew and is_old and said.findings:
-        # Files beside these may have changed since somebody looked at what was there before.
+        # Other files may have changed since the baseline was made: repeat it.
         lane.baseline = None
         baseline = await asyncio.shield(_baseline(lane, question, look, anew=True))
         said = compare(baseline, report, question)

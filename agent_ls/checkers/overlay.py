@@ -1,4 +1,4 @@
-"""What a checker is asked, by folder: the changed files, and all texts that the disk has not."""
+"""Split a check by folder: the changed files, and all texts that differ from the disk."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from agent_ls.loop.ports.workspace import Listed, Root, Workspace
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """The part of one root."""
+    """The part of a check in one root."""
 
     root: Root
     changed: tuple[Path, ...]
-    """The files to check, absolute; none where only unsaved texts are."""
+    """Absolute paths of the files to check; empty if the root only has unsaved texts."""
     texts: Mapping[Path, str | None]
-    """What differs from the disk: the changed files and unsaved ones; None: deleted."""
+    """Texts that differ from the disk: changed and unsaved files; None: deleted."""
 
 
 async def overlays(
     workspace: Workspace, texts: Mapping[str, str | None], checker: str
 ) -> tuple[list[Overlay], list[str]]:
-    """Return the parts, and what of it the checker cannot look at, for a person."""
+    """Return the parts, and messages about files that the checker cannot see."""
     problems: list[str] = []
     changed = _located(workspace, texts, checker, problems)
     try:
@@ -58,7 +58,7 @@ def _located(
 
 
 def folders_up(file: Path, root: Root) -> Iterator[Path]:
-    """Yield the folders from a file's own up to the root."""
+    """Yield the folders from a file's folder up to the root."""
     for folder in file.parents:
         if not folder.is_relative_to(root.path):
             return
@@ -67,17 +67,17 @@ def folders_up(file: Path, root: Root) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """One checker's copies of the workspace's folders, for a program that reads only the disk."""
+    """One checker's folder copies, for programs that read only the disk."""
 
     _copies: dict[Path, FolderCopy] = field(default_factory=dict[Path, FolderCopy], init=False)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    """One run at a time: a copy holds one set of texts."""
+    """One run at a time, because a copy holds one set of texts."""
 
     @contextlib.asynccontextmanager
     async def of(
         self, part: Overlay, workspace: Workspace
     ) -> AsyncGenerator[tuple[FolderCopy, str]]:
-        """Give the copy with the part's texts, and what of the folder is not in it.
+        """Yield the copy with the part's texts, and a note on files missing from it.
 
         Errors: ``OSError``, ``WorkspaceError``.
         """
@@ -91,7 +91,7 @@ class Copies:
 
 
 async def _names(root: Path, workspace: Workspace) -> Listed:
-    """Return the files of a root, relative to it."""
+    """Return the files of a root, relative to the root."""
     shown = workspace.shown(root) or "."
     front = "" if shown == "." else f"{shown}/"
     found = await workspace.files(shown)

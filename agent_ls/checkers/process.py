@@ -1,6 +1,6 @@
-"""Runs one checker's program to its end: no shell, own process group, few variables.
+"""Run a checker's program to its end: no shell, own process group, few environment variables.
 
-Never leaves a process behind: a time-out and a cancellation kill the whole group.
+Leaves no process behind: a time-out or cancellation kills the whole group.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _KEPT_PREFIXES = ("LC_", "XDG_")
 _MAX_OUTPUT_BYTES = 64 * 2**20
 _READ_BYTES = 2**16
 _DRAIN_S = 1.0
-"""What has ended said nothing more; what it said is read long before."""
+"""Time to read the remaining output after the program ended; usually much less is needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramOutcome:
-    """What became of a program."""
+    """How a program ended, and its output."""
 
     end: Literal["exited", "timed_out", "too_much", "not_started"]
     exit_code: int | None
     """None unless it exited by itself."""
     stdout: str
     stderr: str
-    """Why, when it was not started."""
+    """If the program was not started: the reason."""
 
 
 async def run_program(
@@ -44,9 +44,9 @@ async def run_program(
     timeout_s: float,
     variables: Iterable[str] = (),
 ) -> ProgramOutcome:
-    """Run a program with this input and this PATH, and the variables of these names besides.
+    """Run a program with this input and PATH; ``variables`` are names to pass on in addition.
 
-    Never raises but for cancellation, which kills the program first.
+    Never raises, except on cancellation, which kills the program first.
     """
     try:
         piped = await start_piped(
@@ -55,12 +55,12 @@ async def run_program(
     except OSError as error:
         return ProgramOutcome("not_started", None, "", str(error))
     stdout, stderr = bytearray(), bytearray()
-    # Lone surrogates cannot be written; a character in their place keeps the columns.
+    # Lone surrogates cannot be encoded; a replacement character keeps the columns.
     data = stdin.encode(errors="replace")
     reading = asyncio.gather(
         piped.feed(data), _read(piped.stdout, stdout), _read(piped.stderr, stderr)
     )
-    # Of a program that is broken off nobody asks any more how its reading ended.
+    # Retrieve the exception, else asyncio logs it when the program was cancelled.
     reading.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
         async with asyncio.timeout(timeout_s):
@@ -71,18 +71,18 @@ async def run_program(
         return ProgramOutcome("too_much", None, "", "")
     finally:
         reading.cancel()
-        # Kills what is left of the group, also after an orderly end.
+        # Kill the rest of the group, also after a normal exit.
         await asyncio.shield(asyncio.ensure_future(piped.end()))
     texts = (taken.decode(errors="replace") for taken in (stdout, stderr))
     return ProgramOutcome("exited", piped.program.returncode, *texts)
 
 
 async def _ended(program: Program, reading: asyncio.Future[Any]) -> None:
-    """Wait until a program has ended and what it said was read. Errors: ``_TooMuchError``."""
+    """Wait until a program has ended and its output is read. Errors: ``_TooMuchError``."""
     ending = asyncio.ensure_future(program.wait())
     await asyncio.wait([ending, reading], return_when=asyncio.FIRST_COMPLETED)
     if not reading.done():
-        # What it has started and left, such as a daemon, may hold its pipes open for ever.
+        # A daemon that it started may hold the pipes open for ever.
         await program.end()
         await asyncio.wait([reading], timeout=_DRAIN_S)
     if reading.done():
@@ -95,7 +95,7 @@ class _TooMuchError(Exception):
 
 
 def _environment(path: str, variables: Iterable[str]) -> dict[str, str]:
-    """Return variables none of which could hold a key or change what runs, and those asked for."""
+    """Return the requested variables, and those that hold no keys and do not affect what runs."""
     asked = frozenset(variables)
     kept = {
         name: value
@@ -113,10 +113,10 @@ async def _read(stream: asyncio.StreamReader, taken: bytearray) -> None:
 
 
 async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return what each returns, in order.
+    """Run coroutines concurrently and return their results in order.
 
-    Whoever is cancelled waits until all of them have ended: ``asyncio.gather`` would leave while
-    their programs still run.
+    On cancellation it waits until all have ended; ``asyncio.gather`` would return while their
+    programs still run.
     """
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(one) for one in works]

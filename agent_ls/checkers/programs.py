@@ -1,7 +1,6 @@
-"""Where checkers' programs are, and which of them may run.
+"""Find the programs of checkers that may run.
 
-Nothing that an untrusted folder brings is ever found here: neither through PATH, which can name
-a folder of it, nor by a link that leads into it.
+Never returns a program inside an untrusted folder, neither through PATH nor through a link.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ class TypeScript:
     """One installed TypeScript."""
 
     package: Path
-    """Its folder, with ``package.json`` in it."""
+    """The package's folder, with its ``package.json``."""
     version: str
 
     @property
     def tsc(self) -> Path:
-        """Return the program, to be run by node."""
+        """Return the path of tsc, to be run by node."""
         return self.package / "bin" / "tsc"
 
 
 def untrusted(roots: Iterable[Root]) -> tuple[Path, ...]:
-    """Return the folders of which nothing may run."""
+    """Return the folders whose programs must not run."""
     return tuple(root.path for root in roots if not root.is_trusted)
 
 
 def safe_path(avoid: Sequence[Path]) -> str:
-    """Return PATH without relative entries and without anything inside these folders."""
+    """Return PATH without relative entries and without entries inside these folders."""
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(
         entry for entry in entries if Path(entry).is_absolute() and not _is_in(Path(entry), avoid)
@@ -50,7 +49,7 @@ def safe_path(avoid: Sequence[Path]) -> str:
 
 
 def own_programs(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Return where these folders, which must be trusted, have programs installed of their own."""
+    """Return the program folders inside these folders, which must be trusted."""
     places = (folder / below for folder in folders for below in _OWN_PROGRAMS)
     return tuple(place for place in places if place.is_dir())
 
@@ -58,27 +57,23 @@ def own_programs(folders: Iterable[Path]) -> tuple[Path, ...]:
 def find_program(
     name: str, *, configured: str, avoid: Sequence[Path], first: Iterable[Path] = ()
 ) -> Path | None:
-    """Return a program: the configured one, or else from these folders, or from PATH, or beside
-    our own interpreter.
-    """
+    """Return a program: the configured one, else from ``first``, PATH or beside our Python."""
     if configured:
         return _runnable(Path(configured).expanduser())
     for entry in (*map(str, first), *safe_path(avoid).split(os.pathsep)):
         found = shutil.which(name, path=entry)
         if found and not _is_in(Path(found), avoid):
             return Path(found)
-    # This very interpreter runs already, wherever it is.
+    # Our interpreter's folder is safe: this process runs from it already.
     return _runnable(Path(sys.executable).parent / name)
 
 
 def find_typescript(
     folders: Iterable[Path], *, configured: str, avoid: Sequence[Path], node: Path
 ) -> TypeScript | None:
-    """Return a TypeScript: the configured one, or else the first that one of the folders has
-    installed, or else the one that the user has installed for all projects: on PATH, or where
-    this node keeps such things.
+    """Return a TypeScript: the configured one, else one in ``folders``, else a global one.
 
-    Only folders that are not to be avoided count.
+    A global one is on PATH or belongs to ``node``. Packages inside ``avoid`` do not count.
     """
     if configured:
         return _typescript_of(Path(configured).expanduser())
@@ -95,12 +90,12 @@ def find_typescript(
 
 
 def has_typescript(folders: Iterable[Path]) -> bool:
-    """Say whether one of the folders has a TypeScript, trusted or not."""
+    """Tell whether one of the folders has a TypeScript, trusted or not."""
     return any(_typescript_at(folder / "node_modules" / "typescript") for folder in folders)
 
 
 def _typescript_of(place: Path) -> TypeScript | None:
-    """Return the TypeScript that a package folder, a ``tsc`` or a ``node`` belongs to."""
+    """Return the TypeScript of a package folder, or beside a ``tsc`` or ``node``."""
     real = place.resolve()
     # …/typescript · …/typescript/bin/tsc · PREFIX/bin/node with PREFIX/lib/node_modules
     candidates = [
@@ -136,6 +131,6 @@ def _runnable(program: Path) -> Path | None:
 
 
 def _is_in(place: Path, folders: Sequence[Path]) -> bool:
-    """Say whether a path, as it is written or after its links, is inside one of the folders."""
+    """Tell whether a path, as written or resolved, is inside one of the folders."""
     spellings = (place, place.resolve())
     return any(one == folder or folder in one.parents for one in spellings for folder in folders)

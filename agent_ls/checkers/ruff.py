@@ -1,4 +1,4 @@
-"""Python: syntax and what ruff finds, on given texts."""
+"""Check Python texts with ruff: syntax and lint."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from agent_ls.processes.reading import read_file
 
 _SUFFIXES = (".py", ".pyi")
 _OWN_CONFIGURATION = (".ruff.toml", "ruff.toml")
-# As ruff's own server has it: what cannot run is an error, the rest a warning.
+# As in ruff's own server: code that cannot run is an error, the rest are warnings.
 _ERRORS = frozenset({None, "invalid-syntax", "E902", "E999", "F821"})
 _AT_ONCE = 4
 _NOT_CHECKED = 2
-"""The exit code for a configuration that cannot be used, and for defects of ruff's own."""
+"""Exit code for an unusable configuration or an internal error of ruff."""
 _MAX_REASON = 500
 
 
@@ -46,9 +46,9 @@ class RuffOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Ruff:
-    """Checks Python by ``ruff check``, each text through its standard input.
+    """Checks Python with ``ruff check``, each text through standard input.
 
-    The project's own ruff configuration holds once its folder is trusted.
+    Uses the project's ruff configuration if its folder is trusted.
     """
 
     name: ClassVar[str] = "ruff"
@@ -57,11 +57,11 @@ class Ruff:
     options: RuffOptions = RuffOptions()
 
     def handles(self, path: str) -> bool:
-        """Say whether this file is Python."""
+        """Tell whether this file is Python and ruff is enabled."""
         return self.options.enabled and path.endswith(_SUFFIXES)
 
     def is_here(self) -> bool:
-        """Say whether there is a ruff that may run."""
+        """Tell whether there is a ruff that may run."""
         return self.options.enabled and self._program() is not None
 
     async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
@@ -145,14 +145,14 @@ class Ruff:
             case "exited":
                 said = outcome.stderr.strip()
                 if outcome.exit_code == _NOT_CHECKED and said:
-                    # The same for every file, and to be told once.
+                    # The same for every file, so the message names no file and is shown once.
                     return f"ruff did not run: {_reason(said)}"
                 ended = f"it ended with code {outcome.exit_code}"
                 return f"ruff did not check {path}: {said[:_MAX_REASON] or ended}"
 
 
 def _reason(said: str) -> str:
-    """Return why ruff checks nothing, without its headings, and what to do where that is known."""
+    """Return ruff's reason for checking nothing, and advice if there is any."""
     lines = [line.strip().removeprefix("Cause: ") for line in said.splitlines()]
     reason = "\n".join(line for line in lines if line not in ("", "|", "ruff failed"))
     advice = "\nCorrect that file, then ruff checks again." if ".toml" in reason else ""
@@ -160,7 +160,7 @@ def _reason(said: str) -> str:
 
 
 def _is_configured(file: Path) -> bool:
-    """Say whether ruff would find a project's configuration for this file."""
+    """Tell whether ruff would find a project configuration for this file."""
     for folder in file.parents:
         if any((folder / name).is_file() for name in _OWN_CONFIGURATION):
             return True

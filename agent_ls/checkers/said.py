@@ -1,4 +1,4 @@
-"""What checkers print, and how a finding is made of it: places, columns, and the word meant."""
+"""Turn what a checker printed into a finding: positions, columns, and the end of the word."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from agent_ls.domain.findings import Finding, Severity
 from agent_ls.safety.text import cleaned, visible_line
 
 UNPARSABLE = "invalid-syntax"
-"""The code that tells that the rest of the file was not looked at."""
+"""Code of a syntax error, after which the rest of the file was not checked."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One thing that a program said; lines and columns from 1, 0 for what it did not say."""
+    """One message of a checker; lines and columns from 1, or 0 if not given."""
 
     path: str
     """As printed."""
@@ -25,13 +25,13 @@ class Said:
     column: int = 0
     end_line: int = 0
     end_column: int = 0
-    """Open."""
+    """Exclusive."""
     code: str = ""
     severity: Severity | None = None
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines as editors count them: ended by LF, CRLF or CR, and by nothing else."""
+    """Return the lines as editors count them: only LF, CRLF and CR end a line."""
     return _LINE_END.split(text.removeprefix("\ufeff"))
 
 
@@ -46,7 +46,7 @@ def finding_of(
 ) -> Finding:
     """Return the finding in a file with these lines.
 
-    Places outside of the text are moved to its nearest end. ``severity`` is for one that says none.
+    Positions outside the text are clamped. ``severity`` applies if the message has none.
     """
     line = min(max(said.line - 1, 0), len(lines) - 1)
     end_line = min(max(said.end_line - 1, line), len(lines) - 1)
@@ -64,7 +64,7 @@ def finding_of(
         path=path,
         checker=checker,
         code=visible_line(said.code),
-        # The model reads it, too.
+        # The model reads this too.
         message=cleaned(said.message),
         severity=said.severity or severity,
         start_line=line,
@@ -76,7 +76,7 @@ def finding_of(
 
 
 def column_of(line: str, column: int, unit: str) -> int:
-    """Return where a column from 1 is in a line, in code points from 0."""
+    """Convert a 1-based column in this unit to a 0-based column in code points."""
     if unit == "characters":
         return min(column - 1, len(line))
     encoding, width = ("utf-8", 1) if unit == "bytes" else ("utf-16-le", 2)
@@ -85,6 +85,6 @@ def column_of(line: str, column: int, unit: str) -> int:
 
 
 def word_end(line: str, column: int) -> int:
-    """Return where the word ends that begins there; the next column where none does."""
+    """Return the end of the word that begins at the column; the next column if there is none."""
     word = _WORD.match(line, column)
     return word.end() if word else column + 1

@@ -1,4 +1,4 @@
-"""TypeScript: what its compiler finds, on given texts, in a copy of the folder."""
+"""Check TypeScript texts with tsc, in a copy of the folder."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from agent_ls.loop.ports.workspace import Root, Workspace
 _TYPESCRIPT = (".ts", ".tsx", ".mts", ".cts")
 _JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs")
 _NOT_BUILT = frozenset({"TS6305"})
-"""Says that another project was not built, which nobody can mend in a text."""
+"""Another project was not built: no change of a text can fix that."""
 _NOT_INSTALLED = frozenset(
     {"TS2307", "TS2580", "TS2582", "TS2591", "TS2688", "TS2792", "TS2875", "TS7016"}
 )
-"""Say that a package or its types are missing: outside of any project that proves nothing."""
+"""A package or its types are missing: irrelevant for files outside of all projects."""
 
 
 class TscOptions(Record):
@@ -62,8 +62,8 @@ class TscOptions(Record):
 class Tsc:
     """Type-checks the projects that changed files belong to; nothing is emitted.
 
-    Other unsaved files count as the person sees them. Findings in files that did not change are
-    reported too. The workspace's own TypeScript runs only when its folder is trusted.
+    Unsaved texts of other files count. Findings in unchanged files are reported too. The
+    workspace's own TypeScript runs only if its folder is trusted.
     """
 
     name: ClassVar[str] = "tsc"
@@ -73,12 +73,12 @@ class Tsc:
     _copies: Copies = field(default_factory=Copies, init=False, repr=False, compare=False)
 
     def handles(self, path: str) -> bool:
-        """Say whether a change of this file can matter to TypeScript."""
+        """Tell whether a change of this file can matter to TypeScript."""
         is_code = path.endswith((*_TYPESCRIPT, *_JAVASCRIPT))
         return self.options.enabled and (is_code or CONFIGURATION.search(path) is not None)
 
     def is_here(self) -> bool:
-        """Say whether there is a TypeScript that may run, in the folders themselves or outside."""
+        """Tell whether there is a TypeScript that may run, in the folders or outside."""
         roots = self.workspace.roots
         jobs = (self._job(root, [root.path / "any.ts"], {}) for root in roots)
         return self.options.enabled and not all(isinstance(job, str) for job in jobs)
@@ -113,7 +113,7 @@ class Tsc:
             return CheckReport(problems=(f"tsc did not run: {job}",))
         try:
             async with self._copies.of(part, self.workspace) as (copy, gap):
-                # Waiting for another check's turn with the copy does not count.
+                # The time limit excludes waiting for the copy.
                 async with asyncio.timeout(job.timeout_s):
                     answer = await TscRun(job, copy).check()
                 findings = await asyncio.to_thread(self._findings, answer, copy)
@@ -132,7 +132,7 @@ class Tsc:
         )
 
     def _job(self, root: Root, files: list[Path], texts: Mapping[Path, str | None]) -> TscJob | str:
-        """Return what to run, or why nothing can; looks at the disk."""
+        """Return what to run, or a message why nothing can. Blocking."""
         avoid = untrusted(self.workspace.roots)
         node = find_program("node", configured=self.options.node, avoid=avoid)
         if node is None:
@@ -168,14 +168,14 @@ class Tsc:
         )
 
     def _findings(self, answer: TscAnswer, copy: FolderCopy) -> tuple[Finding, ...]:
-        """Return what was said of files of the workspace; other files are nobody's business."""
+        """Return the findings in files of the workspace; others are dropped."""
         found: list[Finding] = []
         for one in answer.said:
             path = copy.outside(Path(one.path))
             if (shown := self.workspace.shown(path)) is None:
                 continue
             lines = (copy.lines(path) if one.line else None) or [""]
-            # Messages name files where tsc saw them.
+            # Messages contain paths of the copy.
             plain = replace(one, message=copy.plain(one.message))
             finding = finding_of(plain, shown, lines, checker=self.name, columns="utf-16")
             beyond = _NOT_BUILT | _NOT_INSTALLED if path in answer.alone else _NOT_BUILT
@@ -190,7 +190,7 @@ def _no_answer(reason: str) -> CheckReport:
 
 
 def _is_doubt(finding: Finding) -> bool:
-    """Say whether it is about a configuration, so that others may follow from it, or not come."""
+    """Tell whether it is an error in a configuration, which may cause or hide other findings."""
     is_error = finding.severity is Severity.ERROR
     return is_error and CONFIGURATION.search(finding.path) is not None
 
@@ -204,7 +204,7 @@ def _caution(finding: Finding) -> str:
 
 
 def _is_concerned(file: Path, root: Root, texts: Mapping[Path, str | None]) -> bool:
-    """Say whether TypeScript has to do with a file: with JavaScript only in a project."""
+    """Tell whether TypeScript checks a file; JavaScript only if there is a project above it."""
     if file.name.endswith(_TYPESCRIPT) or CONFIGURATION.search(file.name):
         return True
     return any(

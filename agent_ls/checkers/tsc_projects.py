@@ -1,8 +1,8 @@
-"""Runs ``tsc`` on the projects that changed files belong to, in a copy of the folder.
+"""Run ``tsc`` on the projects of changed files, in a copy of the folder.
 
-``tsc --showConfig`` says what is in a project. Other projects and packages of the workspace count
-as they stand in their sources, built or not, where the project refers to them by relative names or
-its ``package.json`` leads to sources. All paths here are those of the copy.
+``tsc --showConfig`` lists a project's files. Other projects and packages of the workspace are read
+from their sources, built or not, if the project imports them by relative paths or their
+``package.json`` points to sources. All paths here are paths of the copy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agent_ls.loop.ports.workspace import Root
 
 CONFIGURATIONS = ("tsconfig.json", "jsconfig.json")
 CONFIGURATION = re.compile(r"(^|/)[jt]sconfig[^/]*\.json$")
-"""Also what such a project extends or refers to."""
+"""Matches projects, and also configurations that they extend or refer to."""
 _AT_ONCE = 4
 _QUIET = ("--noEmit", "--pretty", "false", "--emitDeclarationOnly", "false")
 _WITHOUT_PROJECT = (
@@ -49,7 +49,7 @@ _NOT_SEARCHED = frozenset({"node_modules", ".git"})
 
 
 class TscFailedError(Exception):
-    """TypeScript gave no answer; the text says why, for a person."""
+    """TypeScript gave no answer; the text says why, for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +58,31 @@ class TscJob:
 
     root: Root
     files: tuple[Path, ...]
-    """The changed ones, absolute."""
+    """Absolute paths of the changed files."""
     texts: Mapping[Path, str | None]
-    """What differs from the disk: the changed files and unsaved ones; None: deleted."""
+    """Texts that differ from the disk: changed and unsaved files; None: deleted."""
     typescript: TypeScript
     node: Path
     path: str
-    """PATH for what runs."""
+    """PATH for the programs."""
     timeout_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class TscAnswer:
-    """What TypeScript said of the projects."""
+    """The output of TypeScript for all projects."""
 
     said: tuple[Said, ...]
-    """By paths of the copy; line 0: of a whole file or project."""
+    """Messages, with paths of the copy; line 0 means the whole file or project."""
     alone: frozenset[Path]
-    """Files that no project includes, checked with common options; paths of the folder."""
+    """Real paths of files in no project, which were checked with default options."""
     is_cut_short: bool
-    """There is nothing but broken syntax, behind which tsc looks at nothing else."""
+    """A run printed only syntax errors, so tsc did not check types."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Project:
-    """A project as ``tsc --showConfig`` tells it."""
+    """A project as printed by ``tsc --showConfig``."""
 
     path: Path
     files: frozenset[Path]
@@ -91,7 +91,7 @@ class _Project:
 
 @dataclass(frozen=True, slots=True)
 class TscRun:
-    """One check in one copy."""
+    """One check in a copy."""
 
     job: TscJob
     copy: FolderCopy
@@ -99,11 +99,11 @@ class TscRun:
 
     @property
     def root(self) -> Path:
-        """Return the folder's place in the copy."""
+        """Return the folder's path in the copy."""
         return self.copy.inside(self.job.root.path)
 
     async def check(self) -> TscAnswer:
-        """Return what is said of the projects of the files. Errors: ``TscFailedError``."""
+        """Check the projects of the changed files. Errors: ``TscFailedError``."""
         chosen = await self._concerned()
         present = [file for file in self.job.files if self.job.texts.get(file) is not None]
         alone = [file for file in present if not self._above(self.copy.inside(file))]
@@ -118,7 +118,7 @@ class TscRun:
         )
 
     async def _concerned(self) -> list[_Project]:
-        """Return the projects of the changed files, and those that build on one of these."""
+        """Return the projects of the changed files, and the projects that depend on these."""
         chosen: dict[Path, _Project] = {}
         solutions: set[Path] = set()
         for file in map(self.copy.inside, self.job.files):
@@ -133,7 +133,7 @@ class TscRun:
         return list(chosen.values())
 
     async def _homes(self, file: Path, above: Iterable[Path]) -> list[_Project]:
-        """Return the projects that include a file; of a configuration, those at or below it."""
+        """Return the projects that include a file; for a configuration, those at or below it."""
         is_there = self.job.texts.get(self.copy.outside(file)) is not None
         if is_there and CONFIGURATION.search(file.name):
             below = await asyncio.to_thread(_configurations_below, file.parent)
@@ -141,7 +141,7 @@ class TscRun:
             return list({one.path: one for one in found}.values())
         for configuration in above:
             reached = await self._reachable(configuration)
-            # Which project had a file that is gone, nobody can tell.
+            # A deleted file may have belonged to any of these projects.
             if homes := [one for one in reached if not is_there or file in one.files]:
                 return homes
         return []
@@ -153,7 +153,7 @@ class TscRun:
         return [one for one in there if one.is_file()]
 
     async def _reachable(self, configuration: Path) -> list[_Project]:
-        """Return a project and all that it refers to, directly or not; those that have files."""
+        """Return a project and everything it references, directly or not, if it has files."""
         found: dict[Path, _Project] = {}
         waiting = {configuration}
         while waiting:
@@ -179,7 +179,7 @@ class TscRun:
         try:
             told = json.loads(outcome.stdout)
         except ValueError:
-            # It cannot be read; checking it says why.
+            # The project is unreadable; checking it prints why.
             told = {"files": [str(self.copy.inside(file)) for file in self.job.files]}
         references = [_absolute(one["path"], path) for one in told.get("references", ())]
         files = (one / CONFIGURATIONS[0] if one.is_dir() else one for one in references)
@@ -190,7 +190,7 @@ class TscRun:
         )
 
     async def _check(self, project: _Project) -> list[Said]:
-        # An incremental project would write its state beside itself.
+        # Else an incremental project would write its state beside itself.
         name = hashlib.sha256(str(project.path).encode()).hexdigest()[:16]
         state = self.copy.inside(Path("/")).parent / f"{name}.tsbuildinfo"
         options = [*_QUIET, "--incremental", "--tsBuildInfoFile", str(state)]
@@ -204,14 +204,14 @@ class TscRun:
         finally:
             own.unlink(missing_ok=True)
         built_on = [one for one in await self._reachable(project.path) if one != project]
-        # What is wrong in another project is told by that one's options.
+        # Drop findings in other projects: those are checked with their own options.
         foreign = {str(file) for one in built_on for file in one.files - project.files}
         return [one for one in said if one.path not in foreign]
 
     async def _tsc(
         self, about: Path, *arguments: str | Path, stand_in: Path | None = None
     ) -> list[Said]:
-        """Return what tsc prints; what it says of no file, or of a stand-in, is ``about`` this."""
+        """Run tsc and parse its output; ``about`` is the path for messages without one."""
         outcome = await self._run(*arguments)
         printed = parse_output(outcome.stdout)
         if outcome.exit_code != 0 and not printed:
@@ -244,14 +244,14 @@ class TscRun:
 
 
 def _reason(outcome: ProgramOutcome) -> str:
-    """Return why a program ended without an answer, with node's own words."""
+    """Return node's own error lines for a run without an answer."""
     said = (outcome.stderr.strip() or outcome.stdout.strip()).splitlines()
     reasons = [line for line in said if "Error" in line] or said[-3:]
     return "; ".join(reasons)[:500] or f"it ended with code {outcome.exit_code}"
 
 
 def _stand_in(project: _Project) -> Path:
-    """Write the project without its references, which would bring in what was built last."""
+    """Write the project without its references, since tsc would read their last build instead."""
     own = project.path.with_name(f".agent-ls.{project.path.name}")
     files = sorted(map(str, project.files))
     told = {"extends": f"./{project.path.name}", "files": files, "include": [], "references": []}
@@ -260,7 +260,7 @@ def _stand_in(project: _Project) -> Path:
 
 
 def _configurations_below(folder: Path) -> list[Path]:
-    """Return the projects of a folder and those below, which may extend a configuration there."""
+    """Return the projects in and below a folder, which may extend a configuration there."""
     found: list[Path] = []
     for place, below, names in os.walk(folder):
         below[:] = [name for name in below if name not in _NOT_SEARCHED]
@@ -273,7 +273,7 @@ def _absolute(name: str, configuration: Path) -> Path:
 
 
 def parse_output(output: str) -> list[Said]:
-    """Return what tsc printed, in order; the further lines of a message are indented."""
+    """Parse tsc's output; indented lines continue a message."""
     found: list[Said] = []
     for line in output.replace("\r\n", "\n").split("\n"):
         if told := _PRINTED.match(line):
