@@ -1,1 +1,1 @@
-"""Starting programs without holding the event loop."""
+"""Start programs without blocking the event loop."""

@@ -1,12 +1,12 @@
-"""Starts programs for the server, which asks over its socket. Started by its path.
+"""Start programs for the server, on request over a socket. Started by its path.
 
-Starting a program stops the process that does it until the new one has been loaded: a server
-that did so itself would keep its editor waiting. This process is small, waits for nothing else,
-imports nothing of the project, and ends everything it started when the server is gone.
+Starting a program blocks the parent until the program is loaded, which would delay the server's
+editor. This process is small and imports nothing of the project. It ends everything it started
+when the server is gone.
 
-A request is a header of four bytes, its length, that carries the descriptors for the new
-program's 0, 1, 2 and so on, and then JSON. Answers are lines of JSON: first the process's id or
-why there is none, in the end its exit code.
+A request is a length of four bytes, sent with the descriptors for the program's 0, 1, 2 and so on,
+and then JSON. Answers are lines of JSON: first the process id or an error, at the end the exit
+code.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _HEADER = struct.Struct("!I")
 _GRACE_S = 2.0
 _LOOK_S = 0.02
 _RESTORED = ("SIGPIPE", "SIGXFSZ")
-"""Python ignores these, and what is ignored stays so in a new program."""
+"""Python ignores these signals, and a new program would inherit that."""
 
 
 def main() -> int:
     """Serve until the other end of the socket is closed."""
-    # The server's own descriptors are nobody's business here.
+    # Close descriptors inherited from the server.
     os.closerange(3, _MANY)
-    # The numbers that new programs use are taken, so that no descriptor arrives under one.
+    # Occupy the low numbers, so that no received descriptor gets a number that programs use.
     while (spare := os.open(os.devnull, os.O_RDWR)) < _MAX_DESCRIPTORS:
         pass
     os.close(spare)
@@ -46,7 +46,7 @@ def main() -> int:
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
     signal.set_wakeup_fd(wakened, warn_on_full_buffer=False)
     for number in (signal.SIGINT, signal.SIGHUP):
-        # A key pressed in the server's terminal is the server's business.
+        # Ctrl-C or a hang-up of the server's terminal is for the server to handle.
         signal.signal(number, signal.SIG_IGN)
     running: dict[int, int] = {}
     with suppress(ConnectionError):
@@ -65,13 +65,13 @@ def main() -> int:
 
 
 def _end_all(groups: set[int]) -> None:
-    """End what still runs: politely first, and what does not listen by force."""
+    """Terminate all running groups; kill those that do not end in time."""
     until_s = time.monotonic() + _GRACE_S
     living = _told(groups, signal.SIGTERM)
     while living and time.monotonic() < until_s:
         select.select([], [], [], _LOOK_S)
         with suppress(ChildProcessError):
-            # Nobody is left to be told of an end; but what has ended is not to count as living.
+            # Reap ended processes, so that they do not count as living.
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         living = _told(living, 0)
@@ -79,7 +79,7 @@ def _end_all(groups: set[int]) -> None:
 
 
 def _told(groups: set[int], number: int) -> set[int]:
-    """Send a signal to groups of processes; return those in which one was there to get it."""
+    """Send a signal to process groups; return the groups that still exist."""
     living: set[int] = set()
     for group in groups:
         with suppress(OSError):
@@ -89,7 +89,7 @@ def _told(groups: set[int], number: int) -> set[int]:
 
 
 def _receive(asking: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """Return the next request and its descriptors; None when there will be none."""
+    """Return the next request and its descriptors; None at the end of input."""
     header, descriptors, _, _ = socket.recv_fds(asking, _HEADER.size, _MAX_DESCRIPTORS)
     for one in descriptors:
         os.set_inheritable(one, False)
@@ -110,7 +110,7 @@ def _receive(asking: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 def _start(
     asking: socket.socket, request: dict[str, Any], descriptors: list[int], running: dict[int, int]
 ) -> None:
-    """Start one program in a session of its own and say which process it is."""
+    """Start a program in its own session and send its process id or the error."""
     number = request["number"]
     try:
         os.chdir(os.fsencode(request["cwd"]))
@@ -138,7 +138,7 @@ def _start(
 
 
 def _reap(asking: socket.socket, running: dict[int, int]) -> None:
-    """Collect everything that has ended and say how."""
+    """Reap all ended programs and send their exit codes."""
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             number = running.pop(ended[0], None)

@@ -1,8 +1,8 @@
-"""Starts programs by way of the launcher, a small process of its own.
+"""Start programs through the launcher, a small separate process.
 
-``asyncio.create_subprocess_exec`` holds the event loop until the new program has been loaded,
-10 ms and more on a busy machine. There is one launcher per event loop; it comes with the first
-program, or earlier by ``get_ready``, and ends with this process.
+``asyncio.create_subprocess_exec`` blocks the event loop until the program is loaded, 10 ms or more
+on a busy machine. Each event loop has one launcher. It starts with the first program or with
+``get_ready``, and ends with this process.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _HEADER = struct.Struct("!I")
 _READ_BYTES = 2**16
 _RETRY_S = 0.001
 _LOST = -signal.SIGKILL
-"""The exit code of a program whose launcher was killed: nobody knows the true one."""
+"""Exit code for a program whose launcher was killed; the real one is unknown."""
 
 
 class Program:
-    """A running program, in a session and process group of its own."""
+    """A running program in its own session and process group."""
 
     def __init__(self, pid: int, ended: asyncio.Future[int]) -> None:
         self.pid = pid
@@ -40,15 +40,15 @@ class Program:
 
     @property
     def returncode(self) -> int | None:
-        """Return the exit code, minus the signal's number for a killed one; None while it runs."""
+        """Return the exit code, or minus the signal that killed it; None while it runs."""
         return self._ended.result() if self._ended.done() else None
 
     async def wait(self) -> int:
-        """Return the exit code when the program has ended, whoever still holds its pipes."""
+        """Wait for the program's end, even if others hold its pipes; return the exit code."""
         return await asyncio.shield(self._ended)
 
     async def end(self) -> None:
-        """Kill the program's whole process group, also what it left behind."""
+        """Kill the program's process group, including processes it left behind."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         await self.wait()
@@ -65,35 +65,35 @@ class PipedProgram:
     _outputs: tuple[asyncio.ReadTransport, ...]
 
     async def feed(self, data: bytes) -> None:
-        """Write the whole input and close it; who ends without reading it all has a reason."""
+        """Write the input and close it; a program that ends without reading it all is no error."""
         with suppress(ConnectionError):
             self.stdin.write(data)
             await self.stdin.drain()
         self.stdin.close()
 
     async def end(self) -> None:
-        """Kill what is left of it, also after an orderly end, and close the pipes."""
+        """Kill what is left of the process group, also after a normal exit, and close the pipes."""
         await self.program.end()
         if not self.stdin.is_closing():
             self.stdin.transport.abort()
         for output in self._outputs:
             output.close()
-        # Transports let go of their pipes in the loop's next round.
+        # Transports close their pipes in the loop's next iteration.
         await asyncio.sleep(0)
 
 
 async def get_ready() -> None:
-    """Start the launcher, so that the first program does not wait for it."""
+    """Start the launcher early, so that the first program does not wait for it."""
     _launcher()
 
 
 async def start(
     command: Sequence[str], *, cwd: Path | None, env: Mapping[str, str], descriptors: Sequence[int]
 ) -> Program:
-    """Start a program whose descriptors 0, 1, 2 and so on are these; the caller closes its own.
+    """Start a program with these as its descriptors 0, 1, 2 and so on; the caller closes them.
 
-    Without a folder it runs in the file system's root.
-    Errors: ``OSError`` when it cannot be started.
+    Without ``cwd`` it runs in ``/``.
+    Errors: ``OSError`` if it cannot be started.
     """
     starting = _launcher().start(command, cwd, env, descriptors)
     return await _kept(starting, Program.end)
@@ -102,9 +102,10 @@ async def start(
 async def start_piped(
     command: Sequence[str], *, cwd: Path | None, env: Mapping[str, str], limit: int = 2**16
 ) -> PipedProgram:
-    """Start a program with pipes to its input, output and errors; ``limit`` is that of a line.
+    """Start a program with pipes for input, output and errors. The caller must ``end`` it.
 
-    Errors: ``OSError`` when it cannot be started. The caller must ``end`` it.
+    Shape: ``limit`` is the readers' buffer limit in bytes.
+    Errors: ``OSError`` if it cannot be started.
     """
     return await _kept(_start_piped(command, cwd, env, limit), PipedProgram.end)
 
@@ -112,9 +113,9 @@ async def start_piped(
 async def _kept(
     starting: Coroutine[None, None, T], discard: Callable[[T], Coroutine[None, None, None]]
 ) -> T:
-    """Return what was started; when cancelled meanwhile, wait for it and end it.
+    """Wait for a start; if cancelled meanwhile, wait for it anyway and end the program.
 
-    The request may be on its way, with descriptors that the caller is about to close.
+    The request may be in transit, with descriptors that the caller is about to close.
     """
     task = asyncio.ensure_future(starting)
     try:
@@ -164,9 +165,9 @@ async def _writer(fd: int) -> asyncio.StreamWriter:
 
 
 class _Launcher:
-    """This loop's end of the socket to a launcher.
+    """This event loop's end of the socket to a launcher.
 
-    It holds a bare descriptor: nothing here has to be closed in order when a loop just ends.
+    It holds a plain descriptor, so nothing needs an orderly close when a loop just ends.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -181,13 +182,13 @@ class _Launcher:
             nowhere = os.open(os.devnull, os.O_RDWR)
             self._pid = os.posix_spawn(
                 sys.executable,
-                # -I and -S: nothing of the folder or the environment is imported.
+                # -I and -S: import nothing from the folder or the environment.
                 [sys.executable, "-I", "-S", _PROGRAM],
-                # It finds programs by PATH, and hands on no variable of its own.
+                # It needs PATH to find programs; programs get only the variables of the request.
                 {name: os.environ[name] for name in _LAUNCHER_VARIABLES if name in os.environ},
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
-                    # Our own standard output is the editor's.
+                    # Our standard output is the connection to the editor.
                     (os.POSIX_SPAWN_DUP2, nowhere, 1),
                 ],
             )
@@ -224,7 +225,7 @@ class _Launcher:
     async def _send(self, sending: socket.socket, data: bytes, descriptors: Sequence[int]) -> None:
         while True:
             try:
-                # The header goes or does not go as a whole: it is far smaller than any buffer.
+                # The header is sent completely or not at all: it is smaller than any buffer.
                 socket.send_fds(sending, [_HEADER.pack(len(data))], list(descriptors))
                 break
             except BlockingIOError:
@@ -258,7 +259,7 @@ class _Launcher:
         starting.set_result(Program(answer["pid"], ended))
 
     def _on_lost(self) -> None:
-        """Settle everything when the launcher was killed; the next program gets a new one."""
+        """Resolve all futures when the launcher was killed; the next start gets a new one."""
         if not self.is_alive:
             return
         self.close()
@@ -270,7 +271,7 @@ class _Launcher:
         self._starting.clear()
 
     def close(self) -> None:
-        """Let the launcher end."""
+        """Close the socket, so that the launcher ends."""
         self.is_alive = False
         if not self._loop.is_closed():
             self._loop.remove_reader(self._fd)
@@ -280,11 +281,11 @@ class _Launcher:
 
 _launchers: dict[asyncio.AbstractEventLoop, _Launcher] = {}
 _ended: list[int] = []
-"""Launchers that were told to end, or did, and have not been waited for."""
+"""Process ids of closed launchers that still have to be reaped."""
 
 
 def _launcher() -> _Launcher:
-    """Return the running loop's launcher; those of loops that are closed are let go."""
+    """Return the running loop's launcher; drop dead ones and those of closed loops."""
     loop = asyncio.get_running_loop()
     for one, launcher in list(_launchers.items()):
         if one.is_closed() or not launcher.is_alive:

@@ -1,7 +1,7 @@
-"""Reads a file that somebody else may have put there: only an ordinary one of a bounded size.
+"""Read a file that may be hostile: only a regular file of limited size.
 
-To read a pipe without a writer would never end, nor would a device. A downloaded folder may hold
-either under any name, or a link to one.
+Reading a pipe without a writer, or some devices, never ends. A downloaded folder may hold either
+under any name, or a link to one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
 def read_file(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the bytes of an ordinary file; links are followed.
+    """Return the bytes of a regular file; links are followed.
 
-    Errors: ``OSError``, also for what is no ordinary file and for more than ``max_bytes``.
+    Errors: ``OSError``, also if it is no regular file or larger than ``max_bytes``.
     """
-    # Opening a device may already do something, so its kind is looked at before, too.
+    # Check before opening too, since opening a device may have effects.
     _check(path.stat(), path, max_bytes)
     descriptor = os.open(path, _FLAGS)
     try:

@@ -1,6 +1,6 @@
-"""Keeps the keys in this process's environment from other processes of the same user.
+"""Hide the keys in this process's environment from other processes of the same user.
 
-Called where the program starts, never by a test: what it does holds for the process as a whole.
+Called at program start, never by a test, because it changes the whole process.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from contextlib import suppress
 
 _PR_SET_DUMPABLE = 4
 _MARK = b"AGENT_LS_COMMAND"
-"""An agent-ls that runs this one as a command finds it by this variable."""
+"""Not hidden: an outer agent-ls that runs this process as a command finds it by this variable."""
 
 
 def seal() -> None:
-    """Let no other process read this one's memory or the variables it was started with (Linux).
+    """Let no other process read this one's memory or initial environment (Linux only).
 
-    The variables keep their values; they move away from where the system shows them. A process
-    with the rights to trace this one, such as root's, can still look into its memory.
+    The variables keep their values, but move to memory that ``/proc`` does not show. A process with
+    tracing rights, such as root's, can still read the memory.
     """
     if sys.platform != "linux":
         return
@@ -39,5 +39,5 @@ def _move_variables(libc: ctypes.CDLL) -> None:
         if not name or not equals or name == _MARK:
             continue
         ctypes.memset(address + len(name) + 1, ord("*"), len(value))
-        # A library that asks for it, such as a database's, gets a copy that is shown nowhere.
+        # Libraries such as a database's can still read the value with getenv.
         os.putenv(os.fsdecode(name), os.fsdecode(value))

@@ -1,4 +1,1 @@
-"""Files and processes without an editor.
-
-Disk, runner, ignore rules, and the decorators of the workspace port.
-"""
+"""Files and processes without an editor: disk, command runner, ignore rules, dry run."""

@@ -1,7 +1,7 @@
-"""The Workspace port on the disk alone.
+"""The ``Workspace`` port on the disk alone.
 
-Owns paths, texts and versions of files; blocking work runs in threads of its own. The editor's
-workspace wraps it for what is not open.
+Handles paths, texts and versions of files; blocking work runs in its own threads. The editor's
+workspace uses it for files that are not open.
 """
 
 from __future__ import annotations
@@ -52,14 +52,12 @@ _TREE_S = 300.0
 
 
 class DiskWorkspace:
-    """Files on disk, and nothing else."""
+    """A workspace of files on disk, without an editor."""
 
     def __init__(
         self, roots: Sequence[Root], cache: ReadCache | None = None, *, max_files: int = MAX_FILES
     ) -> None:
-        """Take the folders, their paths absolute and without links, and how many files of each
-        are listed at most.
-        """
+        """Take the folders (absolute, links resolved) and the most files to list of each."""
         self._max_files = max_files
         self._roots = tuple(roots)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="workspace")
@@ -69,20 +67,20 @@ class DiskWorkspace:
 
     @property
     def roots(self) -> tuple[Root, ...]:
-        """Return the folders."""
+        """Return the workspace's folders."""
         return self._roots
 
     def locate(self, path: str) -> tuple[Root, Path]:
-        """Return the root and the absolute path without links that ``path`` names."""
+        """Return the root of ``path`` and its absolute path, links resolved."""
         place = paths.locate(path, self._roots)
         return place.root, place.absolute
 
     def shown(self, absolute: Path) -> str | None:
-        """Return how the model names an absolute path; None outside every root."""
+        """Return the model's name for an absolute path; None outside all roots."""
         return paths.shown(absolute, self._roots)
 
     async def read(self, path: str) -> TextFile:
-        """Return the file's text; ``WorkspaceError`` when it is missing, binary or too large."""
+        """Return the file's text; ``WorkspaceError`` if it is missing, binary or too large."""
         return await self._do(lambda: self._read(path))
 
     def _read(self, path: str) -> TextFile:
@@ -99,11 +97,11 @@ class DiskWorkspace:
         return file
 
     async def snapshot(self, path: str) -> bytes | None:
-        """Return the exact bytes; None when nothing is there."""
+        """Return the exact bytes; None if there is no file."""
         return await self._do(lambda: self._snapshot(path))
 
     async def saved(self, path: str) -> bytes | None:
-        """Return the exact bytes: everything is saved."""
+        """Return the same as ``snapshot``: on disk everything is saved."""
         return await self.snapshot(path)
 
     def _snapshot(self, path: str) -> bytes | None:
@@ -113,11 +111,11 @@ class DiskWorkspace:
         return disk_files.read_bytes(place, path, limit=None)
 
     async def mode(self, path: str) -> int | None:
-        """Return a file's permissions; None when none is there."""
+        """Return a file's permissions; None if there is no file."""
         return await self._do(lambda: disk_files.mode(paths.locate_file(path, self._roots)))
 
     async def permit(self, path: str, change: ModeChange) -> None:
-        """Give a file other permissions, if it still has those of before; a failure is logged."""
+        """Change a file's permissions, unless others changed them since; a failure is logged."""
         try:
             place = paths.locate_file(path, self._roots)
             await self._do(lambda: disk_files.permit(place, path, change))
@@ -125,7 +123,7 @@ class DiskWorkspace:
             _log.warning("could not set the permissions of %s: %s", path, error)
 
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
-        """Return of each look the file's own name and whether the look still holds."""
+        """Return, for each look, the file's canonical name and whether the look is still valid."""
         return await self._do(lambda: [self._compare(look) for look in looks])
 
     def _compare(self, look: Look) -> tuple[str, bool]:
@@ -148,11 +146,11 @@ class DiskWorkspace:
         try:
             return self._read_at(place, path).version
         except WorkspaceError:
-            # Not every file is a text that can be read; its bytes can be compared all the same.
+            # Files that are not readable text are compared by their bytes.
             return disk_files.version_of(place, path)
 
     async def exists(self, path: str) -> bool:
-        """Say whether anything is there."""
+        """Tell whether the path exists."""
         return await self._do(lambda: os.path.lexists(paths.locate(path, self._roots).absolute))
 
     async def list_dir(self, path: str) -> list[DirEntry]:
@@ -163,7 +161,7 @@ class DiskWorkspace:
         return await self._do(lambda: disk_files.entries(paths.locate(path, self._roots), path))
 
     async def files(self, path: str = ".") -> Listed:
-        """Return all files below, ignore rules honoured, sorted; where it is cut, it says so."""
+        """Return all files below a folder, sorted, without ignored ones, and if the list is cut."""
         if len(self._roots) > 1 and path in (".", "./", ""):
             found = [await self.files(root.name) for root in await self._do(self._there)]
             names = sorted(name for names in found for name in names)
@@ -171,19 +169,19 @@ class DiskWorkspace:
         return await self._do(lambda: self._files(paths.locate(path, self._roots), path))
 
     async def dirty(self) -> list[TextFile]:
-        """Return none: on disk everything is saved."""
+        """Return nothing: on disk everything is saved."""
         return []
 
     async def save_dirty(self) -> list[str]:
-        """Return none: on disk everything is saved."""
+        """Return nothing: on disk everything is saved."""
         return []
 
     def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
-        """Tell of nothing: there is no editor."""
+        """Do nothing: there is no editor."""
         return lambda: None
 
     async def describe(self) -> str:
-        """Return a short tree of the folders; kept for a while, so that prompts stay equal."""
+        """Return a short tree of the folders, cached for a while so that prompts stay equal."""
         now_s = time.monotonic()
         if self._tree is None or now_s - self._tree[0] > _TREE_S:
             files = await self.files()
@@ -196,11 +194,11 @@ class DiskWorkspace:
         return await self._written(lambda: self._apply_alone(edit))
 
     async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
-        """Give a file these bytes, or take it away, wholly or not at all."""
+        """Write these bytes to a file, or move or delete it, wholly or not at all."""
         return await self._written(lambda: self._put(edit, data))
 
     async def _written(self, write: Callable[[], EditOutcome]) -> EditOutcome:
-        """Write alone: between checking a version and the rename nobody else of ours may."""
+        """Write under the lock, since no other write may come between version check and rename."""
 
         def alone() -> EditOutcome:
             with self._writing:
@@ -271,7 +269,7 @@ class DiskWorkspace:
         return place
 
     def _there(self) -> list[Root]:
-        """Return the folders but those that are gone, which must not take the others along."""
+        """Return the folders that exist, so that a missing one does not break the others."""
         return [root for root in self._roots if root.path.is_dir()]
 
     def _files(self, place: Place, path: str) -> Listed:
@@ -284,9 +282,9 @@ class DiskWorkspace:
         return Listed((front + name for name in found), is_cut=found.is_cut) if front else found
 
     async def _do(self, work: Callable[[], T]) -> T:
-        """Run blocking work in a thread; it comes to its end even if the caller is cancelled."""
+        """Run blocking work in a thread; it finishes even if the caller is cancelled."""
         future = asyncio.get_running_loop().run_in_executor(self._threads, work)
-        # Of a failure that nobody waits for any more, asyncio would write a traceback.
+        # Retrieve the exception, else asyncio logs it when the caller was cancelled.
         future.add_done_callback(lambda one: one.cancelled() or one.exception())
         return await asyncio.shield(future)
 
@@ -294,7 +292,7 @@ class DiskWorkspace:
 def decoded(data: bytes, shown: str) -> str:
     """Return the text of a file's bytes, without its byte order mark.
 
-    Errors: ``WorkspaceError`` for bytes that are no UTF-8 text.
+    Errors: ``WorkspaceError`` if the bytes are not UTF-8 text.
     """
     if data.startswith(_UTF_16):
         raise WorkspaceError(f"{shown} is UTF-16. {_OPEN_IT}")
@@ -307,7 +305,7 @@ def decoded(data: bytes, shown: str) -> str:
 
 
 def encoded(text: str, shown: str, encoding: str | None = None) -> bytes:
-    """Return the bytes of a text. Errors: ``WorkspaceError`` for half characters."""
+    """Return the bytes of a text. Errors: ``WorkspaceError`` for unencodable characters."""
     try:
         return text.encode(encoding or "utf-8")
     except UnicodeEncodeError:

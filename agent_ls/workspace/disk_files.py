@@ -1,7 +1,7 @@
-"""Reading and writing single files below a root: blocking, by descriptor, whole or not at all.
+"""Read and write single files below a root, by descriptor, wholly or not at all. Blocking.
 
-A write goes to a temporary file beside the target, is synced, and takes the target's name in one
-step. Owns bytes and errors in words; texts and versions are ``disk``'s.
+A write goes to a temporary file beside the target, is synced, and is renamed over the target.
+Handles bytes and error messages; ``disk`` handles texts and versions.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _BLOCK = 2**20
 
 
 class Stale(Exception):
-    """The file is not the one that was read."""
+    """The file has changed since it was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What a file keeps when its content is replaced."""
+    """Attributes that a file keeps when its content is replaced."""
 
     mode: int
     owner: int
@@ -48,7 +48,7 @@ class _Facts:
 def read_bytes(place: Place, shown: str, *, limit: int | None = MAX_BYTES) -> bytes:
     """Return a regular file's bytes.
 
-    Errors: ``WorkspaceError`` for anything else and for files larger than ``limit``.
+    Errors: ``WorkspaceError`` if it is no regular file or larger than ``limit``.
     """
     with _in_words(shown), _opened(place) as descriptor:
         size = _regular_size(descriptor, shown)
@@ -67,14 +67,14 @@ def read_bytes(place: Place, shown: str, *, limit: int | None = MAX_BYTES) -> by
 
 
 def signature(place: Place, shown: str) -> Signature:
-    """Return what tells a changed file from the same one; ``WorkspaceError`` if it is no file."""
+    """Return the signature, which changes with the file; ``WorkspaceError`` if it is no file."""
     with _in_words(shown), _opened(place) as descriptor:
         _regular_size(descriptor, shown)
         return _signature(os.fstat(descriptor))
 
 
 def glimpse(place: Place) -> Signature | None:
-    """Return the signature of whatever is there, without opening it; None when nothing is."""
+    """Return the signature of a path without opening it; None if it does not exist."""
     try:
         return _signature(os.lstat(place.absolute))
     except OSError:
@@ -82,7 +82,7 @@ def glimpse(place: Place) -> Signature | None:
 
 
 def mode(place: Place) -> int | None:
-    """Return the permissions of a regular file; None when none is there."""
+    """Return the permissions of a regular file; None if there is none."""
     try:
         found = os.lstat(place.absolute)
     except OSError:
@@ -91,9 +91,9 @@ def mode(place: Place) -> int | None:
 
 
 def permit(place: Place, shown: str, change: ModeChange) -> None:
-    """Give a regular file other permissions, if it has those of before.
+    """Change a regular file's permissions, unless others changed them since.
 
-    Errors: ``OSError``, ``WorkspaceError`` for what is no regular file.
+    Errors: ``OSError``; ``WorkspaceError`` if it is no regular file.
     """
     with _opened(place) as descriptor:
         _regular_size(descriptor, shown)
@@ -103,7 +103,7 @@ def permit(place: Place, shown: str, change: ModeChange) -> None:
 
 
 def _permitted(descriptor: int, mode: int) -> bool:
-    """Set a file's mode and say whether that worked; not every file system has such modes."""
+    """Set a file's mode; return False if the file system does not support it."""
     try:
         os.fchmod(descriptor, mode)
     except OSError as error:
@@ -119,9 +119,9 @@ def _signature(facts: os.stat_result) -> Signature:
 
 
 def entries(place: Place, shown: str) -> list[DirEntry]:
-    """Return what is in a folder, folders first, each group by name.
+    """Return the entries of a folder, folders first, each group by name.
 
-    Errors: ``WorkspaceError`` for anything but a folder.
+    Errors: ``WorkspaceError`` if it is no folder.
     """
     if place.absolute.is_file():
         raise WorkspaceError(f"{shown} is a file; read_file shows it.")
@@ -154,7 +154,7 @@ def _size(entry: os.DirEntry[str]) -> int:
 
 
 def digest(data: bytes) -> str:
-    """Return the version that content has."""
+    """Return the version of this content."""
     return version(hashlib.sha256(data).hexdigest())
 
 
@@ -171,7 +171,7 @@ def version_of(place: Place, shown: str) -> str:
 
 
 def same_mode(mode: int) -> int:
-    """Return the mode as it is."""
+    """Return the mode unchanged."""
     return mode
 
 
@@ -183,9 +183,9 @@ def replace(
     version: str,
     mode_after: Callable[[int], int] = same_mode,
 ) -> None:
-    """Give an existing file new content, if it still has ``version``.
+    """Replace the content of a file that still has ``version``.
 
-    Its owner stays, and what ``mode_after`` makes of its permissions; if not given, they stay too.
+    Its owner stays. Its permissions become ``mode_after`` of the old ones; by default they stay.
     Errors: ``Stale``, ``WorkspaceError``.
     """
     with (
@@ -202,7 +202,7 @@ def replace(
         goal = mode_after(kept.mode)
         temporary = _written(folder, data, kept, None if goal == kept.mode else goal)
         try:
-            # Once more, as late as can be: somebody may have written meanwhile.
+            # Check again as late as possible: another process may have written meanwhile.
             _check_version(place, shown, version)
             os.rename(temporary, place.absolute.name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
@@ -213,11 +213,10 @@ def replace(
 
 
 def create(place: Place, shown: str, data: bytes, *, mode: int | None = None) -> None:
-    """Create a file where nothing is, with the folders above it.
+    """Create a file at a free path, with missing folders above it.
 
-    Shape: with these permissions, or those that any new file gets.
-
-    Errors: ``FileExistsError`` when something is there, ``WorkspaceError``.
+    Shape: ``mode`` are its permissions; None for the default.
+    Errors: ``FileExistsError`` if the path is taken, ``WorkspaceError``.
     """
     parent = place.below.parent
     with _in_words(shown), folder_beneath(place.root.path, parent, create=True) as folder:
@@ -245,7 +244,7 @@ def delete(place: Place, shown: str, *, version: str) -> None:
 
 
 def move(place: Place, shown: str, goal: Place, *, version: str) -> None:
-    """Move a file to where nothing is, if it still has ``version``.
+    """Move a file that still has ``version`` to a free path.
 
     Errors: ``Stale``, ``FileExistsError``, ``WorkspaceError``.
     """
@@ -263,7 +262,7 @@ def move(place: Place, shown: str, goal: Place, *, version: str) -> None:
 
 
 def _check_version(place: Place, shown: str, version: str) -> _Facts:
-    """Return what the file keeps; it must have this version."""
+    """Return the attributes that the file keeps. Errors: ``Stale`` if it has another version."""
     with _opened(place) as descriptor:
         _regular_size(descriptor, shown)
         if _hashed(descriptor) != version:
@@ -280,10 +279,9 @@ def _hashed(descriptor: int) -> str:
 
 
 def _written(folder: int, data: bytes, kept: _Facts | None, mode: int | None) -> str:
-    """Return the name of a new, synced file in ``folder`` that holds ``data``.
+    """Write a new, synced temporary file with ``data`` in ``folder``; return its name.
 
-    Shape: with this ``mode`` if that can be set, else with what is ``kept``; without either with
-    the permissions that any new file gets.
+    Shape: permissions are ``mode`` if it can be set, else those in ``kept``, else the default.
     """
     name = temporary_files.new_name()
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
@@ -294,7 +292,7 @@ def _written(folder: int, data: bytes, kept: _Facts | None, mode: int | None) ->
             view = view[os.write(descriptor, view) :]
         if kept:
             with suppress(OSError):
-                # Only a privileged process can, and only there it matters.
+                # chown needs privileges; failure is harmless.
                 os.fchown(descriptor, kept.owner, kept.group)
         is_set = mode is not None and _permitted(descriptor, mode)
         if kept and not is_set:
@@ -320,12 +318,12 @@ def _opened(place: Place) -> Generator[int]:
 
 @contextmanager
 def _alone_in(folder: int) -> Generator[None]:
-    """Let no other agent-ls check a file of this folder and then write it, meanwhile.
+    """Lock the folder, so that no other agent-ls checks and writes a file in it meanwhile.
 
-    A lock on the folder itself leaves nothing behind, and goes with a process that dies.
+    A lock on the folder itself needs no lock file and ends with the process.
     """
     with suppress(OSError):
-        # On a file system without locks the version alone has to do.
+        # Without lock support in the file system, the version check has to be enough.
         fcntl.flock(folder, fcntl.LOCK_EX)
     try:
         yield
@@ -344,14 +342,14 @@ def _regular_size(descriptor: int, shown: str) -> int:
 
 
 def _sync(folder: int) -> None:
-    # Some file systems cannot sync a folder; the rename itself is whole all the same.
+    # Some file systems cannot sync a folder; the rename is atomic anyway.
     with suppress(OSError):
         os.fsync(folder)
 
 
 @contextmanager
 def _in_words(shown: str) -> Generator[None]:
-    """Turn the system's errors into ones a person and a model can act on."""
+    """Convert system errors to ``WorkspaceError`` with a message for user and model."""
     try:
         yield
     except FileExistsError:

@@ -1,6 +1,6 @@
-"""A dry run: changes are kept in memory on top of the real files, and commands do not run.
+"""A dry run: edits are kept in memory on top of the real files, and commands do not run.
 
-What reads sees the simulated texts; nothing of it reaches a buffer, the disk or a process.
+Reads see the simulated texts. Nothing reaches a buffer, the disk or a process.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _CHANGED = EditOutcome(status="stale")
 
 
 class DryRunWorkspace:
-    """A workspace whose changes are simulated."""
+    """A workspace whose edits are simulated."""
 
     def __init__(self, inner: Workspace) -> None:
-        """Take the real one; it is only read."""
+        """Take the real workspace, which is only read."""
         self._inner = inner
         self._texts: dict[str, str | None] = {}
-        """By the workspace's own name of the file; None: deleted."""
+        """Simulated texts by canonical file name; None: deleted."""
         self._versions: dict[str, str] = {}
         self._numbers = count(1)
 
@@ -38,11 +38,11 @@ class DryRunWorkspace:
         return self._inner.roots
 
     def locate(self, path: str) -> tuple[Root, Path]:
-        """Return the root and the place that a path names."""
+        """Return the root of a path and its absolute path."""
         return self._inner.locate(path)
 
     def shown(self, absolute: Path) -> str | None:
-        """Return how the model names a place."""
+        """Return the model's name for an absolute path; None outside all roots."""
         return self._inner.shown(absolute)
 
     async def read(self, path: str) -> TextFile:
@@ -64,20 +64,20 @@ class DryRunWorkspace:
         return None if text is None else _stored(text)
 
     async def saved(self, path: str) -> bytes | None:
-        """Return the simulated text as bytes, else what the real file has."""
+        """Return the simulated text as bytes, else the bytes of the real file on disk."""
         name = canonical(path, self._inner)
         return await (self.snapshot(path) if name in self._texts else self._inner.saved(path))
 
     async def mode(self, path: str) -> int | None:
-        """Return the real file's permissions; None for one that is simulated, or gone."""
+        """Return the real file's permissions; None if it is simulated or missing."""
         is_real = canonical(path, self._inner) not in self._texts
         return await self._inner.mode(path) if is_real else None
 
     async def permit(self, path: str, change: ModeChange) -> None:
-        """Leave the permissions of the real file alone."""
+        """Do nothing: real permissions do not change in a dry run."""
 
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
-        """Return of each look the file's own name and whether the look still holds here."""
+        """Return, for each look, the canonical name and whether it is valid for simulated texts."""
         real = await self._inner.compare(looks)
         return [self._compare(look, *one) for look, one in zip(looks, real, strict=True)]
 
@@ -92,14 +92,14 @@ class DryRunWorkspace:
         return name, look.digest == hashlib.sha256(_stored(text)).hexdigest()
 
     async def exists(self, path: str) -> bool:
-        """Say whether anything is there, simulated files and their folders included."""
+        """Tell whether the path exists, including simulated files and their folders."""
         name = canonical(path, self._inner)
         if name in self._texts:
             return self._texts[name] is not None
         return any(self._below(name)) or await self._inner.exists(path)
 
     async def list_dir(self, path: str) -> list[DirEntry]:
-        """Return a folder's entries as they would be."""
+        """Return a folder's entries, including simulated changes."""
         name = canonical(path, self._inner)
         try:
             found = {one.name: one for one in await self._inner.list_dir(path)}
@@ -120,7 +120,7 @@ class DryRunWorkspace:
         return sorted(found.values(), key=lambda one: (not one.is_dir, one.name))
 
     async def files(self, path: str = ".") -> Listed:
-        """Return all files below as they would be."""
+        """Return all files below a folder, including simulated changes."""
         name = canonical(path, self._inner)
         try:
             real = await self._inner.files(path)
@@ -132,7 +132,7 @@ class DryRunWorkspace:
         return Listed(sorted({*kept, *self._below(name)}), is_cut=real.is_cut)
 
     async def dirty(self) -> list[TextFile]:
-        """Return the open files that are not saved, and every simulated text."""
+        """Return the unsaved open files and all simulated texts."""
         real = [one for one in await self._inner.dirty() if one.path not in self._texts]
         changed = [
             TextFile(path=name, text=text, version=self._versions[name], is_dirty=True)
@@ -142,7 +142,7 @@ class DryRunWorkspace:
         return [*real, *changed]
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
-        """Carry one edit out in memory, by the rules of a real one."""
+        """Apply one edit in memory, under the same rules as a real edit."""
         self._inner.locate(edit.path)
         if edit.kind == "create":
             if await self.exists(edit.path):
@@ -160,15 +160,15 @@ class DryRunWorkspace:
         return self._kept(edit.path, None)
 
     async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
-        """Put nothing: no command runs here, so there is nothing to bring back."""
+        """Refuse: no command ran, so there is nothing to restore."""
         return EditOutcome(status="refused", reason="this is a dry run; the file was left alone")
 
     async def save_dirty(self) -> list[str]:
-        """Save nothing: no command will look."""
+        """Save nothing: no command will read the files."""
         return []
 
     def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
-        """Tell of what the editor does to the real files."""
+        """Follow the editor's changes of the real files."""
         return self._inner.follow_editor(written)
 
     async def describe(self) -> str:
@@ -192,7 +192,7 @@ class DryRunWorkspace:
 
 
 class DryRunner:
-    """Runs no command."""
+    """A command runner that runs nothing."""
 
     async def run(
         self,
@@ -203,7 +203,7 @@ class DryRunner:
         on_output: Callable[[str], None] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> CommandOutcome:
-        """Say that nothing ran."""
+        """Return a simulated outcome."""
         return CommandOutcome(exit_code=None, output="", end="simulated", duration_ms=0)
 
 

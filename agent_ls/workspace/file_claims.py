@@ -1,6 +1,6 @@
-"""The board on which the agents of one server write down which file they work on.
+"""Leases on files, by which the agents of one server avoid editing the same file.
 
-Kept in memory: a claim that a dead server held is worth nothing.
+In memory only, since leases of a dead server are void.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ class _Lease:
 
 
 class FileClaims:
-    """The claims of all agents that share a workspace."""
+    """The leases of all agents that share a workspace."""
 
     def __init__(self, clock: Clock) -> None:
-        """Begin with no claim."""
+        """Start without leases."""
         self._clock = clock
         self._leases: dict[str, _Lease] = {}
 
     def claim(self, path: str, owner: str, ttl_s: float) -> str | None:
-        """Take or renew a file for ``owner``; return who holds it when that is somebody else."""
+        """Take or renew the lease of a file; return its owner if another agent holds it."""
         now_s = self._clock.monotonic_s()
         held = self._leases.get(path)
         if held is not None and held.owner != owner and held.until_s > now_s:
             return held.owner
-        # What is over is thrown away here, so that the board does not grow with the files.
+        # Drop expired leases, so that the table does not grow for ever.
         self._leases = {key: one for key, one in self._leases.items() if one.until_s > now_s}
         self._leases[path] = _Lease(owner, now_s + ttl_s)
         return None
 
     def release(self, owner: str) -> None:
-        """Give back everything that ``owner`` holds."""
+        """Release all leases of ``owner``."""
         self._leases = {key: one for key, one in self._leases.items() if one.owner != owner}
 
     def on_event(self, stored: StoredEvent) -> None:
-        """Release what a session holds whose turn has ended."""
+        """Release a session's leases when its turn ends."""
         if isinstance(stored.event, TurnEnded):
             self.release(stored.session_id)
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
-        """Nothing that streams claims a file."""
+        """Ignore: streamed events do not affect leases."""

@@ -1,7 +1,7 @@
-"""Runs a hook's command: JSON in on standard input, its answer on standard output.
+"""Run a hook's command, with JSON on standard input and its answer on standard output.
 
-It runs as every command does, through the runner; files in a folder of its own carry what the
-runner has no pipe for.
+Uses the command runner, which has no pipes for input and errors. So these go through files in a
+temporary folder.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class HookCommands:
     async def run(
         self, command: str, stdin: str, *, cwd: Path, timeout_s: float, env: Mapping[str, str]
     ) -> HookRun:
-        """Run a hook to its end; kills it with all its children on time-out or cancel.
+        """Run a hook to its end; on time-out or cancellation kill all its processes.
 
-        Errors: ``OSError`` and ``ValueError`` when it cannot even be started.
+        Errors: ``OSError`` and ``ValueError`` if it cannot be started.
         """
         place = await asyncio.to_thread(_place, stdin)
         given, errors = place / "input.json", place / "errors"
         try:
             outcome = await self.runner.run(
-                # A group, and a new line, so that whatever the command is gets both.
+                # The group applies both redirections to the whole command; the newline ends comments.
                 f'{{ {command}\n}} <"${_INPUT}" 2>"${_ERRORS}"',
                 cwd=cwd,
                 timeout_s=timeout_s,
@@ -58,14 +58,14 @@ class HookCommands:
 
 
 def _place(stdin: str) -> Path:
-    """Return a new folder that only this user may enter, with the input in it."""
+    """Make a private temporary folder that contains the input."""
     place = Path(tempfile.mkdtemp(prefix="agent-ls-hook-"))
     (place / "input.json").write_text(stdin, encoding="utf-8", errors="replace")
     return place
 
 
 def _read(errors: Path) -> str:
-    """Return the beginning of what the hook complained about."""
+    """Return the beginning of the hook's standard error."""
     try:
         with errors.open("rb") as file:
             return file.read(_MAX_ERROR_BYTES).decode(errors="replace")

@@ -1,7 +1,7 @@
-"""Which files of a folder count: everything that no ``.gitignore`` on the way leaves out.
+"""List the files of a folder that no ``.gitignore`` excludes. Blocking.
 
-A text that an agent-ls is writing just now counts when it has taken its file's name. Links to
-folders are not followed, so a walk ends; links to files count while they stay inside. Blocking.
+Temporary files of agent-ls are skipped. Links to folders are not followed, so a walk ends; links to
+files count if they stay inside the root.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agent_ls.domain.temporary_files import is_temporary
 from agent_ls.loop.ports.workspace import Listed
 
 MAX_FILES = 500_000
-"""More are not walked, for the time that it takes; whoever asked is told."""
+"""The walk stops here to limit its time; the result says that it is cut."""
 _ALWAYS = frozenset({".git", ".hg", ".svn", ".agent-ls"})
 _RULES = ".gitignore"
 _NOTHING = "(?!)"
@@ -29,21 +29,21 @@ _MAX_RULES_BYTES = 256 * 1024
 
 
 class _RulesFile(NamedTuple):
-    """What one ``.gitignore`` says."""
+    """The rules of one ``.gitignore``."""
 
     folder: str
-    """In which it stands: ``""``, or ending in a slash."""
+    """Its folder: ``""``, or a path with a final slash."""
     spec: pathspec.GitIgnoreSpec
     any_pattern: re.Pattern[str]
-    """Finds the few paths that a pattern speaks of; to ask the spec takes four times as long."""
+    """Cheap first test whether any pattern matches: asking the spec takes four times as long."""
 
 
 Rules = tuple[_RulesFile, ...]
-"""The outermost first."""
+"""Outermost folder first."""
 
 
 def at_most(limit: int, names: Iterable[str]) -> Listed:
-    """Return the first names of a walk, and whether there are more."""
+    """Return at most ``limit`` names; the result says whether there are more."""
     rest = iter(names)
     files = list(islice(rest, limit))
     return Listed(files, is_cut=next(rest, None) is not None)
@@ -52,7 +52,7 @@ def at_most(limit: int, names: Iterable[str]) -> Listed:
 def walk(root: Path, start: str = "") -> Iterator[str]:
     """Yield the files below ``root/start``, relative to ``root``, sorted.
 
-    Shape: names that are no text are left out, because nobody could name them.
+    Names that are not valid text are skipped, because the model could not name them.
     """
     rules: Rules = ()
     above = ""
@@ -63,7 +63,7 @@ def walk(root: Path, start: str = "") -> Iterator[str]:
 
 
 def _walk(root: Path, start: str, rules: Rules) -> Iterator[str]:
-    """Walk with a stack of our own, because folders may be nested deeper than calls may."""
+    """Walk with an explicit stack, because folders may be nested deeper than Python's stack."""
     open_folders = [iter(_entries(root, start, rules))]
     while open_folders:
         found = next(open_folders[-1], None)
@@ -78,7 +78,7 @@ def _walk(root: Path, start: str, rules: Rules) -> Iterator[str]:
 
 
 def _entries(root: Path, folder: str, rules: Rules) -> list[tuple[str, Rules | None]]:
-    """Return what counts in a folder, sorted: files with None, folders with the rules there."""
+    """Return the entries of a folder, sorted: files with None, folders with their rules."""
     rules = _with_rules(root, folder, rules)
     try:
         with os.scandir(root / folder) as found:
@@ -94,7 +94,7 @@ def _entries(root: Path, folder: str, rules: Rules) -> list[tuple[str, Rules | N
             if not is_ignored(path + "/", rules):
                 kept.append((path + "/", rules))
         elif is_temporary(entry.name):
-            # Another agent's write, on its way: nobody made or changed it.
+            # A write of agent-ls in progress: no file that anybody made.
             continue
         elif _is_inner_file(entry, root) and not is_ignored(path, rules):
             kept.append((path, None))
@@ -102,7 +102,7 @@ def _entries(root: Path, folder: str, rules: Rules) -> list[tuple[str, Rules | N
 
 
 def is_ignored(path: str, rules: Rules) -> bool:
-    """Say whether the innermost rule that speaks of ``path`` leaves it out."""
+    """Tell whether the innermost rule that matches ``path`` excludes it."""
     for one in reversed(rules):
         name = path[len(one.folder) :]
         if one.any_pattern.search(name):
@@ -117,7 +117,7 @@ def _is_text(name: str) -> bool:
 
 
 def _is_inner_file(entry: os.DirEntry[str], root: Path) -> bool:
-    """Say whether the entry is an ordinary file, or a link to one below the root."""
+    """Tell whether the entry is a regular file, or a link to one below the root."""
     if not entry.is_symlink():
         return entry.is_file(follow_symlinks=False)
     try:
@@ -127,16 +127,16 @@ def _is_inner_file(entry: os.DirEntry[str], root: Path) -> bool:
 
 
 def _with_rules(root: Path, folder: str, rules: Rules) -> Rules:
-    """Return the rules with those that stand in ``folder`` itself."""
+    """Add the rules of the ``.gitignore`` in ``folder``, if any."""
     place = root / folder / _RULES
     try:
         facts = place.lstat()
-        # A pipe of that name would be waited for, a link could lead anywhere.
+        # Reading a pipe would block, and a link could lead anywhere.
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_RULES_BYTES:
             return rules
         lines = place.read_text(encoding="utf-8", errors="replace").splitlines()
         patterns = [GitIgnoreSpecPattern.pattern_to_regex(line)[0] for line in lines]
-        # A group may have its name only once in a pattern.
+        # Make named groups anonymous: a name may occur only once in the joined pattern.
         any_of = "|".join(one.replace("?P<ps_d>", "?:") for one in patterns if one)
         spec = pathspec.GitIgnoreSpec.from_lines(lines)
         return (*rules, _RulesFile(folder, spec, re.compile(any_of or _NOTHING)))

@@ -1,4 +1,4 @@
-"""What a command prints, for a reader while it runs: masked by lines, and never too much of it."""
+"""Show a command's output while it runs: secrets masked, rate and size limited."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _AT_ONCE_CHARS = 32 * 2**10
 _CHARS_PER_S = 16 * 2**10
 _MAX_CHARS = 2**20
 _MAX_HELD_CHARS = 16 * 2**10
-"""Of a line that has not ended."""
+"""Most characters to hold of an incomplete line."""
 
 
 class LiveOutput:
-    """Hands on whole lines, up to a rate and a sum; what is left out is said.
+    """Passes on whole lines, up to a rate and a total, and says how much is omitted.
 
-    The result of the command is kept apart, so nothing is lost for it.
+    The command's result is collected separately and not affected by these limits.
     """
 
     def __init__(self, show: Callable[[str], None], now_s: float) -> None:
-        """Take who is shown the lines, and the time."""
+        """Take the function that shows lines, and the current time."""
         self._show = show
         self._held = ""
         self._is_in_long_line = False
@@ -32,7 +32,7 @@ class LiveOutput:
         self._left_out = 0
 
     def take(self, text: str, now_s: float) -> None:
-        """Take what was printed."""
+        """Take a piece of output."""
         self._room = min(self._room + (now_s - self._at_s) * _CHARS_PER_S, _AT_ONCE_CHARS)
         self._at_s = now_s
         if self._left_chars <= 0:
@@ -49,13 +49,13 @@ class LiveOutput:
             self._held, self._is_in_long_line = "", True
 
     def end(self) -> None:
-        """Show the last line, which may have no end."""
+        """Show the last line, which may lack its line end."""
         if self._left_chars > 0:
             self._hand_on(self._held)
             self._held = ""
 
     def _rest_of_long_line(self, text: str) -> str:
-        """Return what comes after the line of which too much was held."""
+        """Drop the rest of an overlong line; return the text after it."""
         if not self._is_in_long_line:
             return text
         end = text.find("\n") + 1
@@ -82,7 +82,7 @@ class LiveOutput:
 
 
 def _end_of_lines(text: str) -> int:
-    """Return where the last line ends behind which the text can be parted; 0 for none."""
+    """Return the last line end where the text can be split without cutting a secret; else 0."""
     end = _line_end(text, len(text))
     while end and not can_part(text, end):
         end = _line_end(text, end - 1)
@@ -90,5 +90,5 @@ def _end_of_lines(text: str) -> int:
 
 
 def _line_end(text: str, before: int) -> int:
-    # Who shows progress ends lines by going back to their beginning.
+    # Progress displays end lines with CR.
     return max(text.rfind("\n", 0, before), text.rfind("\r", 0, before)) + 1

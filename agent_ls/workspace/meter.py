@@ -1,4 +1,4 @@
-"""What this process and all that it started use of the machine."""
+"""Measure the memory, CPU time and descriptors of this process and its children."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.meter import Consumption
 
 _FRESH_S = 5.0
-"""Looking at every process of the machine takes a while."""
+"""Cache time, because looking at all processes is slow."""
 
 
 class ProcessMeter:
-    """The ``Meter`` over the operating system; looks again after some seconds."""
+    """The ``Meter`` port over the operating system, cached for some seconds."""
 
     def __init__(self, clock: Clock) -> None:
-        """Take the clock that says how old a measurement is."""
+        """Take the clock for the age of a measurement."""
         self._clock = clock
         self._last: Consumption | None = None
         self._at_s = 0.0
 
     async def measure(self) -> Consumption:
-        """Return what is in use now, or was some seconds ago; never raises."""
+        """Return the consumption, at most some seconds old; never raises."""
         now_s = self._clock.monotonic_s()
         if self._last is None or now_s - self._at_s >= _FRESH_S:
             self._last = await asyncio.to_thread(measured)
@@ -33,7 +33,7 @@ class ProcessMeter:
 
 
 def measured() -> Consumption:
-    """Return what is in use: memory and time of all together, descriptors of the one with most."""
+    """Return the total memory and CPU time, and the most descriptors of a single process."""
     own = psutil.Process()
     memory, cpu, descriptors = 0, 0.0, 0
     for one in (own, *own.children(recursive=True)):
@@ -44,7 +44,7 @@ def measured() -> Consumption:
                 cpu += times.user + times.system
                 descriptors = max(descriptors, _descriptors(one))
         except psutil.Error:
-            # It ended meanwhile, or is somebody else's by now.
+            # The process ended meanwhile, or its id was reused.
             continue
     gone = own.cpu_times()
     cpu += getattr(gone, "children_user", 0.0) + getattr(gone, "children_system", 0.0)
@@ -58,7 +58,7 @@ def _descriptors(process: psutil.Process) -> int:
 
 
 def _limit() -> int:
-    """Return how many descriptors one process may open; 0: not known, or no limit."""
+    """Return the limit of descriptors per process; 0 if unknown or unlimited."""
     if sys.platform == "win32":
         return 0
     import resource

@@ -1,8 +1,7 @@
-"""Texts that were read before, for as long as the file on disk is still the same.
+"""Cache of file texts, valid while the file on disk is unchanged.
 
-A text counts only while the file's identity, size and times are what they were when it was read,
-so nobody has to say that something changed; every agent of a process shares it.
-Source: seed 000, shared file cache.
+An entry is valid only while the file's identity, size and times are the same, so no invalidation
+is needed. All agents of a process share it. Source: seed 000, shared file cache.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from time import time_ns
 from agent_ls.domain.edits import TextFile
 
 _SETTLED_NS = 2_000_000_000
-"""A file that changed more recently than this could change again without showing it."""
+"""A file changed more recently than this could change again with the same times."""
 _BYTES_PER_CHARACTER = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What of a file on disk changes when its content does."""
+    """Facts about a file on disk that change when its content does."""
 
     device: int
     inode: int
@@ -32,16 +31,16 @@ class Signature:
 
 
 class ReadCache:
-    """Keeps the texts that were used last; safe to use from several threads."""
+    """Keeps the most recently used texts; thread-safe."""
 
     def __init__(self, max_bytes: int = 5 * 2**20) -> None:
-        """Begin empty; ``max_bytes`` 0 keeps nothing."""
+        """Start empty; with ``max_bytes`` 0 nothing is kept."""
         self._max_bytes = max_bytes
         self._entries: OrderedDict[Path, tuple[Signature, TextFile, int]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, place: Path, signature: Signature) -> TextFile | None:
-        """Return the text of a file that is as it was; None when it has to be read."""
+        """Return the cached text if the signature is the same; else None."""
         with self._lock:
             known = self._entries.get(place)
             if known is None or known[0] != signature:
@@ -50,7 +49,7 @@ class ReadCache:
             return known[1]
 
     def put(self, place: Path, signature: Signature, file: TextFile) -> None:
-        """Keep a text that was read while the file was like this."""
+        """Keep a text that was read while the file had this signature."""
         size = len(file.text) * _BYTES_PER_CHARACTER
         newest_ns = max(signature.modified_ns, signature.changed_ns)
         if time_ns() - newest_ns < _SETTLED_NS or size > self._max_bytes:

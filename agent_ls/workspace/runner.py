@@ -1,7 +1,7 @@
-"""Runs commands: one fixed shell without start-up files, own session, no input, few variables.
+"""Run commands in a fixed shell: no start-up files, own session, no input, few variables.
 
-Whatever the command started is ended with it by its supervisor; should that be killed, by the
-mark that all of it carries in its environment.
+A supervisor ends all processes that the command started. If the supervisor is killed, they are
+found by a mark in their environment.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _KEPT_VARIABLES = (
 _KEPT_PREFIXES = ("LC_", "XDG_")
 _MAX_OUTPUT_BYTES = 2 * 2**20
 _EDGE_BYTES = 16 * 2**10
-"""Of a line that was cut so much goes: a part of a secret is not known for one."""
+"""Most bytes to drop of a cut line, since part of a secret would not be recognised and masked."""
 _READ_BYTES = 65_536
 _SUPERVISED_S = 1.6
-"""The supervisor needs 1.5 s at most; after that it is no longer trusted to do it."""
+"""The supervisor needs at most 1.5 s; after that it is assumed to be stuck."""
 _SWEEP_S = 1.0
 _DRAIN_S = 0.3
 _STATUS = 3
-"""The supervisor's descriptor for what it says at its end."""
+"""The supervisor's descriptor for its final status."""
 _SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 
 
@@ -79,9 +79,9 @@ class ShellRunner:
         on_output: Callable[[str], None] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> CommandOutcome:
-        """Run a shell command to its end; kills it with all its children on time-out or cancel.
+        """Run a shell command to its end; on time-out or cancellation kill all its processes.
 
-        Errors: ``OSError`` and ``ValueError`` when it cannot even be started.
+        Errors: ``OSError`` and ``ValueError`` if it cannot be started.
         """
         started_s = time.monotonic()
         output = _Output(on_output)
@@ -95,7 +95,7 @@ class ShellRunner:
             end = "timed_out"
         finally:
             try:
-                # Also after an orderly end: what it left in the background ends with it.
+                # Also after a normal exit: background processes end with the command.
                 await settled(running.end())
                 await asyncio.wait([reading], timeout=_DRAIN_S)
             finally:
@@ -115,16 +115,16 @@ class ShellRunner:
 
 @dataclass(frozen=True, slots=True)
 class _Status:
-    """What the supervisor said at its end."""
+    """The supervisor's final status."""
 
     code: int | None = None
-    """None when it said nothing, because it was killed itself."""
+    """None if the command was stopped or the supervisor was killed."""
     left: tuple[str, ...] = ()
-    """Names of the processes that had to be ended."""
+    """Names of processes that were still running and were ended."""
 
 
 class _Running:
-    """One command under its supervisor, and the pipes to both."""
+    """A running command under its supervisor, with the pipes to both."""
 
     def __init__(self, process: Program, mark: str, control: int, output: int, status: int) -> None:
         self.process = process
@@ -134,7 +134,7 @@ class _Running:
         self._status = status
 
     async def end(self) -> None:
-        """End everything that belongs to the command; at once when nothing is left of it."""
+        """End all processes of the command; returns at once if none is left."""
         os.close(self._control)
         try:
             async with asyncio.timeout(_SUPERVISED_S):
@@ -142,11 +142,11 @@ class _Running:
         except TimeoutError:
             pass
         if self.process.returncode != 0:
-            # The supervisor was killed or stopped: what carries the mark is looked for instead.
+            # The supervisor was killed or stopped: find the processes by their mark.
             await _sweep(self.process, self._mark)
 
     def status(self) -> _Status:
-        """Return what the supervisor said; called once, after the end."""
+        """Read the supervisor's status; call once, after the end."""
         try:
             said = os.read(self._status, _READ_BYTES)
         except BlockingIOError:
@@ -160,9 +160,9 @@ class _Running:
 
 
 async def _start(command: str, cwd: Path, env: dict[str, str]) -> _Running:
-    """Start the command under a supervisor; every pipe is our own.
+    """Start the command under a supervisor, with our own pipes.
 
-    asyncio's pipes would make ``wait`` wait for everybody who holds their other ends.
+    With asyncio's pipes, ``wait`` would wait for every process that holds their other ends.
     """
     mark = secrets.token_hex(16)
     ours: list[int] = []
@@ -178,7 +178,7 @@ async def _start(command: str, cwd: Path, env: dict[str, str]) -> _Running:
         output, status = theirs[1], theirs[2]
         os.set_blocking(ours[2], False)
         process = await start(
-            # -I and -S: nothing of the folder or the environment is imported by the supervisor.
+            # -I and -S: the supervisor imports nothing from the folder or the environment.
             [
                 *(sys.executable, "-I", "-S", _SUPERVISOR, str(_STATUS)),
                 *(SHELL, *_SHELL_OPTIONS, "-c", command),
@@ -198,7 +198,7 @@ async def _start(command: str, cwd: Path, env: dict[str, str]) -> _Running:
 
 
 def command_environment() -> dict[str, str]:
-    """Return the variables a command gets: none that could hold a key."""
+    """Return the environment of commands, without variables that could hold a key."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -209,7 +209,7 @@ def command_environment() -> dict[str, str]:
 
 
 class _Output:
-    """What was printed: the beginning and the end of it, when there is too much."""
+    """The output of a command; if it is too long, its beginning and end."""
 
     def __init__(self, on_output: Callable[[str], None] | None) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -227,7 +227,7 @@ class _Output:
         self._head += data[:room]
         self._tail += data[room:]
         if (excess := len(self._tail) - half) > half:
-            # Twice the half at most, so that cutting stays cheap.
+            # Cut only when the tail is twice its limit, so that cutting stays cheap.
             self._dropped += excess
             del self._tail[:excess]
 
@@ -236,11 +236,11 @@ class _Output:
         return self._dropped > 0
 
     def note(self, text: str) -> None:
-        """Add a line of ours at the end."""
+        """Append a line of our own after the output."""
         self._notes.append(text)
 
     def end(self) -> None:
-        """Show the reader the last line."""
+        """Pass the last line to the live output."""
         if self._live is not None:
             self._live.end()
 
@@ -258,14 +258,14 @@ class _Output:
 
 
 def _whole_lines(head: bytearray, tail: bytearray) -> tuple[bytearray, bytearray]:
-    """Return both without the parts of lines at the cut between them."""
+    """Drop the incomplete lines at the cut between head and tail."""
     end = head.rfind(b"\n", -_EDGE_BYTES) + 1 or len(head) - _EDGE_BYTES
     begin = tail.find(b"\n", 0, _EDGE_BYTES) + 1 or _EDGE_BYTES
     return head[:end], tail[begin:]
 
 
 async def _read(read_end: int, output: _Output) -> None:
-    """Take everything that comes out of the pipe, and close it."""
+    """Read the pipe to its end and close it."""
     reader = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_end, "rb", buffering=0)
@@ -278,7 +278,7 @@ async def _read(read_end: int, output: _Output) -> None:
 
 
 async def _sweep(process: Program, mark: str) -> None:
-    """Kill everything that carries the mark or stayed in the session or below."""
+    """Kill all processes with the mark, in the session, or below the supervisor."""
     deadline_s = time.monotonic() + _SWEEP_S
     while left := await asyncio.to_thread(_members, process.pid, mark):
         await asyncio.to_thread(_kill_all, left)
@@ -288,7 +288,7 @@ async def _sweep(process: Program, mark: str) -> None:
 
 
 def _members(pid: int, mark: str) -> list[psutil.Process]:
-    """Return the living processes of the command, itself included."""
+    """Return the living processes of the command, including the supervisor."""
     found = [one for one in psutil.process_iter() if _belongs(one, pid, mark)]
     with suppress(psutil.Error):
         found += psutil.Process(pid).children(recursive=True)

@@ -1,4 +1,4 @@
-"""What two looks at files tell apart: changed, made, taken away or moved. Pure."""
+"""Compare two states of files: changed, created, deleted or moved. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_ls.workspace.seen_files import Seen, identity
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file as it was seen before and after a command; None: no file."""
+    """A file before and after a command; None: no file."""
 
     path: Path
     before: Seen | None
@@ -20,17 +20,17 @@ class FileChange:
 
     @property
     def is_none(self) -> bool:
-        """Say whether both sides hold the same."""
+        """Tell whether nothing changed."""
         if self.before is None or self.after is None:
             return self.before is self.after
         return self.before.is_same(self.after)
 
 
 def arrived(changes: Sequence[FileChange], since_ns: int) -> list[FileChange]:
-    """Return the changes without new files that are older than this moment and were not moved.
+    """Drop new files that are older than ``since_ns`` and were not moved.
 
-    They were there before but not listed, as an ignore rule left them out: to undo the change of
-    that rule must not delete them.
+    An ignore rule excluded them before, and the command changed that rule. Undoing the command must
+    not delete them.
     """
     moved = {identity(one.before.signature) for one in changes if one.before is not None}
     return [
@@ -44,9 +44,9 @@ def arrived(changes: Sequence[FileChange], since_ns: int) -> list[FileChange]:
 
 
 def with_moves(changes: Sequence[FileChange]) -> tuple[list[FileChange], dict[Path, Path]]:
-    """Return the changes, and the other place of each moved file whose bytes nobody kept.
+    """Return the changes, and the other path of each moved file whose bytes are not kept.
 
-    A file that is moved keeps its inode, size and time.
+    A moved file is recognised by its inode, size and modification time.
     """
     moved = [one for one in changes if not _is_same_file(one)]
     came = {identity(one.after.signature): one.path for one in moved if one.after is not None}
@@ -64,13 +64,13 @@ def with_moves(changes: Sequence[FileChange]) -> tuple[list[FileChange], dict[Pa
 
 
 def _is_same_file(change: FileChange) -> bool:
-    """Say whether the file at this place is the same one, whatever was written into it."""
+    """Tell whether the path still has the same inode, whatever was written into it."""
     before, after = change.before, change.after
     return before is not None and after is not None and before.signature[0] == after.signature[0]
 
 
 def command_change(path: str, change: FileChange, other_path: str) -> CommandChange:
-    """Return a change as it is recorded, of files by the names that the model knows."""
+    """Convert a change for the journal, with paths as the model names them."""
     before, after = change.before, change.after
     data = before and before.data, after and after.data
     if all(one is None or one.is_plain for one in (before, after)):

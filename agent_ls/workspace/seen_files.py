@@ -1,7 +1,7 @@
-"""What files held when a command's surroundings were last looked at, within bounds of memory.
+"""Remember the contents of files at the last look around a command, within memory limits. Blocking.
 
-Texts and other files have room apart, so that pictures never crowd out sources. Links are never
-followed. Blocking.
+Texts and other files have separate limits, so that images do not displace sources. Links are never
+followed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agent_ls.safety.beneath import open_beneath
 from agent_ls.workspace.disk_files import MAX_BYTES
 
 _MAX_HASHED_BYTES = 64 * 2**20
-"""A larger file is told from a changed one by size and time alone."""
+"""Larger files are compared only by size and time."""
 _MAX_KEPT_TEXTS_BYTES = 64 * 2**20
 _MAX_KEPT_WHOLE_BYTES = 32 * 2**20
 _BLOCK = 2**20
@@ -28,35 +28,35 @@ _HEAD_BYTES = 64 * 2**10
 _LOOKING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 Signature = tuple[int, int, int, int]
-"""Inode, size, time of the content, time of the entry."""
+"""Inode, size, modification time and change time (both in ns)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One file as it was at a look."""
+    """The state of one file at a look."""
 
     signature: Signature
     mode: int | None
-    """None: it was never on disk when one looked."""
+    """None: it was never on disk at a look."""
     data: bytes | None = None
     """None: not kept."""
     digest: str | None = None
-    """None: too large to be looked at, or only at a change."""
+    """None: not computed, because the bytes are kept or the file is large."""
     is_text: bool = False
 
     @property
     def is_plain(self) -> bool:
-        """Say whether it is a text that is edited by its lines."""
+        """Tell whether it is a kept text, small enough to be edited by lines."""
         return self.data is not None and self.is_text and len(self.data) <= MAX_BYTES
 
     @property
     def permissions(self) -> int | None:
-        """Return its permissions; None: not known."""
+        """Return its permissions; None if unknown."""
         return None if self.mode is None else self.mode & PERMISSIONS
 
     @property
     def image(self) -> FileImage:
-        """Return it as a whole."""
+        """Return the state as a ``FileImage``."""
         return FileImage(
             size_bytes=self.signature[1] if self.data is None else len(self.data),
             digest=self.digest or (self.data is not None and _digest(self.data)) or None,
@@ -66,7 +66,7 @@ class Seen:
         )
 
     def is_same(self, other: Seen) -> bool:
-        """Say whether both hold the same; by size and time where nothing better is known."""
+        """Tell whether both have the same content; by size and time if nothing better is known."""
         if self.data is not None and other.data is not None:
             return self.data == other.data
         if self.image.digest is not None and other.image.digest is not None:
@@ -75,33 +75,33 @@ class Seen:
 
 
 class SeenFiles:
-    """The files of some folders, by place."""
+    """The last seen states of files, by path."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start empty."""
         self._files: dict[Path, Seen] = {}
         self._kept_bytes = {True: 0, False: 0}
-        """Of plain texts, and of all else."""
+        """True: bytes of plain texts; False: of all others."""
         self._lock = threading.Lock()
-        """A file that others wrote is looked at beside a look at all of them."""
+        """A look at one file may run while another thread looks at all of them."""
 
     def __iter__(self) -> Iterator[Path]:
-        """Yield the places of all."""
+        """Iterate over a copy of the paths."""
         return iter(list(self._files))
 
     def get(self, path: Path) -> Seen | None:
-        """Return a file as it was last seen."""
+        """Return the last seen state of a file; None if there is none."""
         return self._files.get(path)
 
     def look(self, path: Path, roots: Sequence[Path], *, hashes: bool = False) -> Seen | None:
-        """Remember a file as it is now; None when none is there. ``hashes`` too large ones."""
+        """Read and remember a file; None if there is none. ``hashes`` also digests large files."""
         with self._lock:
             return self._look(path, roots, hashes=hashes)
 
     def _look(self, path: Path, roots: Sequence[Path], *, hashes: bool) -> Seen | None:
         if (known := self._files.pop(path, None)) is not None:
             self._kept_bytes[known.is_plain] -= len(known.data or b"")
-        # In strings, as paths would take longer than all else that is done for a file.
+        # Compare strings, because path operations would dominate the time per file.
         place = path.as_posix()
         fronts = {one: f"{one.as_posix().rstrip('/')}/" for one in roots}
         root = max(
@@ -114,7 +114,7 @@ class SeenFiles:
         try:
             descriptor = open_beneath(root, place[len(fronts[root]) :], _LOOKING)
         except PermissionError:
-            # It may be there, and nobody may know what it holds.
+            # It exists but is not readable.
             seen = _closed(path)
         except OSError:
             return None
@@ -152,7 +152,7 @@ class SeenFiles:
 
 
 def signature(path: Path) -> Signature | None:
-    """Return what tells a changed file from the same one; None when no file is there."""
+    """Return the signature of a file, which changes with it; None if there is no regular file."""
     try:
         facts = os.lstat(path)
     except OSError:
@@ -169,17 +169,17 @@ def _closed(path: Path) -> Seen | None:
 
 
 def identity(signature: Signature) -> Signature:
-    """Return what a file keeps when it, or its folder, is moved."""
+    """Return the part of a signature that stays when a file or its folder is moved."""
     return (*signature[:3], 0)
 
 
 def signature_of(facts: os.stat_result) -> Signature:
-    """Return the signature that these facts make."""
+    """Return the signature for a stat result."""
     return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
 
 def _large(descriptor: int, signature: Signature, mode: int, *, hashes: bool) -> Seen:
-    """Return a file that is not kept; read to its end only if that pays."""
+    """Return the state of a file too large to keep; with ``hashes`` and not too large, digested."""
     head = os.read(descriptor, _HEAD_BYTES)
     digest: str | None = None
     if hashes and signature[1] <= _MAX_HASHED_BYTES:

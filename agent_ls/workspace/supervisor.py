@@ -1,8 +1,8 @@
-"""Runs one command as its child and lets nothing of it live on. Started by its path.
+"""Run one command as a child and end everything it started. Started by its path.
 
-Whatever the command starts becomes a child of this process when its own parent dies (Linux), so
-even a process that left its session and its environment is found. It imports nothing of the
-project, and ends everything when its standard input closes: then the server stopped it or died.
+On Linux, orphaned descendants of the command become children of this process. So it finds even a
+process that left its session and environment. It imports nothing of the project. It ends everything
+when its standard input closes: then the server stopped the command or died.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> int:
     os.set_blocking(wakened, False)
     signal.signal(signal.SIGCHLD, _note)
     signal.set_wakeup_fd(wakened, warn_on_full_buffer=False)
-    # A whole group is often told to end; this process goes on until the group is gone.
+    # Such signals often go to a whole group; this process must outlive the group.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _note)
     child = _start(command, status)
@@ -49,11 +49,11 @@ def main() -> int:
 
 
 def _note(_number: int, _frame: object) -> None:
-    """Take a signal for what it is: a reason to look again."""
+    """Do nothing: the wake-up descriptor makes ``select`` return."""
 
 
 def _start(command: list[str], status: int) -> int:
-    """Return the pid of the command, in a session of its own and without input."""
+    """Start the command in its own session, without input; return its pid."""
     child = os.fork()
     if child:
         return child
@@ -63,7 +63,7 @@ def _start(command: list[str], status: int) -> int:
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         signal.set_wakeup_fd(-1)
-        # Python ignores these, and what is ignored stays so in a new program.
+        # Restore the defaults: a new program would inherit ignored signals.
         for name in ("SIGPIPE", "SIGXFSZ", "SIGCHLD", "SIGTERM", "SIGINT", "SIGHUP"):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
         os.execv(command[0], command)
@@ -81,7 +81,7 @@ def _let_go_of_output() -> None:
 
 
 def _wait(child: int, wake: int) -> int | None:
-    """Return the child's exit code; None when it was told to stop before."""
+    """Return the child's exit code; None if standard input closed first."""
     while True:
         code = _reap(child)
         if code is not None:
@@ -94,7 +94,7 @@ def _wait(child: int, wake: int) -> int | None:
 
 
 def _linger(child: int, wake: int) -> None:
-    """Let what is about to end after an orderly end do so by itself."""
+    """After a normal exit, give background processes a moment to end by themselves."""
     deadline_s = time.monotonic() + _LINGER_S
     while _descendants() and time.monotonic() < deadline_s:
         if 0 in select.select([0, wake], [], [], _POLL_S)[0]:
@@ -103,7 +103,7 @@ def _linger(child: int, wake: int) -> None:
 
 
 def _reap(child: int) -> int | None:
-    """Collect everything that has ended; return the child's exit code if it is among them."""
+    """Reap all ended processes; return the child's exit code if it is among them."""
     found: int | None = None
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
@@ -114,7 +114,7 @@ def _reap(child: int) -> int | None:
 
 
 def _end_all(child: int, wake: int) -> None:
-    """Ask everything below to end, then kill it, until nothing is there or time is up."""
+    """Terminate all descendants, then kill them, until none is left or time is up."""
     for number, limit_s in ((signal.SIGTERM, _TERM_GRACE_S), (signal.SIGKILL, _KILL_S)):
         deadline_s = time.monotonic() + limit_s
         told: set[int] = set()
@@ -124,7 +124,7 @@ def _end_all(child: int, wake: int) -> None:
             if not living or time.monotonic() >= deadline_s:
                 break
             for pid in living:
-                # What was told to end may take its time; what came since must be told too.
+                # Send SIGTERM once to each process, also to new ones; repeat SIGKILL.
                 if pid not in told or number == signal.SIGKILL:
                     told.add(pid)
                     _signal(pid, number, living)
@@ -133,7 +133,7 @@ def _end_all(child: int, wake: int) -> None:
 
 
 def _signal(pid: int, number: int, living: list[int]) -> None:
-    """Send a signal to the process itself, never to another one that has got its number since."""
+    """Send a signal to the process, but not to another one that reused its pid."""
     with suppress(OSError, ValueError, IndexError):
         if not hasattr(os, "pidfd_open"):
             os.kill(pid, number)
@@ -148,7 +148,7 @@ def _signal(pid: int, number: int, living: list[int]) -> None:
 
 
 def _descendants() -> list[int]:
-    """Return the living processes below this one; without /proc only what can be waited for."""
+    """Return the living descendants of this process; empty without /proc."""
     children: dict[int, list[int]] = {}
     try:
         names = os.listdir("/proc")  # noqa: PTH208 - pathlib would double the start-up
@@ -171,7 +171,7 @@ def _descendants() -> list[int]:
 
 
 def _state_and_parent(pid: int) -> tuple[bytes, int]:
-    # Pathlib would double the start-up, here and where else its rules are switched off.
+    # Importing pathlib would double the start-up time; so the PTH rules are off here.
     with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
         state, parent = file.read().rpartition(b")")[2].split()[:2]
     return state, int(parent)

@@ -1,4 +1,4 @@
-"""Finds out what is around the work, for the system prompt. Reads files and asks git, no more."""
+"""Collect facts about the machine and folders for the system prompt; only reads files and git."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _GIT_STATUS = (
     "--ignore-submodules=all",
 )
 _GIT_S = 1.0
-"""A state that takes longer is not worth waiting for."""
+"""Time limit for git status."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineSurroundings:
-    """The ``Surroundings`` of folders on this machine."""
+    """The ``Surroundings`` port for folders on this machine."""
 
     workspace: Workspace
     checks: CompileChecks
     user_folder: Path
-    """Where the user's own rules are."""
+    """The folder of the user's own rules."""
 
     async def facts(self) -> tuple[str, ...]:
-        """Return sentences about system, folders, git and checkers."""
+        """Return sentences about the system, folders, git and checkers."""
         roots = self.workspace.roots
         checkers = await self.checks.here()
         states = await asyncio.gather(*map(_git, roots))
@@ -57,7 +57,7 @@ class MachineSurroundings:
         )
 
     async def rules(self) -> tuple[OuterRules, ...]:
-        """Return the user's own rules, then those of the folders above, the outermost first."""
+        """Return the user's rules, then those of the folders above the roots, outermost first."""
         return await asyncio.to_thread(self._rules)
 
     def _rules(self) -> tuple[OuterRules, ...]:
@@ -89,7 +89,7 @@ def _folders(roots: Sequence[Root]) -> str:
 
 
 def _git_folder(folder: Path) -> Path | None:
-    """Return the nearest folder upwards that is a repository of the user's."""
+    """Return the nearest repository at or above a folder, if the user or root owns it."""
     for place in (folder, *folder.parents):
         with suppress(OSError):
             (place / ".git").lstat()
@@ -98,21 +98,21 @@ def _git_folder(folder: Path) -> Path | None:
 
 
 def _above(folder: Path) -> Iterator[Path]:
-    """Yield the folders above this one in its repository, the outermost first."""
+    """Yield the folders above this one inside its repository, outermost first."""
     top = _git_folder(folder)
     if top is not None:
         yield from reversed([up for up in folder.parents if up.is_relative_to(top)])
 
 
 def _is_own(status: os.stat_result) -> bool:
-    """Say whether the user, or the system, has written it; what others put above speaks not."""
+    """Tell whether the user or root owns it; files of other users are ignored."""
     return not hasattr(os, "getuid") or status.st_uid in (os.getuid(), 0)
 
 
 def _own_text(path: Path, most_bytes: int, *, follows: bool = False) -> str:
-    """Return the beginning of a regular file of the user's; empty where there is none.
+    """Return the beginning of a regular file that the user owns; empty if there is none.
 
-    A link is only followed where the user made it: in a repository it could show any file.
+    ``follows`` allows a link; not for files in a repository, where a link could expose any file.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     if not follows:
@@ -133,7 +133,7 @@ def _own_text(path: Path, most_bytes: int, *, follows: bool = False) -> str:
 
 
 async def _git(root: Root) -> str:
-    """Return branch and state of a folder's repository; of an untrusted one what a file says."""
+    """Return branch and state of a folder's repository; if untrusted, only what HEAD says."""
     top = await asyncio.to_thread(_git_folder, root.path)
     if top is None:
         return ""
@@ -146,7 +146,7 @@ async def _git(root: Root) -> str:
 
 
 async def _state(folder: Path) -> str:
-    """Return the branch and how much is not committed; empty when git does not say it in time."""
+    """Return the branch and the number of uncommitted files; empty if git fails or is slow."""
     env = {"PATH": child_path(), **READ_ONLY_ENV}
     try:
         git = await start_piped(["git", *_GIT_STATUS], cwd=folder, env=env)

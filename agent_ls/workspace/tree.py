@@ -1,4 +1,4 @@
-"""A project's files as a short tree for the system prompt. Pure."""
+"""Render a project's files as a short tree for the system prompt. Pure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MAX_NAME_CHARS = 60
 
 
 def tree_of(files: Sequence[str]) -> str:
-    """Return the folders with how many files are below each, then the files of the top.
+    """Return the folders with their file counts, then the top-level files.
 
-    Shape: the shallowest and fullest folders where not all have room; at most ``_MAX_CHARS``.
+    Shape: about ``_MAX_CHARS``; if not all folders fit, the shallowest and largest ones.
     """
     top = [_named(name) for name in files if "/" not in name]
     rest = f" and {len(top) - _MAX_NAMES} more" if len(top) > _MAX_NAMES else ""
@@ -38,7 +38,7 @@ def tree_of(files: Sequence[str]) -> str:
 
 
 def _folders(name: str) -> Iterator[str]:
-    """Yield the folders above a file, the outermost first."""
+    """Yield the folders above a file, outermost first."""
     at = name.find("/")
     while at > 0:
         yield name[:at]
@@ -46,6 +46,6 @@ def _folders(name: str) -> Iterator[str]:
 
 
 def _named(name: str) -> str:
-    """Return a name that cannot pose as anything else in a prompt."""
+    """Return a name made safe for a prompt: visible characters only, and not too long."""
     shown = visible_line(name)
     return shown if len(shown) <= _MAX_NAME_CHARS else shown[:_MAX_NAME_CHARS] + "…"

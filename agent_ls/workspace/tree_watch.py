@@ -1,9 +1,9 @@
-"""Sees what commands change: files of the project, by a look before and a look after.
+"""Detect the project files that commands change, by a look before and a look after.
 
-What agents edit and the editor writes meanwhile is taken in at once, so that it was there before
-for every command. Commands that run at the same time share one look before: the first to end tells
-of all that changed until then, and says that others ran. What ignore rules leave out is not looked
-at, nor what Python compiles beside its sources. Blocking work runs in a thread.
+Files that agents edit or the editor writes meanwhile are looked at again at once, so they count as
+unchanged. Concurrent commands share one look before. The first to end reports all changes so far,
+and notes that others ran. Ignored files and ``__pycache__`` are not watched. Blocking work runs in
+a thread.
 """
 
 from __future__ import annotations
@@ -27,45 +27,46 @@ from agent_ls.workspace.seen_changes import FileChange, arrived, command_change,
 from agent_ls.workspace.seen_files import SeenFiles, signature
 
 CLOCK_NS = 20_000_000
-"""The clock of a file system, on another machine perhaps, may be that much behind."""
+"""The file system's clock, maybe on another machine, may lag by this much."""
 _LINUX_COARSE = 5
-"""The number of the clock by which Linux dates files; Python has no name for it."""
+"""CLOCK_REALTIME_COARSE, by which Linux dates files; Python has no name for it."""
 _COMPILED = "__pycache__"
 
 T = TypeVar("T")
 
 
 class TreeWatch:
-    """What the files of the open folders held when they were last looked at."""
+    """The last seen states of all files in the open folders."""
 
     def __init__(self, workspace: Workspace, *, max_files: int = MAX_FILES) -> None:
-        """Take whose folders are watched, and how many files of each at most; the first look comes
-        with the first command.
+        """Take the workspace and the most files to watch per folder.
+
+        The first look happens at the first command.
         """
         self._max_files = max_files
         self._workspace = workspace
         self._files = SeenFiles()
         self._edited = Counter[Path]()
-        """What agents are editing."""
+        """Files that agents are editing now."""
         self._running: list[CommandMark] = []
         self._written: set[Path] = set()
-        """What the editor wrote since the look before."""
+        """Paths that the editor wrote since the look before."""
         self._unfollow: Callable[[], None] = lambda: None
         self._looking = asyncio.Lock()
         self._began_ns = 0
-        """When the look before was done, by the clock that dates files."""
+        """End of the look before, by the clock that dates files."""
         self._gap = ""
         self._paths: dict[str, Path] = {}
-        """Those of the last list: to make and to compare others takes longer than to look."""
+        """Path objects of the last list; making new ones would take longer than a look."""
 
     async def begin(self, planned: PlannedCall) -> CommandMark | None:
-        """Look before a command; None for one that plainly only reads, and needs no second look."""
+        """Look before a command; None if the command only reads and needs no second look."""
         if planned.reads_only:
             return None
         async with self._looking:
             if not self._running:
                 self._written.clear()
-                # What the editor does while the files are looked at may be seen or not.
+                # Follow the editor first: its writes during the look may be missed by the look.
                 self._unfollow = self._workspace.follow_editor(self._on_written)
                 try:
                     await _in_thread(self._look_before)
@@ -81,7 +82,7 @@ class TreeWatch:
 
     @contextmanager
     def editing(self, paths: Iterable[str]) -> Generator[None]:
-        """Know that an agent edits these files: what becomes of them is no command's doing."""
+        """Mark files as edited by an agent, so that their changes count for no command."""
         places: list[Path] = []
         for path in paths:
             with suppress(WorkspaceError):
@@ -96,7 +97,7 @@ class TreeWatch:
                     self._take_in(place)
 
     async def changes(self, mark: CommandMark) -> tuple[CommandChange, ...]:
-        """Return what has changed since ``begin`` and nobody has told yet, by path, texts first."""
+        """Return the changes since ``begin`` that were not reported yet, by path, texts first."""
         try:
             async with self._looking:
                 found = await _in_thread(self._changes)
@@ -117,17 +118,17 @@ class TreeWatch:
         return tuple(sorted(changes, key=lambda one: one.images is not None))
 
     def _on_written(self, place: Path) -> None:
-        """Know that the editor wrote, made, moved or took away a file or a folder."""
+        """Record that the editor wrote, created, moved or deleted a file or folder."""
         self._written.add(place)
         self._take_in(place)
 
     def _take_in(self, place: Path) -> None:
-        """See a file as it is now, as if it had been so before the commands."""
+        """Look at a file again, so that its current state counts as the state before."""
         if not place.is_dir():
             self._files.look(place, self._roots(), hashes=True)
 
     def _look_before(self) -> None:
-        """See what has changed since the last look: whoever did it, it was no command."""
+        """Refresh all states before a command; changes until now were not made by it."""
         roots = self._roots()
         for path in dict.fromkeys((*self._listed(), *self._files)):
             seen, now = self._files.get(path), signature(path)
@@ -136,21 +137,21 @@ class TreeWatch:
         self._began_ns = file_clock_ns()
 
     def _changes(self) -> list[FileChange]:
-        """Look again; return what is another than before, by path, but for what others did."""
+        """Look again; return the changes by path, without those of agents and the editor."""
         listed, roots = set(self._listed()), self._roots()
         found: list[FileChange] = []
         for path in listed.union(self._files):
             if path in self._edited:
                 continue
             before = self._files.get(path)
-            # One that is not listed may lie behind a link by now; a look does not go there.
+            # A file that is no longer listed may be behind a link now; a look follows no links.
             if before is None or path not in listed or signature(path) != before.signature:
                 after = self._files.look(path, roots, hashes=True)
                 found.append(FileChange(path, before, after))
         found = [
             one
             for one in sorted(found, key=lambda one: one.path)
-            # What the editor moved or copied as a folder was not taken in file by file.
+            # Files in a folder that the editor moved or copied were not looked at one by one.
             if not one.is_none and self._written.isdisjoint(one.path.parents)
         ]
         return arrived(found, self._began_ns - CLOCK_NS)
@@ -174,13 +175,13 @@ class TreeWatch:
 
 
 async def _in_thread(how: Callable[[], T]) -> T:
-    # A thread goes on after its caller was cancelled; nobody else may look until it ends.
+    # A thread continues after its caller is cancelled; wait, as no other look may run meanwhile.
     return await settled(asyncio.to_thread(how))
 
 
 def file_clock_ns() -> int:
-    """Return the time that a file made now gets, in nanoseconds since the epoch.
+    """Return the time stamp that a file created now gets, in nanoseconds since the epoch.
 
-    Linux dates files by its last tick, which a busy machine can owe for longer than any margin.
+    Linux uses the time of its last tick, which on a busy machine may be older than any margin.
     """
     return time.clock_gettime_ns(_LINUX_COARSE) if sys.platform == "linux" else time.time_ns()
