@@ -1,4 +1,4 @@
-"""What can be set about commands that check, and the commands that are known by name."""
+"""Settings of check commands, and the presets that are known by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_ls.domain.findings import Severity
 from agent_ls.domain.record import Record
 
 FILES = "{files}"
-"""Stands for the changed files in a command, each a word of its own."""
+"""Placeholder in a command for the changed files, each as a separate word."""
 _GROUPS = ("path", "line", "message")
 _OWN = frozenset({"ruff", "tsc"})
 
@@ -91,7 +91,7 @@ class CheckCommand(Record):
     @model_validator(mode="before")
     @classmethod
     def _completed(cls, given: object) -> object:
-        """Fill in what is known of a command by its name."""
+        """Fill in the preset with this name."""
         if isinstance(given, str):
             if given not in PRESETS:
                 known = ", ".join(PRESETS)
@@ -131,7 +131,7 @@ class CommandOptions(Record):
     @field_validator("commands", mode="before")
     @classmethod
     def _are_listed(cls, given: object) -> object:
-        """Take names with commas between them, as the environment has them."""
+        """Accept names separated by commas, as in an environment variable."""
         return [one.strip() for one in given.split(",")] if isinstance(given, str) else given
 
     @field_validator("commands")

@@ -60,10 +60,10 @@ class _Lane:
         if self.question != question or self.question is None or self.check is None:
             return False
         if self.check.done() and (self.check.cancelled() or self.check.result().problems):
-            # What did not work may work the next time.
+            # A failed check is repeated, since it may work the next time.
             return False
         if self.check.done() and (self.check.cancelled() or self.check.result().problems):
-            # What did not work may work the next time.
+            # A failed check is repeated, since it may work the next time.
             return False
         if question.anew and self.question.commands < question.commands:
             return False
@@ -85,7 +85,7 @@ class _Lane:
 
 @dataclass(frozen=True, slots=True)
 class NewestChecks:
-    """The newest check of each checker and asker, until the asker is let go."""
+    """The newest check of each checker and asker; ``let_go`` drops an asker's checks."""
 
     _lanes: dict[_Who, _Lane] = field(default_factory=dict[_Who, _Lane], init=False)
 
@@ -161,6 +161,6 @@ async def _compared(lane: _Lane, question: Question, look: _Look, compare: _Comp
 def _baseline(lane: _Lane, question: Question, look: _Look, *, anew: bool) -> _Task:
     task = lane.baseline
     if task is None or (task.done() and (task.cancelled() or task.result().problems)):
-        # What did not work may work the next time.
+        # A failed check is repeated, since it may work the next time.
         task = lane.baseline = asyncio.create_task(look(question.before, anew))
     return task

@@ -91,7 +91,7 @@ async def _ended(program: Program, reading: asyncio.Future[Any]) -> None:
 
 
 class _TooMuchError(Exception):
-    """The program prints without end."""
+    """The program prints more than the limit."""
 
 
 def _environment(path: str, variables: Iterable[str]) -> dict[str, str]:

@@ -60,7 +60,7 @@ class TscOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Tsc:
-    """Type-checks the projects that changed files belong to; nothing is emitted.
+    """Type-checks the projects of changed files; emits nothing.
 
     Unsaved texts of other files count. Findings in unchanged files are reported too. The
     workspace's own TypeScript runs only if its folder is trusted.

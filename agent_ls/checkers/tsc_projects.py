@@ -1,8 +1,8 @@
 """Run ``tsc`` on the projects of changed files, in a copy of the folder.
 
 ``tsc --showConfig`` lists a project's files. Other projects and packages of the workspace are read
-from their sources, built or not, if the project imports them by relative paths or their
-``package.json`` points to sources. All paths here are paths of the copy.
+from their sources, built or not. For that, imports must be relative or the ``package.json`` must
+point to sources. All paths here are paths of the copy.
 """
 
 from __future__ import annotations

@@ -30,7 +30,6 @@ class Answers:
     """Answers questions about texts and workspaces."""
 
     def __init__(self, index: Index) -> None:
-        """Take the index, which keeps tags between questions."""
         self._index = index
         self._graph: Graph | None = None
         self._by_name: dict[str, Callable[[Question], Any]] = {

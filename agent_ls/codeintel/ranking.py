@@ -194,7 +194,6 @@ def _exports(tags: Tags) -> _Exports:
 
 
 def _targets(files: Sequence[_Exports]) -> dict[str, _Target]:
-    """Return the link targets by name."""
     holders: dict[str, list[int]] = {}
     best: dict[str, tuple[float, Sort]] = {}
     for at, exports in enumerate(files):

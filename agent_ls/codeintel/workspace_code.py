@@ -42,8 +42,6 @@ _Key = tuple[str, bool, bytes]
 
 @dataclass(frozen=True, slots=True)
 class _Outline:
-    """The cached outline of one text."""
-
     language: str
     symbols: tuple[Symbol, ...]
 

@@ -28,7 +28,7 @@ _UNSURE = {
     "ambiguous": "the old text stood in several places",
     "applied": "the edit was made already",
 }
-"""If the older text refuses an edit for one of these, its place in the newest text is doubtful."""
+"""Refusals in the older text that make a place in the newest text doubtful."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class AsRead:
 
     placed: Placed
     is_merged: bool = False
-    """It fits only the older text and was merged with later changes by others."""
+    """It fits only the older text, and was merged with changes that others made since."""
 
 
 def place_as_read(
@@ -61,7 +61,7 @@ def place_as_read(
         rebased = rebase(read, older, now)
         if isinstance(rebased, Refused):
             return AsRead(found if found.why == "ambiguous" else rebased)
-        # To the merge a re-indented line is a different line, so it may pick a copy of it.
+        # The merge takes a re-indented line for a different line, so it may pick a copy of it.
         is_sure = _is_one_place(read, older, now, apply_replacements(now, rebased))
         return AsRead(rebased if is_sure else found, is_merged=is_sure)
     picked = place_picked or place

@@ -63,7 +63,7 @@ def fate_of(
 ) -> Fate:
     """Return what became of a line; ``below`` are the lines that follow it in the old text.
 
-    ``is_beyond`` says that the line is past all changes, where another block may begin.
+    ``is_beyond`` says that another block may begin here, so a head counts like any other line.
     """
     is_head = not is_beyond and heads_a_block(line, below)
     line = stripped(line)

@@ -104,8 +104,10 @@ def written_in(encoding: Encoding, text: str, sample: bytes) -> bytes | None:
 
 
 def _ended_otherwise(text: str) -> str:
-    """Return a text with its final line end added or removed; unchanged if it ends with two, since
-    editors do not remove an empty last line."""
+    """Return a text with its final line end added or removed.
+
+    Unchanged if it ends with two, since editors do not remove an empty last line.
+    """
     other = ended(text, is_ended=not text.endswith("\n"))
     return text if text.endswith("\n") and other.endswith("\n") else other
 

@@ -38,8 +38,6 @@ _REACH = 3
 
 @dataclass(slots=True)
 class _Search:
-    """One hunk and its possible places."""
-
     hunk: Hunk
     number: int
     places: list[Place]

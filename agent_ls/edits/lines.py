@@ -30,7 +30,6 @@ class LineIndex:
     """Looks up the line of an offset in one text."""
 
     def __init__(self, text: str) -> None:
-        """Read the text once."""
         self._starts = [0, *(match.end() for match in _END.finditer(text))]
 
     def line_of(self, offset: int) -> int:
@@ -42,7 +41,6 @@ class FlatText:
     """A text converted to LF line ends, which maps offsets back to the source."""
 
     def __init__(self, text: str) -> None:
-        """Read the text once."""
         self.source = text
         self.text = flattened(text)
         crlf = len(text) - len(self.text)
@@ -87,7 +85,6 @@ class FileLines:
     """The lines of one LF text, numbered from 0."""
 
     def __init__(self, flat: str) -> None:
-        """Read the text once."""
         self.flat = flat
         self.has_final_end = flat.endswith("\n")
         self.first = len(BOM) if flat.startswith(BOM) else 0

@@ -40,7 +40,6 @@ class Keyed:
     """The file's non-blank lines, one character per distinct line under one comparison key."""
 
     def __init__(self, lines: list[str], key: Key) -> None:
-        """Read the lines once."""
         self._ids: dict[str, int] = {}
         self.numbers: list[int] = []
         chars: list[str] = []

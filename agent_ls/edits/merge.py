@@ -115,8 +115,8 @@ def _conflicting(conflicts: Sequence[Conflict], now: str) -> Refused:
 def _unclear(base: str, ours: str, theirs: str) -> tuple[Conflict, ...]:
     """Return ours' changes that may affect the places theirs changed, although no line overlaps.
 
-    That is so if a diff can be read in several ways, or if a change stands between two changes of
-    theirs with nothing distinctive between them.
+    That happens if a diff can be read in several ways. It also happens if a change stands between
+    two changes of theirs with no line with text in between.
     """
     base_lines, our_lines, their_lines = (
         FileLines(flattened(text)).lines for text in (base, ours, theirs)

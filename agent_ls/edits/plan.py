@@ -28,7 +28,7 @@ class FilePlan:
     new_path: str | None = None
     text: str = ""
     is_merged: bool = False
-    """It fits only an older text and was merged with later changes by others."""
+    """It fits only an older text, and was merged with changes that others made since."""
 
 
 def parse_patch(text: str) -> tuple[FilePatch, ...] | Refused:

@@ -134,7 +134,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why nothing is changed, in words a model can act on."""
+    """Why nothing is changed, with a message that a model can act on."""
 
     reason: str
     """The whole message: what was sought, what comes nearest, and what to do."""

@@ -131,7 +131,6 @@ def _alone(ground: Ground, old: list[str], best: Alignment, within: range) -> se
 
 
 def _cost(ground: Ground, hunk: Hunk, best: Alignment, alone: set[int]) -> float:
-    """Return the cost of the old lines that differ from the file."""
     old, file = hunk.old, ground.file.lines
     past, is_told = changes_of(hunk)[-1].high, _is_told(hunk, best)
     ends = {min(_rows(best)), max(_rows(best))}
@@ -206,6 +205,6 @@ def _is_told(hunk: Hunk, best: Alignment) -> bool:
 
 
 def _core(hunk: Hunk) -> set[int]:
-    """Return the numbers of old lines that the edit removes."""
+    """Return the numbers of the non-blank old lines that the edit removes."""
     olds = [line for line in hunk.lines if line.sign != "+"]
     return {at for at, line in enumerate(olds) if line.sign == "-" and stripped(line.text)}

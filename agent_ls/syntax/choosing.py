@@ -1,7 +1,7 @@
 """Choose between two languages when the file name is ambiguous, as with ``.h``.
 
-The language of the name wins unless the text has a line that only the other language has, or
-parses much better in the other language.
+The language of the name wins, with two exceptions: a line occurs that only the other language
+has, or the text parses much better in the other language.
 """
 
 from __future__ import annotations

@@ -21,7 +21,6 @@ class Leading:
     """The comments, decorators and attributes above the definitions of one text."""
 
     def __init__(self, tree: Tree, data: bytes, language: Language) -> None:
-        """Find the comments, decorators and attributes."""
         self._data = data
         self._by_end = _by_end(tree, data, language)
 

@@ -7,7 +7,6 @@ class Offsets:
     """Converts byte offsets of one UTF-8 text to code points; cheap for nearby offsets."""
 
     def __init__(self, data: bytes) -> None:
-        """Take the text."""
         self._data = data
         self._is_ascii = data.isascii()
         self._at_byte = self._at_point = 0

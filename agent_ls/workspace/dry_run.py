@@ -182,7 +182,7 @@ class DryRunWorkspace:
         return EditOutcome(status="applied", version=self._versions[name], text=text)
 
     def _below(self, name: str) -> list[str]:
-        """Return the simulated files in a folder and below it."""
+        """Return the simulated files below a folder."""
         prefix = _prefix(name)
         return [
             file

@@ -21,7 +21,6 @@ class FileClaims:
     """The leases of all agents that share a workspace."""
 
     def __init__(self, clock: Clock) -> None:
-        """Start without leases."""
         self._clock = clock
         self._leases: dict[str, _Lease] = {}
 

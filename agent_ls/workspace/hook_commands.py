@@ -39,7 +39,7 @@ class HookCommands:
         given, errors = place / "input.json", place / "errors"
         try:
             outcome = await self.runner.run(
-                # The group applies both redirections to the whole command; the newline ends comments.
+                # Grouped, so that the redirections apply to all of it; the newline ends a comment.
                 f'{{ {command}\n}} <"${_INPUT}" 2>"${_ERRORS}"',
                 cwd=cwd,
                 timeout_s=timeout_s,

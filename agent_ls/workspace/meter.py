@@ -18,7 +18,6 @@ class ProcessMeter:
     """The ``Meter`` port over the operating system, cached for some seconds."""
 
     def __init__(self, clock: Clock) -> None:
-        """Take the clock for the age of a measurement."""
         self._clock = clock
         self._last: Consumption | None = None
         self._at_s = 0.0

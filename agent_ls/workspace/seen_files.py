@@ -78,7 +78,6 @@ class SeenFiles:
     """The last seen states of files, by path."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._files: dict[Path, Seen] = {}
         self._kept_bytes = {True: 0, False: 0}
         """True: bytes of plain texts; False: of all others."""

@@ -24,7 +24,7 @@ _POLL_S = 0.02
 
 
 def main() -> int:
-    """Run ``argv[2:]``; write its exit code and what it left running to descriptor ``argv[1]``."""
+    """Run ``argv[2:]``; write its exit code and leftover processes to descriptor ``argv[1]``."""
     status, command = int(sys.argv[1]), sys.argv[2:]
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
