@@ -224,8 +224,8 @@ def restored(old: Sequence[str], new: Sequence[str], marks: Sequence[int]) -> li
 def _size_of(old: Sequence[str], part: Sequence[str]) -> int | None:
     """Return how many leading old lines a part of the new text covers; None if unknown.
 
-    Known are three cases: the part equals the first old lines; its last lines occur exactly once; or
-    it is the first old lines with some of them changed.
+    There are three cases. The part equals the first old lines, or its last lines occur exactly
+    once, or it is the first old lines with some of them changed.
     """
     rows = [number for number, line in enumerate(old) if stripped(line)]
     lines, want = [old[row] for row in rows], [line for line in part if stripped(line)]

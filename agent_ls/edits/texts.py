@@ -13,7 +13,7 @@ def lines_of(wish: Wish) -> tuple[list[str], list[str]]:
     """Return the lines of the old and the new text.
 
     A final line end that only one text has usually does not matter. It counts if nothing else
-    differs, or if it matches a blank last line of the other text.
+    differs, or if it stands for a blank line that the other text has too.
     """
     old, new = wish.old.split("\n"), wish.new.split("\n")
     if old[-1] == "" and new[-1] == "":
