@@ -51,7 +51,8 @@ ADDRESSES: Final = {
 
 def is_openais_own(base: str | None) -> bool:
     """Say whether an address is OpenAI's own, which is also the default."""
-    return not base or (urlsplit(base).hostname or "").endswith("openai.com")
+    host = (urlsplit(base).hostname or "") if base else "openai.com"
+    return host == "openai.com" or host.endswith(".openai.com")
 
 
 def plain_address(model: str, provider: str, base: str | None, known: KnownModel | None) -> str:

@@ -89,6 +89,6 @@ def _fitting(lines: list[str]) -> list[str]:
     size = 0
     for count, line in enumerate(lines):
         size += len(line) + 1
-        if size > _MAX_CHARS:
+        if size - 1 > _MAX_CHARS:
             return lines[:count]
     return lines
