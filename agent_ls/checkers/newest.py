@@ -62,9 +62,6 @@ class _Lane:
         if self.check.done() and (self.check.cancelled() or self.check.result().problems):
             # A failed check is repeated, since it may work the next time.
             return False
-        if self.check.done() and (self.check.cancelled() or self.check.result().problems):
-            # A failed check is repeated, since it may work the next time.
-            return False
         if question.anew and self.question.commands < question.commands:
             return False
         return not (question.anew and self.check.done())
