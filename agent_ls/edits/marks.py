@@ -90,7 +90,8 @@ def is_sure_marker(line: str) -> bool:
     if not words:
         return sign not in ("", "*", "%")
     # A sentence that merely begins with dots is an ordinary comment.
-    if len(words) > _MAX_WORDS or not _ANY.search(match["words"]):
+    is_closed = bool(match["end"]) or said.endswith(".")
+    if len(words) > _MAX_WORDS * (1 + is_closed) or not _ANY.search(match["words"]):
         return False
     # Without a comment sign, dots may be code: spread, rest arguments, continuation.
     return bool(sign or match["end"] or (len(words) > 1 and not _others_in(said)))

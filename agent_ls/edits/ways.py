@@ -78,7 +78,7 @@ def _by_pairs(
     has_kept = any(line.sign == " " and stripped(line.text) for line in hunk.lines)
     if not has_kept and n0 == f0:
         yield Way(kept)
-    if not rest and is_lost and not stripped(hunk.new[0]).startswith("- "):
+    if not rest and is_lost and not stripped("".join(hunk.new[:1])).startswith("- "):
         # Maybe only the first line lost its indentation and the others match the file.
         yield Way(kept, _first(o0, f0))
 

@@ -31,6 +31,8 @@ def check(text: str, wishes: Sequence[Wish], expected: str | tuple[str, ...]) ->
     "text, wishes, expected",
     [
         pytest.param("a b c", [Wish("b", "x")], "a x c", id="once"),
+        pytest.param("def f():\n    a = one(1)\n    b = two(2)\n", [Wish("b = two(2)", "")],
+                     "def f():\n    a = one(1)\n", id="a-line-that-goes-without-its-indentation"),
         pytest.param("a\nb\n", [Wish("a\nb\n", "")], "", id="everything"),
         pytest.param("", [Wish("", "new\n")], "new\n", id="into-an-empty-file"),
         pytest.param("é😀\x0cb", [Wish("😀\x0cb", "😀\x0cc")], "é😀\x0cc", id="wide-and-odd"),
