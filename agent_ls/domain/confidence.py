@@ -1,59 +1,90 @@
-"""Reads the confidence, from 0 to 1, from a model's answer.
+"""How a model says how sure it is: the number in its words. One reading for check and store.
 
-Models are asked for 0.0 to 1.0 and also answer "85%", "9/10" or "7 out of 10". A bare number of 2
-or more is read as tenths up to 10, and as per cent up to 100. Unreadable is 0.0.
+Models are asked for 0.0 to 1.0 and answer in other scales too. A per cent sign, "n/m" and "n out
+of m" say their scale. Of a bare number above 1 the size does: 2 to 10 are tenths, more up to 100
+are per cent. Between 1 and 2 it could be anything, so it counts as unreadable, which is 0.0.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-_NUMBER = (
-    r"(?<![\w.,-])(?P<n>\d{1,3}(?:[.,]\d+)?|[.,]\d+)(?!\d|[.,]\d)"
-    r"(?:\s*(?P<percent>%|per ?cent\b)|\s*(?:/|out of)\s*(?P<scale>\d{1,3})\b)?"
+_DIGITS = r"(?<![\d.,\-])(?:\d{1,3}(?:[.,]\d+)?|[.,]\d+)(?![\d]|[.,]\d)"
+_OF = rf"{_DIGITS}\s*(?:/|out of)\s*{_DIGITS}"
+_PERCENT = rf"{_DIGITS}\s*(?:%|per ?cent\b|pct\b)"
+_FRACTION = r"(?<![\d.,\-])(?:0?[.,]\d+|1[.,]0+)(?![\d%]|[.,]\d|\s*%)"
+_SCALED = rf"{_OF}|{_PERCENT}"
+_FORMS = tuple(
+    re.compile(words, re.IGNORECASE | re.MULTILINE)
+    for words in (
+        # After its name.
+        r"\b(?:confidence|confident|certainty|probability|score)\b[\w\s\"'*`]{0,20}?"
+        rf"(?:[:=]|\bis\b|\bof\b|\bat\b)[\s\"'*`(]*(?P<n>{_SCALED}|{_DIGITS})",
+        # At the beginning.
+        rf"\A[\s\"'*`(~≈]*(?P<n>{_SCALED}|{_DIGITS})",
+        # Anywhere, where its form says that it is one.
+        rf"(?P<n>{_SCALED}|{_FRACTION})",
+        # Alone on a line, or the end of the scale.
+        rf"^[\s\"'*`(]*(?P<n>{_DIGITS})[\s\"'*`).]*$",
+        r"(?<![\d.,\-])(?P<n>[01])(?![\d%]|[.,]\d)",
+    )
 )
-_NAMED = re.compile(
-    rf"\b(?:confidence|confident|certainty|probability|score)\b[^\d\n]{{0,20}}?{_NUMBER}", re.I
-)
-_ANY = re.compile(_NUMBER, re.IGNORECASE)
-_ALONE = re.compile(rf"[\s*`(\"']*{_NUMBER}[\s*`)\"'.]*(?:\n|$)", re.IGNORECASE)
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
 _ITEM = re.compile(r"^[ \t]*\d+[.)][ \t]+(?=\S)", re.MULTILINE)
-"""The number of a list item is not a score."""
+"""The number of a list's item says nothing."""
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
+_LEVEL = re.compile(
+    r"\A\W*(?:(?:my )?confidence\W+(?:is )?)?(?:very )?(?P<level>high|medium|moderate|low)\b",
+    re.IGNORECASE,
+)
+_LEVELS = {"high": 0.8, "medium": 0.5, "moderate": 0.5, "low": 0.2}
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A model's confidence and its reason."""
+    """What a model said about its confidence."""
 
     score: float
-    """From 0 to 1; 0.0 when unreadable."""
+    """From 0 to 1; 0.0 when there was none to be read."""
     reason: str
-    """The remaining text, on one line."""
+    """The other words, on one line."""
 
 
 def judgement_in(said: str) -> Judgement:
-    """Return the confidence in the text, and the remaining text as its reason."""
-    words = _ITEM.sub("", _FENCE.sub("", said)).strip()
-    named, alone = list(_NAMED.finditer(words)), _ALONE.match(words)
-    for match in (*named, *([alone] if alone else []), *_ANY.finditer(words)):
-        score = _score(match, may_be_bare=match.re is not _ANY)
-        if score is not None:
-            start, end = match.start("n"), max(match.end("n"), match.end("percent"))
-            rest = words[:start] + words[max(end, match.end("scale")) :]
-            return Judgement(score, " ".join(rest.split()))
-    return Judgement(0.0, " ".join(words.split()))
+    """Return the confidence that the words name, and what else was said."""
+    words = _ITEM.sub("", _FENCE.sub("", said))
+    for score, start, end in _numbers(words):
+        return Judgement(score, _line(words[:start] + words[end:]))
+    if level := _LEVEL.match(words):
+        return Judgement(_LEVELS[level["level"].lower()], _line(words))
+    return Judgement(0.0, _line(words))
 
 
-def _score(match: re.Match[str], *, may_be_bare: bool) -> float | None:
-    """Return the number scaled to 0 to 1; None if it cannot be a confidence."""
-    value = float(match["n"].replace(",", "."))
-    scale = 1.0
-    if match["percent"]:
+def _numbers(words: str) -> Iterator[tuple[float, int, int]]:
+    """Yield scores with their places, the likeliest first."""
+    for form in _FORMS:
+        for match in form.finditer(words):
+            if (score := _score(match["n"])) is not None:
+                yield score, match.start("n"), match.end("n")
+
+
+def _score(number: str) -> float | None:
+    """Return what a number means on the scale from 0 to 1; None: nothing there."""
+    parts = [float(one.replace(",", ".")) for one in re.findall(_DIGITS, number)]
+    value = parts[0]
+    if len(parts) > 1:
+        scale = parts[1]
+    elif not number[-1].isdigit():
         scale = 100.0
-    elif match["scale"]:
-        scale = float(match["scale"])
-    elif value >= 2 and may_be_bare:
+    elif value <= 1:
+        scale = 1.0
+    else:
         scale = 10.0 if value <= 10 else 100.0
-    return value / scale if scale and value <= scale else None
+        if value < 2:
+            return None
+    return value / scale if scale > 0 and value <= scale else None
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
