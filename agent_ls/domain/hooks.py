@@ -6,10 +6,11 @@ Defines their configuration and the shape of their answer; ``loop/hooks.py`` run
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, field_validator
 
 from agent_ls.domain.record import Record
 
@@ -55,6 +56,15 @@ class Hook(Record):
     fail_closed: bool = False
     """Before a tool: a hook that fails blocks. After it: the result is withheld."""
 
+    @field_validator("command")
+    @classmethod
+    def _leaves_the_name_alone(cls, command: str) -> str:
+        """Refuse quotes around the name: it is quoted already, and two pairs undo each other."""
+        for place in re.finditer(re.escape(FILE), command):
+            if _is_in_quotes(command[: place.start()]):
+                raise ValueError(f"{FILE} is quoted already: write it without quotes around it")
+        return command
+
 
 class HookOptions(Record):
     """The hooks of each point, in the order in which they are asked."""
@@ -73,6 +83,21 @@ class HookOptions(Record):
     """How long one hook before or after a tool may take."""
     llm_timeout_s: Seconds = 5.0
     """How long one hook before or after a model request may take."""
+
+
+def _is_in_quotes(before: str) -> bool:
+    """Tell whether a shell that has read this text is inside quotes."""
+    quote, is_escaped = "", False
+    for character in before:
+        if is_escaped:
+            is_escaped = False
+        elif character == "\\" and quote != "'":
+            is_escaped = True
+        elif quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+    return bool(quote)
 
 
 class HookAnswer(Record):

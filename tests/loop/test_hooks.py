@@ -152,10 +152,15 @@ def test_a_hook_that_watches_a_file_is_asked_however_its_path_is_spelled(tmp_pat
 @pytest.mark.parametrize("name", ["-x.py", "a b.py", "$(touch ran).py", "'; touch ran; '.py"])
 async def test_a_file_name_is_no_code_and_no_option_of_a_check(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("")
-    for command in ("printf %s {file}; exit 1", "sh -c 'printf %s {file}; exit 1'"):
-        said = await _hooks(tmp_path).check_file(Hook(name="x", command=command), name)
-        assert said.text == f"./{name}"
+    hook = Hook(name="x", command="printf %s {file}; exit 1")
+    assert (await _hooks(tmp_path).check_file(hook, name)).text == f"./{name}"
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("command", ["cat '{file}'", 'cat "{file}"', "sh -c 'cat {file}'"])
+def test_quotes_around_the_name_of_the_file_are_refused(command: str) -> None:
+    with pytest.raises(ValueError, match="quoted already"):
+        Hook(name="x", command=command)
 
 
 @pytest.mark.parametrize("is_trusted", [True, False], ids=["trusted", "not-trusted"])
