@@ -147,7 +147,9 @@ def _before_rest(placed: str, text: str, symbol: Symbol, language: Language) -> 
     if is_separated or symbol.is_listed or (at is None and not ends_itself):
         code = code[:-1].rstrip() if code.endswith(_SEPARATORS) else code
     elif ends_itself and not code.endswith(";"):
-        is_needed = at is None or not code.endswith("}") or _VALUE.match(code) is not None
+        is_type = language.id in ("c", "cpp") and symbol.body is not None
+        is_value = _VALUE.match(code) is not None
+        is_needed = at is None or not code.endswith("}") or is_value or is_type
         code += ";" * is_needed
     if not comment:
         return code + text[end:]
@@ -186,7 +188,8 @@ def _in_list(text: str, anchor: Symbol, position: Position, block: str, language
 def _inside(
     text: str, symbols: Sequence[Symbol], anchor: Symbol, block: str, language: Language
 ) -> str:
-    is_braced = anchor.body is not None and text[anchor.body[1] - 1] == "}"
+    ends = "" if anchor.body is None else text[anchor.body[0]] + text[anchor.body[1] - 1]
+    is_braced = ends == "{}"
     if anchor.body is None or not (is_braced or language.id == "python"):
         raise ToolError(f"{anchor.qualified} has no body to put text into; use before or after.")
     start, end = anchor.body
