@@ -189,4 +189,4 @@ def _ripgrep() -> Finding:
     program = shutil.which("rg") or shutil.which("rg", path=str(Path(sys.executable).parent))
     if program:
         return Finding("ok", "ripgrep", program)
-    return Finding("note", "ripgrep", "not found; searches use Python, which is slower")
+    return Finding("wrong", "ripgrep", "not found; grep does not work without it. Install ripgrep")

@@ -56,18 +56,17 @@ class Found:
 def find_ripgrep(roots: Iterable[Path]) -> str | None:
     """Return ripgrep's executable: on the PATH, or beside the interpreter.
 
-    Invariant: never one from a folder of the workspace.
+    Invariant: never one from a folder of the workspace, unless agent-ls itself runs from there.
     """
     beside = Path(sys.executable).with_name("rg")
-    folders = tuple(roots)
-    for found in (shutil.which("rg"), str(beside) if beside.exists() else None):
-        if found and not any(
-            place.is_relative_to(folder)
-            for place in (Path(found), Path(found).resolve())
-            for folder in folders
-        ):
-            return found
-    return None
+    found, folders = shutil.which("rg"), tuple(roots)
+    if found and not any(
+        place.is_relative_to(folder)
+        for place in (Path(found), Path(found).resolve())
+        for folder in folders
+    ):
+        return found
+    return str(beside) if beside.exists() else None
 
 
 async def search_below(query: Query, program: str, root: Path, below: str) -> Found:
