@@ -150,6 +150,9 @@ def _printf(arguments: Sequence[str]) -> list[str]:
     return []
 
 
+_SETS = r"(?:[-+][eux]{1,3}|[-+][eux]{0,3}o (?:errexit|nounset|pipefail|xtrace))"
+
+
 def _tree(arguments: Sequence[str]) -> list[str]:
     for word in arguments:
         if re.match(r"-[^-]*[LIP].", word) or re.match(r"-[^-].*[LIP]", word):
@@ -209,7 +212,7 @@ LOOKS: dict[str, Look] = {
     "strings": _strings,
     "date": _date,
     # Only options that make a script stricter or louder. Others change what words mean.
-    "set": _shaped(r"[-+][eux]{1,3}|[-+][eux]{0,3}o (?:errexit|nounset|pipefail|xtrace)"),
+    "set": _shaped(rf"{_SETS}(?: {_SETS})*"),
     "exit": _shaped(rf"\d{{0,3}}|{NUMBER}"),
     "command": _shaped(r"-[vV](?: [\w.+-]+)+"),
     # The letter e without a dash, or more letters, would show the environments of processes.

@@ -58,7 +58,8 @@ def decide(command: str, cwd: Path, roots: PySequence[Root]) -> CommandVerdict:
         reason = f"The command is not plainly read-only: {error}."
         return Ask(reason, broad=not _must_be_seen(command))
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        return Ask(f"The command cannot be checked: {error}.")
+        reason = f"The command cannot be checked: {error}."
+        return Ask(reason, broad=not _must_be_seen(command))
     return Allow()
 
 

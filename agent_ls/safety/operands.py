@@ -7,7 +7,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -164,7 +164,11 @@ def _could_be_secret(pattern: str) -> bool:
 
 
 def walk_folder(
-    top: Path, *, hidden: bool = True, skipped: frozenset[str] = _NOT_WALKED
+    top: Path,
+    *,
+    hidden: bool = True,
+    skipped: frozenset[str] = _NOT_WALKED,
+    is_walked: Callable[[tuple[str, ...]], bool] = lambda _: True,
 ) -> Iterator[tuple[os.DirEntry[str], tuple[str, ...]]]:
     """Yield every entry below a folder with its components, following no link.
 
@@ -185,8 +189,10 @@ def walk_folder(
                 if entry.name.startswith(".") and not hidden:
                     continue
                 yield entry, (*parts, entry.name)
-                if entry.is_dir(follow_symlinks=False) and entry.name not in skipped:
-                    stack.append((folder / entry.name, (*parts, entry.name)))
+                below = (*parts, entry.name)
+                is_kept_out = entry.name in skipped or not is_walked(below)
+                if entry.is_dir(follow_symlinks=False) and not is_kept_out:
+                    stack.append((folder / entry.name, below))
 
 
 def _shown(path: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 
 from agent_ls.safety.closer_looks import find_tests
 from agent_ls.safety.flags import MustAskError, parse, words
@@ -46,6 +47,10 @@ def piped_names(feed: Sequence[Step], reach: Reach) -> list[str] | None:
             return None
 
 
+_PRUNED = re.compile(r"[\w./*-]+/\*")
+"""Of a negated ``-path``: nothing below such a folder is shown."""
+
+
 def found_names(arguments: Sequence[str], reach: Reach) -> list[str] | None:
     """Return the names that find may print; None if it may print other text.
 
@@ -58,11 +63,17 @@ def found_names(arguments: Sequence[str], reach: Reach) -> list[str] | None:
     if {"(", ",", "-o", "-or"} & set(given) or {"-print", "-print0"} & set(given[:-1]):
         # With these, a test does not apply to every name.
         return _checked(_names_below(places, reach))
-    pairs = zip(["", *given], tests, strict=False)
+    pairs = list(zip(["", *given], tests, strict=False))
     narrow = [test for before, test in pairs if before not in ("!", "-not")]
+    pruned = [
+        value
+        for before, (word, value) in pairs
+        if before in ("!", "-not") and word == "-path" and _PRUNED.fullmatch(value)
+    ]
     named = [value for word, value in narrow if word in ("-name", "-iname")]
     fitting = [value for value in named if _PLAIN_PATTERN.fullmatch(value)]
-    return _checked(_names_below(places, reach, fitting, files_only=("-type", "f") in narrow))
+    files_only = ("-type", "f") in narrow
+    return _checked(_names_below(places, reach, fitting, files_only=files_only, pruned=pruned))
 
 
 _LISTS = words("-l --files-with-matches -L --files-without-match --files")
@@ -85,14 +96,29 @@ def _searched_names(program: str, values: Sequence[str], reach: Reach) -> list[s
 
 
 def _names_below(
-    places: Sequence[str], reach: Reach, fitting: Sequence[str] = (), *, files_only: bool = False
+    places: Sequence[str],
+    reach: Reach,
+    fitting: Sequence[str] = (),
+    *,
+    files_only: bool = False,
+    pruned: Sequence[str] = (),
 ) -> Iterator[str]:
     """Yield the files and folders below these places that match all patterns, and the places."""
+
+    def is_walked(place: str, below: tuple[str, ...]) -> bool:
+        path = f"{place}/{'/'.join(below)}/"
+        return not any(fnmatchcase(path, one) for one in pruned)
+
     for place in places:
         top = reach.folder / place
         if not files_only or not top.is_dir():
             yield place
-        for entry, below in walk_folder(top, skipped=frozenset()) if top.is_dir() else ():
+        walked = (
+            walk_folder(top, skipped=frozenset(), is_walked=partial(is_walked, place))
+            if top.is_dir()
+            else ()
+        )
+        for entry, below in walked:
             is_wanted = entry.is_file(follow_symlinks=False) or not files_only
             if is_wanted and all(fnmatchcase(entry.name.lower(), one.lower()) for one in fitting):
                 yield f"{place}/{'/'.join(below)}"

@@ -274,6 +274,8 @@ class _Parser(WordReader):
         self._at += 2
         while found[-1].value != "]]":
             self._skip_blanks()
+            if self._text.startswith(("&&", "||", "=~", "(", "<", ">"), self._at):
+                raise MustAskError("it joins tests or matches patterns in double brackets")
             found.append(self._word())
             if found[-1].value == "]]" and not found[-1].is_plain:
                 raise MustAskError("a test compares with its end")
