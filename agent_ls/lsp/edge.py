@@ -116,12 +116,14 @@ class Edge:
 
     async def open(self) -> None:
         """Load the settings and open the store. Errors are shown, and raised by later requests."""
-        found = await configuration(self.server)
-        self.editor_settings = {**self.initial_settings, **found}
-        self.loaded = await asyncio.to_thread(self._load_settings)
-        self._tell_problems()
-        self._use_settings()
-        await self.sessions.open(self.settings)
+        # A change of folders may come meanwhile; it must not open the store a second time.
+        async with self._reloading:
+            found = await configuration(self.server)
+            self.editor_settings = {**self.initial_settings, **found}
+            self.loaded = await asyncio.to_thread(self._load_settings)
+            self._tell_problems()
+            self._use_settings()
+            await self.sessions.open(self.settings)
 
     async def reload(self) -> None:
         """Load changed settings; while a turn runs, wait until it ends."""
@@ -220,4 +222,5 @@ class Edge:
         for task in self._tasks:
             task.cancel()
         self.editor.close()
+        self.pending_edits.withdraw()
         await self.sessions.close()

@@ -247,7 +247,7 @@ class EditorWorkspace:
                     status="refused", reason=f"{path} is open in the editor; close it there first"
                 )
         outcome = await self._open.disk.put(edit, data)
-        return self._written(None if data is None else edit.path, outcome)
+        return outcome if data is None else self._written(edit.path, outcome)
 
     def is_own_move(self, place: Path, new_place: Path) -> bool:
         """Say whether the agent asked the editor for this move; true once per move."""
@@ -269,11 +269,15 @@ class EditorWorkspace:
         if found is not None and found.on_disk is not None:
             self._saved.note_replaced(found.document.uri, found.on_disk)
         outcome = await self._open.disk.apply(edit)
-        return self._written(edit.path if isinstance(edit, ChangeText) else None, outcome)
+        match edit:
+            case DeleteFile():
+                return outcome
+            case MoveFile(new_path=path) | ChangeText(path=path) | CreateFile(path=path):
+                return self._written(path, outcome)
 
-    def _written(self, path: str | None, outcome: EditOutcome) -> EditOutcome:
+    def _written(self, path: str, outcome: EditOutcome) -> EditOutcome:
         """Warn once if the editor still shows an open file's older text."""
-        document = self._open.document(path) if path is not None else None
+        document = self._open.document(path)
         if outcome.status == "applied" and document and not self._editor.follows_disk:
             if document.uri not in self._told_older:
                 words = f"{path} is shown in an older text; reload it to see the agent's change."

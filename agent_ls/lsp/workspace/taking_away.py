@@ -70,13 +70,14 @@ class TakingAway:
         refused = await self._ask_editor(edit.path, new_path, document)
         if refused is not None:
             return refused
-        if not await self._files.disk.exists(edit.path):
-            return EditOutcome(status="applied")
-        # The editor could not, or did not.
         now = self._documents.get(document.uri)
-        if now is not None and now.text != document.text:
-            return _STALE
-        outcome = await self._files.disk.apply(edit)
+        if await self._files.disk.exists(edit.path):
+            # The editor could not, or did not.
+            if now is not None and now.text != document.text:
+                return _STALE
+            outcome = await self._files.disk.apply(edit)
+        else:
+            outcome = EditOutcome(status="applied")
         if outcome.status == "applied" and now is not None and not self._editor.follows_disk:
             how = "deleted" if new_path is None else f"moved to {new_path}"
             self._editor.say(
