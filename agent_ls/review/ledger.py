@@ -324,7 +324,10 @@ class Ledger:
         """Let a turn's file follow a restore to before a call, which takes kept changes back too;
         what it leaves of these is no change of the agent's against them.
         """
-        turn = self.turns[touch.turn_id]
+        turn = self.turns.get(touch.turn_id)
+        if turn is None:
+            # The store lost the event that began the turn; its changes are not reviewed.
+            return
         file = turn.files.get(chain.number)
         kept = {one.id for one in file.parts if one.state == "kept"} if file else set[str]()
         if file is not None:

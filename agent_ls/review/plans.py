@@ -104,7 +104,9 @@ def _overtaken(
         return None
     there, turns = ledger.at(chain.path), list(ledger.turns)
     for one in there.touches[::-1] if there else ():
-        taker = ledger.turns[one.turn_id].files.get(there.number) if there else None
+        if there is None or one.turn_id not in ledger.turns:
+            continue
+        taker = ledger.turns[one.turn_id].files.get(there.number)
         is_newer = turns.index(one.turn_id) > turns.index(turn_id)
         if taker is not None and is_newer and one.path != one.new_path == chain.path:
             return _first_that(one.turn_id, taker, "gave its name to another file")
