@@ -12,6 +12,7 @@ import hashlib
 import logging
 import os
 import stat
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ _log = logging.getLogger(__name__)
 MAX_BYTES = 2 * 2**20
 _NEW_MODE = 0o666
 _BLOCK = 2**20
+_LOCK_S = 10.0
+_LOCK_STEP_S = 0.005
 
 
 class Stale(Exception):
@@ -322,14 +325,35 @@ def _alone_in(folder: int) -> Generator[None]:
 
     A lock on the folder itself needs no lock file and ends with the process.
     """
-    with suppress(OSError):
-        # Without lock support in the file system, the version check has to be enough.
-        fcntl.flock(folder, fcntl.LOCK_EX)
+    _lock(folder)
     try:
         yield
     finally:
         with suppress(OSError):
             fcntl.flock(folder, fcntl.LOCK_UN)
+
+
+def _lock(folder: int) -> None:
+    """Lock a folder; a file system without locks has the version check alone.
+
+    Errors: ``WorkspaceError`` when another process holds the lock for too long.
+    """
+    until_s = time.monotonic() + _LOCK_S
+    while True:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until_s:
+                raise WorkspaceError(
+                    "another process holds a lock on that folder; nothing was changed. Try again, "
+                    "or end that process"
+                ) from None
+            # The system cannot wait for a lock with a limit; this is a thread of its own.
+            time.sleep(_LOCK_STEP_S)  # noqa: TID251
+        except OSError:
+            return
+        else:
+            return
 
 
 def _regular_size(descriptor: int, shown: str) -> int:
