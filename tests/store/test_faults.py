@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import re
 import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,18 @@ from agent_ls.store.location import locate
 from agent_ls.store.sql_store import open_store
 from tests.store.postgres import Postgres
 from tests.store.stories import TURN, Journal, created, noise, sa_engine
+
+# pg8000 leaves the socket of a server that refused or froze to the garbage collector.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
+)
+
+
+@pytest.fixture(autouse=True)
+def no_sockets_left_to_others() -> Iterator[None]:
+    """Collect what a test leaves while its own filter holds, and not in whichever comes next."""
+    yield
+    gc.collect()
 
 
 async def check(place: str, *words: str) -> None:
