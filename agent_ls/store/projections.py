@@ -101,7 +101,7 @@ class Projection:
         """Keyed by table and id; the session's own row has an empty id."""
         self._at_ms = 0
 
-    def take(self, stored: ev.StoredEvent) -> None:  # noqa: C901 - one arm a kind
+    def take(self, stored: ev.StoredEvent) -> None:  # noqa: C901 - one arm for each kind of event
         """Collect the row changes of one event; most events have none."""
         self._at_ms = stored.at_ms
         self.cursor.progress = self.cursor.progress.after(stored.event)
