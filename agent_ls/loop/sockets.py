@@ -104,6 +104,8 @@ class PlannedCall:
     """Where the result is stored besides the conversation."""
     reads_only: bool = False
     """The guards found that the call's command plainly only reads."""
+    approved: str = ""
+    """Digest of the preview that the person approved; empty: no approval, or a broader one."""
 
     @property
     def effect(self) -> Effect:

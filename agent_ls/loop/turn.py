@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+from collections.abc import Awaitable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from agent_ls.domain.calls import ToolCall
-from agent_ls.domain.errors import bug
+from agent_ls.domain.errors import StoreError, bug
 from agent_ls.domain.events import Event
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.phases import Phase
@@ -20,6 +23,10 @@ from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.spelling import canonical
 from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.loop.state.view import TurnView, spec_tokens
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _OVERTIME_S = (1.0, 3.0)
 """Minimum and maximum time granted when the turn's time is nearly over, for closing words."""
@@ -127,6 +134,21 @@ class Turn:
         if now_s - self._breathed_s >= _BREATH_S:
             await asyncio.sleep(0)
             self._breathed_s = self.kit.clock.monotonic_s()
+
+    async def consult(self, name: str, verdict: Awaitable[T], instead: T) -> T:
+        """Return a policy's verdict, or ``instead`` when the policy fails; yield afterwards.
+
+        Errors: ``StoreError``.
+        """
+        try:
+            found = await verdict
+        except StoreError:
+            raise
+        except Exception:
+            _log.exception("policy %s failed", name)
+            found = instead
+        await self.breathe()
+        return found
 
     async def emit(self, event: Event) -> None:
         """Record an event and fold it into the state."""

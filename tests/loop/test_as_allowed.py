@@ -85,7 +85,7 @@ async def check(
             "allow_once",
             "if prod:\n    limit = 1\n",
             "if prod:\n    limit = 1\n",
-            "after the user had allowed this edit",
+            "after the user had approved this edit",
             id="another-change-is-not-made",
         ),
         pytest.param(

@@ -337,7 +337,7 @@ def folder(tmp_path: Path) -> Path:
         ("gates", True, ""),
         ("watch before", True, ""),
         ("watch after", True, ""),
-        ("guards", False, "The check broken failed (boom), so the call was not run."),
+        ("guards", False, "The check broken failed, so the call was not run. The log says why."),
         ("tool", False, "The tool itself failed (ValueError: boom)."),
     ],
 )

@@ -29,23 +29,13 @@ _FOR_GOOD: dict[ApprovalChoice, Literal["allow", "reject"]] = {
     ApprovalChoice.ALLOW_ALWAYS: "allow",
     ApprovalChoice.REJECT_ALWAYS: "reject",
 }
-_ALLOWS = (
-    ApprovalChoice.ALLOW_ONCE,
-    ApprovalChoice.ALLOW_SESSION,
-    ApprovalChoice.ALLOW_ALWAYS,
-)
-_CHANGED = (
-    "You are asked again, because the file changed meanwhile and this would now change something "
-    "else than you allowed."
-)
 
 
 async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
-    """Ask the person; return the call if it may run, an amended call, or the denial."""
-    grants = turn.session.grants
+    """Ask the person; return the call as approved or amended, or the denial."""
     async with turn.asking:
-        if verdict.broad and turn.session.grants is not grants:
-            # An approval given while this call waited may cover it.
+        if verdict.broad and turn.session.grants:
+            # An approval given since the guards decided may cover it.
             _, now = await decide(planned, turn)
             if isinstance(now, Allow):
                 return planned
@@ -53,25 +43,20 @@ async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | T
 
 
 async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
-    """Ask until the preview stays the same: the file may change while the person decides."""
     try:
         preview = await planned.tool.preview(planned.arguments)
-        said = verdict
-        while True:
-            request = _request(planned, said, preview, turn)
-            answer = await turn.kit.approver.approve(request)
-            await _remember(answer, request, turn)
-            if answer.choice not in _ALLOWS:
-                break
-            now = await planned.tool.preview(planned.arguments)
-            if digest(planned, now) == digest(planned, preview):
-                return planned
-            preview, said = now, replace(verdict, reason=f"{_CHANGED} {verdict.reason}")
     except ToolError as error:
         # The call cannot work, so there is nothing to approve.
         return ToolResult(call_id=planned.call.id, text=error.text, error=error.kind)
     except WorkspaceError as error:
         return ToolResult(call_id=planned.call.id, text=str(error), error=ErrorKind.RUNTIME)
+    request = _request(planned, verdict, preview, turn)
+    answer = await turn.kit.approver.approve(request)
+    await _remember(answer, request, turn)
+    if answer.choice is ApprovalChoice.ALLOW_ONCE:
+        return replace(planned, approved=request.digest)
+    if answer.choice in (ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS):
+        return planned
     if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
         tool = answer.tool or planned.call.tool
         return changed_call(planned, answer.arguments_json, tool, turn.kit.tools, turn.specs)

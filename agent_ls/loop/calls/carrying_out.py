@@ -6,13 +6,11 @@ Prepare (guards, person), execute, finalize (follow-ups). Source: seed 000 phase
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal, assert_never
 
 from agent_ls.domain.calls import Effect, ToolResult
-from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import CallDecided, GrantsRevoked, ToolCallFinished, ToolCallStarted
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
 from agent_ls.loop.calls.asking import ask, revoke_rules
@@ -23,11 +21,9 @@ from agent_ls.loop.calls.keeping import keep_output
 from agent_ls.loop.calls.proposing import propose
 from agent_ls.loop.calls.tool_hooks import ask_before_tool, changed_by
 from agent_ls.loop.evidence.retries import met_by_failure
-from agent_ls.loop.sockets import PlannedCall, Ran
+from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall, Ran
 from agent_ls.loop.state.state import CallState
 from agent_ls.loop.turn import Turn
-
-_log = logging.getLogger(__name__)
 
 _AMENDED = "user"
 """Origin of an approval that the person gave by writing the arguments."""
@@ -98,8 +94,8 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 outcome = await ask(planned, verdict, turn)
                 if isinstance(outcome, ToolResult):
                     return outcome
-                if outcome is planned:
-                    return replace(planned, reads_only=verdict.reads_only)
+                if outcome.call is planned.call:
+                    return replace(outcome, reads_only=verdict.reads_only)
                 planned = outcome
                 decided = await decide(planned, turn)
                 if isinstance(decided[1], Ask) and decided[1].broad:
@@ -151,15 +147,8 @@ async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> ToolResult:
     for event in ran.events:
         await turn.emit(event)
     for one in turn.kit.follow_ups:
-        try:
-            await turn.breathe()
-            outcome = await one.follow(planned, result, turn.view)
-        except StoreError:
-            raise
-        except Exception:
-            # The call has run: a failing follow-up must not lose its result.
-            _log.exception("follow-up %s failed", one.name)
-            continue
+        as_it_is = FollowUpOutcome(result)
+        outcome = await turn.consult(one.name, one.follow(planned, result, turn.view), as_it_is)
         result = outcome.result
         for event in outcome.events:
             if isinstance(event, GrantsRevoked) and event.for_good:

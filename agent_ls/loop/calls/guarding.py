@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from typing import assert_never
 
-from agent_ls.domain.errors import StoreError
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny, GuardVerdict
-from agent_ls.loop.sockets import Guard, PlannedCall
+from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.turn import Turn
-
-_log = logging.getLogger(__name__)
 
 NO_OBJECTION = "guards"
 """Origin of the verdict when no guard objected."""
@@ -31,7 +27,8 @@ async def decide(planned: PlannedCall, turn: Turn) -> Decided:
     decided: Allow | Ask | Defer = Allow()
     reads_only = False
     for guard in turn.kit.guards:
-        verdict = await _judged(guard, planned, turn)
+        failed = Deny(f"The check {guard.name} failed, so the call was not run. The log says why.")
+        verdict = await turn.consult(guard.name, guard.judge(planned, turn.view), failed)
         if isinstance(verdict, Deny):
             return guard.name, verdict
         reads_only = reads_only or (isinstance(verdict, Allow) and verdict.reads_only)
@@ -41,18 +38,6 @@ async def decide(planned: PlannedCall, turn: Turn) -> Decided:
         # Decided once and carried along: checking again later could give another answer.
         decided = replace(decided, reads_only=reads_only)
     return origin, decided
-
-
-async def _judged(guard: Guard, planned: PlannedCall, turn: Turn) -> GuardVerdict:
-    """Return the guard's verdict; a guard that fails counts as Deny."""
-    try:
-        await turn.breathe()
-        return await guard.judge(planned, turn.view)
-    except StoreError:
-        raise
-    except Exception as error:
-        _log.exception("guard %s failed", guard.name)
-        return Deny(f"The check {guard.name} failed ({error}), so the call was not run.")
 
 
 def _rank(verdict: Allow | Ask | Defer) -> int:

@@ -9,10 +9,10 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-from agent_ls.domain.approvals import ApprovalChoice, Preview
+from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import ToolError, WorkspaceError
-from agent_ls.domain.events import ApprovalRequested, ApprovalResolved, OutputStored
+from agent_ls.domain.events import OutputStored
 from agent_ls.domain.plain_json import object_in
 from agent_ls.domain.plans import ProposedCall
 from agent_ls.loop.calls.references import Results, destination_in, expressions_in
@@ -56,22 +56,6 @@ async def is_as_approved(planned: PlannedCall, view: TurnView) -> bool:
     except (ToolError, WorkspaceError):
         # The call cannot work: no approval is needed, and its result will say so.
         return True
-
-
-async def is_as_allowed(planned: PlannedCall, view: TurnView) -> bool:
-    """Say whether the call still does what the person approved.
-
-    True when nobody was asked, or when the approval covers more than this call.
-    Errors: ``ToolError`` and ``WorkspaceError`` when the call cannot work any more.
-    """
-    requests = {one.request.id: one.request for one in view.each(ApprovalRequested)}
-    for resolved in view.turn.events.newest(ApprovalResolved):
-        request = requests.get(resolved.approval_id)
-        if request is not None and request.call_id == planned.call.id:
-            if resolved.answer.choice is not ApprovalChoice.ALLOW_ONCE:
-                return True
-            return digest(planned, await planned.tool.preview(planned.arguments)) == request.digest
-    return True
 
 
 def chosen(words: str, calls: Sequence[ProposedCall]) -> tuple[str, ...] | None:

@@ -11,7 +11,7 @@ from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
 from agent_ls.domain.events import CallOutputStreamed
 from agent_ls.loop.calls.applying import Unapplied, apply_all, changed_by
 from agent_ls.loop.calls.keeping import with_value
-from agent_ls.loop.calls.plans import is_as_allowed
+from agent_ls.loop.calls.plans import digest
 from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
 from agent_ls.loop.turn import Turn
 
@@ -21,8 +21,8 @@ _PAUSES_S = (0.0, 0.0, 0.0, 0.1, 0.2, 0.4, 0.8)
 """Pauses before an edit is planned again. The first tries are immediate, to fit between two
 keystrokes. Later ones wait for somebody who holds a key down."""
 
-_NOT_AS_ALLOWED = (
-    "The file changed after the user had allowed this edit, which would now change something else "
+_NOT_AS_APPROVED = (
+    "The file changed after the user had approved this edit, which would now change something else "
     "than they were shown. Nothing is changed. Read the file; your next edit is shown to them anew."
 )
 
@@ -88,6 +88,11 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
     )
     replans = 0
     while True:
+        if planned.approved and planned.effect is Effect.WRITE:
+            # The file may have changed while the person decided, or since the last try.
+            preview = await planned.tool.preview(planned.arguments)
+            if digest(planned, preview) != planned.approved:
+                return ToolOutput(_NOT_AS_APPROVED, ErrorKind.RUNTIME)
         output = await planned.tool.run(planned.arguments, context)
         failed = await apply_all(planned.call.id, output.edits, turn)
         if failed is None:
@@ -96,8 +101,6 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
         may_replan = replans < turn.kit.options.max_replans and output.may_plan_again
         if not (is_stale and may_replan):
             return ToolOutput(_refusal(failed, is_one=len(output.edits) == 1), ErrorKind.RUNTIME)
-        if not await is_as_allowed(planned, turn.view):
-            return ToolOutput(_NOT_AS_ALLOWED, ErrorKind.RUNTIME)
         await turn.kit.clock.sleep(_PAUSES_S[min(replans, len(_PAUSES_S) - 1)])
         replans += 1
 

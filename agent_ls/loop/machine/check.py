@@ -5,10 +5,8 @@ Source: seed 000 phase 1, seed 002 safety nets, seed 003 counters, seed 004 term
 
 from __future__ import annotations
 
-import logging
 from typing import assert_never
 
-from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import AdvisoryRaised, Moved
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.verdicts import (
@@ -27,8 +25,6 @@ from agent_ls.loop.machine.escalating import escalate, follow_earlier_answers
 from agent_ls.loop.sockets import Check
 from agent_ls.loop.turn import Move, Turn
 
-_log = logging.getLogger(__name__)
-
 
 async def check(turn: Turn) -> Move:
     """Ask the checks in order. Advisories accumulate; the first check that decides wins."""
@@ -36,7 +32,7 @@ async def check(turn: Turn) -> Move:
         return answered
     text_only = False
     for one in turn.kit.checks:
-        verdict = await _checked(one, turn)
+        verdict = await turn.consult(one.name, one.check(turn.view), Proceed())
         text_only = text_only or isinstance(verdict, TextOnly)
         if (move := await _done(one, verdict, turn)) is not None:
             return move
@@ -77,15 +73,3 @@ async def _show(verdict: Proceed | Nudge, turn: Turn) -> None:
     if verdict.report is not None:
         for event in reported(verdict.report, verdict.paths, turn.view):
             await turn.emit(event)
-
-
-async def _checked(one: Check, turn: Turn) -> CheckVerdict:
-    """Return the check's verdict; a failing check counts as ``Proceed``."""
-    try:
-        await turn.breathe()
-        return await one.check(turn.view)
-    except StoreError:
-        raise
-    except Exception:
-        _log.exception("check %s failed; the turn goes on without it", one.name)
-        return Proceed()

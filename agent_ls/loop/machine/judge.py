@@ -6,10 +6,8 @@ nudge. Source: seed 000 phase 6, seeds 002 and 004.
 
 from __future__ import annotations
 
-import logging
 from typing import assert_never
 
-from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import GateFailed, GoalChecked, Moved, NudgeAdded
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
@@ -19,8 +17,6 @@ from agent_ls.loop.evidence.findings import reported
 from agent_ls.loop.machine.escalating import escalate
 from agent_ls.loop.sockets import Gate
 from agent_ls.loop.turn import Move, Turn
-
-_log = logging.getLogger(__name__)
 
 _AT_THE_CAP: dict[StopReason, str] = {
     StopReason.INCOMPLETE_ACTION: "The agent kept announcing what it would do and did not do it.",
@@ -42,14 +38,7 @@ async def judge(turn: Turn) -> Move:
     if answer is None or is_nudged or turn.view.has_new_steer:
         return Move(Phase.CHECK)
     for gate in turn.kit.gates:
-        try:
-            await turn.breathe()
-            verdict = await gate.judge(answer, turn.view)
-        except StoreError:
-            raise
-        except Exception:
-            _log.exception("gate %s failed; the answer is judged without it", gate.name)
-            continue
+        verdict = await turn.consult(gate.name, gate.judge(answer, turn.view), Pass())
         if (move := await _after(turn, gate, verdict)) is not None:
             return move
     if (move := await decide_on_plan(turn)) is not None:

@@ -6,9 +6,6 @@ minus its slots. Source: seed 000 phase 2.
 
 from __future__ import annotations
 
-import logging
-
-from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import AdvisoryRaised, PrefixSet, RequestPrepared
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
@@ -17,8 +14,6 @@ from agent_ls.loop.machine.llm_hooks import ask_before_llm_call
 from agent_ls.loop.machine.prefix import made_from, project_rules, system_prompt
 from agent_ls.loop.state.view import TurnView, text_tokens
 from agent_ls.loop.turn import Move, Turn
-
-_log = logging.getLogger(__name__)
 
 _MIN_TRUNCATED_TOKENS = 100
 """A slot that would be cut below this size is dropped."""
@@ -38,14 +33,7 @@ async def prepare(turn: Turn) -> Move:
         return too_small
     proposed = _advisories(view)
     for one in turn.kit.injections:
-        try:
-            await turn.breathe()
-            slot = await one.propose(view)
-        except StoreError:
-            raise
-        except Exception:
-            _log.exception("injection %s failed; the request goes without it", one.name)
-            continue
+        slot = await turn.consult(one.name, one.propose(view), None)
         if slot is not None:
             proposed.append(slot)
     # Steers enter the conversation with this request.
