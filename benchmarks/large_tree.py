@@ -54,9 +54,9 @@ def measure(files: int, repetitions: int) -> list[Figure]:
         watch = TreeWatch(DiskWorkspace([Root("tree", root, is_trusted=True)]))
         return [
             *found,
-            _beside("look before the first command", status, 2, lambda: _watch(watch, root), 1),
+            _beside("look before the first command", status, 16, lambda: _watch(watch, root), 1),
             _beside(
-                "looks around a later one", status, 4, lambda: _watch(watch, root), repetitions
+                "looks around a later one", status, 8, lambda: _watch(watch, root), repetitions
             ),
         ]
 

@@ -111,6 +111,8 @@ def is_text(data: bytes, *, is_whole: bool = True) -> bool:
     """Say whether bytes, or the beginning of a file, are text: UTF-8 without null characters."""
     if b"\0" in data:
         return False
+    if data.isascii():
+        return True
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data, final=is_whole)
     except UnicodeDecodeError:

@@ -50,7 +50,12 @@ def at_most(limit: int, names: Iterable[str]) -> Listed:
 
 
 def walk(root: Path, start: str = "") -> Iterator[str]:
-    """Yield the files below ``root/start``, relative to ``root``, sorted.
+    """Yield the files below ``root/start``, relative to ``root``, sorted."""
+    return (path for path, _ in walk_entries(root, start))
+
+
+def walk_entries(root: Path, start: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield what ``walk`` does, each file with its entry, which opens each folder only once.
 
     Names that are not valid text are skipped, because the model could not name them.
     """
@@ -62,7 +67,7 @@ def walk(root: Path, start: str = "") -> Iterator[str]:
     yield from _walk(root, above, rules)
 
 
-def _walk(root: Path, start: str, rules: Rules) -> Iterator[str]:
+def _walk(root: Path, start: str, rules: Rules) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Walk with an explicit stack, because folders may be nested deeper than Python's stack."""
     open_folders = [iter(_entries(root, start, rules))]
     while open_folders:
@@ -70,14 +75,16 @@ def _walk(root: Path, start: str, rules: Rules) -> Iterator[str]:
         if found is None:
             open_folders.pop()
             continue
-        path, inner_rules = found
+        path, entry, inner_rules = found
         if inner_rules is None:
-            yield path
+            yield path, entry
         else:
             open_folders.append(iter(_entries(root, path, inner_rules)))
 
 
-def _entries(root: Path, folder: str, rules: Rules) -> list[tuple[str, Rules | None]]:
+def _entries(
+    root: Path, folder: str, rules: Rules
+) -> list[tuple[str, os.DirEntry[str], Rules | None]]:
     """Return the entries of a folder, sorted: files with None, folders with their rules."""
     rules = _with_rules(root, folder, rules)
     try:
@@ -85,19 +92,19 @@ def _entries(root: Path, folder: str, rules: Rules) -> list[tuple[str, Rules | N
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError:
         return []
-    kept: list[tuple[str, Rules | None]] = []
+    kept: list[tuple[str, os.DirEntry[str], Rules | None]] = []
     for entry in entries:
         path = folder + entry.name
         if entry.name in _ALWAYS or not _is_text(entry.name):
             continue
         if entry.is_dir(follow_symlinks=False):
             if not is_ignored(path + "/", rules):
-                kept.append((path + "/", rules))
+                kept.append((path + "/", entry, rules))
         elif is_temporary(entry.name):
             # A write of agent-ls in progress: no file that anybody made.
             continue
         elif _is_inner_file(entry, root) and not is_ignored(path, rules):
-            kept.append((path, None))
+            kept.append((path, entry, None))
     return kept
 
 

@@ -10,8 +10,9 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from agent_ls.domain.images import MAX_KEPT_BYTES, FileImage, is_text
@@ -25,7 +26,7 @@ _MAX_KEPT_TEXTS_BYTES = 64 * 2**20
 _MAX_KEPT_WHOLE_BYTES = 32 * 2**20
 _BLOCK = 2**20
 _HEAD_BYTES = 64 * 2**10
-_LOOKING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_LOOKING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 Signature = tuple[int, int, int, int]
 """Inode, size, modification time and change time (both in ns)."""
@@ -78,56 +79,65 @@ class SeenFiles:
     """The last seen states of files, by path."""
 
     def __init__(self) -> None:
-        self._files: dict[Path, Seen] = {}
+        self._files: dict[str, Seen] = {}
         self._kept_bytes = {True: 0, False: 0}
         """True: bytes of plain texts; False: of all others."""
         self._lock = threading.Lock()
         """A look at one file may run while another thread looks at all of them."""
 
-    def __iter__(self) -> Iterator[Path]:
+    def __iter__(self) -> Iterator[str]:
         """Iterate over a copy of the paths."""
         return iter(list(self._files))
 
-    def get(self, path: Path) -> Seen | None:
-        """Return the last seen state of a file; None if there is none."""
-        return self._files.get(path)
+    def signature(self, path: str) -> Signature | None:
+        """Return the last seen signature of a file; None if there is none."""
+        seen = self._files.get(path)
+        return seen and seen.signature
 
-    def look(self, path: Path, roots: Sequence[Path], *, hashes: bool = False) -> Seen | None:
-        """Read and remember a file; None if there is none. ``hashes`` also digests large files."""
-        with self._lock:
-            return self._look(path, roots, hashes=hashes)
+    def look(
+        self, paths: Iterable[str], roots: Iterable[Path], *, hashes: bool = False
+    ) -> Iterator[tuple[str, Seen | None, Seen | None]]:
+        """Read and remember files; yield each with its state until now and its new one.
 
-    def _look(self, path: Path, roots: Sequence[Path], *, hashes: bool) -> Seen | None:
-        if (known := self._files.pop(path, None)) is not None:
-            self._kept_bytes[known.is_plain] -= len(known.data or b"")
-        # Compare strings, because path operations would dominate the time per file.
-        place = path.as_posix()
-        fronts = {one: f"{one.as_posix().rstrip('/')}/" for one in roots}
-        root = max(
-            (one for one, front in fronts.items() if place.startswith(front)),
-            key=lambda one: len(fronts[one]),
-            default=None,
-        )
-        if root is None:
-            return None
+        Shape: absolute paths, those of one folder together; None: no file. ``hashes`` also digests
+        large files.
+        """
+        for folder, inner in groupby(paths, key=os.path.dirname):
+            descriptor = _opened(folder, roots)
+            try:
+                for path in inner:
+                    with self._lock:
+                        change = self._look(path, descriptor, hashes=hashes)
+                    yield (path, *change)
+            finally:
+                if descriptor is not None:
+                    os.close(descriptor)
+
+    def _look(
+        self, path: str, folder: int | None, *, hashes: bool
+    ) -> tuple[Seen | None, Seen | None]:
+        if (before := self._files.pop(path, None)) is not None:
+            self._kept_bytes[before.is_plain] -= len(before.data or b"")
+        after = None if folder is None else self._seen(path, folder, hashes=hashes)
+        if after is not None:
+            self._files[path] = after
+            self._kept_bytes[after.is_plain] += len(after.data or b"")
+        return before, after
+
+    def _seen(self, path: str, folder: int, *, hashes: bool) -> Seen | None:
         try:
-            descriptor = open_beneath(root, place[len(fronts[root]) :], _LOOKING)
+            descriptor = os.open(path.rpartition("/")[2], _LOOKING, dir_fd=folder)
         except PermissionError:
             # It exists but is not readable.
-            seen = _closed(path)
+            return _closed(path)
         except OSError:
             return None
-        else:
-            try:
-                seen = self._read(descriptor, hashes=hashes)
-            except OSError:
-                return None
-            finally:
-                os.close(descriptor)
-        if seen is not None:
-            self._files[path] = seen
-            self._kept_bytes[seen.is_plain] += len(seen.data or b"")
-        return seen
+        try:
+            return self._read(descriptor, hashes=hashes)
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
 
     def _read(self, descriptor: int, *, hashes: bool) -> Seen | None:
         facts = os.fstat(descriptor)
@@ -136,21 +146,40 @@ class SeenFiles:
         signature = signature_of(facts)
         if facts.st_size > MAX_KEPT_BYTES:
             return _large(descriptor, signature, facts.st_mode, hashes=hashes)
-        parts: list[bytes] = []
-        left = MAX_KEPT_BYTES + 1
-        while left > 0 and (part := os.read(descriptor, min(left, _BLOCK))):
-            parts.append(part)
-            left -= len(part)
-        data = b"".join(parts)
+        data = os.read(descriptor, facts.st_size + 1)
+        if len(data) != facts.st_size:
+            data += _rest(descriptor, MAX_KEPT_BYTES + 1 - len(data))
+        is_whole = len(data) <= MAX_KEPT_BYTES
         found = Seen(signature, facts.st_mode, data, None, is_text(data))
         room = _MAX_KEPT_TEXTS_BYTES if found.is_plain else _MAX_KEPT_WHOLE_BYTES
-        if left <= 0 or self._kept_bytes[found.is_plain] + len(data) > room:
-            digest = _digest(data) if left > 0 else None
+        if not is_whole or self._kept_bytes[found.is_plain] + len(data) > room:
+            digest = _digest(data) if is_whole else None
             return Seen(signature, facts.st_mode, None, digest, found.is_text)
         return found
 
 
-def signature(path: Path) -> Signature | None:
+def _opened(folder: str, roots: Iterable[Path]) -> int | None:
+    """Open a folder below the innermost root that holds it; None if that cannot be done."""
+    above = [root for root in roots if Path(folder).is_relative_to(root)]
+    if not above:
+        return None
+    root = max(above, key=lambda one: len(one.parts))
+    try:
+        return open_beneath(root, Path(folder).relative_to(root), os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+
+
+def _rest(descriptor: int, limit: int) -> bytes:
+    """Read a file that changes its size while it is read, to its end or the limit."""
+    parts: list[bytes] = []
+    while limit > 0 and (part := os.read(descriptor, min(limit, _BLOCK))):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)
+
+
+def signature(path: Path | str) -> Signature | None:
     """Return the signature of a file, which changes with it; None if there is no regular file."""
     try:
         facts = os.lstat(path)
@@ -159,7 +188,7 @@ def signature(path: Path) -> Signature | None:
     return signature_of(facts) if stat.S_ISREG(facts.st_mode) else None
 
 
-def _closed(path: Path) -> Seen | None:
+def _closed(path: str) -> Seen | None:
     try:
         facts = os.lstat(path)
     except OSError:

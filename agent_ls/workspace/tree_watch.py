@@ -9,10 +9,11 @@ a thread.
 from __future__ import annotations
 
 import asyncio
+import stat
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -22,9 +23,9 @@ from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.workspace.ignore import MAX_FILES, at_most, walk
+from agent_ls.workspace.ignore import MAX_FILES, walk_entries
 from agent_ls.workspace.seen_changes import FileChange, arrived, command_change, with_moves
-from agent_ls.workspace.seen_files import SeenFiles, signature
+from agent_ls.workspace.seen_files import SeenFiles, Signature, signature, signature_of
 
 CLOCK_NS = 20_000_000
 """The file system's clock, maybe on another machine, may lag by this much."""
@@ -46,7 +47,7 @@ class TreeWatch:
         self._max_files = max_files
         self._workspace = workspace
         self._files = SeenFiles()
-        self._edited = Counter[Path]()
+        self._edited = Counter[str]()
         """Files that agents are editing now."""
         self._running: list[CommandMark] = []
         self._written: set[Path] = set()
@@ -56,8 +57,6 @@ class TreeWatch:
         self._began_ns = 0
         """End of the look before, by the clock that dates files."""
         self._gap = ""
-        self._paths: dict[str, Path] = {}
-        """Path objects of the last list; making new ones would take longer than a look."""
 
     async def begin(self, planned: PlannedCall) -> CommandMark | None:
         """Look before a command; None if the command only reads and needs no second look."""
@@ -87,11 +86,11 @@ class TreeWatch:
         for path in paths:
             with suppress(WorkspaceError):
                 places.append(self._workspace.locate(path)[1])
-        self._edited.update(places)
+        self._edited.update(map(str, places))
         try:
             yield
         finally:
-            self._edited -= Counter(places)
+            self._edited -= Counter(map(str, places))
             if self._running or self._looking.locked():
                 for place in places:
                     self._take_in(place)
@@ -125,29 +124,24 @@ class TreeWatch:
     def _take_in(self, place: Path) -> None:
         """Look at a file again, so that its current state counts as the state before."""
         if not place.is_dir():
-            self._files.look(place, self._roots(), hashes=True)
+            for _ in self._files.look([str(place)], self._roots(), hashes=True):
+                pass
 
     def _look_before(self) -> None:
         """Refresh all states before a command; changes until now were not made by it."""
-        roots = self._roots()
-        for path in dict.fromkeys((*self._listed(), *self._files)):
-            seen, now = self._files.get(path), signature(path)
-            if now != (seen and seen.signature):
-                self._files.look(path, roots)
+        changed, unlisted = self._differing()
+        changed += [path for path in unlisted if signature(path) != self._files.signature(path)]
+        for _ in self._files.look(changed, self._roots()):
+            pass
         self._began_ns = file_clock_ns()
 
     def _changes(self) -> list[FileChange]:
         """Look again; return the changes by path, without those of agents and the editor."""
-        listed, roots = set(self._listed()), self._roots()
-        found: list[FileChange] = []
-        for path in listed.union(self._files):
-            if path in self._edited:
-                continue
-            before = self._files.get(path)
-            # A file that is no longer listed may be behind a link now; a look follows no links.
-            if before is None or path not in listed or signature(path) != before.signature:
-                after = self._files.look(path, roots, hashes=True)
-                found.append(FileChange(path, before, after))
+        changed, unlisted = self._differing()
+        # A file that is no longer listed may be behind a link now; a look follows no links.
+        paths = (path for path in (*changed, *unlisted) if path not in self._edited)
+        looks = self._files.look(paths, self._roots(), hashes=True)
+        found = [FileChange(Path(path), *states) for path, *states in looks]
         found = [
             one
             for one in sorted(found, key=lambda one: one.path)
@@ -156,19 +150,32 @@ class TreeWatch:
         ]
         return arrived(found, self._began_ns - CLOCK_NS)
 
-    def _listed(self) -> list[Path]:
-        found: dict[str, Path] = {}
+    def _differing(self) -> tuple[list[str], list[str]]:
+        """Return the files that are not as last seen, and those seen that are not listed now."""
+        listed, changed = set[str](), list[str]()
+        for path, now in self._listed():
+            listed.add(path)
+            if now != self._files.signature(path):
+                changed.append(path)
+        return changed, [path for path in self._files if path not in listed]
+
+    def _listed(self) -> Iterator[tuple[str, Signature]]:
+        """Yield the files of all folders with their signatures; sets ``_gap``."""
         self._gap = ""
         for root in self._workspace.roots:
-            names = at_most(self._max_files, walk(root.path))
-            if names.is_cut:
-                self._gap = f"only the first {len(names):,} files of {root.name} are watched"
-            for name in names:
-                if _COMPILED not in name or _COMPILED not in name.split("/"):
-                    place = f"{root.path}/{name}"
-                    found[place] = self._paths.get(place) or root.path / name
-        self._paths = found
-        return list(found.values())
+            front = f"{root.path.as_posix().rstrip('/')}/"
+            for number, (name, entry) in enumerate(walk_entries(root.path)):
+                if number == self._max_files:
+                    self._gap = f"only the first {number:,} files of {root.name} are watched"
+                    break
+                if _COMPILED in name and _COMPILED in name.split("/"):
+                    continue
+                try:
+                    facts = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+                if stat.S_ISREG(facts.st_mode):
+                    yield front + name, signature_of(facts)
 
     def _roots(self) -> list[Path]:
         return [root.path for root in self._workspace.roots]
