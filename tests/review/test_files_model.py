@@ -196,20 +196,6 @@ class Walk:
             assert before == after, (decision, chosen, results)
 
 
-@pytest.mark.parametrize("number", [165, 345, 367, 475, 507, 618, 1582, 1666, 1771, 1966])
-async def test_walks_that_once_went_wrong(tmp_path: Path, number: int) -> None:
-    store = open_store(tmp_path / "store.db")
-    try:
-        (tmp_path / "work").mkdir()
-        session = Reviewed(tmp_path / "work", store)
-        walk = Walk(session, random.Random(number), is_alone=False)
-        await session.turn()
-        for _ in range(_STEPS_OF_ONE):
-            await walk.step()
-    finally:
-        await store.close()
-
-
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "numbers", [range(12), pytest.param(range(12, 1_000), marks=pytest.mark.long)]

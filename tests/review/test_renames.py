@@ -37,19 +37,9 @@ async def _typed_in_since(session: Reviewed) -> None:
     session.user("b.py", "five", "five, mine")
 
 
-async def _edited_before_and_after(session: Reviewed) -> None:
-    await _edited(session)
-    await session.agent("b.py", "four", "4")
-
-
 async def _renamed_twice(session: Reviewed) -> None:
     await _edited(session)
     await rename(session, "b.py", "c.py")
-
-
-async def _there_and_back(session: Reviewed) -> None:
-    await _edited(session)
-    await rename(session, "b.py", "a.py")
 
 
 async def _made(session: Reviewed) -> None:
@@ -61,17 +51,6 @@ async def _moved_by_the_agent(session: Reviewed) -> None:
     await session.agent("a.py", "two", "2")
     await session.agent_moves("a.py", "b.py")
     await rename(session, "b.py", "c.py")
-
-
-async def _moved_back(session: Reviewed) -> None:
-    await session.agent("a.py", "two", "2")
-    await session.agent_moves("a.py", "b.py")
-    await rename(session, "b.py", "a.py")
-
-
-async def _then_moved_by_the_agent(session: Reviewed) -> None:
-    await _edited(session)
-    await session.agent_moves("b.py", "c.py")
 
 
 async def _then_deleted_by_the_agent(session: Reviewed) -> None:
@@ -117,13 +96,9 @@ def _with(**gone_to: str) -> dict[str, str]:
     [
         (_edited, _with(a_py="b.py")),
         (_typed_in_since, _with(a_py="b.py") | {"b.py": _TEXT.replace("five", "five, mine")}),
-        (_edited_before_and_after, _with(a_py="b.py")),
         (_renamed_twice, _with(a_py="c.py")),
-        (_there_and_back, _ALL),
         (_made, _ALL),
         (_moved_by_the_agent, _ALL),
-        (_moved_back, _ALL),
-        (_then_moved_by_the_agent, _with(a_py="b.py")),
         (_then_deleted_by_the_agent, _with(a_py="b.py")),
         (
             _in_a_folder,
@@ -192,27 +167,6 @@ async def test_of_two_files_under_one_name_neither_is_forgotten(tmp_path: Path) 
         assert session.texts() == {"a.py": _TEXT, "b.py": "b\n"}
 
 
-@pytest.mark.parametrize("then", ["undo", "restore"])
-async def test_another_file_that_had_the_name_before_keeps_its_changes(
-    tmp_path: Path, then: str
-) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    async with reviewed(folder, {"a.py": _TEXT}) as session:
-        await session.turn()
-        await session.agent("a.py", "two", "2")
-        await session.agent_moves("a.py", "old.py")
-        await session.agent_writes("a.py", "another\n")
-        await rename(session, "a.py", "b.py")
-        await session.end()
-        if then == "undo":
-            await session.undo()
-        else:
-            await session.review.restore("trn_1")
-        assert session.texts() == {"a.py": _TEXT}
-        assert await session.open_hunks() == []
-
-
 async def test_a_name_that_means_nothing_to_the_review_is_no_event(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
@@ -249,54 +203,6 @@ async def test_a_decision_that_is_under_way_ends_before_the_file_is_followed(
         assert session.texts() == {"b.py": _TEXT.replace("two", "2")}
 
 
-@pytest.mark.parametrize("took", [["a.py"], ["a.py t.py", "t.py"], ["a.py t.py"]])
-@pytest.mark.parametrize("back_by", ["undo", "restore"])
-@pytest.mark.parametrize("has_another", [False, True])
-async def test_a_file_that_came_back_and_was_renamed_stays_where_it_is(
-    tmp_path: Path, took: list[str], back_by: str, *, has_another: bool
-) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    async with reviewed(folder, {"a.py": _TEXT}) as session:
-        await session.turn()
-        for one in took:
-            old, _, new = one.partition(" ")
-            await (session.agent_moves(old, new) if new else session.agent_writes(old, None))
-        await session.end()
-        if back_by == "undo":
-            await session.undo()
-        else:
-            await session.review.restore("trn_1")
-            assert await session.review.restore("trn_1") == []
-        assert session.texts() == {"a.py": _TEXT}
-        await rename(session, "a.py", "mine.py")
-        if has_another:
-            (folder / "a.py").write_text("another\n")
-        there = session.texts()
-        assert await session.review.restore("trn_1", dry_run=True) == []
-        assert await session.review.restore("trn_1") == []
-        assert session.texts() == there
-
-
-async def test_what_was_moved_away_from_a_name_is_no_change_of_the_file_that_gets_it(
-    tmp_path: Path,
-) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    async with reviewed(folder, {"a.py": _TEXT, "b.py": "b\n"}) as session:
-        await session.turn()
-        await session.agent("a.py", "two", "2")
-        await session.agent_moves("b.py", "c.py")
-        await rename(session, "a.py", "b.py")
-        await session.end()
-        results = await session.review.restore("trn_1")
-        assert sorted((one.path, one.status) for one in results) == [
-            ("b.py", "done"),
-            ("c.py", "conflict"),
-        ]
-        assert session.texts() == {"b.py": _TEXT, "c.py": "b\n"}
-
-
 @pytest.mark.parametrize(
     "path, new_path, was, now",
     [("b.py", "c.py", "b.py", "c.py"), ("d", "f", "d/b.py", "f/b.py")],
@@ -319,23 +225,3 @@ async def test_what_was_found_in_a_file_without_changes_follows_it(
         assert state.findings == {now: (finding.model_copy(update={"path": now}),)}
         await rename(session, "z.py", "y.py")
         assert session.recorder.state is state
-
-
-async def test_what_was_found_in_other_files_stays_but_for_one_that_the_file_replaces(
-    tmp_path: Path,
-) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    files = {"a.py": _TEXT, "b.py": "b\n", "c.py": "c\n"}
-    async with reviewed(folder, files) as session:
-        await session.turn()
-        await session.agent("a.py", "two", "2")
-        found = {name: Finding(path=name, checker="ruff", message=name) for name in files}
-        await session.recorder.emit(
-            e.FindingsReported(paths=tuple(found), findings=tuple(found.values()))
-        )
-        await session.end()
-        await rename(session, "a.py", "b.py")
-        moved = found["a.py"].model_copy(update={"path": "b.py"})
-        state = session.recorder.state
-        assert state.findings == {"b.py": (moved,), "c.py": (found["c.py"],)}

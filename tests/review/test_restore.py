@@ -10,12 +10,11 @@ import pytest
 from agent_ls.review.ledger import Selection
 from tests.review.reviewing import Reviewed
 from tests.review.test_review import check, statuses
-from tests.review.test_side_by_side import answered, by_two
 
 _MARKED = "\ufeffone\r\ntwo\r\n"
 
 
-@pytest.mark.parametrize("edit", ["", "one", "two"])
+@pytest.mark.parametrize("edit", ["", "one"])
 @pytest.mark.parametrize(
     ("first", "is_typed"),
     [("restore", False), ("restore", True), ("undo", False), ("undo", True)],
@@ -55,43 +54,6 @@ async def test_a_byte_order_mark_that_the_agent_took_away_comes_back(tmp_path: P
     await check(tmp_path, story, {"a.py": "\ufeffone\n"}, after={"a.py": "\ufeffone\n"})
 
 
-async def test_nothing_is_said_of_a_file_that_the_person_had_brought_back(tmp_path: Path) -> None:
-    text = "one\ntwo\nthree\n"
-    files = {"a.py": text, "b.py": text}
-
-    async def story(session: Reviewed) -> None:
-        await session.agent("a.py", "two", "2")
-        call_id = session.call_id
-        await session.agent("b.py", "two", "2")
-        await session.turn()
-        await session.agent("a.py", "2", "II")
-        await session.agent("b.py", "2", "II")
-        await session.end()
-        session.user("a.py", "II", "two")
-        foretold = await session.review.restore("trn_1", call_id, dry_run=True)
-        assert statuses(foretold) == [("b.py", "done")]
-        told = await session.review.restore("trn_1", call_id)
-        assert sorted({*statuses(told)}) == [("b.py", "done")]
-
-    # What the person typed over stays to be decided about.
-    await check(tmp_path, story, files, after=files, still_open=[("a.py", "two"), ("a.py", "2")])
-
-
-async def test_a_file_is_told_of_whose_later_part_alone_had_to_come_back(tmp_path: Path) -> None:
-    files = {"a.py": "one\ntwo\nthree\n"}
-
-    async def story(session: Reviewed) -> None:
-        await session.agent("a.py", "one", "ONE")
-        call_id = session.call_id
-        await session.turn()
-        await session.agent("a.py", "three", "THREE")
-        await session.end()
-        session.user("a.py", "ONE", "one")
-        assert statuses(await session.review.restore("trn_1", call_id)) == [("a.py", "done")]
-
-    await check(tmp_path, story, files, after=files, still_open=[("a.py", "one")])
-
-
 _Story = Callable[[Reviewed], Awaitable[object]]
 
 
@@ -118,12 +80,6 @@ async def _made_then_edited(session: Reviewed) -> None:
     await session.agent_writes("b.py", "q\n")
     await session.turn()
     await session.agent("b.py", "q", "r")
-
-
-async def _made_then_deleted(session: Reviewed) -> None:
-    await session.agent_writes("b.py", "q\n")
-    await session.turn()
-    await session.agent_writes("b.py", None)
 
 
 async def _deleted_then_made(session: Reviewed) -> None:
@@ -167,67 +123,6 @@ async def test_what_was_undone_or_restored_before_stays(
         assert statuses(await session.review.restore("trn_2")) == [("a.py", "done")]
 
     await check(tmp_path, story, {"a.py": text}, after={"a.py": text})
-
-
-async def test_a_file_is_restored_where_an_undone_older_move_left_it(tmp_path: Path) -> None:
-    async def story(session: Reviewed) -> None:
-        await _moved_then_edited(session)
-        await session.review.decide("keep", Selection(turn_id="trn_2"))
-        assert statuses(await session.undo(turn_id="trn_1")) == [("a.py", "done")]
-        await session.end()
-        assert statuses(await session.review.restore("trn_2")) == [("a.py", "done")]
-        assert session.texts() == {"a.py": "one\ntwo\n"}
-        redone = await session.review.decide("redo", Selection(turn_id="trn_1"))
-        assert [one.status for one in redone] == ["done"]
-        assert statuses(await session.review.restore("trn_2")) == []
-
-    after = {"e.py": "one\ntwo\n"}
-    await check(
-        tmp_path, story, {"a.py": "one\ntwo\n"}, after=after, still_open=[("e.py", "moved")]
-    )
-
-
-async def test_a_file_whose_making_was_undone_is_not_brought_back(tmp_path: Path) -> None:
-    async def story(session: Reviewed) -> None:
-        await _made_then_deleted(session)
-        await session.undo()
-        await session.end()
-        assert await session.review.restore("trn_2") == []
-
-    await check(tmp_path, story, {}, after={})
-
-
-@pytest.mark.parametrize("way", ["undo", "restore"])
-@pytest.mark.parametrize("who", ["call", "sub-agent"])
-async def test_what_was_taken_back_of_an_older_but_slower_call_stays_so(
-    tmp_path: Path, who: str, way: str
-) -> None:
-    files = {"a.py": "one\n", "b.py": "two\n"}
-
-    async def story(session: Reviewed) -> None:
-        async def do(number: int) -> None:
-            await session.agent(*(("b.py", "two", "2"), ("a.py", "one", "1"))[number])
-
-        if who == "call":
-            calls = "cal_2", "cal_1"
-            await session.recorder.emit(answered(*calls))
-            await do(0)
-            await do(1)
-        else:
-            # The one that is called first ends last.
-            calls = "cal_child2", "cal_child1"
-            await session.recorder.emit(answered(*calls))
-            await by_two(session, "AB", do)
-        await session.end()
-        if way == "undo":
-            await session.undo(path="a.py")
-        else:
-            await session.review.restore("trn_1", calls[0])
-        assert session.texts()["a.py"] == "one\n"
-        told = [("b.py", "done")] if way == "undo" else []
-        assert statuses(await session.review.restore("trn_1", calls[1])) == told
-
-    await check(tmp_path, story, files, after=files)
 
 
 async def test_what_was_undone_after_a_restore_to_a_call_is_not_done_again_by_the_next(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, cast
@@ -143,21 +142,6 @@ async def test_a_deletion_that_is_done_again_takes_nothing_that_came_since(tmp_p
         assert (result.status, result.hunks) == ("conflict", 0)
 
     await check(tmp_path, story, after={"a.py": _TEXT.replace("five", "5 mine")})
-
-
-async def test_lines_of_a_file_that_is_gone_again_hold_no_other_file_up(tmp_path: Path) -> None:
-    async def story(session: Reviewed) -> None:
-        await session.agent_writes("b.py", "b = 2\n")
-        await session.agent_writes("a.py", None)
-        await session.undo()
-        await session.agent("a.py", "two", "2")
-        await session.undo()
-        found = dict(statuses(await session.review.decide("redo", Selection())))
-        assert found == {"a.py": "conflict", "b.py": "done"}
-
-    files = {"a.py": _TEXT, "b.py": "b = 1\n"}
-    still_open = [("b.py", "b = 1"), ("a.py", "deleted")]
-    await check(tmp_path, story, files, after={"b.py": "b = 2\n"}, still_open=still_open)
 
 
 @pytest.mark.parametrize("path", ["a.txt", "moved.txt"])
@@ -310,42 +294,6 @@ async def test_an_undo_is_undone(tmp_path: Path) -> None:
     await check(tmp_path, story, after={"a.py": after}, still_open=[("a.py", "two")])
 
 
-@pytest.mark.parametrize(
-    "turns",
-    [
-        [["a.py t.py"], ["t.py s.py"]],
-        [["a.py"], ["b.py a.py"]],
-        [["a.py t.py", "b.py a.py"], ["a.py sub/a.py", "c.py a.py"]],
-        [["a.py t.py", "b.py a.py", "a.py"], ["t.py b.py"]],
-    ],
-)
-async def test_turns_that_build_on_each_other_are_undone_and_done_again_at_once(
-    tmp_path: Path, turns: list[list[str]]
-) -> None:
-    files = {**_AB, "c.py": "c\n"}
-
-    async def story(session: Reviewed) -> None:
-        for number, moves in enumerate(turns):
-            if number:
-                await session.turn()
-            await _moves(session, *moves)
-            for name in sorted(session.texts()):
-                text = session.texts()[name]
-                await session.agent_writes(name, f"{text}{number}\n")
-        there = session.texts()
-        for _ in range(2):
-            assert {one.status for one in await session.undo()} == {"done"}
-            assert session.texts() == files
-            assert await session.open_hunks() == []
-            await session.restart()
-            redone = await session.review.decide("redo", Selection())
-            assert {one.status for one in redone} == {"done"}
-            assert session.texts() == there
-        await session.undo()
-
-    await check(tmp_path, story, files, after=files)
-
-
 @pytest.mark.parametrize("by", ["undo", "restore"])
 @pytest.mark.parametrize(
     "text",
@@ -363,17 +311,6 @@ async def test_what_was_undone_has_its_line_ends_back(tmp_path: Path, text: str,
         await (session.undo() if by == "undo" else session.review.restore("trn_1"))
 
     await check(tmp_path, story, {"a.py": text}, after={"a.py": text})
-
-
-async def test_the_restarted_review_still_undoes(tmp_path: Path) -> None:
-    async def story(session: Reviewed) -> None:
-        await session.agent("a.py", "two", "2")
-        await session.agent("a.py", "eight", "8")
-        await session.undo("eight")
-        await session.restart()
-        await session.undo("two")
-
-    await check(tmp_path, story, after={"a.py": _TEXT})
 
 
 async def test_a_turn_is_undone_and_an_older_one_stays(tmp_path: Path) -> None:
@@ -429,36 +366,6 @@ async def test_a_file_that_was_moved_and_then_deleted_comes_back_and_goes_again(
     await check(tmp_path, story, {"old.py": "o\n"}, after={"old.py": "o\n"})
 
 
-@pytest.mark.parametrize("is_edited", [False, True])
-async def test_a_deletion_is_done_again_after_the_move_that_was_before_it(
-    tmp_path: Path, *, is_edited: bool
-) -> None:
-    async def story(session: Reviewed) -> None:
-        await session.agent_moves("old.py", "moved.py")
-        if is_edited:
-            await session.agent("moved.py", "o", "0")
-        await session.agent_writes("moved.py", None)
-        await session.undo()
-        turn = (await session.review.ledger()).turns["trn_1"]
-        [file] = turn.files.values()
-        deletion = frozenset(one.id for one in file.hunks if one.kind == "deleted")
-        move = frozenset(one.id for one in file.hunks if one.kind == "moved")
-        [result] = await session.review.decide("redo", Selection(hunks=deletion))
-        assert (result.status, "redo the move first" in result.reason) == ("conflict", True)
-        assert session.texts() == {"old.py": "o\n"}
-        for hunks in (move, deletion):
-            redone = await session.review.decide("redo", Selection(hunks=hunks))
-            assert statuses(redone) == [("moved.py", "done")]
-        assert session.texts() == {}
-        await session.undo()
-        assert session.texts() == {"old.py": "o\n"}
-        assert statuses(await session.review.decide("redo", Selection())) == [("moved.py", "done")]
-        assert session.texts() == {}
-        await session.undo()
-
-    await check(tmp_path, story, {"old.py": "o\n"}, after={"old.py": "o\n"})
-
-
 @pytest.mark.parametrize("by", ["undo", "restore", "dry run"])
 async def test_a_file_behind_a_link_that_somebody_put_there_is_left_alone(
     tmp_path: Path, by: str
@@ -508,74 +415,6 @@ async def test_a_file_that_was_edited_through_a_link_is_reviewed_under_its_own_n
     await check(tmp_path, story, files, after=files)
 
 
-@pytest.mark.parametrize("restarts", [False, True])
-async def test_a_folder_that_became_a_link_leaves_what_was_decided_as_it_is(
-    tmp_path: Path, restarts: bool
-) -> None:
-    files = {"src/a.py": "one = 1\n", "src/b.py": "b = 1\n"}
-
-    async def story(session: Reviewed) -> None:
-        await session.agent("src/a.py", "1", "2")
-        await session.agent("src/b.py", "1", "2")
-        await session.end()
-        await session.review.decide("keep", Selection(path="src/a.py"))
-        (session.folder / "src").rename(session.folder / "lib")
-        (session.folder / "src").symlink_to("lib")
-        if restarts:
-            await session.restart()
-        [result] = await session.undo()
-        assert (result.path, result.status) == ("src/b.py", "refused")
-        assert "a link stands" in result.reason
-        (session.folder / "src").unlink()
-        (session.folder / "lib").rename(session.folder / "src")
-
-    after = {"src/a.py": "one = 2\n", "src/b.py": "b = 1\n".replace("1", "2")}
-    await check(tmp_path, story, files, after=after, still_open=[("src/b.py", "b = 1")])
-
-
-async def test_a_file_that_was_moved_through_a_link_is_reviewed_where_it_went(
-    tmp_path: Path,
-) -> None:
-    files = {"real/a.py": "one = 1\n"}
-
-    async def story(session: Reviewed) -> None:
-        (session.folder / "via").symlink_to("real")
-        await session.agent_moves("real/a.py", "via/b.py")
-        await session.end()
-        (session.folder / "via").unlink()
-        await session.restart()
-        assert [path for path, _ in await session.open_hunks()] == ["real/b.py"]
-        assert statuses(await session.undo()) == [("real/a.py", "done")]
-
-    await check(tmp_path, story, files, after=files)
-
-
-async def test_what_was_undone_before_a_file_could_not_go_on_is_said(tmp_path: Path) -> None:
-    files = {"a.py": _TEXT, "z.py": _TEXT}
-
-    async def story(session: Reviewed) -> None:
-        for name in ("z.py", "a.py"):
-            await session.agent(name, "two", "2")
-        await session.agent_moves("a.py", "moved.py")
-        link = session.folder / "a.py"
-
-        def somebody_links() -> None:
-            if link.exists() and not link.is_symlink():
-                link.rename(session.folder / "mine.py")
-                link.symlink_to("mine.py")
-
-        session.workspace = cast("Workspace", TypedBehind(session.workspace, somebody_links))
-        await session.restart()
-        first, other = await session.undo()
-        assert (first.path, first.status, first.hunks) == ("a.py", "refused", 1)
-        assert "a link stands" in first.reason
-        assert (other.path, other.status, other.hunks) == ("z.py", "done", 1)
-        link.unlink()
-
-    after = {"mine.py": _TEXT.replace("two", "2"), "z.py": _TEXT}
-    await check(tmp_path, story, files, after=after, still_open=[("a.py", "two")])
-
-
 @pytest.mark.parametrize("decision", ["keep", "undo", "restore", "dry run"])
 async def test_nothing_is_decided_while_somebody_else_writes_the_session(
     tmp_path: Path, decision: str
@@ -616,134 +455,11 @@ async def test_a_move_goes_back_once_the_file_in_its_place_has(tmp_path: Path) -
     await check(tmp_path, story, files, after=files)
 
 
-async def test_a_file_that_was_moved_and_deleted_comes_back_at_once_where_it_was(
-    tmp_path: Path,
-) -> None:
-    files = {"a.py": _TEXT, "b.py": "b\n"}
-
-    async def story(session: Reviewed) -> None:
-        await session.agent_moves("a.py", "c.py")
-        await session.agent_moves("b.py", "a.py")
-        await session.agent_writes("a.py", None)
-        assert statuses(await session.undo(path="c.py")) == [("a.py", "done")]
-        assert statuses(await session.undo()) == [("b.py", "done")]
-
-    await check(tmp_path, story, files, after=files)
-
-
-@pytest.mark.parametrize("by", ["one by one", "undo", "restore"])
-async def test_what_was_undone_under_the_name_of_a_moved_file_is_done_again_after_its_move(
-    tmp_path: Path, by: str
-) -> None:
-    files = {"a.py": _TEXT}
-
-    async def story(session: Reviewed) -> None:
-        await session.agent_moves("a.py", "b.py")
-        await session.agent_writes("a.py", "new = 1\n")
-        await session.end()
-        if by == "one by one":
-            await session.undo("new")
-            await session.restart()
-        await (session.review.restore("trn_1") if by == "restore" else session.undo())
-        assert session.texts() == files
-        await session.restart()
-        await session.review.decide("redo", Selection())
-        assert session.texts() == {"a.py": "new = 1\n", "b.py": _TEXT}
-        assert sorted(await session.open_hunks()) == [("a.py", "created"), ("b.py", "moved")]
-        await session.undo()
-
-    await check(tmp_path, story, files, after=files)
-
-
-async def test_a_restored_file_has_no_open_changes_under_any_name_that_it_had(
-    tmp_path: Path,
-) -> None:
-    async def story(session: Reviewed) -> None:
-        await session.agent("a.py", "two", "2")
-        await session.turn()
-        await session.agent_moves("a.py", "b.py")
-        await session.agent_writes("a.py", "new = 1\n")
-        await session.turn()
-        await session.agent_moves("b.py", "c.py")
-        session.user("a.py", "new", "mine")
-        await session.end()
-        results = await session.review.restore("trn_1")
-        assert sorted(statuses(results)) == [("a.py", "conflict"), ("c.py", "conflict")]
-        assert len(await session.open_hunks()) == 4
-        (session.folder / "a.py").unlink()
-        assert statuses(await session.review.restore("trn_1")) == [("a.py", "done")]
-
-    await check(tmp_path, story, after={"a.py": _TEXT})
-
-
-async def test_a_file_that_was_restored_is_not_taken_for_the_one_that_was_made_in_its_place(
-    tmp_path: Path,
-) -> None:
-    async def story(session: Reviewed) -> None:
-        await session.agent_moves("a.py", "b.py")
-        await session.agent_writes("a.py", _TEXT)
-        await session.agent("b.py", "two", "2")
-        (session.folder / "a.py").unlink()
-        await session.end()
-        assert statuses(await session.review.restore("trn_1")) == [("a.py", "done")]
-
-    await check(tmp_path, story, after={"a.py": _TEXT})
-
-
 async def _moves(session: Reviewed, *moves: str) -> None:
     """Have the agent move files, each as ``OLD NEW``; without a new name it deletes the file."""
     for one in moves:
         old, _, new = one.partition(" ")
         await (session.agent_moves(old, new) if new else session.agent_writes(old, None))
-
-
-@pytest.mark.parametrize(
-    ("turns", "told"),
-    [
-        ([["a.py", "b.py a.py"]], {"a.py": "create", "b.py": "move"}),
-        ([["a.py"], ["b.py a.py"]], {"a.py": "create", "b.py": "move"}),
-        ([["a.py t.py", "t.py", "b.py t.py"]], {"a.py": "create", "b.py": "move"}),
-        ([["a.py", "b.py a.py", "a.py"]], {"a.py": "create", "b.py": "create"}),
-        ([["a.py"], ["b.py a.py", "a.py t.py"]], {"a.py": "create", "b.py": "move"}),
-        ([["b.py t.py", "a.py b.py", "b.py"]], {"a.py": "create", "b.py": "move"}),
-    ],
-)
-@pytest.mark.parametrize("is_restarted", [False, True])
-async def test_a_restore_brings_back_also_what_was_deleted_under_the_name_of_another_file(
-    tmp_path: Path, turns: list[list[str]], told: dict[str, str], *, is_restarted: bool
-) -> None:
-    async def story(session: Reviewed) -> None:
-        for number, moves in enumerate(turns):
-            if number:
-                await session.turn()
-            await _moves(session, *moves)
-        await session.end()
-        if is_restarted:
-            await session.restart()
-        dry = await session.review.restore("trn_1", dry_run=True)
-        assert statuses(dry) == [(one.path, "done") for one in dry]
-        results = await session.review.restore("trn_1")
-        assert {one.path: one.edit for one in results} == told
-        assert sorted(str(one.edit) for one in dry) == sorted(told.values())
-        assert await session.review.restore("trn_1") == []
-
-    await check(tmp_path, story, _AB, after=_AB)
-
-
-async def test_a_file_that_stays_in_the_place_of_a_deleted_one_keeps_its_changes(
-    tmp_path: Path,
-) -> None:
-    async def story(session: Reviewed) -> None:
-        await _moves(session, "a.py t.py", "t.py")
-        await session.turn()
-        await _moves(session, "b.py t.py")
-        (session.folder / "b.py").write_text("mine\n")
-        await session.end()
-        results = await session.review.restore("trn_1")
-        assert sorted(statuses(results)) == [("a.py", "done"), ("t.py", "conflict")]
-
-    after = {**_AB, "b.py": "mine\n", "t.py": _AB["b.py"]}
-    await check(tmp_path, story, _AB, after=after, still_open=[("t.py", "moved")])
 
 
 @pytest.mark.parametrize("how", ["move", "delete"])
@@ -762,18 +478,6 @@ async def test_a_move_is_not_undone_before_what_a_newer_turn_did_to_the_file(
         assert (session.texts(), await session.open_hunks()) == (there, is_open)
         await session.undo(turn_id="trn_2")
         await session.undo(turn_id="trn_1")
-
-    await check(tmp_path, story, _AB, after=_AB)
-
-
-async def test_a_move_is_undone_beneath_what_a_newer_turn_wrote(tmp_path: Path) -> None:
-    async def story(session: Reviewed) -> None:
-        await session.agent_moves("b.py", "c.py")
-        await session.turn()
-        await session.agent("c.py", "b", "B")
-        await session.undo(turn_id="trn_1")
-        assert session.texts() == {**_AB, "b.py": "B\n"}
-        await session.undo()
 
     await check(tmp_path, story, _AB, after=_AB)
 
@@ -798,23 +502,6 @@ async def test_files_that_changed_places_stay_until_one_is_moved_away(
         assert {one.status for one in await session.undo()} == {"done"}
 
     await check(tmp_path, story, _AB, after=_AB)
-
-
-@pytest.mark.parametrize("begins", ["undo", "restore"])
-async def test_what_was_taken_back_twice_is_done_again(tmp_path: Path, begins: str) -> None:
-    async def story(session: Reviewed) -> None:
-        await session.agent_writes("new.py", "made\n")
-        await session.agent_writes("gone.py", None)
-        await session.end()
-        if begins == "undo":
-            await session.undo()
-        await session.review.restore("trn_1")
-        await session.review.restore("trn_1")
-        assert session.texts() == {"gone.py": "g\n"}
-        await session.review.decide("redo", Selection())
-        await session.review.decide("keep", Selection())
-
-    await check(tmp_path, story, {"gone.py": "g\n"}, after={"new.py": "made\n"})
 
 
 async def test_a_file_that_another_was_moved_over_comes_back(tmp_path: Path) -> None:
@@ -980,28 +667,6 @@ async def test_what_the_person_undid_of_older_changes_stays_undone(tmp_path: Pat
     await check(tmp_path, story, files, after=files)
 
 
-async def test_calls_of_one_answer_are_taken_back_in_their_order_whichever_was_faster(
-    tmp_path: Path,
-) -> None:
-    files = {"a.py": _TEXT, "gone.py": "g\n"}
-
-    async def story(session: Reviewed) -> None:
-        calls = [
-            ToolCall(id=one, provider_id=one, tool="edit_file", arguments_json="{}")
-            for one in ("cal_2", "cal_1")
-        ]
-        answer = AssistantMessage(text="", calls=tuple(calls))
-        await session.recorder.emit(e.Answered(step_id="stp_1", message=answer))
-        await session.agent_writes("gone.py", None)
-        await session.agent("a.py", "two", "2")
-        assert session.call_id == "cal_2"
-        await session.end()
-        results = await session.review.restore("trn_1", "cal_2")
-        assert sorted(statuses(results)) == [("a.py", "done"), ("gone.py", "done")]
-
-    await check(tmp_path, story, files, after=files)
-
-
 async def test_before_a_sub_agents_or_a_commands_work_is_a_moment_too(tmp_path: Path) -> None:
     async def story(session: Reviewed) -> None:
         await session.agent("a.py", "two", "2")
@@ -1110,26 +775,6 @@ async def test_an_undo_that_a_dead_process_left_open_is_settled_from_the_file(
     )
 
 
-@pytest.mark.parametrize("spins", range(0, 60, 12))
-async def test_who_stops_waiting_for_the_review_leaves_it_whole(tmp_path: Path, spins: int) -> None:
-    async def story(session: Reviewed) -> None:
-        await session.agent("a.py", "two", "2")
-        await session.restart()
-        await session.agent("a.py", "eight", "8")
-        await session.command("new.py", "n\n")
-        reading = asyncio.ensure_future(session.review.ledger())
-        for _ in range(spins):
-            await asyncio.to_thread(os.sched_yield)
-        reading.cancel()
-        await asyncio.wait([reading])
-        assert len((await session.review.ledger()).touches) == 3
-        await session.end()
-        results = await session.review.restore("trn_1")
-        assert {one.status for one in results} == {"done"}
-
-    await check(tmp_path, story, after={"a.py": _TEXT})
-
-
 class Loads:
     """A store that counts how often a journal is read."""
 
@@ -1223,39 +868,6 @@ async def test_a_text_that_the_store_has_no_more_is_said_to_be_gone_and_from_whe
     await check(tmp_path, story, files, after=files | {"b.py": "c\n"}, still_open=[])
 
 
-async def test_a_lost_text_of_a_file_that_was_changed_since_is_said_to_be_gone(
-    tmp_path: Path,
-) -> None:
-    async def story(session: Reviewed) -> None:
-        await session.agent_writes("b.py", "c\n")
-        session.user("b.py", "c", "mine")
-        await lose(session, "b\n")
-        [result] = await session.undo()
-        assert (result.status, "no longer in" in result.reason) == ("refused", True)
-
-    is_open = [("b.py", "opaque")]
-    await check(tmp_path, story, {"b.py": "b\n"}, after={"b.py": "mine\n"}, still_open=is_open)
-
-
-async def test_damaged_bytes_of_one_file_leave_the_others_their_review(tmp_path: Path) -> None:
-    files = {"a.py": _TEXT, "b.py": "b\n"}
-
-    async def story(session: Reviewed) -> None:
-        await session.agent("a.py", "two", "2")
-        await session.command("b.py", "c\n")
-        await damage(session, b"b\n")
-        results = await session.undo()
-        assert sorted(statuses(results)) == [("a.py", "done"), ("b.py", "refused")]
-
-    await check(
-        tmp_path,
-        story,
-        files,
-        after={"a.py": _TEXT, "b.py": "c\n"},
-        still_open=[("b.py", "opaque")],
-    )
-
-
 @pytest.mark.parametrize("decision", ["undo", "restore", "dry run"])
 async def test_damaged_bytes_of_a_whole_file_leave_the_others_their_decision(
     tmp_path: Path, decision: str
@@ -1283,35 +895,3 @@ async def test_damaged_bytes_of_a_whole_file_leave_the_others_their_decision(
 
     after = files | {"m.bin": "\0new"}
     await check(tmp_path, story, files, after=after, still_open=[("m.bin", "opaque")])
-
-
-async def test_an_open_undo_whose_bytes_are_damaged_leaves_the_review_to_the_others(
-    tmp_path: Path,
-) -> None:
-    files = {"a.py": _TEXT, "b.py": "b\n"}
-
-    async def story(session: Reviewed) -> None:
-        await session.agent("a.py", "two", "2")
-        await session.agent("b.py", "b", "c")
-        now = await session.workspace.read("b.py")
-        # The process dies within an undo, and the disk loses what was there before it.
-        await session.recorder.emit(
-            e.ReviewDecided(
-                review_id="rev_1",
-                decision="undo",
-                turn_id="trn_1",
-                path="b.py",
-                hunks=tuple(await session.ids_of("c")),
-                edit=ChangeText(
-                    path="b.py",
-                    base_version=now.version,
-                    replacements=replacements_between(now.text, "b\n"),
-                ),
-                before_blob=await session.store.put_blob(b"lost\n"),
-            )
-        )
-        await damage(session, b"lost\n")
-        await session.restart()
-        assert statuses(await session.undo("two")) == [("a.py", "done")]
-
-    await check(tmp_path, story, files, after=files | {"b.py": "c\n"}, still_open=[("b.py", "b")])

@@ -165,45 +165,6 @@ async def test_what_a_sub_agent_changes_is_listed_and_decided_about_while_it_wor
     await check(tmp_path, story, after={**_FILES, "a.py": after})
 
 
-async def test_one_that_ends_when_the_next_turn_has_begun_belongs_to_its_own(
-    tmp_path: Path,
-) -> None:
-    async def story(session: Reviewed) -> None:
-        await session.recorder.emit(answered("cal_child1"))
-        parent, child = session.recorder, await session.child_begins("1")
-        session.recorder = child
-        await session.agent("a.py", "four", "4")
-        session.recorder = parent
-        await session.turn()
-        await session.agent("a.py", "one", "1")
-        await session.child_ends("1")
-        assert await session.open_hunks() == [("a.py", "four"), ("a.py", "one")]
-        await same_after_a_restart(session)
-        await session.undo(turn_id="trn_2")
-        assert session.texts()["a.py"] == _TEXT.replace("four", "4")
-        await session.undo()
-
-    await check(tmp_path, story, after=_FILES)
-
-
-async def test_a_clock_that_is_set_back_moves_no_edit_out_of_its_turn(tmp_path: Path) -> None:
-    async def story(session: Reviewed) -> None:
-        await session.agent("a.py", "one", "1")
-        await session.turn()
-        parent, child = session.recorder, await session.child_begins("1")
-        session.recorder = child
-        session.clock.set_back(3_600_000)
-        await session.agent("a.py", "four", "4")
-        session.recorder = parent
-        await session.child_ends("1")
-        ledger = await session.review.ledger()
-        assert [len(turn.at("a.py")) for turn in ledger.turns.values()] == [1, 1]
-        assert [one.turn_id for one in ledger.touches] == ["trn_1", "trn_2"]
-        await session.undo()
-
-    await check(tmp_path, story, after=_FILES)
-
-
 @pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize(("path", "new_path"), [("a.py", "b.py"), ("sub", "other")])
 async def test_a_file_that_is_renamed_while_a_sub_agent_works_on_it_is_followed(
@@ -233,19 +194,6 @@ async def test_a_file_that_is_renamed_while_a_sub_agent_works_on_it_is_followed(
         (session.folder / new_path).rename(session.folder / path)
 
     await check(tmp_path, story, after=_FILES)
-
-
-async def test_a_rename_of_what_no_sub_agent_touched_is_not_noted(tmp_path: Path) -> None:
-    async def story(session: Reviewed) -> None:
-        async with session.child():
-            await session.agent("a.py", "one", "1")
-            (session.folder / "z.py").rename(session.folder / "y.py")
-            await session.review.follow("z.py", "y.py")
-        journal = await session.store.load(session.session_id)
-        assert not any(isinstance(one.event, e.FileRenamed) for one in journal)
-        await session.undo()
-
-    await check(tmp_path, story, after={"a.py": _TEXT, "y.py": "z\n"})
 
 
 async def test_changes_of_a_sub_agent_whose_session_was_deleted_are_counted_as_missing(
