@@ -79,7 +79,6 @@ async def test_a_history_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 
 async def test_a_name_that_one_file_had_after_the_other_is_told_once(tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir()
     async with reviewed(tmp_path / "work", {"b.py": "b\n"}) as session:
         await session.turn()
         await session.agent_writes("d.py", "made\n")

@@ -318,6 +318,7 @@ class Reviewed:
 @asynccontextmanager
 async def reviewed(folder: Path, files: dict[str, str]) -> AsyncGenerator[Reviewed]:
     """Open a session on a folder with these files."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,6 @@ class Sleepy:
 @asynccontextmanager
 async def sleepy(folder: Path, *, is_undone: bool) -> AsyncGenerator[tuple[Reviewed, Sleepy]]:
     """Let a turn have changed three files, and the next edit of a review take its time."""
-    (folder / "work").mkdir()
     async with reviewed(folder / "work", _FILES) as session:
         await session.turn()
         for name in _FILES:

@@ -168,7 +168,6 @@ _TABLE = {
 @pytest.mark.parametrize("name", _TABLE)
 async def test_what_comes_back_has_its_permissions(tmp_path: Path, name: str) -> None:
     folder, row = tmp_path / "work", _TABLE[name]
-    folder.mkdir()
     async with reviewed(folder, _TEXTS) as session:
         for path, mode in _FILES.items():
             change(session, path, mode)
@@ -183,9 +182,7 @@ def modes(session: Reviewed) -> dict[str, int]:
 
 
 async def test_the_permissions_go_back_with_the_last_of_the_lines(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    async with reviewed(folder, {"run.sh": _TEXT}) as session:
+    async with reviewed(tmp_path / "work", {"run.sh": _TEXT}) as session:
         change(session, "run.sh", 0o755)
         await session.turn()
         await session.runs(lambda: write(session, "run.sh", _NEW))
@@ -202,9 +199,7 @@ async def test_the_permissions_go_back_with_the_last_of_the_lines(tmp_path: Path
 async def test_what_was_made_has_its_permissions_when_it_is_made_again(
     tmp_path: Path, how: str, taken_back: Story
 ) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    async with reviewed(folder, {}) as session:
+    async with reviewed(tmp_path / "work", {}) as session:
         await session.turn()
         if how == "edit":
             await session.agent_writes("run.sh", _TEXT)
@@ -219,9 +214,7 @@ async def test_what_was_made_has_its_permissions_when_it_is_made_again(
 
 
 async def test_a_restore_to_before_a_call_takes_the_permissions_of_then(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    async with reviewed(folder, {"run.sh": _TEXT}) as session:
+    async with reviewed(tmp_path / "work", {"run.sh": _TEXT}) as session:
         change(session, "run.sh", 0o755)
         await session.turn()
         await session.runs(lambda: write(session, "run.sh", _NEW, 0o640))

@@ -114,9 +114,7 @@ def _with(**gone_to: str) -> dict[str, str]:
 async def test_changes_are_taken_back_where_the_file_is_now(
     tmp_path: Path, story: Story, after: dict[str, str], is_restarted: bool, how: str
 ) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    async with reviewed(folder, _ALL) as session:
+    async with reviewed(tmp_path / "work", _ALL) as session:
         await session.turn()
         await story(session)
         await session.end()
@@ -136,9 +134,7 @@ async def test_changes_are_taken_back_where_the_file_is_now(
 
 
 async def test_what_was_undone_is_done_again_under_the_new_name(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    async with reviewed(folder, {"a.py": _TEXT}) as session:
+    async with reviewed(tmp_path / "work", {"a.py": _TEXT}) as session:
         await session.turn()
         await session.agent("a.py", "two", "2")
         await session.agent_moves("a.py", "b.py")
@@ -151,9 +147,7 @@ async def test_what_was_undone_is_done_again_under_the_new_name(tmp_path: Path) 
 
 
 async def test_of_two_files_under_one_name_neither_is_forgotten(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    async with reviewed(folder, {"a.py": _TEXT, "b.py": "b\n"}) as session:
+    async with reviewed(tmp_path / "work", {"a.py": _TEXT, "b.py": "b\n"}) as session:
         await session.turn()
         await session.agent("a.py", "two", "2")
         await session.agent_writes("b.py", None)
@@ -168,9 +162,9 @@ async def test_of_two_files_under_one_name_neither_is_forgotten(tmp_path: Path) 
 
 
 async def test_a_name_that_means_nothing_to_the_review_is_no_event(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    async with reviewed(folder, {"a.py": _TEXT, "b.py": "b\n", "ab.py": "c\n"}) as session:
+    async with reviewed(
+        tmp_path / "work", {"a.py": _TEXT, "b.py": "b\n", "ab.py": "c\n"}
+    ) as session:
         await session.turn()
         await session.agent("ab.py", "c", "d")
         before = session.recorder.state.seq
@@ -182,15 +176,13 @@ async def test_a_name_that_means_nothing_to_the_review_is_no_event(tmp_path: Pat
 async def test_a_decision_that_is_under_way_ends_before_the_file_is_followed(
     tmp_path: Path,
 ) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    async with reviewed(folder, {"a.py": _TEXT}) as session:
+    async with reviewed(tmp_path / "work", {"a.py": _TEXT}) as session:
         await session.turn()
         await session.agent("a.py", "two", "2")
         whole = session.workspace.apply
 
         async def apply(edit: DeleteFile) -> object:
-            # The person renames the file as soon as the editor has the edit.
+            (session.folder / "a.py").rename(session.folder / "b.py")
             outcome = await whole(edit)
             (folder / "a.py").rename(folder / "b.py")
             return outcome

@@ -42,9 +42,7 @@ async def check(
     still_open: list[tuple[str, str]] | None = None,
 ) -> None:
     """Tell the story; then the files and the open hunks are these, after a restart too."""
-    folder = folder / "work"
-    folder.mkdir()
-    async with reviewed(folder, {"a.py": _TEXT} if files is None else files) as session:
+    async with reviewed(folder / "work", {"a.py": _TEXT} if files is None else files) as session:
         await session.turn()
         await story(session)
         assert session.texts() == after

@@ -30,9 +30,7 @@ async def check(
     still_open: list[tuple[str, str]] | None = None,
 ) -> None:
     """Tell the story; then files and open hunks are these, and a restart changes nothing of it."""
-    folder = folder / "work"
-    folder.mkdir()
-    async with reviewed(folder, _FILES) as session:
+    async with reviewed(folder / "work", _FILES) as session:
         await session.turn()
         await story(session)
         assert session.texts() == after
