@@ -182,9 +182,9 @@ async def test_a_decision_that_is_under_way_ends_before_the_file_is_followed(
         whole = session.workspace.apply
 
         async def apply(edit: DeleteFile) -> object:
-            (session.folder / "a.py").rename(session.folder / "b.py")
+            # The person renames the file as soon as the editor has the edit.
             outcome = await whole(edit)
-            (folder / "a.py").rename(folder / "b.py")
+            (session.folder / "a.py").rename(session.folder / "b.py")
             return outcome
 
         session.workspace.apply = apply  # pyright: ignore[reportAttributeAccessIssue]

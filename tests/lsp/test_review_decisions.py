@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from agent_ls.domain import events as e
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.state.recorder import Recorder
-from agent_ls.lsp.marks.review_carrying import carry_out, carry_out_restore
+from agent_ls.lsp.handlers.review_decisions import decide_and_tell, restore_and_tell
 from agent_ls.review.ledger import Selection
 from agent_ls.review.restore import RestorePoint
 from tests.lsp.test_change_hints import Shown
@@ -32,11 +33,12 @@ class Told:
 async def decided(session: Reviewed, *, restores: bool) -> list[tuple[str, str]]:
     """Decide about everything; return what the person is told."""
     told = Told()
-    shown, editor = cast("Any", Shown(session.session_id, session.review)), cast("Any", told)
+    shown = cast("Any", Shown(session.session_id, session.review))
+    edge = cast("Any", SimpleNamespace(editor=told))
     if restores:
-        await carry_out_restore(shown, RestorePoint("trn_1"), editor, cast("Any", None))
+        await restore_and_tell(edge, shown, RestorePoint("trn_1"))
     else:
-        await carry_out("undo", [(shown, Selection())], editor, cast("Any", None))
+        await decide_and_tell(edge, "undo", [(shown, Selection())])
     return told.words
 
 
