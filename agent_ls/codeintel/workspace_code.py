@@ -24,6 +24,7 @@ from agent_ls.loop.ports.workspace import Listed, Workspace
 from agent_ls.syntax.faults import new_faults
 from agent_ls.syntax.languages import language_of
 from agent_ls.syntax.outline import has_outline, outline_in
+from agent_ls.syntax.parsing import grammar_of
 
 _INLINE_CHARS = 8_000
 """About 1 ms of parsing, which blocks the event loop."""
@@ -66,6 +67,8 @@ class WorkspaceCode:
         self._worker = WorkerLink(cache, _LIMIT_S)
         self._outlines: OrderedDict[_Key, _Outline | None] = OrderedDict()
         self._remembered = 0
+        self._loaded = set[str]()
+        """The wheels of the grammars that an edit has needed so far."""
 
     async def symbols(self, path: str, text: str) -> Sequence[Symbol] | None:
         """Return the symbols of a text, outermost first; None if it cannot be parsed."""
@@ -107,6 +110,10 @@ class WorkspaceCode:
         if language is None or not language.wheel:
             return ()
         if len(before) + len(after) <= _INLINE_CHARS and _is_quick(before) and _is_quick(after):
+            if language.wheel not in self._loaded:
+                # Loading a grammar takes 8 ms: the editor's requests do not wait for it.
+                await asyncio.to_thread(grammar_of, language)
+                self._loaded.add(language.wheel)
             return new_faults(before, after, language)
         rows = await self._worker.ask(
             {"ask": "faults", "path": path, "before": before, "after": after}

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 from agent_ls.domain import events as e
+from agent_ls.domain.edits import MoveFile
 from agent_ls.loop.calls.edit_recorder import EditRecorder
 from agent_ls.loop.ports.store import Blobs, Journals, Store
 from agent_ls.loop.state.recorder import Recorder
@@ -55,16 +56,29 @@ class FollowedLedger:
         """Goes on when nobody waits for it any more; None: nothing is read."""
         self.version = 0
         """Grows whenever the ledger may have changed."""
+        self._named = set[str]()
+        """The names of files in what this process has seen happen."""
         recorder.follow(self, with_children=True)
 
     def on_event(self, stored: e.StoredEvent) -> None:
         """Keep what the ledger is made of."""
         if isinstance(stored.event, _COUNTS):
             self._pending.append(stored)
+            self._named.update(_names_in(stored.event))
             self.version += 1
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
         """Ignore what streams."""
+
+    def may_have(self, path: str) -> bool:
+        """Say whether a file may have changes; False saves waiting for the newest ledger."""
+        return (
+            bool(self._missing)
+            or path in self._named
+            or any(chain.path == path for chain in self._ledger.chains)
+            # A folder that is renamed gives new names to files that this event does not name.
+            or any(isinstance(one.event, e.FileRenamed) for one in self._pending)
+        )
 
     async def newest(self) -> Ledger:
         """Return the ledger with everything that happened so far.
@@ -162,6 +176,16 @@ async def _with_children(
 def _lost_of(journal: Sequence[e.StoredEvent]) -> int:
     """Return how many events are missing from a journal before its last one."""
     return journal[-1].seq - len(journal) if journal else 0
+
+
+def _names_in(event: e.Event) -> Iterator[str]:
+    """Yield the names that files have before and after what happened."""
+    if isinstance(event, e.EditIntended | e.ReviewDecided) and event.edit is not None:
+        yield event.edit.path
+        if isinstance(event.edit, MoveFile):
+            yield event.edit.new_path
+    if isinstance(event, e.CommandChanged | e.ReviewDecided):
+        yield event.path
 
 
 def _ended(reading: asyncio.Future[None]) -> None:

@@ -89,6 +89,10 @@ class Review:
         """Return another number whenever the ledger may have changed."""
         return self._followed.version
 
+    def may_have(self, path: str) -> bool:
+        """Say whether a file may have changes; see ``FollowedLedger.may_have``."""
+        return self._followed.may_have(path)
+
     async def ledger(self) -> Ledger:
         """Return the ledger with everything that happened so far.
 

@@ -120,6 +120,9 @@ async def test_changes_are_taken_back_where_the_file_is_now(
         await session.end()
         if is_restarted:
             await session.restart()
+        may_have = {name for name in [*session.texts(), "b.py"] if session.review.may_have(name)}
+        assert {path for path, _ in await session.open_hunks()} <= may_have
+        assert not session.review.may_have("never.py")
         there = session.texts()
         if how == "restore":
             results = await session.review.restore("trn_1")

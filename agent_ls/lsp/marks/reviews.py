@@ -116,7 +116,8 @@ class Reviews:
         if document is None:
             there = await self.in_closed(shown, state)
             return [] if there is None else there[1]
-        sessions = list(self.sessions())
+        # A hover in a file that no session changed does not wait for a ledger.
+        sessions = [one for one in self.sessions() if one.review.may_have(shown)]
         # A reopened session has the same id but a new review object, so ids alone are no cache key.
         now = (document.revision, [(one.review, one.review.version) for one in sessions])
         kept = self._kept.get((document.uri, state))
