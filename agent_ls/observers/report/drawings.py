@@ -6,7 +6,7 @@ for an approval, are drawn short: to scale they would hide everything else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from agent_ls.domain.sentences import counted
@@ -33,6 +33,12 @@ _LEGEND = {
     "loop": "gates and compaction",
     "hook": "hooks",
     "bad": "failed",
+    "cached": "from the cache",
+    "fresh": "read anew",
+    "thinking": "thinking",
+    "output": "answer and calls",
+    "cost": "cost",
+    "tool": "tools",
 }
 
 Interval = tuple[int, int]
@@ -67,20 +73,15 @@ class Drawing:
     groups: tuple[Group, ...]
 
     @property
+    def legend(self) -> list[tuple[str, str]]:
+        """Return (kind, meaning) of each colour."""
+        kinds = {kind for one in self.groups for shape in one.shapes for kind in shape.kind.split()}
+        return [(kind, words) for kind, words in _LEGEND.items() if kind in kinds]
+
+    @property
     def min_width(self) -> float:
         """Return the width below which the drawing scrolls instead of shrinking."""
         return self.width if self.width > _MIN_WIDTH else 680.0
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One stretch of time and its place in the drawing."""
-
-    start_ms: int
-    end_ms: int
-    x: float
-    width: float
-    is_squeezed: bool
 
 
 class TimeScale:
@@ -90,48 +91,32 @@ class TimeScale:
         self, whole: Interval, busy: Iterable[Interval], left: float, width: float
     ) -> None:
         """``busy`` lists the times when anything but the user was working."""
-        stretches = _stretches(whole, sorted(busy))
-        idle_count = sum(is_idle for _, _, is_idle in stretches)
-        active_ms = sum(end - start for start, end, is_idle in stretches if not is_idle)
-        per_ms = max(width - idle_count * _SHORT_WIDTH, width / 4) / max(1, active_ms)
-        self.pieces: list[Piece] = []
-        self.right = left
-        for start, end, is_idle in stretches:
-            wide = _SHORT_WIDTH if is_idle else (end - start) * per_ms
-            self.pieces.append(Piece(start, end, self.right, wide, is_idle))
-            self.right += wide
+        start, end = whole
+        gaps: list[Interval] = []
+        busy_ms, at = 0, start
+        for low, high in [*sorted(busy), (end, end)]:
+            if low > at:
+                gaps.append((at, min(low, end)))
+            busy_ms += max(0, min(high, end) - max(low, at))
+            at = min(end, max(at, high))
+        limit_ms = max(_IDLE_MS, _IDLE_SHARE * busy_ms)
+        self.squeezed = [gap for gap in gaps if gap[1] - gap[0] > limit_ms]
+        """The idle stretches that are drawn short."""
+        self._whole, self._left = whole, left
+        drawn_ms = end - start - sum(high - low for low, high in self.squeezed)
+        room = max(width - len(self.squeezed) * _SHORT_WIDTH, width / 4)
+        self._per_ms = room / max(1, drawn_ms)
 
     def x(self, at_ms: int) -> float:
         """Return the x coordinate of a time."""
-        for piece in self.pieces:
-            if at_ms <= piece.end_ms:
-                inside = max(0, at_ms - piece.start_ms)
-                return piece.x + piece.width * inside / max(1, piece.end_ms - piece.start_ms)
-        return self.right
-
-
-def _stretches(whole: Interval, busy: list[Interval]) -> list[tuple[int, int, bool]]:
-    """Split the whole into (start, end, is_idle) stretches; idle ones are drawn short."""
-    start, end = whole
-    merged: list[list[int]] = []
-    for one_start, one_end in busy:
-        low, high = max(start, one_start), min(end, one_end)
-        if merged and low <= merged[-1][1]:
-            merged[-1][1] = max(merged[-1][1], high)
-        elif low <= high:
-            merged.append([low, high])
-    limit_ms = max(_IDLE_MS, _IDLE_SHARE * sum(high - low for low, high in merged))
-    found: list[tuple[int, int, bool]] = []
-    at = start
-    for low, high in [*merged, [end, end]]:
-        if low - at > limit_ms:
-            found += [(at, low, True), (low, high, False)]
-        elif found and not found[-1][2]:
-            found[-1] = (found[-1][0], high, False)
-        else:
-            found.append((at, high, False))
-        at = high
-    return [one for one in found if one[1] > one[0]] or [(start, max(end, start + 1), False)]
+        start, end = self._whole
+        at_ms = max(start, min(end, at_ms))
+        drawn_ms, short = float(at_ms - start), 0.0
+        for low, high in self.squeezed:
+            passed_ms = max(0, min(at_ms, high) - low)
+            drawn_ms -= passed_ms
+            short += _SHORT_WIDTH * passed_ms / (high - low)
+        return self._left + drawn_ms * self._per_ms + short
 
 
 # The timeline: a lane for each worker; parallel calls get lanes of their own.
@@ -166,20 +151,13 @@ def timeline(turn: TurnTrace, anchor: str) -> Drawing:
     height = _TOP + len(lanes) * (_BAR + _GAP) + 18
     groups = [*_squeezed(scale, height), *_axis(turn, scale, anchor, height)]
     for index, lane in enumerate(lanes):
-        groups += _drawn(lane, scale, _TOP + index * (_BAR + _GAP))
+        groups += _drawn(lane, scale, _TOP + index * (_BAR + _GAP), end)
     for note in turn.notes:
         if (sign := _NOTE_SIGNS.get(note.kind)) is not None:
             dot = Shape("circle", sign, {"cx": scale.x(note.at_ms), "cy": height - 12, "r": 4.5})
             groups.append(Group((dot,), f"{note.kind} {note.origin}: {note.text[:200]}"))
     title = f"Timeline: {counted(len(turn.steps), 'step')} in {duration(turn.duration_ms)}"
     return Drawing(title, width, height, tuple(groups))
-
-
-def timeline_legend(turn: TurnTrace) -> list[tuple[str, str]]:
-    """Return (kind, meaning) of each colour in a turn's timeline."""
-    kinds = " ".join(bar.kind for lane in _lanes(turn, "") for bar in lane.bars).split()
-    there = {"model", *kinds}
-    return [(kind, words) for kind, words in _LEGEND.items() if kind in there]
 
 
 def _lanes(turn: TurnTrace, anchor: str) -> list[_Lane]:
@@ -248,12 +226,11 @@ def _put(lanes: list[_Lane], bar: _Bar) -> None:
     lanes.append(_Lane("Tools" if not lanes else "", [bar]))
 
 
-def _drawn(lane: _Lane, scale: TimeScale, y: float) -> Iterator[Group]:
+def _drawn(lane: _Lane, scale: TimeScale, y: float, until_ms: int) -> Iterator[Group]:
     yield Group((_text(lane.name, "lane", 0, y + 12),))
     for bar in lane.bars:
         x = scale.x(bar.span.started_ms)
-        end = bar.span.ended_ms
-        wide = max(_MIN_BAR, (scale.x(end) if end is not None else scale.right) - x)
+        wide = max(_MIN_BAR, scale.x(bar.span.ended_ms or until_ms) - x)
         box = {"x": x, "y": y, "width": wide, "height": _BAR, "rx": min(3.0, wide / 2)}
         shapes = [Shape("rect", bar.kind, box)]
         if bar.label and wide > 7 * len(bar.label) + 6:
@@ -275,12 +252,12 @@ def _axis(turn: TurnTrace, scale: TimeScale, anchor: str, height: float) -> Iter
 
 
 def _squeezed(scale: TimeScale, height: float) -> Iterator[Group]:
-    for piece in scale.pieces:
-        if piece.is_squeezed:
-            idle = duration(piece.end_ms - piece.start_ms)
-            box = {"x": piece.x, "y": _TOP - 6, "width": piece.width, "height": height - _TOP - 12}
-            words = _text(idle, "idle-words", piece.x + piece.width / 2, height - 4)
-            yield Group((Shape("rect", "idle", box), words), f"{idle} without work, drawn short")
+    for start, end in scale.squeezed:
+        x, idle = scale.x(start), duration(end - start)
+        width = scale.x(end) - x
+        words = _text(idle, "idle-words", x + width / 2, height - 4)
+        box = _rect("idle", x, _TOP - 6, width, height - _TOP - 12)
+        yield Group((box, words), f"{idle} without work, drawn short")
 
 
 # The charts: one column per step.
@@ -289,20 +266,14 @@ _ROW, _BETWEEN = 62.0, 26.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Series:
-    kind: str
-    name: str
-    of: Callable[[StepTrace], float]
-
-
-@dataclass(frozen=True, slots=True)
 class _Chart:
     name: str
     shown: Callable[[float], str]
-    series: tuple[_Series, ...]
+    series: Mapping[str, Callable[[StepTrace], float]]
+    """The value of a step by kind, the lowest part of the column first."""
 
     def total(self, step: StepTrace) -> float:
-        return sum(series.of(step) for series in self.series)
+        return sum(value(step) for value in self.series.values())
 
 
 def _tool_ms(step: StepTrace) -> float:
@@ -319,40 +290,26 @@ def _tool_ms(step: StepTrace) -> float:
     return total
 
 
-def _fresh(step: StepTrace) -> float:
-    return step.usage.input_tokens - step.usage.cache_read_tokens
+def _model_ms(step: StepTrace) -> float:
+    return sum(one.duration_ms for one in step.attempts)
 
 
-def _spoken(step: StepTrace) -> float:
-    return max(0, step.usage.output_tokens - step.usage.reasoning_tokens)
-
-
+_IN: dict[str, Callable[[StepTrace], float]] = {
+    "cached": lambda step: step.usage.cache_read_tokens,
+    "fresh": lambda step: step.usage.input_tokens - step.usage.cache_read_tokens,
+}
+_OUT: dict[str, Callable[[StepTrace], float]] = {
+    "thinking": lambda step: step.usage.reasoning_tokens,
+    "output": lambda step: max(0, step.usage.output_tokens - step.usage.reasoning_tokens),
+}
 _CHARTS = (
-    _Chart(
-        "Tokens in",
-        lambda value: tokens(int(value)),
-        (
-            _Series("cached", "from the cache", lambda step: step.usage.cache_read_tokens),
-            _Series("fresh", "read anew", _fresh),
-        ),
-    ),
-    _Chart(
-        "Tokens out",
-        lambda value: tokens(int(value)),
-        (
-            _Series("thinking", "thinking", lambda step: step.usage.reasoning_tokens),
-            _Series("output", "answer and calls", _spoken),
-        ),
-    ),
-    _Chart("Cost", money, (_Series("cost", "cost", lambda step: step.usage.cost_usd),)),
+    _Chart("Tokens in", lambda value: tokens(int(value)), _IN),
+    _Chart("Tokens out", lambda value: tokens(int(value)), _OUT),
+    _Chart("Cost", money, {"cost": lambda step: step.usage.cost_usd}),
     _Chart(
         "Time",
         lambda value: duration(int(value)),
-        (
-            _Series("model", "model", lambda step: sum(one.duration_ms for one in step.attempts)),
-            _Series("tool", "tools", _tool_ms),
-            _Series("hook", "hooks", lambda step: step.hooks_ms),
-        ),
+        {"model": _model_ms, "tool": _tool_ms, "hook": lambda step: step.hooks_ms},
     ),
 )
 
@@ -367,12 +324,6 @@ def charts(turn: TurnTrace, anchor: str) -> Drawing:
         groups += _chart(chart, steps, anchor, 22.0 + index * (_ROW + _BETWEEN), width)
     title = f"Tokens, cost and time of {counted(len(steps), 'step')}"
     return Drawing(title, width, 8.0 + len(shown) * (_ROW + _BETWEEN), tuple(groups))
-
-
-def charts_legend(turn: TurnTrace) -> list[tuple[str, str]]:
-    """Return (kind, meaning) of each colour in a turn's charts."""
-    every = [series for chart in _CHARTS for series in chart.series]
-    return [(one.kind, one.name) for one in every if any(one.of(step) > 0 for step in turn.steps)]
 
 
 def _chart(
@@ -394,11 +345,12 @@ def _chart(
         x, y = _LEFT + index * place + (place - wide) / 2, bottom
         # The whole column reacts, however low its bar is.
         shapes = [_rect("reach", x, bottom - _ROW, wide, _ROW)]
-        for series in chart.series:
-            if (tall := series.of(step) * _ROW / max(totals)) > 0:
+        for kind, value in chart.series.items():
+            if (tall := value(step) * _ROW / max(totals)) > 0:
                 y -= max(tall, 1.0)
-                shapes.append(_rect(series.kind, x, y, wide, max(tall, 1.0)))
-        named = ", ".join(f"{one.name} {chart.shown(one.of(step))}" for one in chart.series)
+                shapes.append(_rect(kind, x, y, wide, max(tall, 1.0)))
+        parts = chart.series.items()
+        named = ", ".join(f"{_LEGEND[kind]} {chart.shown(of(step))}" for kind, of in parts)
         yield Group(tuple(shapes), f"Step {step.number}: {named}", f"{anchor}s{step.number}")
 
 

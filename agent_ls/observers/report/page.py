@@ -104,7 +104,6 @@ def _environment(texts: _Texts) -> Environment:
         "argument_rows": _argument_rows,
         "call_sizes": texts.call_sizes,
         "charts": drawings.charts,
-        "charts_legend": drawings.charts_legend,
         "diff_of": texts.diff_of,
         "edit_sizes": texts.edit_sizes,
         "files_changed": texts.files_changed,
@@ -113,7 +112,6 @@ def _environment(texts: _Texts) -> Environment:
         "status_words": _STATUS_WORDS,
         "step_words": _step_words,
         "timeline": drawings.timeline,
-        "timeline_legend": drawings.timeline_legend,
     }
     made.filters.update(filters)
     cast("dict[str, object]", made.globals).update(names)
