@@ -95,19 +95,97 @@ class HumanLog:
             lines.append(f"   ⚠️  Not as the agent left them, so it looks again: {files}")
         self._write(lines)
 
-    def lines_of(self, event: ev.Event) -> list[str]:
+    def lines_of(self, event: ev.Event) -> list[str]:  # noqa: C901 - one arm for each kind of event
         """Return the lines for the next event; often none."""
-        for part in (
-            self._of_model,
-            self._of_call,
-            self._of_side,
-            self._of_turn,
-            _of_policies,
-            _of_plans,
-        ):
-            if lines := part(event):
-                return lines
-        return []
+        match event:
+            case ev.TurnStarted(prompt=prompt):
+                self._turn = _Turn()
+                return [f"▶ {short(prompt)}"]
+            case ev.SessionResumed(interrupted_calls=calls):
+                return [f"▶ Resumed; interrupted calls: {len(calls)}"]
+            case ev.PromptQueued(text=text, kind=kind):
+                return [f"▶ {'While it works' if kind == 'steer' else 'Next'}: {short(text)}"]
+            case ev.WrapUpRequested(by=by):
+                return [f"⏹️  Coming to an end ({short(by)})"]
+            case ev.CancelRequested(by=by):
+                return [f"⏹️  Stopping ({short(by)})"]
+            case ev.Moved(to=Phase.CLOSE):
+                return self._closing(event)
+            case ev.TurnEnded():
+                return self._ended(event)
+            case ev.RequestPrepared():
+                return self._request(event)
+            case ev.AttemptFinished():
+                self._turn.usage += event.usage
+                self._turn.is_heard = self._turn.is_heard or event.failure is None
+                return [_attempt(event)]
+            case ev.RecoveryChosen():
+                return self._recovery(event)
+            case ev.Answered():
+                return self._answered(event)
+            case ev.HookRan():
+                why = f": {short(event.text)}" if event.text else ""
+                did = f"{event.did}{_seconds(event.duration_ms)}{why}"
+                return [f"   🪝 {event.name} ({event.point}): {did}"]
+            case ev.AdviceGiven():
+                self._turn.usage += event.usage
+                said = f"{event.failure}: {event.message}" if event.failure else event.text
+                return [f"   · {event.origin} asked {short(event.model)}: {short(said)}"]
+            case ev.ChildStarted():
+                return [f"   👥 {event.kind} starts: {short(event.task)}"]
+            case ev.ChildEnded():
+                self._turn.usage += event.usage
+                used = f"{counted(event.steps, 'step')}, {event.usage.total_tokens:,} tokens"
+                return [f"   👥 {event.kind} ended: {event.stop}, {used}"]
+            case ev.ToolCallStarted():
+                self._turn.calls += 1
+                self._turn.last_started = event.call_id
+                return [f"   {_named(event)}"]
+            case ev.CallDecided(decision="deny"):
+                call = self._turn.asked.get(event.call_id)
+                which = _named(call) if call else "🔧 a call"
+                return [f"   {which}", f"      ⛔ {event.origin}: {short(event.reason)}"]
+            case ev.EditApplied():
+                return [f"      {_edited(event)}"]
+            case ev.CommandChanged():
+                return [f"      {_changed(event)}"]
+            case ev.ToolCallFinished():
+                return [f"      {self._result(event)}"]
+            case ev.ApprovalRequested(request=request) if self._with_approvals:
+                return [f"   ❓ May it? {short(request.preview.title)} ({short(request.reason)})"]
+            case ev.ApprovalResolved(answer=answer):
+                note = f": {short(answer.note)}" if answer.note else ""
+                return [f"      ↳ {answer.choice} ({answer.by}){note}"]
+            case ev.FindingsReported():
+                return self._checked(event)
+            case ev.AdvisoryRaised(origin=origin, text=text):
+                return [f"   ⚠️  {origin}: {short(text)}"]
+            case ev.GateFailed(origin=origin, text=text):
+                return [f"   ⚠️  Not accepted by {origin}: {short(text)}"]
+            case ev.GoalCommandStarted(command=command):
+                return [f"   🧪 {short(command)}"]
+            case ev.GoalChecked(proofs=proofs):
+                return [f"   {'✓' if one.is_met else '✗'} {short(one.of)}" for one in proofs]
+            case ev.MonitorAlerted(text=text):
+                return [f"   ⚠️  external_monitor: {short(text)}"]
+            case ev.Compacted():
+                size = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
+                return [f"   🗜️  Shortened the conversation: {size} ({short(event.why)})"]
+            case ev.QuestionAsked(question=question):
+                return [f"   ❓ {short(question.text)} ({question.origin})"]
+            case ev.QuestionResolved(answer=answer):
+                return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
+            case ev.PlanProposed(calls=calls):
+                return [f"   📋 For the plan: {short(one.title)}" for one in calls]
+            case ev.GrantsRevoked(grants=grants, why=why):
+                names = short(", ".join(grants))
+                return [f"   🔒 No longer allowed unasked: {names} ({short(why)})"]
+            case ev.EffectSimulated(what=what):
+                return [f"   👻 Dry run, not done: {short(what)}"]
+            case ev.CommandChangesLeftOut(text=text):
+                return [f"   ⚠️  {short(text, 200)}"]
+            case _:
+                return []
 
     def _write(self, lines: list[str]) -> None:
         if not lines:
@@ -120,27 +198,12 @@ class HumanLog:
             self._stream.write(text.encode(error.encoding, "replace").decode(error.encoding))
         self._stream.flush()
 
-    def _of_model(self, event: ev.Event) -> list[str]:
-        match event:
-            case ev.RequestPrepared():
-                self._turn.steps = event.number
-                sent = f"{counted(event.messages, 'message')}, " if event.messages else ""
-                without = ", text only" if event.text_only else ""
-                tokens = f"about {event.estimated_tokens:,} tokens"
-                return [
-                    "",
-                    f"🔄 Step {event.number} → asking the model ({sent}{tokens}{without})",
-                ]
-            case ev.AttemptFinished():
-                self._turn.usage += event.usage
-                self._turn.is_heard = self._turn.is_heard or event.failure is None
-                return [_attempt(event)]
-            case ev.RecoveryChosen():
-                return self._recovery(event)
-            case ev.Answered():
-                return self._answered(event)
-            case _:
-                return []
+    def _request(self, event: ev.RequestPrepared) -> list[str]:
+        self._turn.steps = event.number
+        sent = f"{counted(event.messages, 'message')}, " if event.messages else ""
+        without = ", text only" if event.text_only else ""
+        tokens = f"about {event.estimated_tokens:,} tokens"
+        return ["", f"🔄 Step {event.number} → asking the model ({sent}{tokens}{without})"]
 
     def _recovery(self, event: ev.RecoveryChosen) -> list[str]:
         """Return the line for a recovery; the text of a repeated error is shown once."""
@@ -168,52 +231,6 @@ class HumanLog:
         what = counted(len(calls), "tool call") if calls else "a final text"
         return [*lines, f"   ✓ The model answered with {what}"]
 
-    def _of_side(self, event: ev.Event) -> list[str]:
-        """Return the lines for hooks, side models and sub-agents."""
-        match event:
-            case ev.HookRan():
-                why = f": {short(event.text)}" if event.text else ""
-                did = f"{event.did}{_seconds(event.duration_ms)}{why}"
-                return [f"   🪝 {event.name} ({event.point}): {did}"]
-            case ev.AdviceGiven():
-                self._turn.usage += event.usage
-                said = f"{event.failure}: {event.message}" if event.failure else event.text
-                return [f"   · {event.origin} asked {short(event.model)}: {short(said)}"]
-            case ev.ChildStarted():
-                return [f"   👥 {event.kind} starts: {short(event.task)}"]
-            case ev.ChildEnded():
-                self._turn.usage += event.usage
-                used = f"{counted(event.steps, 'step')}, {event.usage.total_tokens:,} tokens"
-                return [f"   👥 {event.kind} ended: {event.stop}, {used}"]
-            case _:
-                return []
-
-    def _of_call(self, event: ev.Event) -> list[str]:
-        match event:
-            case ev.ToolCallStarted():
-                self._turn.calls += 1
-                self._turn.last_started = event.call_id
-                return [f"   {_named(event)}"]
-            case ev.CallDecided(decision="deny"):
-                call = self._turn.asked.get(event.call_id)
-                which = _named(call) if call else "🔧 a call"
-                return [f"   {which}", f"      ⛔ {event.origin}: {short(event.reason)}"]
-            case ev.EditApplied():
-                return [f"      {_edited(event)}"]
-            case ev.CommandChanged():
-                return [f"      {_changed(event)}"]
-            case ev.ToolCallFinished():
-                return [f"      {self._result(event)}"]
-            case ev.ApprovalRequested(request=request) if self._with_approvals:
-                return [f"   ❓ May it? {short(request.preview.title)} ({short(request.reason)})"]
-            case ev.ApprovalResolved(answer=answer):
-                note = f": {short(answer.note)}" if answer.note else ""
-                return [f"      ↳ {answer.choice} ({answer.by}){note}"]
-            case ev.FindingsReported():
-                return self._checked(event)
-            case _:
-                return []
-
     def _checked(self, event: ev.FindingsReported) -> list[str]:
         before = [one for path in event.paths for one in self._findings.get(path, ())]
         now = event.findings if not event.unanswered else (*event.findings, *before)
@@ -234,29 +251,11 @@ class HumanLog:
             return f"✗ {which}{result.bad_exit}{seconds}"
         return f"✓ {which}OK{seconds}"
 
-    def _of_turn(self, event: ev.Event) -> list[str]:
-        """Return the lines for a turn's start and end, and for the user's actions on it."""
-        match event:
-            case ev.TurnStarted(prompt=prompt):
-                self._turn = _Turn()
-                return [f"▶ {short(prompt)}"]
-            case ev.SessionResumed(interrupted_calls=calls):
-                return [f"▶ Resumed; interrupted calls: {len(calls)}"]
-            case ev.PromptQueued(text=text, kind=kind):
-                return [f"▶ {'While it works' if kind == 'steer' else 'Next'}: {short(text)}"]
-            case ev.WrapUpRequested(by=by):
-                return [f"⏹️  Coming to an end ({short(by)})"]
-            case ev.CancelRequested(by=by):
-                return [f"⏹️  Stopping ({short(by)})"]
-            case ev.Moved(to=Phase.CLOSE, stop=stop, why=why):
-                self._turn.is_heard = False
-                steps = counted(self._turn.steps, "step")
-                closing = f"🔄 Closing ({stop or 'asked to'}, {steps})"
-                return [f"⚠️  {short(why)}", closing] if why else [closing]
-            case ev.TurnEnded():
-                return self._ended(event)
-            case _:
-                return []
+    def _closing(self, event: ev.Moved) -> list[str]:
+        self._turn.is_heard = False
+        steps = counted(self._turn.steps, "step")
+        closing = f"🔄 Closing ({event.stop or 'asked to'}, {steps})"
+        return [f"⚠️  {short(event.why)}", closing] if event.why else [closing]
 
     def _ended(self, event: ev.TurnEnded) -> list[str]:
         turn = self._turn
@@ -267,45 +266,6 @@ class HumanLog:
         cost = f", ${turn.usage.cost_usd:.4f}" if turn.usage.cost_usd else ""
         counts = f"{counted(turn.steps, 'step')}, {counted(turn.calls, 'tool call')}"
         return ["", f"{sign}{stop}", f"   {counts}, {turn.usage.total_tokens:,} tokens{cost}"]
-
-
-def _of_policies(event: ev.Event) -> list[str]:
-    """Return the lines for checks, gates and compactors."""
-    match event:
-        case ev.AdvisoryRaised(origin=origin, text=text):
-            return [f"   ⚠️  {origin}: {short(text)}"]
-        case ev.GateFailed(origin=origin, text=text):
-            return [f"   ⚠️  Not accepted by {origin}: {short(text)}"]
-        case ev.GoalCommandStarted(command=command):
-            return [f"   🧪 {short(command)}"]
-        case ev.GoalChecked(proofs=proofs):
-            return [f"   {'✓' if one.is_met else '✗'} {short(one.of)}" for one in proofs]
-        case ev.MonitorAlerted(text=text):
-            return [f"   ⚠️  external_monitor: {short(text)}"]
-        case ev.Compacted():
-            size = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
-            return [f"   🗜️  Shortened the conversation: {size} ({short(event.why)})"]
-        case _:
-            return []
-
-
-def _of_plans(event: ev.Event) -> list[str]:
-    """Return the lines for questions, plans, revoked grants and simulated effects."""
-    match event:
-        case ev.QuestionAsked(question=question):
-            return [f"   ❓ {short(question.text)} ({question.origin})"]
-        case ev.QuestionResolved(answer=answer):
-            return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
-        case ev.PlanProposed(calls=calls):
-            return [f"   📋 For the plan: {short(one.title)}" for one in calls]
-        case ev.GrantsRevoked(grants=grants, why=why):
-            return [f"   🔒 No longer allowed unasked: {short(', '.join(grants))} ({short(why)})"]
-        case ev.EffectSimulated(what=what):
-            return [f"   👻 Dry run, not done: {short(what)}"]
-        case ev.CommandChangesLeftOut(text=text):
-            return [f"   ⚠️  {short(text, 200)}"]
-        case _:
-            return []
 
 
 def _seconds(duration_ms: int) -> str:

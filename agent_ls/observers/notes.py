@@ -12,8 +12,6 @@ from agent_ls.domain.phases import Phase
 from agent_ls.observers.trace import Note
 
 _KNOWN = (
-    ev.Moved,
-    ev.PrefixSet,
     ev.CallDecided,
     ev.PlanUpdated,
     ev.ApprovalResolved,
@@ -24,15 +22,8 @@ _KNOWN = (
 """Events without a plain note, because something else already shows them."""
 
 
-def note_of(event: ev.Event, at_ms: int) -> Note | None:
+def note_of(event: ev.Event, at_ms: int) -> Note | None:  # noqa: C901 - one arm for each kind of event
     """Return the note for an event; None if it needs none."""
-    for part in (_of_policies, _of_plans, _of_person, _other):
-        if (note := part(event, at_ms)) is not None:
-            return note
-    return None
-
-
-def _of_policies(event: ev.Event, at_ms: int) -> Note | None:
     match event:
         case ev.GateFailed(origin=origin, text=text):
             return Note(at_ms, "gate", origin, text)
@@ -56,12 +47,6 @@ def _of_policies(event: ev.Event, at_ms: int) -> Note | None:
             if to is not Phase.CLOSE:
                 return None
             return Note(at_ms, "closing", stop.value if stop else "", why)
-        case _:
-            return None
-
-
-def _of_plans(event: ev.Event, at_ms: int) -> Note | None:
-    match event:
         case ev.GoalChecked(origin=origin, proofs=proofs):
             lines = (f"{'✓' if one.is_met else '✗'} {one.of}" for one in proofs)
             return Note(at_ms, "goal", origin, "\n".join(lines))
@@ -81,12 +66,6 @@ def _of_plans(event: ev.Event, at_ms: int) -> Note | None:
             return Note(at_ms, "dry run", "", what)
         case ev.MonitorAlerted(pattern=pattern, text=text):
             return Note(at_ms, "monitor", pattern, text)
-        case _:
-            return None
-
-
-def _of_person(event: ev.Event, at_ms: int) -> Note | None:
-    match event:
         case ev.PromptQueued(text=text, kind=kind):
             return Note(at_ms, kind, "user", text)
         case ev.CancelRequested(by=by):
@@ -100,7 +79,7 @@ def _of_person(event: ev.Event, at_ms: int) -> Note | None:
         case ev.SessionResumed(interrupted_calls=calls):
             return Note(at_ms, "resumed", "session", f"interrupted calls: {len(calls)}")
         case _:
-            return None
+            return _other(event, at_ms)
 
 
 def _other(event: ev.Event, at_ms: int) -> Note | None:

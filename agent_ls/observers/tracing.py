@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agent_ls.domain import events as ev
-from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem
@@ -42,53 +41,99 @@ class Tracing:
         self._hooks: list[tr.HookTrace] = []
         self._step_ended_ms = 0
 
-    def on_event(self, stored: ev.StoredEvent) -> None:
+    def on_event(self, stored: ev.StoredEvent) -> None:  # noqa: C901 - one arm for each kind of event
         """Add one event to the trace."""
-        event, at_ms = stored.event, stored.at_ms
-        for part in (
-            self._of_session,
-            self._of_model,
-            self._of_call,
-            self._of_asides,
-            self._of_notes,
-        ):
-            if part(event, at_ms):
-                return
+        at_ms = stored.at_ms
+        match stored.event:
+            case ev.SessionCreated() as event:
+                self._created(event)
+            case ev.TurnStarted() as event:
+                self._turn_started(event, at_ms)
+            case ev.TurnEnded() as event:
+                self._turn_ended(event, at_ms)
+            case ev.Moved() as event:
+                self._moved(event, at_ms)
+            case ev.ModelChanged(model=model) as event:
+                self.model = model
+                self._note(event, at_ms)
+            case ev.PlanUpdated(items=items):
+                self._plan = items
+                if self._turn is not None:
+                    self._turn.plan = items
+            case ev.RequestPrepared() as event:
+                self._begin_step(event, at_ms)
+            case ev.AttemptFinished() as event:
+                self._attempt(event, at_ms)
+            case ev.RecoveryChosen() as event:
+                self._recovered(event)
+                self._note(event, at_ms)
+            case ev.Answered() as event:
+                self._answered(event, at_ms)
+            case ev.CallDecided() as event:
+                call = self._call(event.call_id)
+                call.decision, call.decided_by = event.decision, event.origin
+                call.reason = event.reason
+            case ev.ToolCallStarted() as event:
+                self._started(event, at_ms)
+            case ev.EditIntended(edit=edit) as event:
+                new_path = edit.new_path if edit.kind == "move" else ""
+                trace = tr.EditTrace(edit.path, edit.kind, new_path, event.before_blob)
+                self._call(event.call_id).edits.append(trace)
+            case ev.EditApplied() as event:
+                self._applied(event)
+            case ev.CommandChanged() as event:
+                self._call(event.call_id).edits.append(_changed(event))
+            case ev.ToolCallFinished() as event:
+                self._finished(event, at_ms)
+            case ev.HookRan() as event:
+                self._hooked(event, at_ms)
+            case ev.ApprovalRequested(request=request):
+                wait = tr.WaitTrace(at_ms, id=request.id, title=request.preview.title)
+                wait.reason, wait.payload = request.reason, request.preview.payload
+                wait.asked_by, wait.call_id = request.tool, request.call_id
+                self._begin_wait(wait)
+            case ev.ApprovalResolved(approval_id=id, answer=answer) as event:
+                wait = self._end_wait(id, answer.choice.value, answer.by, at_ms)
+                wait.note, wait.grant = answer.note, event.grant or ""
+            case ev.QuestionAsked(question=question):
+                wait = tr.WaitTrace(at_ms, id=question.id, kind="question", title=question.text)
+                wait.asked_by = question.origin
+                self._begin_wait(wait)
+            case ev.QuestionResolved(question_id=id, answer=answer):
+                self._end_wait(id, answer.text, answer.by, at_ms)
+            case ev.AdviceGiven() as event:
+                side = tr.SideTrace(at_ms - event.duration_ms, at_ms, origin=event.origin)
+                side.model, side.text, side.usage = event.model, event.text, event.usage
+                side.failure = f"{event.failure}: {event.message}" if event.failure else ""
+                self._add(side)
+            case ev.ChildStarted() as event:
+                side = tr.SideTrace(at_ms, kind="child", origin=event.kind, task=event.task)
+                side.call_id, side.session_id = event.call_id, event.child_id
+                self._children[event.child_id] = side
+                self._add(side)
+            case ev.ChildEnded() as event:
+                self._child_ended(event, at_ms)
+            case ev.FindingsReported() as event:
+                self._found(event, at_ms)
+            case event:
+                self._note(event, at_ms)
 
     def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
         """Ignore streamed pieces, which are not stored."""
 
-    def _of_session(self, event: ev.Event, at_ms: int) -> bool:
-        """Add starts, phases and ends of sessions and turns; False for other events."""
-        match event:
-            case ev.SessionCreated():
-                self.session.session_id = event.session_id
-                self.session.roots = event.roots
-                self.session.mode = event.mode.value
-                self.session.model = event.model
-                self.model = self.model or event.model
-                self.session.is_dry_run = event.dry_run
-            case ev.TurnStarted():
-                self._end_phase(at_ms)
-                turn = tr.TurnTrace(at_ms, turn_id=event.turn_id, prompt=event.prompt)
-                turn.plan, turn.model = self._plan, self.model
-                self.session.turns.append(turn)
-                self._turn, self._step = turn, None
-                self._step_ended_ms = at_ms
-            case ev.Moved():
-                self._moved(event, at_ms)
-            case ev.ModelChanged():
-                self.model = event.model
-                self._of_notes(event, at_ms)
-            case ev.PlanUpdated():
-                self._plan = event.items
-                if self._turn is not None:
-                    self._turn.plan = event.items
-            case ev.TurnEnded():
-                self._ended(event, at_ms)
-            case _:
-                return False
-        return True
+    def _created(self, event: ev.SessionCreated) -> None:
+        self.session.session_id, self.session.roots = event.session_id, event.roots
+        self.session.mode, self.session.model = event.mode.value, event.model
+        self.session.is_dry_run = event.dry_run
+        self.model = self.model or event.model
+
+    def _turn_started(self, event: ev.TurnStarted, at_ms: int) -> None:
+        self._end_phase(at_ms)
+        turn = tr.TurnTrace(at_ms, turn_id=event.turn_id, prompt=event.prompt)
+        turn.plan, turn.model = self._plan, self.model
+        self.session.turns.append(turn)
+        self._turn, self._step = turn, None
+        self._step_ended_ms = at_ms
 
     def _moved(self, event: ev.Moved, at_ms: int) -> None:
         self._end_phase(at_ms)
@@ -96,9 +141,9 @@ class Tracing:
             phase = tr.PhaseTrace(at_ms, phase=event.to.value, why=event.why)
             self._turn.phases.append(phase)
         if event.to is Phase.CLOSE:
-            self._of_notes(event, at_ms)
+            self._note(event, at_ms)
 
-    def _ended(self, event: ev.TurnEnded, at_ms: int) -> None:
+    def _turn_ended(self, event: ev.TurnEnded, at_ms: int) -> None:
         self._end_phase(at_ms)
         self._end_step(at_ms)
         turn = self._turn
@@ -115,31 +160,22 @@ class Tracing:
             last = self._turn.phases[-1]
             last.ended_ms = at_ms if last.ended_ms is None else last.ended_ms
 
-    def _of_model(self, event: ev.Event, at_ms: int) -> bool:
-        """Add requests and answers; False for other events."""
-        match event:
-            case ev.RequestPrepared():
-                self._begin_step(event, at_ms)
-            case ev.AttemptFinished():
-                self._attempt(event, at_ms)
-            case ev.RecoveryChosen():
-                if self._step is not None and self._step.attempts:
-                    attempt = self._step.attempts[-1]
-                    attempt.recovery = f"{event.origin}: {event.action}"
-                    attempt.recovery_text, attempt.wait_s = event.text, event.wait_s
-                self._of_notes(event, at_ms)
-            case ev.Answered():
-                step = self._step
-                if step is not None:
-                    if event.origin == "model":
-                        step.text, step.reasoning = event.message.text, event.message.reasoning
-                        step.is_answered, step.is_partial = True, event.is_partial
-                    step.ended_ms = at_ms
-                    for call in event.message.calls:
-                        self._planned(call)
-            case _:
-                return False
-        return True
+    def _recovered(self, event: ev.RecoveryChosen) -> None:
+        if self._step is not None and self._step.attempts:
+            attempt = self._step.attempts[-1]
+            attempt.recovery = f"{event.origin}: {event.action}"
+            attempt.recovery_text, attempt.wait_s = event.text, event.wait_s
+
+    def _answered(self, event: ev.Answered, at_ms: int) -> None:
+        step = self._step
+        if step is None:
+            return
+        if event.origin == "model":
+            step.text, step.reasoning = event.message.text, event.message.reasoning
+            step.is_answered, step.is_partial = True, event.is_partial
+        step.ended_ms = at_ms
+        for call in event.message.calls:
+            self._call(call.id, call.tool).arguments_json = call.arguments_json
 
     def _begin_step(self, event: ev.RequestPrepared, at_ms: int) -> None:
         self._end_step(at_ms)
@@ -210,10 +246,6 @@ class Tracing:
         )
         self._step.attempts.append(attempt)
 
-    def _planned(self, call: ToolCall) -> None:
-        trace = self._call(call.id, call.tool)
-        trace.arguments_json = call.arguments_json
-
     def _call(self, call_id: str, tool: str = "") -> tr.CallTrace:
         """Return the call's trace; create it if the call is new."""
         if call_id not in self._calls:
@@ -222,33 +254,11 @@ class Tracing:
                 self._step.calls.append(self._calls[call_id])
         return self._calls[call_id]
 
-    def _of_call(self, event: ev.Event, at_ms: int) -> bool:
-        """Add events of calls; False for other events."""
-        match event:
-            case ev.CallDecided():
-                call = self._call(event.call_id)
-                call.decision, call.decided_by = event.decision, event.origin
-                call.reason = event.reason
-            case ev.ToolCallStarted():
-                call = self._call(event.call_id, event.tool)
-                call.tool, call.effect = event.tool, event.effect.value
-                call.arguments_json = event.arguments_json or call.arguments_json
-                call.run = tr.Span(at_ms)
-                self._last_call = call
-            case ev.EditIntended():
-                edit = event.edit
-                new_path = edit.new_path if edit.kind == "move" else ""
-                trace = tr.EditTrace(edit.path, edit.kind, new_path, event.before_blob)
-                self._call(event.call_id).edits.append(trace)
-            case ev.EditApplied():
-                self._applied(event)
-            case ev.CommandChanged():
-                self._call(event.call_id).edits.append(_changed(event))
-            case ev.ToolCallFinished():
-                self._finished(event, at_ms)
-            case _:
-                return False
-        return True
+    def _started(self, event: ev.ToolCallStarted, at_ms: int) -> None:
+        call = self._last_call = self._call(event.call_id, event.tool)
+        call.tool, call.effect = event.tool, event.effect.value
+        call.arguments_json = event.arguments_json or call.arguments_json
+        call.run = tr.Span(at_ms)
 
     def _applied(self, event: ev.EditApplied) -> None:
         edits = [one for one in self._call(event.call_id).edits if one.path == event.path]
@@ -267,58 +277,20 @@ class Tracing:
         call.bad_exit = result.bad_exit
         call.duration_ms, call.output_id = result.duration_ms, result.output_id or ""
 
-    def _of_asides(self, event: ev.Event, at_ms: int) -> bool:
-        """Add hooks, approvals, questions, side models and sub-agents; False for other events."""
-        match event:
-            case ev.HookRan():
-                self._hooked(event, at_ms)
-            case ev.ApprovalRequested(request=request):
-                wait = tr.WaitTrace(at_ms, id=request.id, title=request.preview.title)
-                wait.reason, wait.payload = request.reason, request.preview.payload
-                wait.asked_by, wait.call_id = request.tool, request.call_id
-                self._begin_wait(wait)
-            case ev.QuestionAsked(question=question):
-                wait = tr.WaitTrace(at_ms, id=question.id, kind="question", title=question.text)
-                wait.asked_by = question.origin
-                self._begin_wait(wait)
-            case ev.AdviceGiven():
-                side = tr.SideTrace(at_ms - event.duration_ms, at_ms, origin=event.origin)
-                side.model, side.text, side.usage = event.model, event.text, event.usage
-                side.failure = f"{event.failure}: {event.message}" if event.failure else ""
-                self._add(side)
-            case ev.ChildStarted():
-                side = tr.SideTrace(at_ms, kind="child", origin=event.kind, task=event.task)
-                side.call_id, side.session_id = event.call_id, event.child_id
-                self._children[event.child_id] = side
-                self._add(side)
-            case _:
-                return self._of_settled(event, at_ms)
-        return True
-
-    def _of_settled(self, event: ev.Event, at_ms: int) -> bool:
-        """Add the user's answers and the ends of sub-agents; False for other events."""
-        match event:
-            case ev.ApprovalResolved(answer=answer):
-                if (wait := self._waits.get(event.approval_id)) is not None:
-                    wait.ended_ms, wait.answer = at_ms, answer.choice.value
-                    wait.answered_by, wait.note = answer.by, answer.note
-                    wait.grant = event.grant or ""
-            case ev.QuestionResolved(answer=answer):
-                if (wait := self._waits.get(event.question_id)) is not None:
-                    wait.ended_ms, wait.answer = at_ms, answer.text
-                    wait.answered_by = answer.by
-            case ev.ChildEnded():
-                if (side := self._children.get(event.child_id)) is not None:
-                    side.ended_ms, side.text = at_ms, str(event.report)
-                    side.steps, side.usage = event.steps, event.usage
-                    side.failure = f"{event.stop}: {event.why}" if event.why else ""
-            case _:
-                return False
-        return True
-
     def _begin_wait(self, wait: tr.WaitTrace) -> None:
         self._waits[wait.id] = wait
         self._add(wait)
+
+    def _end_wait(self, id: str, answer: str, by: str, at_ms: int) -> tr.WaitTrace:
+        wait = self._waits.get(id) or tr.WaitTrace(at_ms)
+        wait.ended_ms, wait.answer, wait.answered_by = at_ms, answer, by
+        return wait
+
+    def _child_ended(self, event: ev.ChildEnded, at_ms: int) -> None:
+        side = self._children.get(event.child_id) or tr.SideTrace(at_ms)
+        side.ended_ms, side.text = at_ms, str(event.report)
+        side.steps, side.usage = event.steps, event.usage
+        side.failure = f"{event.stop}: {event.why}" if event.why else ""
 
     def _add(self, item: tr.StepTrace | tr.Note | tr.WaitTrace | tr.SideTrace) -> None:
         if self._turn is not None:
@@ -341,18 +313,19 @@ class Tracing:
         else:
             self._step.hooks.append(hook)
 
-    def _of_notes(self, event: ev.Event, at_ms: int) -> bool:
-        """Add findings to the running call, and any other event as a note; always True."""
-        if isinstance(event, ev.FindingsReported):
-            call = self._last_call
-            if call is not None and call.finished_ms is None:
-                call.findings = list(event.findings)
-                if not event.problems:
-                    return True
+    def _found(self, event: ev.FindingsReported, at_ms: int) -> None:
+        """Add findings to the running call; as a note if none runs or there are problems."""
+        call = self._last_call
+        is_running = call is not None and call.finished_ms is None
+        if call is not None and is_running:
+            call.findings = list(event.findings)
+        if event.problems or not is_running:
+            self._note(event, at_ms)
+
+    def _note(self, event: ev.Event, at_ms: int) -> None:
         note = note_of(event, at_ms)
         if note is not None:
             self._add(note)
-        return True
 
 
 def _changed(event: ev.CommandChanged) -> tr.EditTrace:
