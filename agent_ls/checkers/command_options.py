@@ -91,7 +91,6 @@ class CheckCommand(Record):
     @model_validator(mode="before")
     @classmethod
     def _completed(cls, given: object) -> object:
-        """Fill in the preset with this name."""
         if isinstance(given, str):
             if given not in PRESETS:
                 known = ", ".join(PRESETS)

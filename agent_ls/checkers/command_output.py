@@ -162,7 +162,6 @@ def _plain_lines(output: str) -> list[str]:
 
 
 def _of_groups(groups: Mapping[str, str | None]) -> Said:
-    """Convert the named groups of a matched line."""
 
     def number(name: str) -> int:
         # A user's pattern may capture words here; ignore them and keep the rest.

@@ -93,7 +93,6 @@ class CommandChecker:
         return ""
 
     def _folders(self, part: Overlay) -> dict[Path, list[Path]]:
-        """Return the folders to run in, each with its changed files."""
         found: dict[Path, list[Path]] = {}
         for file in part.changed:
             folder = self._home(file, part)

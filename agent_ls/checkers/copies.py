@@ -218,7 +218,6 @@ def _folder_of(name: str) -> str:
 
 
 def _is_copied(folder: str) -> bool:
-    """Tell whether the files of a folder belong to the project itself."""
     return not any(part in _LINKED or _is_left_out(part) for part in folder.split("/"))
 
 

@@ -242,7 +242,6 @@ def _identity(finding: Finding, unread: set[str]) -> tuple[str, ...]:
 
 
 def _unread(findings: Iterable[Finding]) -> set[str]:
-    """Return the files that the checker could not parse."""
     return {finding.path for finding in findings if finding.code == UNPARSABLE}
 
 

@@ -91,7 +91,6 @@ class Copies:
 
 
 async def _names(root: Path, workspace: Workspace) -> Listed:
-    """Return the files of a root, relative to the root."""
     shown = workspace.shown(root) or "."
     front = "" if shown == "." else f"{shown}/"
     found = await workspace.files(shown)

@@ -110,7 +110,6 @@ class _Story:
         return self._close(ended)
 
     def _places(self) -> dict[str, str]:
-        """Return variables that keep the demo out of the user's folders."""
         return {
             f"XDG_{name}_HOME": str(self._place / name.lower())
             for name in ("CONFIG", "DATA", "STATE", "CACHE")
@@ -157,7 +156,6 @@ class _Story:
         ]
 
     async def _react(self, buffer: Buffer) -> str:
-        """Print what is new and answer approvals; return the turn's last message, if it ended."""
         ended = ""
         for value in self._fresh_progress():
             self._seen.add(str(id(value)))
@@ -207,7 +205,6 @@ class _Story:
         return 0 if ended.startswith(StopReason.COMPLETED) else 1
 
     def _unchecked(self) -> list[str]:
-        """Return the server's messages about checkers that it could not run."""
         said = (str(one["message"]) for one in self._editor.shown.messages)
         return [text for text in said if text.startswith(_CHECKERS)]
 

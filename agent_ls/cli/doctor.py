@@ -170,7 +170,6 @@ async def _checkers(settings: Settings, folder: Path) -> list[Finding]:
 
 
 def _own_parts(settings: Settings, folder: Path) -> list[Finding]:
-    """List the hooks and the kinds of sub-agents that the user has added."""
     hooks = [
         f"{hook.name} ({point})"
         for point in map(str, HookPoint)

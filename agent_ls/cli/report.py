@@ -43,7 +43,6 @@ async def _page(arguments: argparse.Namespace) -> tuple[str, str]:
 
 
 async def _blobs(session: SessionTrace, blobs: Blobs) -> dict[str, bytes]:
-    """Return the files before and after every edit."""
     edits = [one for turn in session.turns for call in turn.calls for one in call.edits]
     wanted = {digest for one in edits for digest in (one.before_blob, one.after_blob) if digest}
     found = {digest: await blobs.get_blob(digest) for digest in sorted(wanted)}

@@ -57,7 +57,6 @@ def resuming(session: SessionState, arguments: argparse.Namespace) -> str:
 
 
 def _again(session: SessionState, arguments: argparse.Namespace) -> str:
-    """Return the options that a following command has to repeat."""
     words: list[str] = []
     if arguments.workspace != ".":
         words += ["--workspace", arguments.workspace]
@@ -97,7 +96,6 @@ def _undecided(events: Sequence[Event]) -> Iterator[str]:
 
 
 def _ending(result: TurnResult) -> str:
-    """Return how the turn ended, and why if there is a reason."""
     stop = "" if result.stop_reason in PLAIN else f" ({result.stop_reason})"
     why = _why(result)
     return f"{result.status}{stop}{f': {why}' if why else ''}"

@@ -77,7 +77,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _schema(name: str | None) -> Schema | None:
-    """Read a JSON schema from a file; None without a name."""
     if name is None:
         return None
     try:
@@ -87,7 +86,6 @@ def _schema(name: str | None) -> Schema | None:
 
 
 def _goal(name: str | None) -> Goal | None:
-    """Read a goal from a file; None without a name."""
     if name is None:
         return None
     try:
@@ -200,13 +198,11 @@ async def _turn(
 
 
 def _is_model_unknown(turn: TurnState) -> bool:
-    """Say whether the last request failed because the model is unknown."""
     last = next(turn.events.newest(AttemptFinished), None)
     return last is not None and last.failure == ProviderFailure.UNKNOWN_MODEL
 
 
 def _follow(session: Session, arguments: argparse.Namespace, streamed: StreamedText) -> None:
-    """Attach the readers that show the turn and ask the user."""
     if not (arguments.quiet or arguments.json):
         if not arguments.no_stream:
             session.follow(streamed)
@@ -237,7 +233,6 @@ def _log(handler: logging.Handler) -> None:
 
 
 def _is_terminal(arguments: argparse.Namespace) -> bool:
-    """Say whether the user can be asked at the terminal."""
     return not arguments.json and sys.stdin.isatty() and sys.stderr.isatty()
 
 

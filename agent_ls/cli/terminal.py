@@ -169,7 +169,6 @@ class _Key:
 
 
 def _keys(request: ApprovalRequest) -> dict[str, _Key]:
-    """Return the keys that answer this approval."""
     scope = grant_words(request.preview.grant or "")
     keys = (
         _Key(ApprovalChoice.ALLOW_ONCE, "[y]es", "allow this one call"),
@@ -188,7 +187,6 @@ def _again(keys: Mapping[str, _Key]) -> str:
 
 
 def _explained(said: str, keys: Mapping[str, _Key]) -> str:
-    """Return what each key does, after ``?`` or an unknown answer."""
     word = visible(said.strip())
     unknown = [] if word == "?" else [f"Nothing is decided: {word!r} is no answer."]
     words = [f"  {key.name:<10} {key.words}" for key in keys.values()]
@@ -233,7 +231,6 @@ def _ask(prompt: str) -> str:
 
 
 def _forget_typed_ahead() -> None:
-    """Discard the terminal's pending input."""
     try:
         import termios
     except ImportError:  # Windows

@@ -273,7 +273,6 @@ def _seconds(duration_ms: int) -> str:
 
 
 def _named(call: ToolCall | ev.ToolCallStarted) -> str:
-    """Return a call's line: the tool and a summary of its arguments."""
     # The name of an MCP tool begins with its server's name.
     server, slash, _ = call.tool.partition("/")
     about = summary_of(call.tool, call.arguments_json)

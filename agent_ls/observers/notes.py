@@ -83,7 +83,6 @@ def note_of(event: ev.Event, at_ms: int) -> Note | None:  # noqa: C901 - one arm
 
 
 def _other(event: ev.Event, at_ms: int) -> Note | None:
-    """Return a plain note for any other kind of event."""
     if isinstance(event, _KNOWN):
         return None
     told = [getattr(event, name, "") for name in ("text", "why", "reason", "message")]

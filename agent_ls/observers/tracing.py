@@ -215,7 +215,6 @@ class Tracing:
         return bool(phases) and phases[-1].phase == Phase.CLOSE and phases[-1].ended_ms is None
 
     def _begin_closing(self, event: ev.AttemptFinished, at_ms: int) -> None:
-        """Begin an extra step for the turn's closing answer."""
         if self._turn is None or (self._step is not None and self._step.is_closing):
             return
         self._end_step(at_ms)
@@ -247,7 +246,6 @@ class Tracing:
         self._step.attempts.append(attempt)
 
     def _call(self, call_id: str, tool: str = "") -> tr.CallTrace:
-        """Return the call's trace; create it if the call is new."""
         if call_id not in self._calls:
             self._calls[call_id] = tr.CallTrace(call_id, tool)
             if self._step is not None:
@@ -329,7 +327,6 @@ class Tracing:
 
 
 def _changed(event: ev.CommandChanged) -> tr.EditTrace:
-    """Return a command's change to a file as an edit of its call."""
     kind = "delete" if event.is_gone else "create" if event.is_new else "change"
     return tr.EditTrace(
         event.path,

@@ -65,7 +65,6 @@ def main() -> int:
 
 
 def _end_all(groups: set[int]) -> None:
-    """Terminate all running groups; kill those that do not end in time."""
     until_s = time.monotonic() + _GRACE_S
     living = _told(groups, signal.SIGTERM)
     while living and time.monotonic() < until_s:
@@ -110,7 +109,6 @@ def _receive(asking: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 def _start(
     asking: socket.socket, request: dict[str, Any], descriptors: list[int], running: dict[int, int]
 ) -> None:
-    """Start a program in its own session and send its process id or the error."""
     number = request["number"]
     try:
         os.chdir(os.fsencode(request["cwd"]))
@@ -138,7 +136,6 @@ def _start(
 
 
 def _reap(asking: socket.socket, running: dict[int, int]) -> None:
-    """Reap all ended programs and send their exit codes."""
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             number = running.pop(ended[0], None)

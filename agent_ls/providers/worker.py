@@ -116,7 +116,6 @@ class Host:
 
 
 def _provider(model: str, known: KnownModel | None) -> str:
-    """Return a model's provider; empty if unknown."""
     return provider_of(model) or (known.provider if known else "")
 
 

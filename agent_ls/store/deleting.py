@@ -68,7 +68,6 @@ def _forget_texts(connection: sa.Connection) -> None:
 
 
 def _above(connection: sa.Connection, session_id: str) -> Iterator[str]:
-    """Yield the session's ancestors, nearest first."""
     query = sa.select(sessions.c.parent_id)
     parent = connection.scalar(query.where(sessions.c.session_id == session_id))
     while parent:
@@ -96,7 +95,6 @@ def _branch_with(connection: sa.Connection, doomed: Sequence[str]) -> str | None
 
 
 def _digests(connection: sa.Connection) -> set[str]:
-    """Return every digest that journals mention."""
     found: set[str] = set()
     for body in connection.scalars(sa.select(events.c.body)):
         found.update(_DIGEST.findall(body))

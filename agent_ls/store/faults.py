@@ -162,7 +162,6 @@ def _postgres_words(error: BaseException) -> tuple[str, str]:
 
 
 def _damage(what: str, why: str, location: Location) -> str:
-    """Return the message for damaged data."""
     if location.path is None:
         advice = "Restore a backup of the database, or name another one in the settings."
     else:

@@ -196,7 +196,6 @@ class Projection:
             self._set("calls", call_id, **place)
 
     def _open(self, call_id: str) -> None:
-        """Remember a call that needs a result."""
         if self.cursor.execution_id and call_id not in self.cursor.open_calls:
             self.cursor.open_calls.append(call_id)
 
@@ -350,7 +349,6 @@ class Projection:
         )
 
     def _validated(self, item: Values) -> None:
-        """Add one report on the current step."""
         if self.cursor.step_id:
             self.cursor.validation.append(item)
             self._step(self.cursor.step_id, validation=[*self.cursor.validation])
@@ -369,7 +367,6 @@ class Projection:
         )
 
     def _call_started(self, event: ev.ToolCallStarted) -> None:
-        """Mark the call as running, with the arguments it really runs with."""
         self._open(event.call_id)
         real = {"arguments": cut(event.arguments_json)} if event.arguments_json else {}
         self._call(
@@ -437,12 +434,10 @@ class Projection:
         )
 
     def _asked(self, row: str, turn_id: str, **values: JsonValue) -> None:
-        """Record what the user is asked, and mark the turn as waiting."""
         self._set("approvals", row, execution_id=turn_id, requested_ms=self._at_ms, **values)
         self._status(TurnStatus.WAITING)
 
     def _resolved(self, row: str, **values: JsonValue) -> None:
-        """Record the user's answer, and mark the turn as running."""
         self._set("approvals", row, resolved_ms=self._at_ms, **values)
         self._status(TurnStatus.RUNNING)
 
@@ -453,7 +448,6 @@ class Projection:
 
 
 def _snapshot(cursor: Cursor, event: ev.TurnEnded) -> Values:
-    """Return the turn's final state."""
     is_escalated = event.status is TurnStatus.ESCALATED
     progress = cursor.progress
     return {

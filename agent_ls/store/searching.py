@@ -59,7 +59,6 @@ def _said(kind: str, body: dict[str, Any]) -> tuple[Literal["user", "agent"], st
 
 
 def _around(text: str, index: int) -> str:
-    """Return the part of a text around a place, on one line."""
     start = max(0, index - _BEFORE_CHARACTERS)
     part = text[start : start + _SHOWN_CHARACTERS]
     front = "…" if start else ""

@@ -267,7 +267,6 @@ def _side_words(side: SideTrace) -> list[str]:
 
 
 def _argument_rows(call: CallTrace) -> list[tuple[str, str]] | None:
-    """Return a call's arguments as names and values; None if they are not an object."""
     try:
         given: object = plain_json(call.arguments_json or "{}")
     except ValueError:
