@@ -89,10 +89,8 @@ class Database:
 
     def _postgres(self, answer_s: int = _ANSWER_S) -> sa.Engine:
         url = sa.make_url(self._location.url)
-        options: dict[str, object] = {}
-        if url.get_driver_name() == "pg8000":
-            options = {"timeout": answer_s, "application_name": "agent-ls"}
-            url = _with_tls(url, options)
+        options: dict[str, object] = {"timeout": answer_s, "application_name": "agent-ls"}
+        url = _with_tls(url, options)
         engine = sa.create_engine(url, poolclass=NullPool, connect_args=options)
 
         def on_connect(driver: sa.PoolProxiedConnection, _entry: ConnectionPoolEntry) -> None:

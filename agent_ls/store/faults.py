@@ -102,24 +102,12 @@ def explain(error: BaseException, location: Location) -> Fault:
             return _unreachable(location, reason)
         return _fault(location, f"{reason}. Check that its folder exists and belongs to you.")
     if isinstance(error, ModuleNotFoundError):
-        return _of_missing(error, location)
-    return _fault(location, f"{type(error).__name__}: {error}", is_shared=False)
-
-
-def _of_missing(error: ModuleNotFoundError, location: Location) -> Fault:
-    driver = location.url.partition("://")[0].partition("+")[2]
-    if driver not in ("", "pg8000"):
-        return _fault(
-            location,
-            f"the Python package {error.name!r} is missing. Write postgresql:// instead of "
-            f"postgresql+{driver}://, for which agent-ls[postgres] brings the driver, or "
-            f"install {driver} beside agent-ls.",
+        words = (
+            f"the Python package {error.name!r} is missing. Install agent-ls again, "
+            "for PostgreSQL with its extra: pip install 'agent-ls[postgres]'."
         )
-    return _fault(
-        location,
-        f"the Python package {error.name!r} is missing. Install agent-ls again, "
-        "for PostgreSQL with its extra: pip install 'agent-ls[postgres]'.",
-    )
+        return _fault(location, words)
+    return _fault(location, f"{type(error).__name__}: {error}", is_shared=False)
 
 
 def _is_timeout(error: BaseException | None) -> bool:
@@ -158,7 +146,7 @@ def _postgres_words(error: BaseException) -> tuple[str, str]:
     if isinstance(first, dict):
         fields = cast("dict[str, Any]", first)
         return str(fields.get("C", "")), str(fields.get("M", ""))
-    return str(getattr(error, "sqlstate", "")), str(first)
+    return "", str(first)
 
 
 def _damage(what: str, why: str, location: Location) -> str:

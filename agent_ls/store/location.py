@@ -83,18 +83,22 @@ def _file(path: Path) -> Location:
 def _server(text: str) -> Location:
     parts = urlsplit(text)
     _, _, driver = parts.scheme.partition("+")
-    driver = driver or "pg8000"
+    if driver not in ("", "pg8000"):
+        raise StoreError(
+            f"agent-ls reaches PostgreSQL by pg8000 and not by {driver}: begin the store's URL "
+            "with postgresql://."
+        )
     query = dict(parse_qsl(parts.query))
-    if driver == "pg8000" and not (parts.username or query.get("user")):
+    if not (parts.username or query.get("user")):
         raise StoreError(
             "The store's URL names no user: write it as postgresql://USER@HOST:PORT/DATABASE."
         )
-    if driver == "pg8000" and query.get("host", "").startswith("/"):
+    if query.get("host", "").startswith("/"):
         # libpq takes the socket's folder; pg8000 takes the socket itself.
         port = parts.port or _POSTGRES_PORT
         query["unix_sock"] = f"{query.pop('host')}/.s.PGSQL.{port}"
     host = parts.hostname or "localhost"
     if parts.port:
         host = f"{host}:{parts.port}"
-    url = urlunsplit((f"postgresql+{driver}", parts.netloc, parts.path, urlencode(query), ""))
+    url = urlunsplit(("postgresql+pg8000", parts.netloc, parts.path, urlencode(query), ""))
     return Location(path=None, url=url, shown=f"postgresql://{host}{parts.path}")
