@@ -141,11 +141,15 @@ class HostProcess:
         assert stream is not None
         clock = asyncio.get_running_loop().time
         async for line in stream:
-            report: Report = json.loads(line)
-            self._heard_s = clock()
-            inbox = self._inboxes.get(int(str(report[0])))
-            if inbox is not None:
-                inbox.put_nowait(report)
+            match json.loads(line):
+                case [int(number), str(), *_] as report:
+                    self._heard_s = clock()
+                    if inbox := self._inboxes.get(number):
+                        inbox.put_nowait(report)
+                case _:
+                    text = line[:100].decode("utf-8", "replace").rstrip()
+                    self._last_words.append(f"it sent what is no report: {text}")
+                    return
 
     async def _read_words(self) -> None:
         stream = self._process.stderr
