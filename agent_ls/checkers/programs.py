@@ -30,6 +30,12 @@ class TypeScript:
     version: str
 
     @property
+    def checks_loose_files(self) -> bool:
+        """Tell whether it knows the options for files without a project."""
+        major, minor = (int(part) for part in self.version.split(".")[:2])
+        return (major, minor) >= (5, 4)
+
+    @property
     def tsc(self) -> Path:
         """Return the path of tsc, to be run by node."""
         return self.package / "bin" / "tsc"
@@ -123,7 +129,7 @@ def _typescript_at(package: Path) -> TypeScript | None:
     version = facts.get("version")
     if facts.get("name") != "typescript" or not isinstance(version, str):
         return None
-    return TypeScript(package, version) if re.match(r"\d+\.", version) else None
+    return TypeScript(package, version) if re.match(r"\d+\.\d+", version) else None
 
 
 def _runnable(program: Path) -> Path | None:

@@ -45,7 +45,6 @@ _SEVERITIES = {
     "suggestion": Severity.HINT,
     "message": Severity.INFORMATION,
 }
-_NOT_SEARCHED = frozenset({"node_modules", ".git"})
 
 
 class TscFailedError(Exception):
@@ -108,6 +107,11 @@ class TscRun:
         present = [file for file in self.job.files if self.job.texts.get(file) is not None]
         alone = [file for file in present if not self._above(self.copy.inside(file))]
         answers = [await self._check(project) for project in chosen]
+        if alone and not self.job.typescript.checks_loose_files:
+            raise TscFailedError(
+                f"TypeScript {self.job.typescript.version} is too old for files without a "
+                "tsconfig.json. Install 5.4 or newer, or add a tsconfig.json"
+            )
         if alone:
             files = map(self.copy.inside, alone)
             answers.append(await self._tsc(self.root, *_QUIET, *_WITHOUT_PROJECT, *files))
@@ -133,12 +137,10 @@ class TscRun:
         return list(chosen.values())
 
     async def _homes(self, file: Path, above: Iterable[Path]) -> list[_Project]:
-        """Return the projects that include a file; for a configuration, those at or below it."""
+        """Return the projects that include a file; for a configuration, those it reaches."""
         is_there = self.job.texts.get(self.copy.outside(file)) is not None
-        if is_there and CONFIGURATION.search(file.name):
-            below = await asyncio.to_thread(_configurations_below, file.parent)
-            found = [one for path in below for one in await self._reachable(path)]
-            return list({one.path: one for one in found}.values())
+        if is_there and file.name in CONFIGURATIONS:
+            return await self._reachable(file)
         for configuration in above:
             reached = await self._reachable(configuration)
             # A deleted file may have belonged to any of these projects.
@@ -257,15 +259,6 @@ def _stand_in(project: _Project) -> Path:
     told = {"extends": f"./{project.path.name}", "files": files, "include": [], "references": []}
     own.write_text(json.dumps(told), encoding="utf-8")
     return own
-
-
-def _configurations_below(folder: Path) -> list[Path]:
-    """Return the projects in and below a folder, which may extend a configuration there."""
-    found: list[Path] = []
-    for place, below, names in os.walk(folder):
-        below[:] = [name for name in below if name not in _NOT_SEARCHED]
-        found += [Path(place, name) for name in CONFIGURATIONS if name in names]
-    return found
 
 
 def _absolute(name: str, configuration: Path) -> Path:
