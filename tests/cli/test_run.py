@@ -539,36 +539,3 @@ async def test_a_mode_is_advised_only_for_the_calls_that_it_lets_run(folder: Pat
     done = await check(folder, asked, "Do it.", "--json")
     refused = [(one["tool"], one["every_mode"]) for one in done.result["refused"]]
     assert refused == [("read_file", True), ("write_file", False)]
-
-
-@pytest.mark.parametrize(
-    ("scenario", "words", "status", "log_says", "last_says"),
-    [
-        (calls(_WRITE), (), "partial", "Partly done\n", "partial: 1 call was refused"),
-        ('[[answer]]\ntext = ""\n' * 3, (), "partial", "Partly done\n", "partial: The model gave"),
-        ("[[answer]]\nerror = { status = 400 }", (), "failed", "❌ Failed\n", "failed: http"),
-        (
-            *(calls(_READ), ("--max-steps", "1"), "partial"),
-            *("before it was done (max_steps)\n", "partial (max_steps): The turn used"),
-        ),
-    ],
-    ids=["refused", "empty", "error", "steps"],
-)
-async def test_log_last_words_and_list_say_the_same_of_an_ending(
-    folder: Path,
-    scenario: str,
-    words: tuple[str, ...],
-    status: str,
-    log_says: str,
-    last_says: str,
-) -> None:
-    log = folder.parent / "log.jsonl"
-    loud = await check(folder, scenario, "Do it.", *words, "--log-file", str(log))
-    assert log_says in loud.err
-    assert "✅" not in loud.err
-    assert last_says.partition(": ")[2] in loud.err
-    assert last_says not in loud.err, "the log has said how it ended"
-    quiet = await check(folder, scenario, "Do it.", *words, "--quiet")
-    assert f"\n{last_says}" in quiet.err
-    end = next(line for line in log.read_text().splitlines() if '"turn_ended"' in line)
-    assert f'"{status}"' in end, "which is what the list of sessions shows"

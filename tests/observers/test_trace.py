@@ -52,28 +52,6 @@ def test_a_gap_is_what_the_machine_took_between_two_steps() -> None:
     assert [step.gap_ms for step in steps] == [5, 7, 5, 15]
 
 
-def test_calls_say_who_decided_and_what_came_of_them() -> None:
-    calls = check(eventful()).turns[0].calls
-    assert [(one.tool, one.decision, one.decided_by, one.outcome) for one in calls] == [
-        ("read_file", "allow", "guards", "ok"),
-        ("grep", "", "", "ok"),
-        ("edit_file", "ask", "approval", "ok"),
-        ("run_command", "deny", "command_guard", "denied"),
-    ]
-    edit = calls[2].edits[0]
-    assert (edit.path, edit.before_blob, edit.after_blob) == ("app.py", "d1", "d2")
-    assert [one.code for one in calls[2].findings] == ["F821"]
-    assert calls[3].run is None
-
-
-def test_a_wait_says_who_answered_what_and_why() -> None:
-    (wait,) = check(eventful()).turns[0].waits
-    assert (wait.duration_ms, wait.answer, wait.answered_by) == (
-        60_000, "allow_session", "code_action",
-    )  # fmt: skip
-    assert (wait.note, wait.grant, wait.call_id) == ("go on", "edit", "cal_3")
-
-
 def test_a_turn_that_was_cut_off_has_no_end() -> None:
     journal = begun()
     asked(journal, 1, call(1, "read_file", path="a"))

@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from agent_ls.domain.errors import SettingsError
-from agent_ls.providers.scenario import load_scenario, parse_scenario
-from agent_ls.providers.scripted import ScriptedModel, main
+from agent_ls.providers.scenario import parse_scenario
+from agent_ls.providers.scripted import ScriptedModel
 from tests.support.scripted import scripted
 
 HELLO = {"role": "user", "content": "hello"}
@@ -42,81 +42,9 @@ def events(response: httpx.Response) -> list[Any]:
     return [line if line == "[DONE]" else json.loads(line) for line in lines]
 
 
-def deltas(response: httpx.Response) -> list[Any]:
-    return [
-        event["choices"][0]["delta"]
-        for event in events(response)
-        if event != "[DONE]" and event["choices"]
-    ]
-
-
 def said_in(response: httpx.Response) -> str:
-    return "".join(delta.get("content", "") for delta in deltas(response))
-
-
-async def test_an_answer_is_streamed_in_pieces_of_the_chunk_size() -> None:
-    async with scripted('chunk = 4\n[[answer]]\ntext = "Hello world"') as model:
-        response = await check(model)
-    assert response.headers["content-type"] == "text/event-stream"
-    assert [delta["content"] for delta in deltas(response)[1:-1]] == ["Hell", "o wo", "rld"]
-    assert events(response)[-2]["choices"][0]["finish_reason"] == "stop"
-    assert events(response)[-1] == "[DONE]"
-
-
-CALLS = """
-chunk = 5
-[[answer]]
-reasoning = "Two files."
-[[answer.call]]
-tool = "read_file"
-arguments = { path = "a.py" }
-[[answer.call]]
-tool = "read_file"
-arguments_text = '{"path": '
-id = "mine"
-"""
-
-
-async def test_calls_come_as_a_head_and_pieces_of_their_arguments() -> None:
-    async with scripted(CALLS) as model:
-        response = await check(model)
-    texts = ["", ""]
-    ids = list[str]()
-    for delta in deltas(response):
-        for call in delta.get("tool_calls", []):
-            ids += [call["id"]] if "id" in call else []
-            texts[call["index"]] += call["function"]["arguments"]
-    assert texts == ['{"path": "a.py"}', '{"path": ']
-    assert ids == ["call_1_0", "mine"]
-    reasoning = [delta.get("reasoning_content", "") for delta in deltas(response)]
-    assert "".join(reasoning) == "Two files."
-    assert events(response)[-2]["choices"][0]["finish_reason"] == "tool_calls"
-
-
-async def test_usage_is_streamed_only_when_asked_for() -> None:
-    text = '[[answer]]\ntext = "Hi"\nrepeat = 2\nusage = { input = 100, output = 7, reasoning = 3 }'
-    async with scripted(text) as model:
-        silent = await check(model)
-        told = await check(model, stream_options={"include_usage": True})
-    assert not any("usage" in event for event in events(silent)[:-1])
-    usage = events(told)[-2]["usage"]
-    assert (usage["prompt_tokens"], usage["completion_tokens"]) == (100, 7)
-    assert usage["completion_tokens_details"] == {"reasoning_tokens": 3}
-
-
-async def test_an_error_has_its_status_and_may_ask_for_patience() -> None:
-    text = '[[answer]]\nerror = { status = 429, message = "no", code = "why", retry_after_s = 1.5 }'
-    async with scripted(text) as model:
-        response = await check(model)
-    assert response.status_code == 429
-    assert response.json()["error"] == {"message": "no", "type": "scripted_error", "code": "why"}
-    assert response.headers["retry-after"] == "1.5"
-
-
-async def test_a_cut_stream_breaks_in_mid_body() -> None:
-    async with scripted(f'[[answer]]\ntext = "{"x" * 64}"\ncut_after = 3') as model:
-        with pytest.raises(httpx.TransportError):
-            await check(model)
+    choices = [choice for one in events(response)[:-1] for choice in one["choices"]]
+    return "".join(choice["delta"].get("content", "") for choice in choices)
 
 
 @pytest.mark.parametrize("hang", ["before", "middle"])
@@ -179,46 +107,11 @@ async def test_an_unmet_expectation_is_recorded_and_answered_with_400(
     assert problem in model.problems[0]
 
 
-async def test_met_expectations_change_nothing() -> None:
-    text = """
-    [[answer]]
-    text = "x"
-    expect = { contains = ["grep(", "found"], tools = ["read_file"], tool_choice = "none" }
-    """
-    call = {"id": "1", "function": {"name": "grep", "arguments": "{}"}}
-    messages = [
-        HELLO,
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "1", "content": [{"type": "text", "text": "found"}]},
-    ]
-    async with scripted(text) as model:
-        response = await check(model, messages=messages, tools=[TOOL], tool_choice="none")
-    assert response.status_code == 200
-
-
 async def test_a_request_too_many_is_a_problem() -> None:
     async with ScriptedModel("") as model:
         response = await check(model)
     assert response.status_code == 400
     assert model.problems == ["the scenario has no answer left for this request"]
-
-
-async def test_requests_at_the_same_time_get_one_answer_each() -> None:
-    text = "".join(f'[[answer]]\ntext = "{n}"\ndelay_ms = 20\n' for n in range(8))
-    async with scripted(text) as model:
-        responses = await asyncio.gather(*(check(model) for _ in range(8)))
-    assert {said_in(response) for response in responses} == {str(n) for n in range(8)}
-
-
-async def test_the_model_is_listed() -> None:
-    async with (
-        scripted('model = "parrot"') as model,
-        httpx.AsyncClient(trust_env=False) as client,
-    ):
-        listing = (await client.get(model.base_url + "/models")).json()
-        nothing = await client.get(model.base_url + "/else")
-    assert [entry["id"] for entry in listing["data"]] == ["parrot"]
-    assert nothing.status_code == 404
 
 
 WRONG = [
@@ -233,13 +126,6 @@ WRONG = [
 def test_a_wrong_scenario_is_refused_with_the_place(text: str, complaint: str) -> None:
     with pytest.raises(SettingsError, match=complaint):
         parse_scenario(text, "here.toml")
-
-
-def test_a_missing_scenario_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SettingsError, match="cannot read"):
-        load_scenario(tmp_path / "none.toml")
-    assert main([str(tmp_path / "none.toml")]) == 3
-    assert "cannot read the scenario" in capsys.readouterr().err
 
 
 def test_as_a_program_it_prints_its_address_and_records_requests(tmp_path: Path) -> None:

@@ -114,34 +114,6 @@ def test_what_others_spent_counts_for_the_turn_and_not_as_an_attempt(event: ev.E
     )
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        ev.GateFailed(origin="compile", text="x"),
-        ev.FindingsReported(paths=()),
-        ev.EditApplied(call_id="cal_1", path="a", status="stale"),
-    ],
-    ids=lambda event: event.type,
-)
-def test_outside_of_a_step_nothing_is_said_of_one(event: ev.Event) -> None:
-    check(Cursor(), event, {})
-
-
-def test_a_result_outside_of_any_turn_still_finishes_its_call() -> None:
-    result = ev.ToolCallFinished(result=ToolResult(call_id="cal_1", text="late"))
-    check(Cursor(), result, {("calls", "cal_1"): {"status": "completed", "result": "late"}})
-
-
-def test_a_file_that_was_edited_twice_is_listed_once() -> None:
-    edits = [
-        ev.EditApplied(call_id="cal_1", path=path, status="applied", added_lines=1)
-        for path in ("a.py", "b.py", "a.py")
-    ]
-    cursor, rows = project(IN_STEP, *edits)
-    assert cursor.files == ["a.py", "b.py"]
-    assert rows["calls", "cal_1"]["added_lines"] == 3
-
-
 def test_long_texts_are_cut() -> None:
     started = ev.TurnStarted(turn_id="trn_1", prompt="word " * 2_000)
     _, rows = project(Cursor(), started)
@@ -166,16 +138,6 @@ def test_a_word_on_confidence_is_kept_with_its_step(text: str, score: float) -> 
     )
     turn = cursor.turn
     assert (turn.last_confidence_check_step, turn.last_confidence_score) == (5, score)
-
-
-def test_only_failures_in_a_row_count_as_consecutive() -> None:
-    bad = ToolResult(call_id="cal_1", text="no", error=ErrorKind.RUNTIME)
-    good = ToolResult(call_id="cal_2", text="yes")
-    results = (bad, bad, good, bad)
-    cursor, _ = project(IN_STEP, *(ev.ToolCallFinished(result=one) for one in results))
-    turn = cursor.turn
-    assert (turn.failure_count, turn.consecutive_failures, turn.tool_executions) == (3, 1, 4)
-    assert turn.last_errors == ["runtime: no"] * 3
 
 
 @pytest.mark.parametrize(
