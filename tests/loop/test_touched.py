@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from agent_ls.domain.calls import Effect, ToolCall, ToolResult
 from agent_ls.domain.edits import CreateFile, DeleteFile, FileEdit, MoveFile
-from agent_ls.domain.events import EditApplied, EditIntended, Event
+from agent_ls.domain.events import (
+    Answered,
+    EditApplied,
+    EditIntended,
+    Event,
+    ToolCallFinished,
+    TurnEnded,
+    TurnStarted,
+)
+from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.stops import StopReason, TurnStatus
 from tests.policies.views import view_of
 
 
@@ -42,3 +53,20 @@ def test_a_move_there_and_back_leaves_what_was() -> None:
 def test_what_was_made_and_moved_was_nowhere_before() -> None:
     made = edited(CreateFile(path="a", text="A"), None, "A")
     check([*made, *edited(move("a", "b"), "A", "A")], {"a": (None, None), "b": (None, "A")})
+
+
+def test_what_comes_late_of_an_earlier_turns_call_is_not_this_turns() -> None:
+    call = ToolCall(id="cal_1", provider_id="p", tool="write_file", arguments_json="{}")
+    earlier = [
+        TurnStarted(turn_id="trn_0", prompt="Write."),
+        Answered(step_id="stp_1", message=AssistantMessage(text="", calls=(call,))),
+        TurnEnded(
+            turn_id="trn_0", stop=StopReason.CANCELLED, status=TurnStatus.CANCELLED, output=""
+        ),
+    ]
+    late = [
+        *edited(CreateFile(path="a", text="A"), None, "A"),
+        ToolCallFinished(result=ToolResult(call_id="cal_1", text="Done."), effect=Effect.WRITE),
+    ]
+    turn = view_of(*late, earlier=earlier).turn
+    assert (dict(turn.touched), len(turn.events), turn.calls) == ({}, 1, ())

@@ -42,11 +42,34 @@ def fold(state: SessionState, stored: e.StoredEvent) -> SessionState:
     event = stored.event
     state = _fold_session(_fold_changed(replace(state, seq=stored.seq), event), event)
     before = state.turn
-    if before is None:
+    if before is None or _call_id(event) in state.past_calls:
         return state
     after = fold_turn(before, event)
     state = replace(state, turn=replace(after, events=after.events.appended(stored)))
     return _with_results(state) if before.open_calls and not after.open_calls else state
+
+
+def _call_id(event: e.Event) -> str:
+    """Return the call that an event is about; empty if it is about none."""
+    match event:
+        case e.ToolCallFinished():
+            return event.result.call_id
+        case (
+            e.CallDecided()
+            | e.ToolCallStarted()
+            | e.EditIntended()
+            | e.EditApplied()
+            | e.CommandChanged()
+            | e.CommandChangesLeftOut()
+            | e.HookRan()
+            | e.ChildStarted()
+            | e.ChildEnded()
+            | e.OutputStored()
+            | e.FinalOutputGiven()
+        ):
+            return event.call_id
+        case _:
+            return ""
 
 
 def _fold_session(state: SessionState, event: e.Event) -> SessionState:
@@ -124,6 +147,7 @@ def _fold_seen(state: SessionState, event: e.Event) -> SessionState:
 def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
     match event:
         case e.TurnStarted():
+            calls = state.turn.calls if state.turn else ()
             return replace(
                 _said(state, UserMessage(text=with_focus(event.prompt, event.focus))),
                 turn=TurnState(
@@ -134,6 +158,7 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
                     output_schema=event.output_schema,
                 ),
                 turns=state.turns + 1,
+                past_calls=state.past_calls.union(one.call.id for one in calls),
                 title=state.title or event.prompt.strip().partition("\n")[0][:80],
                 queue=without_first(state.queue, event.prompt),
             )

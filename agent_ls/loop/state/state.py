@@ -134,6 +134,8 @@ class SessionState:
     turn: TurnState | None = None
     """The running turn, or the last one."""
     turns: int = 0
+    past_calls: frozenset[str] = frozenset()
+    """Calls of earlier turns' last steps: what comes of them late is not the running turn's."""
     title: str = ""
     usage: Usage = Usage()
     plan: tuple[PlanItem, ...] = ()
