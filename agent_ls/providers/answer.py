@@ -103,6 +103,11 @@ class _OpenCall:
         return CallClosed(self.call_id, self.name, self.text or "{}")
 
 
+def _is_object(text: str) -> bool:
+    """Say whether a piece may be whole arguments; cheap, as it is asked of every piece."""
+    return text.lstrip()[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]")
+
+
 class Answer:
     """Turns pieces, added in stream order, into model events.
 
@@ -148,10 +153,10 @@ class Answer:
         Errors: ``MalformedAnswer`` if arguments continue after the call was closed.
         """
         call = self._find(call_id, index)
-        if call and name and call.is_whole:
+        if call and (name or _is_object(arguments)) and call.is_whole:
             if call.text == arguments.strip():
-                return  # Some servers repeat a whole call.
-            call = None
+                return  # Some servers repeat a whole call, with or without its name.
+            call = None if name else call
         if call is None:
             yield from self._close_whole_calls()
             call = self._begin(call_id, index, name)

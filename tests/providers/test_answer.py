@@ -101,6 +101,16 @@ CASES: list[tuple[str, list[Piece], list[ModelEvent]]] = [
         [CallClosed("a", "f", '{"x": 1}')],
     ),
     (
+        "whole-arguments-sent-again-without-a-name-are-ignored",
+        [("a", 0, "f", '{"x": '), ("", 0, "", "1}"), ("", 0, "", '{"x": 1}'), ("a", 0, "", "")],
+        [CallClosed("a", "f", '{"x": 1}')],
+    ),
+    (
+        "closed-arguments-sent-again-without-a-name-are-ignored",
+        [("a", 0, "f", "{}"), ("b", 1, "g", "[]"), ("a", 0, "", " {}")],
+        [CallClosed("a", "f", "{}"), CallClosed("b", "g", "[]")],
+    ),
+    (
         "blanks-around-the-arguments-are-no-text-after-the-end",
         [("a", 0, "f", " \n{}"), ("", 0, "", " \n"), ("b", 1, "g", "{}")],
         [CallClosed("a", "f", "{}"), CallClosed("b", "g", "{}")],
