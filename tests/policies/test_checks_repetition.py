@@ -222,7 +222,7 @@ def test_calls_are_the_same_however_they_are_written(
 
 SIGNATURES = [
     pytest.param("There is no tool 'a'. The tools are: x.", ErrorKind.STRUCTURAL, "unknown tool"),
-    pytest.param("a.py does not exist.", ErrorKind.RUNTIME, "not_found"),
+    pytest.param("a.py does not exist.", ErrorKind.RUNTIME, "not_found: t"),
     pytest.param("rm: x: Permission denied", ErrorKind.RUNTIME, "permission"),
     pytest.param("curl: connection refused", ErrorKind.RUNTIME, "network"),
     pytest.param("It timed out.", ErrorKind.RUNTIME, "timeout"),

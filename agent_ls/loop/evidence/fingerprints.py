@@ -23,9 +23,7 @@ _SECONDARY = frozenset(
     {"description", "explanation", "output_method", "output_path", "reason", "reasoning"}
 )
 """Arguments that explain a call or name its output path; they do not change what it does."""
-_BY_KIND = frozenset(
-    {FailureKind.PERMISSION, FailureKind.NETWORK, FailureKind.TIMEOUT, FailureKind.NOT_FOUND}
-)
+_BY_KIND = frozenset({FailureKind.PERMISSION, FailureKind.NETWORK, FailureKind.TIMEOUT})
 """Errors of these kinds are the same whatever their wording."""
 _UNKNOWN_TOOL = re.compile(r"there is no tool|unknown (?:tool|operation)|no such tool", re.I)
 UNKNOWN_TOOL = "unknown tool"
@@ -113,6 +111,8 @@ def error_signature(tool: str, error: ErrorKind, text: str, paths: Sequence[str]
     if _UNKNOWN_TOOL.search(line):
         return UNKNOWN_TOOL
     kind = failure_kind(error, line)
+    if kind is FailureKind.NOT_FOUND:
+        return " ".join((f"{kind}: {tool}", *paths))
     if kind in _BY_KIND:
         return " ".join((kind, *paths))
     plain = " ".join(_NUMBER.sub("0", _QUOTED.sub("'…'", line)).lower().split())
