@@ -48,6 +48,9 @@ _OF_ONE_FILE = (WorkspaceError, StoreError, OSError)
 _MOST_STEPS = 6
 """How often a file's next step is planned: it may change under one, or need several."""
 
+_MAX_WAIT_S = 20.0
+"""How long a decision waits for an earlier one, whose edit may wait for the person."""
+
 T = TypeVar("T")
 
 
@@ -78,6 +81,8 @@ class Review:
         self._edits = EditRecorder(recorder, workspace, blobs, watch)
         self._followed = FollowedLedger(recorder, journals, blobs, self._edits)
         self._one_decision = asyncio.Lock()
+        self._waits = ""
+        """What the holder of the lock does, in words."""
         self._tasks = set[asyncio.Task[Any]]()
         self._under_way = set[asyncio.Task[Any]]()
         """Those that have claimed the session: a claim that fails closes it, and must not wait for
@@ -115,7 +120,8 @@ class Review:
         """
         if decision == "restore":
             raise AgentLsError("A restore needs the turn to whose beginning it goes back.")
-        return await self._wholly(self._decide(decision, chosen))
+        what = f"{decision} of {chosen.path or 'all files'}"
+        return await self._wholly(self._decide(decision, chosen), what)
 
     async def restore(
         self, turn_id: str, call_id: str = "", *, dry_run: bool = False
@@ -125,7 +131,8 @@ class Review:
 
         Errors: ``AgentLsError`` when there is no such turn or no such call, or a turn runs.
         """
-        return await self._wholly(self._restore(RestorePoint(turn_id, call_id), is_dry=dry_run))
+        point = RestorePoint(turn_id, call_id)
+        return await self._wholly(self._restore(point, is_dry=dry_run), "restore")
 
     async def follow(self, path: str, new_path: str) -> None:
         """Record that the person renamed a file, or a folder with all that is in it.
@@ -133,7 +140,7 @@ class Review:
         Errors: ``AgentLsError`` where another process writes the session, or the store fails.
         """
         if (await self.ledger()).renamed(path) or self._has_findings(path):
-            await self._wholly(self._follow(path, new_path))
+            await self._wholly(self._follow(path, new_path), f"rename of {path}")
 
     async def _follow(self, path: str, new_path: str) -> None:
         if (await self.ledger()).renamed(path) or self._has_findings(path):
@@ -147,12 +154,27 @@ class Review:
         found = self._recorder.state.findings
         return any(one == path or one.startswith(f"{path}/") for one in found)
 
-    async def _wholly(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do one thing after the other, each to its end, whoever stops waiting for it."""
+    async def _wholly(self, work: Coroutine[Any, Any, T], what: str) -> T:
+        """Do one thing after the other, each to its end, whoever stops waiting for it.
+
+        Errors: ``AgentLsError`` when an earlier one waits too long, maybe for the editor.
+        """
 
         async def alone() -> T:
-            async with self._one_decision:
+            try:
+                async with asyncio.timeout(_MAX_WAIT_S):
+                    await self._one_decision.acquire()
+            except TimeoutError:
+                work.close()
+                raise AgentLsError(
+                    f"The {self._waits} is not done: the editor has not made its edit yet. Apply "
+                    "the edit there (it may be offered as a code action), then try again."
+                ) from None
+            try:
+                self._waits = what
                 return await work
+            finally:
+                self._one_decision.release()
 
         task = asyncio.ensure_future(alone())
         self._tasks.add(task)

@@ -11,7 +11,9 @@ from typing import Any, cast
 import pytest
 
 from agent_ls.domain.edits import EditOutcome, FileEdit
+from agent_ls.domain.errors import AgentLsError
 from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.review import review
 from agent_ls.review.ledger import Selection
 from tests.review.reviewing import Reviewed, reviewed
 
@@ -82,3 +84,17 @@ async def test_the_later_decision_finds_what_the_earlier_one_made_of_every_file(
         for told in await asyncio.gather(first, *others):
             assert told == [(name, "done") for name in _FILES]
         assert session.texts() == after
+
+
+async def test_a_decision_does_not_wait_forever_for_one_whose_edit_waits_in_the_editor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sleepy(tmp_path, is_undone=False) as (session, workspace):
+        first = asyncio.create_task(decide(session, "undo"))
+        await workspace.begun.wait()
+        monkeypatch.setattr(review, "_MAX_WAIT_S", 0.0)
+        with pytest.raises(AgentLsError, match=r"The undo of all files is not done"):
+            await decide(session, "keep")
+        workspace.goes_on.set()
+        assert await first == [(name, "done") for name in _FILES]
+        assert await decide(session, "redo") == [(name, "done") for name in _FILES]

@@ -111,7 +111,7 @@ async def _decision_under_way(session: Session, is_done: asyncio.Event) -> None:
         session.review._begun()
         await is_done.wait()
 
-    await session.review._wholly(work())
+    await session.review._wholly(work(), "undo of a.txt")
 
 
 async def until_left(sessions: Sessions, session: Session) -> None:
