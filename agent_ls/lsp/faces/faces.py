@@ -50,9 +50,7 @@ class Faces:
         attention: Attention,
         pending_edits: PendingEdits,
         reviews: Reviews,
-        outdated: Callable[[], None],
     ) -> None:
-        """``outdated`` is called when closed files changed and the marks must be found again."""
         self._server = server
         self._attention = attention
         self.sessions: dict[str, Session] = {}
@@ -65,8 +63,7 @@ class Faces:
             server.documents,
             attention,
             files,
-            lambda: server.protocol.folders,
-            outdated,
+            lambda: self.marks.look(),
         )
         self.rechecks = Rechecks(self.states, attention.newest, files, self._refresh_marks)
         self.marks = Marks(
