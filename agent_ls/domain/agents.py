@@ -1,7 +1,4 @@
-"""Sub-agents: their kinds, their budgets, and the report each ends with.
-
-Source: seed 000 sub-agents and wrap-up, seed 002 ``dispatch_subagent``.
-"""
+"""Sub-agents: their kinds, their budgets, and the report each ends with."""
 
 from __future__ import annotations
 

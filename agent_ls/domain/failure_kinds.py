@@ -1,7 +1,4 @@
-"""Classifies a failed result into one of eleven kinds, by its error kind and text. Pure.
-
-Source: seed 000, failure evidence (Trick S).
-"""
+"""Classifies a failed result into one of eleven kinds, by its error kind and text. Pure."""
 
 from __future__ import annotations
 

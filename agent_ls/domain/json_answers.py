@@ -1,7 +1,4 @@
-"""Finds a JSON object in a model's answer: the whole text, a code block, or the first ``{…}``.
-
-Source: seed 002, response parsing of the self-evaluation.
-"""
+"""Finds a JSON object in a model's answer: the whole text, a code block, or the first ``{…}``."""
 
 from __future__ import annotations
 

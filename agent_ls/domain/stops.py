@@ -1,7 +1,4 @@
-"""Stop reasons of turns, their statuses, and process exit codes.
-
-Source: seeds 000, 002, 003 and 004, termination reasons; one table for all of them.
-"""
+"""Stop reasons of turns, their statuses, and process exit codes."""
 
 from __future__ import annotations
 

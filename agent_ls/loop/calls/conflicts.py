@@ -1,8 +1,7 @@
 """Decides which calls may run at the same time. Pure.
 
 Reads run beside reads. A write runs beside calls on other files; calls on the same file run in
-order. EXECUTE and DELEGATE run alone unless marked independent. Source: seed 000 batches, seed 001
-reactive scheduling.
+order. EXECUTE and DELEGATE run alone unless marked independent.
 """
 
 from __future__ import annotations

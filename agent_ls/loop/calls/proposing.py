@@ -1,7 +1,4 @@
-"""Plans of calls that wait for a decision: queue them, show them, decide, release them.
-
-Source: seed 000 plan mode, seed 001 plans.
-"""
+"""Plans of calls that wait for a decision: queue them, show them, decide, release them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""CLOSE: what should the user be told? Asks for one last text-only answer.
-
-Source: seed 000 wrap-up, seed 002 graceful close.
-"""
+"""CLOSE: what should the user be told? Asks for one last text-only answer."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 A change is recorded as a new prefix, because it invalidates the provider's cache. Each step starts
 again from the unhooked prefix.
-Source: seed 003, ``beforeLLMCall`` and ``afterLLMCall``.
 """
 
 from __future__ import annotations

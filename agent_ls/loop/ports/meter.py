@@ -25,4 +25,3 @@ class Meter(Protocol):
 
     async def measure(self) -> Consumption:
         """Return current consumption, at most a few seconds old; never raises."""
-        ...

@@ -28,11 +28,9 @@ class Provider(Protocol):
 
     async def start(self, model: str = "") -> None:
         """Begin loading a model; returns at once, and requests wait until it is ready."""
-        ...
 
     async def close(self) -> None:
         """End every request and every process it started."""
-        ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Send the request and yield its events, ending with ``StreamFinished``.
@@ -40,11 +38,9 @@ class Provider(Protocol):
         Errors: ``ProviderError`` for every failure, mid-stream too.
         Closing the iterator (or cancelling the task) cancels the request on the wire.
         """
-        ...
 
     async def facts(self, model: str) -> ModelFacts:
         """Return limits and prices of ``model``; never raises, unknown values are 0."""
-        ...
 
 
 class Adviser(Protocol):
@@ -65,4 +61,3 @@ class Adviser(Protocol):
         Errors: ``ProviderError`` when there is no answer; a timeout and an empty answer count as
         none.
         """
-        ...

@@ -12,8 +12,6 @@ class Reader(Protocol):
 
     def on_event(self, stored: StoredEvent) -> None:
         """Receive a stored event, in order, after it was folded."""
-        ...
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
         """Receive a live update that is not stored."""
-        ...

@@ -21,7 +21,6 @@ class Tally(Protocol):
 
     def see(self, event: Event) -> None:
         """Take one more event into account."""
-        ...
 
 
 T = TypeVar("T", bound=Tally)

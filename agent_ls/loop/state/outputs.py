@@ -1,7 +1,4 @@
-"""Values that calls stored at state paths, read from events, newest first.
-
-Source: seed 001, output paths and methods.
-"""
+"""Values that calls stored at state paths, read from events, newest first."""
 
 from __future__ import annotations
 

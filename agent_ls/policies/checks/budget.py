@@ -74,7 +74,6 @@ class Budget:
 
     If the model's price is known, money for one more step and the closing words is held back. So
     only an answer that is longer than those before can exceed the limit.
-    Source: seed 000 economics and budget recovery, seed 002 cost tracking, seed 004 resource exit.
     """
 
     name: ClassVar[str] = "budget"

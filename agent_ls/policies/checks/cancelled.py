@@ -13,10 +13,7 @@ from agent_ls.loop.state.view import TurnView
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """Ends the turn at once, without another model request.
-
-    Source: seed 000 phase 1 (cancellation tokens), seed 002 safety nets (user interrupt).
-    """
+    """Ends the turn at once, without another model request."""
 
     name: ClassVar[str] = "cancelled"
 

@@ -22,10 +22,7 @@ class ContextFullOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class ContextFull:
-    """Asks for a compaction, and closes the turn if that did not help.
-
-    Source: seed 002 ``is_critically_full``, seed 000 ``hard_context_limit``.
-    """
+    """Asks for a compaction, and closes the turn if that did not help."""
 
     name: ClassVar[str] = "context_full"
     options: ContextFullOptions = ContextFullOptions()

@@ -32,10 +32,7 @@ class ContextPressureOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class ContextPressure:
-    """Asks for a compaction before the window is full.
-
-    Source: seed 002 level 2 (8 exchanges, 75 %), seed 003 trigger, seed 000 cool-down.
-    """
+    """Asks for a compaction before the window is full."""
 
     name: ClassVar[str] = "context_pressure"
     options: ContextPressureOptions = ContextPressureOptions()

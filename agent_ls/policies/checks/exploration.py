@@ -52,10 +52,7 @@ class ExplorationOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """Nudges a model that reads without editing: once for many files, once for nothing new.
-
-    Source: seed 000, exploration saturation.
-    """
+    """Nudges a model that reads without editing: once for many files, once for nothing new."""
 
     name: ClassVar[str] = "exploration"
     options: ExplorationOptions = ExplorationOptions()

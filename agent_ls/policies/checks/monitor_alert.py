@@ -19,10 +19,7 @@ from agent_ls.loop.state.view import TurnView
 
 @dataclass(frozen=True, slots=True)
 class MonitorAlert:
-    """Nudges the model at the monitor's first alert, and asks the person at the second.
-
-    Source: seed 004, dual monitoring.
-    """
+    """Nudges the model at the monitor's first alert, and asks the person at the second."""
 
     name: ClassVar[str] = "monitor_alert"
 

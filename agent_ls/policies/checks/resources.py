@@ -31,10 +31,7 @@ class ResourcesOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Nudges once near a resource limit, and closes the turn at the limit.
-
-    Source: seed 000, resource manager.
-    """
+    """Nudges once near a resource limit, and closes the turn at the limit."""
 
     name: ClassVar[str] = "resources"
     meter: Meter

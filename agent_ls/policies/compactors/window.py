@@ -26,11 +26,7 @@ class WindowOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Replaces the oldest messages by a mechanical summary, until the rest fits.
-
-    Source: seed 002 level 3, seed 000 message truncation. Invariant: a call and its result stay
-    or go together, the last answer stays, and the prompt survives in the summary.
-    """
+    """Replaces the oldest messages by a mechanical summary, until the rest fits."""
 
     name: ClassVar[str] = "window"
     options: WindowOptions = WindowOptions()

@@ -20,10 +20,7 @@ _MAX_CHARS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class PostEditHooks:
-    """Runs ``hooks.post_edit`` and appends what the failing ones print.
-
-    Source: seed 002 post-edit hooks.
-    """
+    """Runs ``hooks.post_edit`` and appends what the failing ones print."""
 
     name: ClassVar[str] = "post_edit_hooks"
     hooks: Hooks

@@ -32,7 +32,7 @@ class Compile:
     """Accepts no answer while the turn's changes cause new errors or warnings.
 
     Checks the texts as the person sees them, unsaved changes included. Ignores findings from
-    before the turn first touched the file. Source: seed 000, type check gate.
+    before the turn first touched the file.
     """
 
     name: ClassVar[str] = "compile"

@@ -23,10 +23,7 @@ class OutputSchemaOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class OutputSchema:
-    """Asks the model for its final output if the user gave a schema for it.
-
-    Source: seed 001, termination and continuation.
-    """
+    """Asks the model for its final output if the user gave a schema for it."""
 
     name: ClassVar[str] = "output_schema"
     stop: ClassVar[StopReason] = StopReason.UNVERIFIED

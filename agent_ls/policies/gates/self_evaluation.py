@@ -72,10 +72,7 @@ def evaluation_in(text: str) -> Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class SelfEvaluation:
-    """Asks the cheap model for a verdict on work that all other gates have passed.
-
-    Source: seed 002, SelfEvaluator (basic and full).
-    """
+    """Asks the cheap model for a verdict on work that all other gates have passed."""
 
     name: ClassVar[str] = "self_evaluation"
     stop: ClassVar[StopReason] = StopReason.UNVERIFIED

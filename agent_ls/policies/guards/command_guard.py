@@ -17,7 +17,6 @@ class CommandGuard:
     """Denies catastrophic commands, and asks for commands that cannot be read with certainty.
 
     Applies in every mode, whatever was granted; ``approval`` decides on ordinary commands.
-    Source: seed 002 blocked commands, seed 000 danger levels.
     """
 
     name: ClassVar[str] = "command_guard"

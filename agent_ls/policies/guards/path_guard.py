@@ -20,7 +20,6 @@ class PathGuard:
     """Denies paths outside the workspace, and asks for files that steer other programs.
 
     Applies in every mode, whatever was granted.
-    Source: seed 000 safety check, seed 002 path rules, seed 004 least privilege.
     """
 
     name: ClassVar[str] = "path_guard"

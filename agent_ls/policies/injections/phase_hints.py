@@ -36,10 +36,7 @@ class PhaseHintsOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class PhaseHints:
-    """Suggests tests after many edits, once until a command runs; a plan once in a long turn.
-
-    Source: seed 000, phases (exploring, planning, acting, verifying).
-    """
+    """Suggests tests after many edits, once until a command runs; a plan once in a long turn."""
 
     name: ClassVar[str] = "phase_hints"
     options: PhaseHintsOptions = PhaseHintsOptions()

@@ -33,10 +33,7 @@ class ContinuationOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """Keeps the text so far and asks for the rest; only for answers without calls.
-
-    Source: seed 000, max-tokens continuation; seed 003, forced compaction on ``length``.
-    """
+    """Keeps the text so far and asks for the rest; only for answers without calls."""
 
     name: ClassVar[str] = "continuation"
     options: ContinuationOptions = ContinuationOptions()

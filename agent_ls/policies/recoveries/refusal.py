@@ -18,10 +18,7 @@ _MAX_QUOTED_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Ends the turn and quotes what was said.
-
-    Source: seed 003, content filter; a filter stop without a word looks like a hang.
-    """
+    """Ends the turn and quotes what was said."""
 
     name: ClassVar[str] = "refusal"
 

@@ -22,10 +22,7 @@ class ThinkingOnlyOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class ThinkingOnly:
-    """Handles reasoning without visible text and without calls.
-
-    Source: seed 000, thinking-only nudge and promotion.
-    """
+    """Handles reasoning without visible text and without calls."""
 
     name: ClassVar[str] = "thinking_only"
     options: ThinkingOnlyOptions = ThinkingOnlyOptions()
