@@ -108,7 +108,6 @@ def structural(
 
 
 def _why(error: ValidationError) -> str:
-    """Return pydantic's errors as one line for the model."""
     found = [
         f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in causes(error)
     ]

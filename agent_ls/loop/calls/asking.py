@@ -86,7 +86,6 @@ def _request(planned: PlannedCall, verdict: Ask, preview: Preview, turn: Turn) -
 
 
 async def _remember(answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn) -> None:
-    """Store an *always* answer as a rule for later sessions of these folders."""
     grant = request.preview.grant
     if grant is None or answer.choice not in _FOR_GOOD or answer.choice not in request.choices:
         return

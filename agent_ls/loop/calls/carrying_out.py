@@ -133,7 +133,6 @@ def _told(ran: Ran, planned: PlannedCall, who: str, calls: Iterable[CallState]) 
 
 
 async def _execute(planned: PlannedCall, turn: Turn) -> Ran:
-    """Run the call, or take the result of the early read of exactly this call."""
     early = turn.early.get(planned.call)
     if early is not None and planned.effect is Effect.READ:
         ran = await early

@@ -125,7 +125,6 @@ def _denials(turn: Turn) -> int:
 
 
 async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> str:
-    """Mark the plan item blocked and ask the person how to go on; return text for the model."""
     words: list[str] = []
     plan = turn.session.plan
     item = next((one for one in plan if one.status is PlanStatus.IN_PROGRESS), None)

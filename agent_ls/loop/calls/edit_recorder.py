@@ -262,14 +262,12 @@ def look_at(path: str, image: FileImage | None) -> Look:
 
 
 def _place_after(edit: FileEdit | PutImage) -> str:
-    """Return the file's path once the edit is applied."""
     if isinstance(edit, PutImage):
         return edit.by_move or edit.path
     return edit.new_path if edit.kind == "move" else edit.path
 
 
 def _proven(edit: FileEdit, before: bytes | None, now: bytes | None) -> EditOutcome:
-    """Return the outcome of an edit, judged by what is now at its target."""
     # An edit planned on another text cannot have been applied.
     with contextlib.suppress(ValueError):
         if now == _left_by(edit, before):

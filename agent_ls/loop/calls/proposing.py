@@ -79,7 +79,6 @@ async def take_over(turn: Turn) -> bool:
 
 
 async def _decide(turn: Turn, plan_id: str, steps: list[ProposedCall]) -> None:
-    """Ask which steps may run and record the decision; any other answer becomes a steer."""
     answer = await turn.kit.approver.ask(
         Question(
             id=turn.kit.ids.new("qst"),
@@ -115,7 +114,6 @@ async def _decide(turn: Turn, plan_id: str, steps: list[ProposedCall]) -> None:
 
 
 def _invalid(plan: PlanProposed, turn: Turn) -> str:
-    """Return what is wrong with a plan's calls, before it is shown; empty when nothing is."""
     for number, one in enumerate(plan.calls, 1):
         if one.call.tool in turn.kit.tools and expressions_in(one.call):
             continue
@@ -126,7 +124,6 @@ def _invalid(plan: PlanProposed, turn: Turn) -> str:
 
 
 async def _previewed(step: ProposedCall, turn: Turn) -> ProposedCall:
-    """Return a step with its preview, as far as it can be computed now."""
     planned = plan_call(step.call, turn.kit.tools, ())
     if isinstance(planned, ToolResult) or expressions_in(step.call):
         return step

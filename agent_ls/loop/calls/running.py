@@ -106,7 +106,6 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
 
 
 def _refusal(failed: Unapplied, *, is_one: bool) -> str:
-    """Return the text for the model when not all edits were applied."""
     path, outcome = failed.edit.path, failed.outcome
     reason = outcome.reason.removeprefix(f"{path}: ").rstrip(".")
     is_said = reason.startswith(f"{path} ")

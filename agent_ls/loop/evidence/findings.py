@@ -179,7 +179,6 @@ async def _texts(
 
 
 async def _newest(path: str, workspace: Workspace) -> str | None:
-    """Return the current text; None when the file is gone."""
     try:
         return (await workspace.read(path)).text
     except WorkspaceError:
@@ -195,7 +194,6 @@ async def _before(blob: str | None, newest: str | None, blobs: Blobs) -> str | N
 
 
 async def _since(touched: TouchedFile, newest: str | None, blobs: Blobs) -> str | None:
-    """Return the text that the turn left in a file, if others have changed it since."""
     left = touched.after_blob
     if newest is None or touched.before_blob is None:
         return None
@@ -206,7 +204,6 @@ async def _since(touched: TouchedFile, newest: str | None, blobs: Blobs) -> str 
 
 
 async def _stored(blob: str | None, newest: str | None, blobs: Blobs) -> str | None:
-    """Return a stored text; None when there was none or it is lost."""
     data = None if blob is None else await blobs.get_blob(blob)
     if data is None:
         return None

@@ -58,8 +58,6 @@ def calls_in_vain(view: TurnView) -> tuple[tuple[str, str], ...]:
 
 
 class _Trail:
-    """The calls since the last change."""
-
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
         self._prints: dict[str, str] = {}

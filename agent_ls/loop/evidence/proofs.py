@@ -38,8 +38,6 @@ def cut_off_commands(view: TurnView) -> frozenset[str]:
 
 
 class _Proven:
-    """Proofs of the goal, updated event by event."""
-
     def __init__(self) -> None:
         self.found: dict[str, Proof] = {}
         self.cut_off: set[str] = set()

@@ -56,8 +56,6 @@ def failures_in_vain(tool: str, arguments_json: str, view: TurnView) -> list[e.T
 
 
 class _Tried:
-    """Failures since the last change, by the call's fingerprint."""
-
     def __init__(self) -> None:
         self.failures: dict[str, list[e.ToolCallFinished]] = {}
         self._prints: dict[str, str] = {}

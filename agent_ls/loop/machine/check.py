@@ -37,7 +37,6 @@ async def check(turn: Turn) -> Move:
 
 
 async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
-    """Carry out one check's verdict; None: ask the next check."""
     match verdict:
         case Proceed():
             await _show(verdict, turn)

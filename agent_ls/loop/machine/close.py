@@ -64,7 +64,6 @@ def _asked(turn: Turn, stop: StopReason) -> str:
 
 
 async def _last_words(turn: Turn, asked: str) -> str:
-    """Return the model's closing answer; empty when there is none."""
     if turn.session.prefix is None:
         # The turn ended before anything was sent.
         return ""

@@ -53,7 +53,6 @@ async def judge(turn: Turn) -> Move:
 
 
 async def _after(turn: Turn, gate: Gate, verdict: GateVerdict) -> Move | None:
-    """Carry out one gate's verdict; None: ask the next gate."""
     match verdict:
         case Pass():
             await _report(turn, gate, verdict)
@@ -83,7 +82,6 @@ async def _fail(turn: Turn, gate: Gate, nudge: Nudge) -> Move:
 
 
 async def _report(turn: Turn, gate: Gate, verdict: Pass | Nudge) -> None:
-    """Record the goal's proofs from a gate, and display its findings."""
     if verdict.proofs:
         await turn.emit(GoalChecked(origin=gate.name, proofs=verdict.proofs))
     if verdict.report is not None:

@@ -74,8 +74,6 @@ async def run_turn(turn: Turn) -> TurnEnded | None:
 
 @dataclass(frozen=True, slots=True)
 class _BreakOff:
-    """Why a turn ends before it reaches DONE by itself."""
-
     stop: StopReason
     why: str
     kind: ErrorKind

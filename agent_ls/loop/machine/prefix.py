@@ -92,7 +92,6 @@ async def project_rules(turn: Turn, nested: tuple[str, ...] | None = None) -> Ru
 
 
 async def _nested(turn: Turn) -> tuple[str, ...]:
-    """Return the rule files of subfolders, shallowest first."""
     workspace = turn.kit.workspace
     is_single = len(workspace.roots) == 1
     found: list[str] = []
@@ -119,7 +118,6 @@ def _rule_files(files: Iterable[str], top: str) -> list[str]:
 
 
 async def _below(turn: Turn, nested: tuple[str, ...]) -> list[str]:
-    """Return the rules of subfolders while there is room; the remaining files are only named."""
     parts: list[str] = []
     named: list[str] = []
     room = _ALL_NESTED_CHARS

@@ -97,7 +97,6 @@ def _user_words(dropped: Sequence[Message], prompt: str) -> list[str]:
 
 
 def _files(calls: Sequence[ToolCall]) -> list[str]:
-    """Return the files that the calls named, most recent last."""
     found: dict[str, None] = {}
     for call in calls:
         path = object_in(call.arguments_json).get("path")
@@ -116,7 +115,6 @@ def _failures(dropped: Sequence[Message]) -> list[str]:
 
 
 def _earlier(dropped: Sequence[Message], goal: str) -> list[str]:
-    """Return the previous summary that this one replaces, without the repeated goal."""
     first = dropped[0] if dropped else None
     if not isinstance(first, UserMessage) or first.origin != "summary":
         return []

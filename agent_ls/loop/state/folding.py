@@ -108,7 +108,6 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
 
 
 def _always_after(before: frozenset[str], event: e.ApprovalResolved) -> frozenset[str]:
-    """Return the grants backed by a stored rule, after this answer."""
     if event.grant is None:
         return before
     rule = {event.grant}

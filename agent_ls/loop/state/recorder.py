@@ -86,7 +86,6 @@ class Recorder:
             self._isolate(reader, lambda reader=reader: reader.on_ephemeral(self.session_id, piece))
 
     def _isolate(self, reader: Reader, show: Callable[[], None]) -> None:
-        """Call a reader; log its first exception and ignore later ones."""
         try:
             show()
         except Exception:

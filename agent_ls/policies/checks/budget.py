@@ -51,8 +51,6 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Spent:
-    """One limit, and how much of it is used."""
-
     used: float
     limit: float
     unit: str
@@ -102,7 +100,6 @@ class Budget:
         return Proceed()
 
     def _spent(self, usage: Usage) -> list[_Spent]:
-        """Return the usage of each limit that is set."""
         rows = [
             _Spent(usage.total_tokens, self.options.max_tokens, "tokens"),
             _Spent(usage.cost_usd, self.options.max_cost_usd, _USD),

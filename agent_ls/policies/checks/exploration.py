@@ -83,8 +83,6 @@ def asks_for_change(view: TurnView) -> bool:
 
 
 class _Reading:
-    """Counts, for each step, the files read for the first time in this turn."""
-
     def __init__(self) -> None:
         self.new_by_step: list[int] = []
         self._seen: set[str] = set()

@@ -50,8 +50,6 @@ class FailureCircuit:
 
 
 class _Circuit:
-    """Counts the latest failures in a row, and notes a request without tools in this turn."""
-
     def __init__(self) -> None:
         self.failures = 0
         self.has_opened = False

@@ -40,8 +40,6 @@ class MonitorAlert:
 
 
 class _Heard:
-    """The alerts since the person was last asked, and whether the model was told."""
-
     def __init__(self) -> None:
         self.alerts: list[MonitorAlerted] = []
         self.is_told = False

@@ -55,7 +55,6 @@ class Repetition:
         return Nudge(text, priority=1)
 
     def _text(self, call: str, count: int) -> str:
-        """Return what to tell the model after this many equal calls; empty for nothing."""
         options = self.options
         if count > options.last_warning_at:
             return ""

@@ -57,7 +57,6 @@ class Resources:
         return Proceed()
 
     async def _shares(self) -> list[tuple[float, str]]:
-        """Return the used share of each limit that is set, with words for it."""
         options = self.options
         if not (options.max_memory_bytes or options.max_cpu_s or options.max_descriptors_share):
             return []

@@ -108,7 +108,6 @@ class Summarize:
 
 
 def _told(message: Message) -> str:
-    """Return one message as text for the cheap model."""
     match message:
         case UserMessage(origin="summary"):
             return f"[earlier summary]\n{message.text}"

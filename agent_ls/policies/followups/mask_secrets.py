@@ -42,7 +42,6 @@ class MaskSecrets:
 
 
 async def _masked(value: JsonValue) -> JsonValue:
-    """Return JSON data with every string value masked."""
     if isinstance(value, str):
         return await mask_slowly(value)
     if isinstance(value, list):

@@ -80,7 +80,6 @@ def _files_of_others(planned: PlannedCall, view: TurnView, workspace: Workspace)
 
 
 def _has_changed_files(planned: PlannedCall, result: ToolResult, view: TurnView) -> bool:
-    """Say whether the call changed files; a failed command may have."""
     if planned.effect is Effect.WRITE:
         return not result.error
     return any(one.call_id == planned.call.id for one in view.each(CommandChanged))

@@ -52,7 +52,6 @@ class PostEditHooks:
         return FollowUpOutcome(changed if len(parts) > 1 else result, tuple(events))
 
     def _has_edited(self, planned: PlannedCall, view: TurnView) -> bool:
-        """Say whether the call changed a file; False too if there are no hooks to run."""
         if planned.effect is not Effect.WRITE or not self.hooks.options.post_edit:
             return False
         return bool(changed_by(view.turn.events, planned.call.id))

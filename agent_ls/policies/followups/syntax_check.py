@@ -100,7 +100,6 @@ def _edited(call_id: str, view: TurnView) -> dict[str, tuple[str | None, str]]:
 
 
 def _is_reported(fault: Fault, findings: tuple[Finding, ...]) -> bool:
-    """Say whether a checker reports an error near this line."""
     return any(
         one.severity is Severity.ERROR and abs(one.start_line + 1 - fault.line) <= _NEAR_LINES
         for one in findings

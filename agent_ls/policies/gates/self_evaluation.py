@@ -106,7 +106,6 @@ class SelfEvaluation:
 
 
 def _words(evaluation: Evaluation) -> str:
-    """Return the failed evaluation as text for the model and, at the end, for the person."""
     state = "done" if evaluation.completed else "not done"
     lines = [f"A second look finds the task {state}, with confidence {evaluation.confidence:.2f}."]
     lines += [f"- {issue}" for issue in evaluation.issues]

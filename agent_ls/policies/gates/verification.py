@@ -163,7 +163,6 @@ def _cut_off(command: str) -> Proof:
 
 
 def _by_number(said: str) -> dict[int, dict[str, Any]]:
-    """Return the judgements by criterion number, without unreadable ones."""
     items = (object_in(said) or {}).get("criteria")
     found: dict[int, dict[str, Any]] = {}
     for one in cast("list[Any]", items) if isinstance(items, list) else []:

@@ -35,7 +35,6 @@ class PathGuard:
 
 
 def _strictest(paths: Sequence[str], roots: Sequence[Root], effect: Effect) -> GuardVerdict:
-    """Return the first Deny, else one Ask that names every reason, else Allow."""
     judge = judge_write if effect is Effect.WRITE else judge_read
     reasons: dict[str, None] = {}
     for path in paths:

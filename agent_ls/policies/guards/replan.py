@@ -68,7 +68,6 @@ class Replan:
 
 
 def _given_up(view: TurnView) -> str:
-    """Return what the model should do after the last attempt failed."""
     current = [one.text for one in view.session.plan if one.status is PlanStatus.IN_PROGRESS]
     item = f"The plan item “{current[0]}” has failed" if current else "This way has failed"
     return (

@@ -54,8 +54,6 @@ class FailureEvidenceOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """One unsettled failure, and how often it came."""
-
     call: ToolCall
     about: str
     result: ToolResult
@@ -104,8 +102,6 @@ def _failures(view: TurnView, options: FailureEvidenceOptions) -> list[_Failure]
 
 
 class _Evidence:
-    """Collects the unsettled failures, by tool, target and first words."""
-
     def __init__(self) -> None:
         self.step = 0
         self.failures: dict[tuple[str, str, str], _Failure] = {}
@@ -157,7 +153,6 @@ def _has_failed(result: ToolResult) -> bool:
 
 
 def _target(call: ToolCall) -> str:
-    """Return the call's path, command or the like on one line; empty if it has none."""
     named = object_in(call.arguments_json)
     found = (named[name] for name in _TARGETS if isinstance(named.get(name), str))
     return one_line(str(next(found, "")), _MAX_TARGET_CHARS)

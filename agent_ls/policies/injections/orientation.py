@@ -57,7 +57,6 @@ def _after_resume(event: SessionResumed) -> str:
 
 
 def _standing(view: TurnView) -> list[str]:
-    """Return the files the turn changed and the open plan items, one line each."""
     lines: list[str] = []
     if files := list(view.turn.touched)[-_MAX_NAMED:]:
         lines.append(f"Files you changed in this turn: {', '.join(files)}.")

@@ -54,7 +54,6 @@ class Recitation:
         return interval is not None and _steps_since(view) >= interval
 
     def _interval(self, context_tokens: int) -> int | None:
-        """Return the steps between reminders at this size; None below the smallest size."""
         rows = zip(self.options.above_tokens, self.options.every_steps, strict=False)
         reached = [every for above, every in rows if context_tokens >= above]
         return reached[-1] if reached else None
@@ -79,7 +78,6 @@ def _steps_since(view: TurnView) -> int:
 
 
 def _text(view: TurnView) -> str:
-    """Return the reminder; the most important comes first, because the end may be cut."""
     lines = [_HEADING, f"Task: {one_line(view.turn.prompt, _MAX_TASK_CHARS)}"]
     if steers := view.user_words[1:]:
         lines.append(f"The user added: {one_line(steers[-1], _MAX_WORDS_CHARS)}")
@@ -94,7 +92,6 @@ def _text(view: TurnView) -> str:
 
 
 def _plan(items: tuple[PlanItem, ...]) -> str:
-    """Return how many plan items are done, and the next ones."""
     done = sum(item.status is PlanStatus.COMPLETED for item in items)
     left = [
         f"{one_line(item.text, _MAX_WORDS_CHARS)} ({item.status})"

@@ -92,8 +92,6 @@ def _end_before(marks: tuple[str, ...], text: str, end: int | None = None) -> in
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One place where calls may be printed."""
-
     begin: int
     end: int
     inner: str
@@ -131,7 +129,6 @@ def _marked(body: str) -> Iterator[_Block]:
 
 
 def _bare(body: str) -> Iterator[_Block]:
-    """Yield all from the first paragraph that begins with a bracket, if the text ends in one."""
     if not body.endswith(("]", "}")):
         return
     begin, is_paragraph = 0, True

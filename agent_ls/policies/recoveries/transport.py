@@ -94,7 +94,6 @@ class Transport:
 
 
 def _is_lasting(attempt: Attempt, view: TurnView) -> bool:
-    """Say whether another try would fail in the same way."""
     error = attempt.error
     if error is None or not error.is_lasting:
         return False
@@ -103,7 +102,6 @@ def _is_lasting(attempt: Attempt, view: TurnView) -> bool:
 
 
 def _retries(view: TurnView) -> int:
-    """Return the number of retries since the last answer, with the current model."""
     count = 0
     for one in view.each_since(RecoveryChosen, Answered):
         if one.action == "switch_model":
@@ -114,7 +112,6 @@ def _retries(view: TurnView) -> int:
 
 
 def _has_switched(view: TurnView) -> bool:
-    """Say whether the fallback has been asked since the last answer."""
     chosen = view.each_since(RecoveryChosen, Answered)
     return any(one.action == "switch_model" for one in chosen)
 
