@@ -7,9 +7,10 @@ of it may have run.
 from __future__ import annotations
 
 import asyncio
-from typing import assert_never
+from dataclasses import replace
+from typing import Any, assert_never
 
-from agent_ls.domain.calls import ToolCall, ToolResult
+from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.events import (
     INTERRUPTED,
     Answered,
@@ -127,22 +128,14 @@ async def _attempt_once(turn: Turn) -> Move | None:
     return await _accept(turn, attempt)
 
 
-async def _accept(
-    turn: Turn,
-    attempt: Attempt,
-    *,
-    text: str | None = None,
-    calls: tuple[ToolCall, ...] | None = None,
-) -> Move:
-    """Record the attempt as the step's answer; ``text`` and ``calls`` override its own."""
-    calls = attempt.calls if calls is None else calls
+async def _accept(turn: Turn, attempt: Attempt) -> Move:
+    """Record the attempt as the step's answer."""
+    calls = attempt.calls
     if turn.state.text_only:
         # The request forbade calls; ignore any that came anyway.
         calls = ()
         turn.discard_early()
-    message = AssistantMessage(
-        text=attempt.text if text is None else text, reasoning=attempt.reasoning, calls=calls
-    )
+    message = AssistantMessage(text=attempt.text, reasoning=attempt.reasoning, calls=calls)
     is_partial = attempt.finish is FinishReason.LENGTH
     await turn.emit(Answered(step_id=turn.state.step_id, message=message, is_partial=is_partial))
     return _after_answer(turn)
@@ -162,9 +155,9 @@ async def _take(
     match verdict:
         case Promote(text=text):
             await _chosen(turn, origin, "promote")
-            return await _accept(turn, attempt, text=text)
+            return await _accept(turn, replace(attempt, text=text))
         case AcceptAsPartial(why=why):
-            await _chosen(turn, origin, _PARTIAL, text=why)
+            await _chosen(turn, origin, _PARTIAL, why)
             return await _accept(turn, attempt)
         case TakeCalls(calls=written, text=text):
             calls = tuple(
@@ -174,8 +167,8 @@ async def _take(
             planned = (plan_call(one, turn.kit.tools, ()) for one in calls)
             if any(isinstance(one, ToolResult) for one in planned):
                 return None
-            await _chosen(turn, origin, "take_calls", text=", ".join(one.tool for one in calls))
-            return await _accept(turn, attempt, text=text, calls=calls)
+            await _chosen(turn, origin, "take_calls", ", ".join(one.tool for one in calls))
+            return await _accept(turn, replace(attempt, text=text, calls=calls))
         case _:
             assert_never(verdict)
 
@@ -189,55 +182,37 @@ async def _recover(
     """Carry out a recovery's verdict; None: make another attempt."""
     turn.discard_early()
     if isinstance(verdict, Compact) and verdict.carry_on:
-        await _chosen(turn, origin, "continue", text=verdict.carry_on, partial=attempt.text)
+        await _chosen(turn, origin, "continue", verdict.carry_on, partial=attempt.text)
     elif not isinstance(verdict, Continue):
         turn.recorder.whisper(AttemptDiscarded(turn.state.step_id))
     match verdict:
         case Retry(after_s=after_s, why=why):
-            await _chosen(turn, origin, "retry", text=why, wait_s=after_s)
+            await _chosen(turn, origin, "retry", why, wait_s=after_s)
             await turn.kit.clock.sleep(after_s)
             return None
         case Reask(text=text):
-            await _chosen(turn, origin, "reask", text=text)
+            await _chosen(turn, origin, "reask", text)
             return None
         case Continue(text=text):
-            await _chosen(turn, origin, "continue", text=text, partial=attempt.text)
+            await _chosen(turn, origin, "continue", text, partial=attempt.text)
             return None
         case SwitchModel(model=model, why=why):
-            await _chosen(turn, origin, "switch_model", text=why, model=model)
+            await _chosen(turn, origin, "switch_model", why, model=model)
             await turn.learn_facts()
             return None
         case Compact(why=why):
-            await _chosen(turn, origin, "compact", text=why)
+            await _chosen(turn, origin, "compact", why)
         case StepFailed(why=why):
-            await _chosen(turn, origin, "fail_step", text=why)
+            await _chosen(turn, origin, "fail_step", why)
         case Fail(stop=stop, why=why):
-            await _chosen(turn, origin, "fail", text=why, stop=stop)
+            await _chosen(turn, origin, "fail", why, stop=stop)
         case _:
             assert_never(verdict)
     return _decided(turn)
 
 
-async def _chosen(
-    turn: Turn,
-    origin: str,
-    action: str,
-    *,
-    text: str = "",
-    partial: str = "",
-    wait_s: float = 0.0,
-    model: str = "",
-    stop: StopReason | None = None,
-) -> None:
-    await turn.emit(
-        RecoveryChosen(
-            step_id=turn.state.step_id,
-            origin=origin,
-            action=action,
-            text=text,
-            partial=partial,
-            wait_s=wait_s,
-            model=model,
-            stop=stop,
-        )
+async def _chosen(turn: Turn, origin: str, action: str, text: str = "", **facts: Any) -> None:
+    chosen = RecoveryChosen(
+        step_id=turn.state.step_id, origin=origin, action=action, text=text, **facts
     )
+    await turn.emit(chosen)
