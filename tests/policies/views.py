@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
@@ -106,9 +107,9 @@ def steps(count: int) -> list[Event]:
     return happened
 
 
-def recovered(origin: str, action: str, *, text: str = "", partial: str = "") -> RecoveryChosen:
+def recovered(origin: str, action: str, **facts: Any) -> RecoveryChosen:
     """Return what a recovery decided."""
-    return RecoveryChosen(step_id="stp_1", origin=origin, action=action, text=text, partial=partial)
+    return RecoveryChosen(step_id="stp_1", origin=origin, action=action, **facts)
 
 
 def granted(grant: str) -> ApprovalResolved:
