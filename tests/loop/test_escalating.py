@@ -90,38 +90,35 @@ def question(text: str, *, origin: str = "same_error") -> tuple[e.Event, e.Event
 
 
 SAID = e.Answered(step_id="stp_1", message=AssistantMessage(text="I think it is done."))
-ASKED = [
-    pytest.param("stop", (), (STOPS, [], 1), id="stop-ends-the-turn"),
-    pytest.param(None, (), (CLOSES, [], 1), id="nobody-closes-it-with-what-was-found"),
-    pytest.param("continue", (), (None, [], 1), id="continue-goes-on"),
-    pytest.param("Use b.py.", (), (None, ["Use b.py."], 1), id="words-steer"),
-    pytest.param(
+ASKED = {
+    "stop-ends-the-turn": ("stop", (), (STOPS, [], 1)),
+    "nobody-closes-it-with-what-was-found": (None, (), (CLOSES, [], 1)),
+    "continue-goes-on": ("continue", (), (None, [], 1)),
+    "words-steer": ("Use b.py.", (), (None, ["Use b.py."], 1)),
+    "the-models-own-words-are-never-the-last": (
         "continue",
         (SAID,),
         (None, ["The user says: continue."], 1),
-        id="the-models-own-words-are-never-the-last",
     ),
-    pytest.param("-", question("stop"), (STOPS, [], 0), id="what-was-answered-is-not-asked-again"),
-    pytest.param(
-        "continue", question("stop", origin="other"), (None, [], 1), id="but-anothers-question-is"
-    ),
-]
+    "what-was-answered-is-not-asked-again": ("-", question("stop"), (STOPS, [], 0)),
+    "but-anothers-question-is": ("continue", question("stop", origin="other"), (None, [], 1)),
+}
 
 
-@pytest.mark.parametrize("text, happened, expected", ASKED)
+@pytest.mark.parametrize("text, happened, expected", ASKED.values(), ids=ASKED)
 async def test_an_escalation_is_answered(text, happened, expected, tmp_path: Path) -> None:
     assert await check(tmp_path, text, *happened) == expected
 
 
 STEER = e.PromptQueued(text="Use b.py.", kind="steer")
-RESTARTED = [
-    pytest.param(question("stop"), (STOPS, [], 0), id="stop-still-ends-the-turn"),
-    pytest.param(question("continue"), (None, [], 0), id="continue-still-goes-on"),
-    pytest.param(question("Use b.py."), (None, ["Use b.py."], 0), id="words-are-not-lost"),
-    pytest.param((*question("Use b.py."), STEER), (None, [], 0), id="and-not-said-twice"),
-]
+RESTARTED = {
+    "stop-still-ends-the-turn": (question("stop"), (STOPS, [], 0)),
+    "continue-still-goes-on": (question("continue"), (None, [], 0)),
+    "words-are-not-lost": (question("Use b.py."), (None, ["Use b.py."], 0)),
+    "and-not-said-twice": ((*question("Use b.py."), STEER), (None, [], 0)),
+}
 
 
-@pytest.mark.parametrize("happened, expected", RESTARTED)
+@pytest.mark.parametrize("happened, expected", RESTARTED.values(), ids=RESTARTED)
 async def test_an_answer_means_the_same_after_a_restart(happened, expected, tmp_path: Path) -> None:
     assert await check(tmp_path, None, *happened, is_restart=True) == expected

@@ -51,26 +51,23 @@ async def test_a_request_to_stop_an_earlier_turn_does_not_stop_this_one() -> Non
 
 
 CLOSED_FOR_STEPS = Expected(CloseOut, StopReason.MAX_STEPS)
-STEP_LIMIT = [
-    pytest.param(49, Mode.ASK, {}, GOES_ON, id="one-step-below-the-limit-goes-on"),
-    pytest.param(50, Mode.ASK, {}, CLOSED_FOR_STEPS, id="at-the-limit-the-turn-closes"),
-    pytest.param(19, Mode.PLAN, {}, GOES_ON, id="one-step-below-the-plan-limit-goes-on"),
-    pytest.param(20, Mode.PLAN, {}, CLOSED_FOR_STEPS, id="plan-mode-has-its-own-smaller-limit"),
-    pytest.param(
-        5, Mode.PLAN, {"max_steps": 5}, CLOSED_FOR_STEPS, id="the-smaller-limit-holds-in-plan-mode"
-    ),
-    pytest.param(60, Mode.AUTO, {"max_steps": 0}, GOES_ON, id="zero-is-no-limit"),
-    pytest.param(
+STEP_LIMIT = {
+    "one-step-below-the-limit-goes-on": (49, Mode.ASK, {}, GOES_ON),
+    "at-the-limit-the-turn-closes": (50, Mode.ASK, {}, CLOSED_FOR_STEPS),
+    "one-step-below-the-plan-limit-goes-on": (19, Mode.PLAN, {}, GOES_ON),
+    "plan-mode-has-its-own-smaller-limit": (20, Mode.PLAN, {}, CLOSED_FOR_STEPS),
+    "the-smaller-limit-holds-in-plan-mode": (5, Mode.PLAN, {"max_steps": 5}, CLOSED_FOR_STEPS),
+    "zero-is-no-limit": (60, Mode.AUTO, {"max_steps": 0}, GOES_ON),
+    "the-reason-names-the-limit-and-the-setting": (
         1,
         Mode.ASK,
         {"max_steps": 1},
         Expected(CloseOut, StopReason.MAX_STEPS, ("all 1 steps", "policies.step_limit.max_steps")),
-        id="the-reason-names-the-limit-and-the-setting",
     ),
-]
+}
 
 
-@pytest.mark.parametrize("count, mode, options, expected", STEP_LIMIT)
+@pytest.mark.parametrize("count, mode, options, expected", STEP_LIMIT.values(), ids=STEP_LIMIT)
 async def test_steps_are_counted_in_answers(count, mode, options, expected) -> None:
     await check(StepLimit(StepLimitOptions(**options)), view_of(*steps(count), mode=mode), expected)
 
@@ -81,55 +78,47 @@ async def test_attempts_that_brought_no_answer_are_not_steps() -> None:
 
 
 CLOSED_FOR_BUDGET = Expected(CloseOut, StopReason.BUDGET_LIMIT)
-BUDGET = [
-    pytest.param((spent(749_999),), {}, GOES_ON, id="one-token-below-the-soft-limit-is-silent"),
-    pytest.param(
+BUDGET = {
+    "one-token-below-the-soft-limit-is-silent": ((spent(749_999),), {}, GOES_ON),
+    "at-the-soft-limit-the-model-is-told": (
         (spent(750_000),),
         {},
         Expected(Nudge, says=("750,000 of 1,000,000 tokens",), silent_on=("USD",)),
-        id="at-the-soft-limit-the-model-is-told",
     ),
-    pytest.param(
+    "the-model-is-told-only-once": (
         (spent(750_000), AdvisoryRaised(origin="budget", text="told", priority=0), spent(1)),
         {},
         GOES_ON,
-        id="the-model-is-told-only-once",
     ),
-    pytest.param(
+    "at-the-hard-limit-the-turn-closes": (
         (spent(1_000_000),),
         {"recover": False},
         Expected(
             CloseOut, StopReason.BUDGET_LIMIT, ("1,000,000 of 1,000,000 tokens", "policies.budget")
         ),
-        id="at-the-hard-limit-the-turn-closes",
     ),
-    pytest.param(
+    "every-attempt-counts-failed-ones-too": (
         (spent(500_000), spent(300_000, finish=None), spent(200_000)),
         {"recover": False},
         CLOSED_FOR_BUDGET,
-        id="every-attempt-counts-failed-ones-too",
     ),
-    pytest.param(
+    "at-the-soft-cost-the-model-is-told": (
         (spent(10, 3.75),),
         {},
         Expected(Nudge, says=("3.75 of 5.00 USD",), silent_on=("tokens",)),
-        id="at-the-soft-cost-the-model-is-told",
     ),
-    pytest.param(
+    "at-the-hard-cost-the-turn-closes": (
         (spent(10, 5.0),),
         {"recover": False},
         Expected(CloseOut, StopReason.BUDGET_LIMIT, ("5.00 of 5.00 USD",), silent_on=("tokens",)),
-        id="at-the-hard-cost-the-turn-closes",
     ),
-    pytest.param((spent(9_000_000),), {"max_tokens": 0}, GOES_ON, id="no-token-limit-is-none"),
-    pytest.param((spent(10, 500.0),), {"max_cost_usd": 0}, GOES_ON, id="no-cost-limit-is-none"),
-    pytest.param(
-        (spent(99),), {"max_tokens": 100, "advise_at": 1.0}, GOES_ON, id="advice-can-be-left-out"
-    ),
-]
+    "no-token-limit-is-none": ((spent(9_000_000),), {"max_tokens": 0}, GOES_ON),
+    "no-cost-limit-is-none": ((spent(10, 500.0),), {"max_cost_usd": 0}, GOES_ON),
+    "advice-can-be-left-out": ((spent(99),), {"max_tokens": 100, "advise_at": 1.0}, GOES_ON),
+}
 
 
-@pytest.mark.parametrize("happened, options, expected", BUDGET)
+@pytest.mark.parametrize("happened, options, expected", BUDGET.values(), ids=BUDGET)
 async def test_spending_is_advised_on_once_and_then_ends_the_turn(
     happened, options, expected
 ) -> None:
@@ -137,15 +126,15 @@ async def test_spending_is_advised_on_once_and_then_ends_the_turn(
 
 
 CLOSED_FOR_TIME = Expected(CloseOut, StopReason.TIMEOUT, ("policies.wall_clock.limit_s",))
-WALL_CLOCK = [
-    pytest.param(1e9, {}, GOES_ON, id="by-default-there-is-no-limit"),
-    pytest.param(1_799.9, {"limit_s": 1_800}, GOES_ON, id="just-before-the-limit-goes-on"),
-    pytest.param(1_800.0, {"limit_s": 1_800}, CLOSED_FOR_TIME, id="at-the-limit-the-turn-closes"),
-    pytest.param(0.0, {"limit_s": 0.5}, GOES_ON, id="a-short-limit-lets-the-turn-begin"),
-]
+WALL_CLOCK = {
+    "by-default-there-is-no-limit": (1e9, {}, GOES_ON),
+    "just-before-the-limit-goes-on": (1_799.9, {"limit_s": 1_800}, GOES_ON),
+    "at-the-limit-the-turn-closes": (1_800.0, {"limit_s": 1_800}, CLOSED_FOR_TIME),
+    "a-short-limit-lets-the-turn-begin": (0.0, {"limit_s": 0.5}, GOES_ON),
+}
 
 
-@pytest.mark.parametrize("elapsed_s, options, expected", WALL_CLOCK)
+@pytest.mark.parametrize("elapsed_s, options, expected", WALL_CLOCK.values(), ids=WALL_CLOCK)
 async def test_time_is_monotonic_and_off_by_default(elapsed_s, options, expected) -> None:
     view = view_of(elapsed_s=elapsed_s)
     await check(WallClock(WallClockOptions(**options)), view, expected)
@@ -196,38 +185,31 @@ async def test_a_full_window_is_shortened_once_and_then_closes(
 
 
 FAILED_STEP = (prepared(), recovered("transport", "fail_step", text="429: slow down."))
-FAILURE_LIMIT = [
-    pytest.param((), GOES_ON, id="without-failures-the-turn-goes-on"),
-    pytest.param(FAILED_STEP * 2, GOES_ON, id="two-failed-steps-are-borne"),
-    pytest.param(
+FAILURE_LIMIT = {
+    "without-failures-the-turn-goes-on": ((), GOES_ON),
+    "two-failed-steps-are-borne": (FAILED_STEP * 2, GOES_ON),
+    "three-failed-steps-in-a-row-stop-the-turn": (
         FAILED_STEP * 3,
         Expected(Halt, StopReason.ERROR, ("3 steps in a row", "429: slow down.")),
-        id="three-failed-steps-in-a-row-stop-the-turn",
     ),
-    pytest.param(
-        (*FAILED_STEP * 2, *steps(1), *FAILED_STEP), GOES_ON, id="an-answer-resets-the-count"
-    ),
-    pytest.param(
-        (prepared(), *[recovered("transport", "retry")] * 9),
-        GOES_ON,
-        id="retries-are-not-failed-steps",
-    ),
-]
+    "an-answer-resets-the-count": ((*FAILED_STEP * 2, *steps(1), *FAILED_STEP), GOES_ON),
+    "retries-are-not-failed-steps": ((prepared(), *[recovered("transport", "retry")] * 9), GOES_ON),
+}
 
 
-@pytest.mark.parametrize("happened, expected", FAILURE_LIMIT)
+@pytest.mark.parametrize("happened, expected", FAILURE_LIMIT.values(), ids=FAILURE_LIMIT)
 async def test_steps_that_fail_in_a_row_stop_the_turn(happened, expected) -> None:
     await check(FailureLimit(), view_of(*happened), expected)
 
 
-BAD_OPTIONS = [
-    pytest.param(StepLimitOptions, {"max_steps": -1}, id="a-negative-step-limit"),
-    pytest.param(WallClockOptions, {"limit_s": float("nan")}, id="a-time-that-is-no-number"),
-    pytest.param(StepLimitOptions, {"max_stepz": 5}, id="a-key-that-does-not-exist"),
-]
+BAD_OPTIONS = {
+    "a-negative-step-limit": (StepLimitOptions, {"max_steps": -1}),
+    "a-time-that-is-no-number": (WallClockOptions, {"limit_s": float("nan")}),
+    "a-key-that-does-not-exist": (StepLimitOptions, {"max_stepz": 5}),
+}
 
 
-@pytest.mark.parametrize("options, values", BAD_OPTIONS)
+@pytest.mark.parametrize("options, values", BAD_OPTIONS.values(), ids=BAD_OPTIONS)
 def test_options_that_cannot_work_are_refused(options, values) -> None:
     with pytest.raises(ValidationError):
         options(**values)

@@ -59,21 +59,20 @@ def proven(*names: str, is_met: bool = True) -> GoalChecked:
 
 ALL = ("bench", "pytest", "Same API.")
 CLOSES = Expected(CloseOut, StopReason.COMPLETED)
-CRITERIA = [
-    pytest.param((), GOAL, GOES_ON, id="nothing-is-proven-yet"),
-    pytest.param((proven(*ALL),), GOAL, CLOSES, id="all-proven-closes-the-turn"),
-    pytest.param(
+CRITERIA = {
+    "nothing-is-proven-yet": ((), GOAL, GOES_ON),
+    "all-proven-closes-the-turn": ((proven(*ALL),), GOAL, CLOSES),
+    "a-change-undoes-the-proof": (
         (proven(*ALL), EditApplied(call_id="c", path="a.py", status="applied")),
         GOAL,
         GOES_ON,
-        id="a-change-undoes-the-proof",
     ),
-    pytest.param((), Goal(text="Look."), GOES_ON, id="a-goal-without-criteria-proves-nothing"),
-    pytest.param((proven(*ALL),), None, GOES_ON, id="an-ordinary-turn-has-none"),
-]
+    "a-goal-without-criteria-proves-nothing": ((), Goal(text="Look."), GOES_ON),
+    "an-ordinary-turn-has-none": ((proven(*ALL),), None, GOES_ON),
+}
 
 
-@pytest.mark.parametrize("happened, goal, expected", CRITERIA)
+@pytest.mark.parametrize("happened, goal, expected", CRITERIA.values(), ids=CRITERIA)
 async def test_a_goal_that_is_proven_closes_the_turn(happened, goal, expected) -> None:
     await check(Criteria(), goal_view(*happened, goal=goal), expected)
 
@@ -115,26 +114,26 @@ def doubt(text: str) -> list[Event]:
 
 
 ASKS = Expected(Escalate, StopReason.LOW_CONFIDENCE)
-CONFIDENCE = [
-    pytest.param(steps(4), "0.1", {}, GOES_ON, 0, id="not-before-the-fifth-step"),
-    pytest.param(steps(5), "0.49\nNo.", {}, ASKS, 1, id="the-fifth-step-is-judged"),
-    pytest.param(steps(5), "0.5\nWell.", {}, GOES_ON, 1, id="half-is-enough"),
-    pytest.param(steps(5), "I cannot say.", {}, ASKS, 1, id="no-number-is-none"),
-    pytest.param(steps(5), "", {}, GOES_ON, 1, id="a-model-that-cannot-be-asked-says-nothing"),
-    pytest.param(steps(5), "0.1", {"threshold": 0}, GOES_ON, 0, id="it-can-be-switched-off"),
-    pytest.param(doubt("I’m not sure how to go on."), "0.1", {}, ASKS, 1, id="doubt-is-judged"),
-    pytest.param(doubt("I am sure."), "0.1", {}, GOES_ON, 0, id="certainty-is-not"),
-    pytest.param(
-        [*steps(5), *asked()], "0.1", {}, GOES_ON, 0, id="who-said-go-on-is-not-asked-again"
-    ),
-    pytest.param([*steps(5), *asked("nobody")], "0.1", {}, ASKS, 1, id="a-question-taken-back-is"),
-    pytest.param([], "0.1", {}, GOES_ON, 0, id="nothing-happened-yet"),
-    pytest.param([*steps(2), steer("How sure are you?")], "0.1", {}, ASKS, 1, id="on-request"),
-    pytest.param([*steps(2), steer("Mind the tabs.")], "0.1", {}, GOES_ON, 0, id="other-words"),
-]
+CONFIDENCE = {
+    "not-before-the-fifth-step": (steps(4), "0.1", {}, GOES_ON, 0),
+    "the-fifth-step-is-judged": (steps(5), "0.49\nNo.", {}, ASKS, 1),
+    "half-is-enough": (steps(5), "0.5\nWell.", {}, GOES_ON, 1),
+    "no-number-is-none": (steps(5), "I cannot say.", {}, ASKS, 1),
+    "a-model-that-cannot-be-asked-says-nothing": (steps(5), "", {}, GOES_ON, 1),
+    "it-can-be-switched-off": (steps(5), "0.1", {"threshold": 0}, GOES_ON, 0),
+    "doubt-is-judged": (doubt("I’m not sure how to go on."), "0.1", {}, ASKS, 1),
+    "certainty-is-not": (doubt("I am sure."), "0.1", {}, GOES_ON, 0),
+    "who-said-go-on-is-not-asked-again": ([*steps(5), *asked()], "0.1", {}, GOES_ON, 0),
+    "a-question-taken-back-is": ([*steps(5), *asked("nobody")], "0.1", {}, ASKS, 1),
+    "nothing-happened-yet": ([], "0.1", {}, GOES_ON, 0),
+    "on-request": ([*steps(2), steer("How sure are you?")], "0.1", {}, ASKS, 1),
+    "other-words": ([*steps(2), steer("Mind the tabs.")], "0.1", {}, GOES_ON, 0),
+}
 
 
-@pytest.mark.parametrize("happened, text, options, expected, count", CONFIDENCE)
+@pytest.mark.parametrize(
+    "happened, text, options, expected, count", CONFIDENCE.values(), ids=CONFIDENCE
+)
 async def test_low_confidence_asks_the_person(happened, text, options, expected, count) -> None:
     says = Says(text)
     await check(Confidence(says, ConfidenceOptions(**options)), goal_view(*happened), expected)
@@ -169,20 +168,16 @@ async def test_what_is_judged_is_the_goal_its_proofs_and_the_last_steps() -> Non
 
 ALERT = MonitorAlerted(pattern="no_progress", text="Nothing new.")
 TOLD = AdvisoryRaised(origin="monitor_alert", text="x", priority=1)
-MONITOR = [
-    pytest.param((), GOES_ON, id="no-alert"),
-    pytest.param((ALERT,), Expected(Nudge, says=("Nothing new.",)), id="the-first-is-told"),
-    pytest.param((ALERT, TOLD), GOES_ON, id="once"),
-    pytest.param(
-        (ALERT, TOLD, ALERT), Expected(Escalate, StopReason.LOOP_DETECTED), id="the-second-asks"
-    ),
-    pytest.param(
-        (ALERT, TOLD, ALERT, *asked(origin="monitor_alert")), GOES_ON, id="continue-counts-anew"
-    ),
-]
+MONITOR = {
+    "no-alert": ((), GOES_ON),
+    "the-first-is-told": ((ALERT,), Expected(Nudge, says=("Nothing new.",))),
+    "once": ((ALERT, TOLD), GOES_ON),
+    "the-second-asks": ((ALERT, TOLD, ALERT), Expected(Escalate, StopReason.LOOP_DETECTED)),
+    "continue-counts-anew": ((ALERT, TOLD, ALERT, *asked(origin="monitor_alert")), GOES_ON),
+}
 
 
-@pytest.mark.parametrize("happened, expected", MONITOR)
+@pytest.mark.parametrize("happened, expected", MONITOR.values(), ids=MONITOR)
 async def test_the_monitors_alerts_are_told_and_then_asked_about(happened, expected) -> None:
     await check(MonitorAlert(), view_of(*happened), expected)
 
@@ -199,26 +194,24 @@ class Uses:
 
 GB = 1024**3
 FULL = Expected(CloseOut, StopReason.RESOURCE_LIMIT)
-RESOURCES = [
-    pytest.param(
+RESOURCES = {
+    "three-quarters-are-told": (
         Consumption(int(1.5 * GB), 0, 0, 0),
         {},
         Expected(Nudge, says=("1,611 of 2,147 MB of memory",)),
-        id="three-quarters-are-told",
     ),
-    pytest.param(Consumption(2 * GB, 0, 0, 0), {}, FULL, id="at-the-limit-the-turn-closes"),
-    pytest.param(Consumption(0, 60.0, 0, 0), {"max_cpu_s": 60}, FULL, id="processor-time"),
-    pytest.param(Consumption(0, 0, 800, 1_000), {}, FULL, id="four-fifths-of-the-descriptors"),
-    pytest.param(
+    "at-the-limit-the-turn-closes": (Consumption(2 * GB, 0, 0, 0), {}, FULL),
+    "processor-time": (Consumption(0, 60.0, 0, 0), {"max_cpu_s": 60}, FULL),
+    "four-fifths-of-the-descriptors": (Consumption(0, 0, 800, 1_000), {}, FULL),
+    "without-limits-nothing-is-measured": (
         Consumption(9 * GB, 9.0, 9, 9),
         {"max_memory_bytes": 0, "max_descriptors_share": 0},
         GOES_ON,
-        id="without-limits-nothing-is-measured",
     ),
-]
+}
 
 
-@pytest.mark.parametrize("used, options, expected", RESOURCES)
+@pytest.mark.parametrize("used, options, expected", RESOURCES.values(), ids=RESOURCES)
 async def test_what_the_machine_gives_is_limited(used, options, expected) -> None:
     await check(Resources(Uses(used), ResourcesOptions(**options)), view_of(), expected)
 

@@ -123,40 +123,34 @@ def told_as(view: TurnView, verdict: object) -> Event:
 
 TWICE = Expected(Nudge, says=("3 times", "nothing changed"))
 WARNED = Expected(Nudge, says=("Warning", "4 times"))
-REPETITION = [
-    pytest.param(reads(2), GOES_ON, id="twice-the-same-is-nothing"),
-    pytest.param(reads(3), TWICE, id="the-third-identical-read-is-nudged"),
-    pytest.param(reads(4), WARNED, id="the-fourth-is-a-warning"),
-    pytest.param(reads(6), GOES_ON, id="then-the-guard-speaks"),
-    pytest.param(
+REPETITION = {
+    "twice-the-same-is-nothing": (reads(2), GOES_ON),
+    "the-third-identical-read-is-nudged": (reads(3), TWICE),
+    "the-fourth-is-a-warning": (reads(4), WARNED),
+    "then-the-guard-speaks": (reads(6), GOES_ON),
+    "what-is-older-than-the-window-is-forgotten": (
         reads(2).steps(9, path="b.py").step(path="a.py"),
         GOES_ON,
-        id="what-is-older-than-the-window-is-forgotten",
     ),
-    pytest.param(reads(3).step(path="b.py"), GOES_ON, id="something-else-now-is-no-repetition"),
-    pytest.param(reads(2).then(APPLIED).step(path="a.py"), GOES_ON, id="an-edit-in-between"),
-    pytest.param(
+    "something-else-now-is-no-repetition": (reads(3).step(path="b.py"), GOES_ON),
+    "an-edit-in-between": (reads(2).then(APPLIED).step(path="a.py"), GOES_ON),
+    "the-users-words-in-between": (
         reads(2).then(PromptQueued(text="Look again.", kind="steer")).step(path="a.py"),
         GOES_ON,
-        id="the-users-words-in-between",
     ),
-    pytest.param(
+    "a-new-command-in-between": (
         reads(2).step("run_command", command="make", effect=Effect.EXECUTE).step(path="a.py"),
         GOES_ON,
-        id="a-new-command-in-between",
     ),
-    pytest.param(
+    "an-error-that-passes-by-itself": (
         reads(2).step(path="a.py", error=ErrorKind.TIMEOUT).step(path="a.py"),
         GOES_ON,
-        id="an-error-that-passes-by-itself",
     ),
-    pytest.param(
-        reads(3).then(PolicySilenced(origin="repetition")), GOES_ON, id="unless-it-is-silenced"
-    ),
-]
+    "unless-it-is-silenced": (reads(3).then(PolicySilenced(origin="repetition")), GOES_ON),
+}
 
 
-@pytest.mark.parametrize("told, expected", REPETITION)
+@pytest.mark.parametrize("told, expected", REPETITION.values(), ids=REPETITION)
 async def test_a_call_made_again_and_again_is_told(told: Told, expected) -> None:
     await check(Repetition(), view_of(*told.events), expected)
 
@@ -177,17 +171,15 @@ async def test_after_a_change_the_same_repetition_is_told_anew() -> None:
 
 
 REFUSED = Expected(Deny, says=("5 times", "not carried out"))
-GUARD = [
-    pytest.param(reads(5), {}, Expected(Allow), id="the-fifth-runs"),
-    pytest.param(reads(6), {}, REFUSED, id="the-sixth-is-refused"),
-    pytest.param(reads(6), {"refuse_at": 0}, Expected(Allow), id="unless-that-is-switched-off"),
-    pytest.param(
-        reads(5).then(APPLIED).step(path="a.py"), {}, Expected(Allow), id="not-after-an-edit"
-    ),
-]
+GUARD = {
+    "the-fifth-runs": (reads(5), {}, Expected(Allow)),
+    "the-sixth-is-refused": (reads(6), {}, REFUSED),
+    "unless-that-is-switched-off": (reads(6), {"refuse_at": 0}, Expected(Allow)),
+    "not-after-an-edit": (reads(5).then(APPLIED).step(path="a.py"), {}, Expected(Allow)),
+}
 
 
-@pytest.mark.parametrize("told, options, expected", GUARD)
+@pytest.mark.parametrize("told, options, expected", GUARD.values(), ids=GUARD)
 async def test_from_the_sixth_time_the_call_is_refused(told: Told, options, expected) -> None:
     await check(RepeatedCall(RepeatedCallOptions(**options)), view_of(*told.events), expected)
 
@@ -200,19 +192,22 @@ async def test_a_call_that_streams_counts_before_its_answer_is_there() -> None:
     REFUSED.hold(await RepeatedCall().judge(planned, view))
 
 
-SAME = [
-    pytest.param("read_file", '{"path": "a"}', "read_file", '{ "path": "./a" }', True, id="path"),
-    pytest.param(
-        "run_command", '{"command": "make  test"}', "run_command", '{"command": "make test"}', True,
-        id="white-space-in-commands",
+SAME = {
+    "path": ("read_file", '{"path": "a"}', "read_file", '{ "path": "./a" }', True),
+    "white-space-in-commands": (
+        "run_command",
+        '{"command": "make  test"}',
+        "run_command",
+        '{"command": "make test"}',
+        True,
     ),
-    pytest.param("t", '{"a": 1, "b": null}', "t", '{"a": 1}', True, id="null-is-nothing"),
-    pytest.param("t", '{"a": 1}', "u", '{"a": 1}', False, id="another-tool"),
-    pytest.param("t", '{"a": ', "t", ' {"a":  ', True, id="broken-json-by-its-words"),
-]  # fmt: skip
+    "null-is-nothing": ("t", '{"a": 1, "b": null}', "t", '{"a": 1}', True),
+    "another-tool": ("t", '{"a": 1}', "u", '{"a": 1}', False),
+    "broken-json-by-its-words": ("t", '{"a": ', "t", ' {"a":  ', True),
+}
 
 
-@pytest.mark.parametrize("tool, arguments, other_tool, other, same", SAME)
+@pytest.mark.parametrize("tool, arguments, other_tool, other, same", SAME.values(), ids=SAME)
 def test_calls_are_the_same_however_they_are_written(
     tool, arguments, other_tool, other, same
 ) -> None:
@@ -275,67 +270,56 @@ def refused(told: Told, path: str, times: int) -> Told:
 
 
 ASKED = Expected(Escalate, StopReason.LOOP_DETECTED)
-SAME_ERROR = [
-    pytest.param(missing("a", "a", "a"), {}, ASKED, id="the-third-step-asks-the-person"),
-    pytest.param(missing("a", "b", "c"), {}, GOES_ON, id="other-paths-are-other-errors"),
-    pytest.param(
+SAME_ERROR = {
+    "the-third-step-asks-the-person": (missing("a", "a", "a"), {}, ASKED),
+    "other-paths-are-other-errors": (missing("a", "b", "c"), {}, GOES_ON),
+    "also-where-the-names-differ-by-a-number": (
         Told()
         .step(path="v1.py", error=ErrorKind.RUNTIME, text="v1.py is no text.")
         .step(path="v2.py", error=ErrorKind.RUNTIME, text="v2.py is no text.")
         .step(path="v3.py", error=ErrorKind.RUNTIME, text="v3.py is no text."),
         {},
         GOES_ON,
-        id="also-where-the-names-differ-by-a-number",
     ),
-    pytest.param(
+    "a-tool-that-is-not-there": (
         Told().steps(3, "Read", file_path="a", error=ErrorKind.STRUCTURAL, text="no such tool"),
         {},
         ASKED,
-        id="a-tool-that-is-not-there",
     ),
-    pytest.param(
-        refused(missing("a"), "a", 2), {}, ASKED, id="a-refused-retry-is-the-same-failure"
-    ),
-    pytest.param(
-        refused(Told(), "a", 3), {}, GOES_ON, id="other-refusals-are-the-denial-ladders-matter"
-    ),
-    pytest.param(
+    "a-refused-retry-is-the-same-failure": (refused(missing("a"), "a", 2), {}, ASKED),
+    "other-refusals-are-the-denial-ladders-matter": (refused(Told(), "a", 3), {}, GOES_ON),
+    "new-files-beside-it-are-progress": (
         beside_missing(*((f"{one}.py", {"path": f"{one}.py", "version": "1"}) for one in "abcd")),
         {},
         GOES_ON,
-        id="new-files-beside-it-are-progress",
     ),
-    pytest.param(missing("a", "a").then(APPLIED, *missing("a").events), {}, GOES_ON, id="an-edit"),
-    pytest.param(
+    "an-edit": (missing("a", "a").then(APPLIED, *missing("a").events), {}, GOES_ON),
+    "the-users-words": (
         missing("a", "a", "a").then(PromptQueued(text="Try b.", kind="steer")),
         {},
         GOES_ON,
-        id="the-users-words",
     ),
-    pytest.param(missing("a", "a").step(path="z"), {}, GOES_ON, id="a-good-step-breaks-the-row"),
-    pytest.param(
+    "a-good-step-breaks-the-row": (missing("a", "a").step(path="z"), {}, GOES_ON),
+    "another-error-breaks-the-row": (
         missing("a", "a").step("grep", pattern="(", error=ErrorKind.RUNTIME, text="bad pattern"),
         {},
         GOES_ON,
-        id="another-error-breaks-the-row",
     ),
-    pytest.param(
+    "after-continue-it-counts-anew": (
         missing("a", "a", "a").then(*answered("same_error")),
         {},
         GOES_ON,
-        id="after-continue-it-counts-anew",
     ),
-    pytest.param(missing("a", "a", "a"), {"max_repeats": 0}, GOES_ON, id="it-can-be-switched-off"),
-    pytest.param(
+    "it-can-be-switched-off": (missing("a", "a", "a"), {"max_repeats": 0}, GOES_ON),
+    "what-was-cancelled-is-not-the-models-error": (
         Told().steps(3, path="a", error=ErrorKind.CANCELLED, text="x"),
         {},
         GOES_ON,
-        id="what-was-cancelled-is-not-the-models-error",
     ),
-]
+}
 
 
-@pytest.mark.parametrize("told, options, expected", SAME_ERROR)
+@pytest.mark.parametrize("told, options, expected", SAME_ERROR.values(), ids=SAME_ERROR)
 async def test_the_same_error_step_after_step_asks_the_person(
     told: Told, options, expected
 ) -> None:
@@ -351,20 +335,19 @@ def failures(count: int) -> Told:
 
 OPEN = Expected(TextOnly, says=("last 5 tool calls",))
 THOUGHT = RequestPrepared(step_id="stp_t", number=9, text_only=True)
-CIRCUIT = [
-    pytest.param(failures(5), {}, OPEN, id="five-take-the-tools-away"),
-    pytest.param(failures(4).step(path="a"), {}, GOES_ON, id="a-good-call-sets-it-back"),
-    pytest.param(
+CIRCUIT = {
+    "five-take-the-tools-away": (failures(5), {}, OPEN),
+    "a-good-call-sets-it-back": (failures(4).step(path="a"), {}, GOES_ON),
+    "the-second-time-closes-the-turn": (
         Told().then(*failures(5).events, THOUGHT, *failures(5).events),
         {},
         Expected(CloseOut, StopReason.LOOP_DETECTED, ("second time",)),
-        id="the-second-time-closes-the-turn",
     ),
-    pytest.param(failures(5), {"max_failures": 0}, GOES_ON, id="it-can-be-switched-off"),
-]
+    "it-can-be-switched-off": (failures(5), {"max_failures": 0}, GOES_ON),
+}
 
 
-@pytest.mark.parametrize("told, options, expected", CIRCUIT)
+@pytest.mark.parametrize("told, options, expected", CIRCUIT.values(), ids=CIRCUIT)
 async def test_failures_in_a_row_take_the_tools_away(told: Told, options, expected) -> None:
     await check(FailureCircuit(FailureCircuitOptions(**options)), view_of(*told.events), expected)
 
@@ -387,26 +370,24 @@ def looked(*names: str) -> Told:
 
 TEN = [f"f{number}.py" for number in range(10)]
 MAKE_IT = Expected(Nudge, says=("make the first edit now",))
-EXPLORATION = [
-    pytest.param(looked(*TEN), "Fix the parser.", MAKE_IT, id="the-tenth-file-is-nudged"),
-    pytest.param(looked(*TEN), "What does it do?", GOES_ON, id="a-question-may-read-on"),
-    pytest.param(looked(*TEN).then(APPLIED), "Fix it.", GOES_ON, id="after-an-edit-it-is-silent"),
-    pytest.param(
+EXPLORATION = {
+    "the-tenth-file-is-nudged": (looked(*TEN), "Fix the parser.", MAKE_IT),
+    "a-question-may-read-on": (looked(*TEN), "What does it do?", GOES_ON),
+    "after-an-edit-it-is-silent": (looked(*TEN).then(APPLIED), "Fix it.", GOES_ON),
+    "fifteen-steps-with-nothing-new-are-nudged": (
         looked("a.py").steps(14, "grep", pattern="x"),
         "Fix it.",
         Expected(Nudge, says=("hardly seen a new file",)),
-        id="fifteen-steps-with-nothing-new-are-nudged",
     ),
-    pytest.param(
+    "two-new-files-lately-are-progress": (
         looked("a.py").steps(12, "grep", pattern="x").then(*looked("b.py", "c.py").events),
         "Fix it.",
         GOES_ON,
-        id="two-new-files-lately-are-progress",
     ),
-]
+}
 
 
-@pytest.mark.parametrize("told, prompt, expected", EXPLORATION)
+@pytest.mark.parametrize("told, prompt, expected", EXPLORATION.values(), ids=EXPLORATION)
 async def test_looking_without_changing_is_nudged(told: Told, prompt, expected) -> None:
     view = view_of(*told.events, prompt=prompt)
     await check(Exploration(), view, expected)
@@ -425,22 +406,20 @@ async def test_looking_is_nudged_once() -> None:
 
 
 PLAN = PlanUpdated(items=(PlanItem(text="test it", status=PlanStatus.PENDING),))
-WRAP_UP = [
-    pytest.param((), GOES_ON, id="nobody-asked"),
-    pytest.param(
+WRAP_UP = {
+    "nobody-asked": ((), GOES_ON),
+    "with-nothing-open-the-turn-counts-as-done": (
         (WrapUpRequested(by="panel"),),
         Expected(CloseOut, StopReason.COMPLETED, ("panel",)),
-        id="with-nothing-open-the-turn-counts-as-done",
     ),
-    pytest.param(
+    "with-an-open-plan-it-is-partial": (
         (PLAN, WrapUpRequested(by="panel")),
         Expected(CloseOut, StopReason.OPEN_TASKS),
-        id="with-an-open-plan-it-is-partial",
     ),
-]
+}
 
 
-@pytest.mark.parametrize("happened, expected", WRAP_UP)
+@pytest.mark.parametrize("happened, expected", WRAP_UP.values(), ids=WRAP_UP)
 async def test_who_asks_to_finish_gets_an_end(happened, expected) -> None:
     await check(WrapUp(), view_of(*happened), expected)
 

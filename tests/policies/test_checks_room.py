@@ -50,27 +50,26 @@ def shortened(before: int, after: int, *, elapsed_s: float = 0.0) -> Compacted:
 
 COMPACTS = Expected(Compact, says=("9 exchanges",))
 TO_COMPACT = Moved(to=Phase.COMPACT)
-PRESSURE = [
-    pytest.param(exchanges(8), 0, 0.0, {}, GOES_ON, id="eight-exchanges-are-borne"),
-    pytest.param(exchanges(9, 100), 0, 0.0, {}, GOES_ON, id="small-ones-are-not-worth-it"),
-    pytest.param(exchanges(9), 12_000, 0.0, {}, COMPACTS, id="above-three-quarters-it-is-time"),
-    pytest.param(exchanges(9), 0, 0.0, {"share": 0}, GOES_ON, id="it-can-be-switched-off"),
-    pytest.param(
-        exchanges(8), 1_000, 0.0, {}, GOES_ON, id="few-exchanges-are-left-to-the-hard-limit"
-    ),
-    pytest.param([*exchanges(9), TO_COMPACT], 0, 0.0, {}, GOES_ON, id="once-until-the-next-answer"),
-    pytest.param(
+PRESSURE = {
+    "eight-exchanges-are-borne": (exchanges(8), 0, 0.0, {}, GOES_ON),
+    "small-ones-are-not-worth-it": (exchanges(9, 100), 0, 0.0, {}, GOES_ON),
+    "above-three-quarters-it-is-time": (exchanges(9), 12_000, 0.0, {}, COMPACTS),
+    "it-can-be-switched-off": (exchanges(9), 0, 0.0, {"share": 0}, GOES_ON),
+    "few-exchanges-are-left-to-the-hard-limit": (exchanges(8), 1_000, 0.0, {}, GOES_ON),
+    "once-until-the-next-answer": ([*exchanges(9), TO_COMPACT], 0, 0.0, {}, GOES_ON),
+    "a-resumed-turn-does-not-wait-for-its-old-clock": (
         [TO_COMPACT, shortened(9, 8, elapsed_s=500.0), *exchanges(9)],
         0,
         3.0,
         {},
         COMPACTS,
-        id="a-resumed-turn-does-not-wait-for-its-old-clock",
     ),
-]
+}
 
 
-@pytest.mark.parametrize("happened, window_tokens, elapsed_s, options, expected", PRESSURE)
+@pytest.mark.parametrize(
+    "happened, window_tokens, elapsed_s, options, expected", PRESSURE.values(), ids=PRESSURE
+)
 async def test_a_long_conversation_is_shortened_before_it_has_to_be(
     happened, window_tokens, elapsed_s, options, expected
 ) -> None:
@@ -88,49 +87,40 @@ SAVES = Moved(to=Phase.COMPACT, recovers=True, why="used up")
 BACK = Moved(to=Phase.CHECK)
 CLOSES = Expected(CloseOut, StopReason.BUDGET_LIMIT)
 RAISED = Expected(Nudge, says=("raised once, to 1,100 tokens",), silent_on=("USD",))
-RECOVERY = [
-    pytest.param(
-        (spent(1_000),), {}, Expected(Recover, says=("1,000 of 1,000",)), id="the-limit-saves-first"
-    ),
-    pytest.param((spent(1_000),), {"recover": False}, CLOSES, id="unless-that-is-switched-off"),
-    pytest.param((spent(1_000), SAVES, BACK), {}, CLOSES, id="nothing-saved-closes"),
-    pytest.param(
-        (spent(1_000), SAVES, shortened(1_000, 800), BACK), {}, RAISED, id="a-fifth-saved-raises-it"
-    ),
-    pytest.param(
+RECOVERY = {
+    "the-limit-saves-first": ((spent(1_000),), {}, Expected(Recover, says=("1,000 of 1,000",))),
+    "unless-that-is-switched-off": ((spent(1_000),), {"recover": False}, CLOSES),
+    "nothing-saved-closes": ((spent(1_000), SAVES, BACK), {}, CLOSES),
+    "a-fifth-saved-raises-it": ((spent(1_000), SAVES, shortened(1_000, 800), BACK), {}, RAISED),
+    "the-raised-limit-holds": (
         (spent(1_000), SAVES, shortened(1_000, 500), BACK, spent(99)),
         {},
         Expected(Nudge, says=("1,100 tokens",)),
-        id="the-raised-limit-holds",
     ),
-    pytest.param(
+    "money-alike": (
         (spent(10, 5.0), SAVES, shortened(1_000, 500), BACK),
         {},
         Expected(Nudge, says=("to 5.50 USD",), silent_on=("tokens",)),
-        id="money-alike",
     ),
-    pytest.param(
+    "only-the-limit-that-was-reached-is-raised": (
         (spent(10, 5.0), SAVES, shortened(1_000, 500), BACK, spent(990)),
         {},
         CLOSES,
-        id="only-the-limit-that-was-reached-is-raised",
     ),
-    pytest.param(
+    "side-requests-count-for-what-was-used-up": (
         (spent(600), advised(400), SAVES, shortened(1_000, 500), BACK),
         {},
         RAISED,
-        id="side-requests-count-for-what-was-used-up",
     ),
-    pytest.param(
+    "another-compaction-is-no-recovery": (
         (Moved(to=Phase.COMPACT), shortened(1_000, 100), BACK, spent(1_000)),
         {},
         Expected(Recover),
-        id="another-compaction-is-no-recovery",
     ),
-]
+}
 
 
-@pytest.mark.parametrize("happened, options, expected", RECOVERY)
+@pytest.mark.parametrize("happened, options, expected", RECOVERY.values(), ids=RECOVERY)
 async def test_a_budget_is_stretched_once_if_that_saves_enough(happened, options, expected) -> None:
     budget = Budget(BudgetOptions(max_tokens=1_000, **options))
     await check(budget, view_of(*happened), expected)

@@ -112,14 +112,14 @@ async def test_calls_without_results_are_never_cut_off() -> None:
     assert view.messages[verdict.drop_before].text == "Step 9."
 
 
-NOTHING_TO_CUT = [
-    pytest.param((), 10, id="a-prompt-alone"),
-    pytest.param((said("x" * 50_000),), 10, id="a-prompt-and-one-answer"),
-    pytest.param(step(1, calls=3, size=40_000), 10, id="a-prompt-and-one-step"),
-]
+NOTHING_TO_CUT = {
+    "a-prompt-alone": ((), 10),
+    "a-prompt-and-one-answer": ((said("x" * 50_000),), 10),
+    "a-prompt-and-one-step": (step(1, calls=3, size=40_000), 10),
+}
 
 
-@pytest.mark.parametrize("happened, target", NOTHING_TO_CUT)
+@pytest.mark.parametrize("happened, target", NOTHING_TO_CUT.values(), ids=NOTHING_TO_CUT)
 async def test_what_cannot_shrink_is_left_alone(happened: list[Event], target: int) -> None:
     assert await check(Window(), view_of(*happened), target) == Unchanged()
 
@@ -266,14 +266,14 @@ async def test_a_summary_of_before_a_restart_is_not_asked_for_again() -> None:
     assert says.asked == []
 
 
-NOTHING_TO_SUMMARISE = [
-    pytest.param(4, {}, id="the-last-steps-stay"),
-    pytest.param(8, {"min_tokens": 100_000}, id="little-is-not-worth-it"),
-    pytest.param(8, {"keep_steps": 8}, id="as-many-as-the-setting-says"),
-]
+NOTHING_TO_SUMMARISE = {
+    "the-last-steps-stay": (4, {}),
+    "little-is-not-worth-it": (8, {"min_tokens": 100_000}),
+    "as-many-as-the-setting-says": (8, {"keep_steps": 8}),
+}
 
 
-@pytest.mark.parametrize("count, options", NOTHING_TO_SUMMARISE)
+@pytest.mark.parametrize("count, options", NOTHING_TO_SUMMARISE.values(), ids=NOTHING_TO_SUMMARISE)
 async def test_what_stays_is_not_summarised(count: int, options: dict[str, int]) -> None:
     says = Says(SECTIONS)
     policy = Summarize(says, SummarizeOptions(**options))

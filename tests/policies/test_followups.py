@@ -45,15 +45,15 @@ def of_tokens(tokens: int) -> str:
     return text
 
 
-WHOLE = [
-    pytest.param("", {}, id="an-empty-result-stays-whole"),
-    pytest.param("ok", {}, id="a-short-result-stays-whole"),
-    pytest.param(of_tokens(2_000), {}, id="at-the-limit-it-stays-whole"),
-    pytest.param(numbered(10_000), {"max_tokens": 0}, id="zero-keeps-everything-whole"),
-]
+WHOLE = {
+    "an-empty-result-stays-whole": ("", {}),
+    "a-short-result-stays-whole": ("ok", {}),
+    "at-the-limit-it-stays-whole": (of_tokens(2_000), {}),
+    "zero-keeps-everything-whole": (numbered(10_000), {"max_tokens": 0}),
+}
 
 
-@pytest.mark.parametrize("text, options", WHOLE)
+@pytest.mark.parametrize("text, options", WHOLE.values(), ids=WHOLE)
 async def test_what_fits_is_not_touched(store, text, options) -> None:
     policy = TruncateResult(store, TruncateResultOptions(**options))
     outcome = await check(policy, result_with(text))
@@ -61,19 +61,19 @@ async def test_what_fits_is_not_touched(store, text, options) -> None:
     assert outcome.events == ()
 
 
-CUT = [
-    pytest.param(of_tokens(2_001), {}, id="one-token-above-the-limit"),
-    pytest.param(numbered(1_000), {}, id="many-lines"),
-    pytest.param(numbered(1_000, width=900), {}, id="many-long-lines"),
-    pytest.param("x" * 1_000_000, {}, id="one-endless-line"),
-    pytest.param("short\n" + "x" * 1_000_000, {}, id="an-endless-line-after-a-short-one"),
-    pytest.param("a\udc80b" * 20_000, {}, id="half-characters"),
-    pytest.param(numbered(1_000), {"max_tokens": 100}, id="a-small-limit"),
-    pytest.param(numbered(1_000), {"tail_lines": 0}, id="no-last-lines"),
-]
+CUT = {
+    "one-token-above-the-limit": (of_tokens(2_001), {}),
+    "many-lines": (numbered(1_000), {}),
+    "many-long-lines": (numbered(1_000, width=900), {}),
+    "one-endless-line": ("x" * 1_000_000, {}),
+    "an-endless-line-after-a-short-one": ("short\n" + "x" * 1_000_000, {}),
+    "half-characters": ("a\udc80b" * 20_000, {}),
+    "a-small-limit": (numbered(1_000), {"max_tokens": 100}),
+    "no-last-lines": (numbered(1_000), {"tail_lines": 0}),
+}
 
 
-@pytest.mark.parametrize("text, options", CUT)
+@pytest.mark.parametrize("text, options", CUT.values(), ids=CUT)
 async def test_what_is_too_long_is_cut_and_kept_whole_in_the_store(store, text, options) -> None:
     options = TruncateResultOptions(**options)
     outcome = await check(TruncateResult(store, options), result_with(text))
@@ -149,17 +149,17 @@ async def test_an_error_is_cut_like_any_result(store) -> None:
     assert cut.data == {"exit_code": 1}
 
 
-MASKED = [
-    pytest.param("nothing here", "nothing here", id="a-harmless-text-stays"),
-    pytest.param(f"id = {FAKE_KEY}\n", "id = [masked aws key id]\n", id="a-key-is-masked"),
-    pytest.param(
-        "-----BEGIN PRIVATE KEY-----\nabc\n", "-----BEGIN PRIVATE KEY-----[masked private key]",
-        id="a-private-key-without-an-end-is-masked",
+MASKED = {
+    "a-harmless-text-stays": ("nothing here", "nothing here"),
+    "a-key-is-masked": (f"id = {FAKE_KEY}\n", "id = [masked aws key id]\n"),
+    "a-private-key-without-an-end-is-masked": (
+        "-----BEGIN PRIVATE KEY-----\nabc\n",
+        "-----BEGIN PRIVATE KEY-----[masked private key]",
     ),
-]  # fmt: skip
+}
 
 
-@pytest.mark.parametrize("text, expected", MASKED)
+@pytest.mark.parametrize("text, expected", MASKED.values(), ids=MASKED)
 async def test_secrets_never_reach_the_record(text, expected) -> None:
     assert (await check(MaskSecrets(), result_with(text))).result.text == expected
 

@@ -154,25 +154,20 @@ def steer(text: str) -> PromptQueued:
     return PromptQueued(text=text, kind="steer")
 
 
-WISHES = [
-    pytest.param((steer("Wait."),), {}, PASSES, id="a-steer-to-wait-counts"),
-    pytest.param(
-        (steer("Wait."), steer("OK, go ahead.")), {}, NUDGES, id="a-later-go-ahead-takes-it-back"
-    ),
-    pytest.param(
+WISHES = {
+    "a-steer-to-wait-counts": ((steer("Wait."),), {}, PASSES),
+    "a-later-go-ahead-takes-it-back": ((steer("Wait."), steer("OK, go ahead.")), {}, NUDGES),
+    "what-waits-for-the-next-turn-says-nothing-of-this-one": (
         (PromptQueued(text="wait", kind="follow_up"),),
         {},
         NUDGES,
-        id="what-waits-for-the-next-turn-says-nothing-of-this-one",
     ),
-    pytest.param(
-        (PolicySilenced(origin="incomplete_action"),), {}, PASSES, id="a-silenced-gate-is-silent"
-    ),
-    pytest.param((), {"mode": Mode.PLAN}, PASSES, id="in-plan-mode-announcing-is-the-task"),
-]
+    "a-silenced-gate-is-silent": ((PolicySilenced(origin="incomplete_action"),), {}, PASSES),
+    "in-plan-mode-announcing-is-the-task": ((), {"mode": Mode.PLAN}, PASSES),
+}
 
 
-@pytest.mark.parametrize("happened, situation, expected", WISHES)
+@pytest.mark.parametrize("happened, situation, expected", WISHES.values(), ids=WISHES)
 async def test_nobody_is_nudged_against_the_persons_will(happened, situation, expected) -> None:
     view = view_of(*happened, **situation)
     await check(IncompleteAction(), "I'll now fix it.", view, expected)

@@ -109,33 +109,29 @@ def proven(of: str, *, is_met: bool = True) -> GoalChecked:
     return GoalChecked(origin="x", proofs=(Proof(of=of, is_met=is_met, by="command"),))
 
 
-ROWS = [
-    pytest.param(None, (), (), (), id="an-ordinary-turn"),
-    pytest.param(goal_of(GOOD), (), ((GOOD, True),), (), id="a-test-that-passes"),
-    pytest.param(
-        goal_of(BAD), (), ((BAD, False),), (f"`{BAD}` fails:\nit broke",), id="a-test-that-fails"
-    ),
-    pytest.param(
+ROWS = {
+    "an-ordinary-turn": (None, (), (), ()),
+    "a-test-that-passes": (goal_of(GOOD), (), ((GOOD, True),), ()),
+    "a-test-that-fails": (goal_of(BAD), (), ((BAD, False),), (f"`{BAD}` fails:\nit broke",)),
+    "a-criterion-with-a-command": (
         Goal(text="x", acceptance=(Criterion(text="Good.", command=BAD),)),
         (),
         ((BAD, False),),
         ("it broke",),
-        id="a-criterion-with-a-command",
     ),
-    pytest.param(goal_of(BAD), (proven(BAD),), (), (), id="proven-already"),
-    pytest.param(goal_of(BAD), (PolicySilenced(origin="verification"),), (), (), id="silenced"),
-    pytest.param(
+    "proven-already": (goal_of(BAD), (proven(BAD),), (), ()),
+    "silenced": (goal_of(BAD), (PolicySilenced(origin="verification"),), (), ()),
+    "asked-to-wait": (
         goal_of(BAD),
         (PromptQueued(text="Stop here, and wait for me.", kind="steer"),),
         (),
         (),
-        id="asked-to-wait",
     ),
-    pytest.param(_JUDGED, (), (), (), id="a-judge-who-is-not-there-proves-nothing"),
-]
+    "a-judge-who-is-not-there-proves-nothing": (_JUDGED, (), (), ()),
+}
 
 
-@pytest.mark.parametrize("goal, happened, proofs, says", ROWS)
+@pytest.mark.parametrize("goal, happened, proofs, says", ROWS.values(), ids=ROWS)
 async def test_a_goal_is_verified_by_what_it_names(
     goal, happened, proofs, says, workspace: DiskWorkspace, store: Store
 ) -> None:

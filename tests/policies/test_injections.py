@@ -45,29 +45,20 @@ def sized(tokens: int) -> list[Event]:
     return [prepared(90), spent(tokens), said("ok", number=90)]
 
 
-RHYTHM = [
-    pytest.param(steps(0), {}, False, id="not-in-the-first-step-where-the-task-was-just-said"),
-    pytest.param(steps(0), {"on_first_step": True}, True, id="in-the-first-step-when-wanted"),
-    pytest.param(
-        [PlanUpdated(items=(PlanItem(text="Left over"),))], {}, True, id="at-once-with-an-open-plan"
-    ),
-    pytest.param(steps(10), {}, True, id="after-ten-steps-of-a-small-conversation"),
-    pytest.param([*steps(6), *sized(10_000)], {}, True, id="after-seven-steps-from-ten-thousand"),
-    pytest.param([*steps(2), *sized(60_000)], {}, True, id="after-three-steps-from-sixty-thousand"),
-    pytest.param(
-        [*steps(10), prepared(11, RECITED), said(), *steps(8)],
-        {},
-        False,
-        id="counted-from-then",
-    ),
-    pytest.param(steps(50), {"max_tokens": 0}, False, id="zero-is-never"),
-    pytest.param(
-        steps(2), {"above_tokens": (0,), "every_steps": (2,)}, True, id="the-rhythm-is-a-setting"
-    ),
-]
+RHYTHM = {
+    "not-in-the-first-step-where-the-task-was-just-said": (steps(0), {}, False),
+    "in-the-first-step-when-wanted": (steps(0), {"on_first_step": True}, True),
+    "at-once-with-an-open-plan": ([PlanUpdated(items=(PlanItem(text="Left over"),))], {}, True),
+    "after-ten-steps-of-a-small-conversation": (steps(10), {}, True),
+    "after-seven-steps-from-ten-thousand": ([*steps(6), *sized(10_000)], {}, True),
+    "after-three-steps-from-sixty-thousand": ([*steps(2), *sized(60_000)], {}, True),
+    "counted-from-then": ([*steps(10), prepared(11, RECITED), said(), *steps(8)], {}, False),
+    "zero-is-never": (steps(50), {"max_tokens": 0}, False),
+    "the-rhythm-is-a-setting": (steps(2), {"above_tokens": (0,), "every_steps": (2,)}, True),
+}
 
 
-@pytest.mark.parametrize("happened, options, speaks", RHYTHM)
+@pytest.mark.parametrize("happened, options, speaks", RHYTHM.values(), ids=RHYTHM)
 async def test_the_task_is_recited_more_often_the_longer_the_conversation(
     happened, options, speaks
 ) -> None:

@@ -76,50 +76,43 @@ def missing(path: str) -> list[Event]:
     return called("read_file", path, f"{path} does not exist.", error=ErrorKind.RUNTIME)
 
 
-FAILURES = [
-    pytest.param([], (), id="nothing-failed"),
-    pytest.param(missing("a.py"), (), id="one-failure-stands-before-its-eyes"),
-    pytest.param(
+FAILURES = {
+    "nothing-failed": ([], ()),
+    "one-failure-stands-before-its-eyes": (missing("a.py"), ()),
+    "two-failures-are-listed-with-a-suggestion": (
         [*missing("a.py"), *missing("b.py")],
         ("- read_file b.py, not_found: b.py does not exist.\n  Search for", "- read_file a.py"),
-        id="two-failures-are-listed-with-a-suggestion",
     ),
-    pytest.param(
+    "equal-ones-are-counted": (
         [*missing("a.py"), *missing("a.py"), *missing("a.py")],
         ("read_file a.py (3 times), not_found",),
-        id="equal-ones-are-counted",
     ),
-    pytest.param(
+    "a-later-success-settles": (
         [*missing("a.py"), *missing("b.py"), *called("read_file", "b.py")],
         (),
-        id="a-later-success-settles",
     ),
-    pytest.param([*missing("b.py"), *missing("c.py"), *steps(8)], (), id="old-ones-are-no-news"),
-    pytest.param(
+    "old-ones-are-no-news": ([*missing("b.py"), *missing("c.py"), *steps(8)], ()),
+    "a-bad-exit-code-is-a-failure": (
         called("run_command", "pytest", "Exit code 1.\n2 failed", exit_code=1) * 2,
         ("run_command pytest (2 times), logic: Exit code 1. … 2 failed", "mend the code"),
-        id="a-bad-exit-code-is-a-failure",
     ),
-    pytest.param(
+    "a-passing-run-settles-all-of-them": (
         [
             *called("run_command", "pytest", "Exit code 1.\n2 failed", exit_code=1),
             *called("run_command", "pytest", "Exit code 1.\n1 failed", exit_code=1),
             *called("run_command", "pytest", "Exit code 0.", exit_code=0),
         ],
         (),
-        id="a-passing-run-settles-all-of-them",
     ),
-    pytest.param(
+    "cancelled-is-no-failure": (
         called("read_file", "a.py", "Cancelled.", error=ErrorKind.CANCELLED) * 3,
         (),
-        id="cancelled-is-no-failure",
     ),
-    pytest.param(
+    "a-tool-that-is-not-there-has-no-schema-to-read": (
         called("Read", "a.py", "error: There is no tool 'Read'.", error=ErrorKind.STRUCTURAL) * 2,
         (),
-        id="a-tool-that-is-not-there-has-no-schema-to-read",
     ),
-    pytest.param(
+    "arguments-that-do-not-parse-have-no-target": (
         [
             prepared(),
             said("", call_of("grep", "{broken", id="x"), call_of("grep", "[1]", id="y")),
@@ -131,12 +124,11 @@ FAILURES = [
             ),
         ],
         ("- grep, validation: bad too\n", "- grep, validation: bad"),
-        id="arguments-that-do-not-parse-have-no-target",
     ),
-]
+}
 
 
-@pytest.mark.parametrize("happened, says", FAILURES)
+@pytest.mark.parametrize("happened, says", FAILURES.values(), ids=FAILURES)
 async def test_the_newest_unsettled_failures_are_named(happened, says) -> None:
     policy = FailureEvidence()
     await check(policy, view_of(*happened), says=says, priority=2)
@@ -181,18 +173,17 @@ def edited(path: str = "a.py") -> list[Event]:
     return [intent, EditApplied(call_id="e", path=path, status="applied", after_blob="b")]
 
 
-ORIENTATION = [
-    pytest.param([], (), (), id="nothing-happened"),
-    pytest.param([*steps(2), _COMPACTED], ("summary above",), ("interrupted",), id="compacted"),
-    pytest.param([_COMPACTED, *steps(1)], (), (), id="said-once"),
-    pytest.param([*steps(1), SessionResumed()], ("goes on now",), ("effect",), id="resumed"),
-    pytest.param(
+ORIENTATION = {
+    "nothing-happened": ([], (), ()),
+    "compacted": ([*steps(2), _COMPACTED], ("summary above",), ("interrupted",)),
+    "said-once": ([_COMPACTED, *steps(1)], (), ()),
+    "resumed": ([*steps(1), SessionResumed()], ("goes on now",), ("effect",)),
+    "resumed-with-an-interrupted-call": (
         [*steps(1), SessionResumed(interrupted_calls=("cal_1",))],
         ("The effect of one call is unknown",),
         (),
-        id="resumed-with-an-interrupted-call",
     ),
-    pytest.param(
+    "both-with-what-is-known": (
         [
             *edited("a.py"),
             PlanUpdated(items=(PlanItem(text="Test it"),)),
@@ -201,12 +192,11 @@ ORIENTATION = [
         ],
         ("2 calls", "summary above", "in this turn: a.py.", "Open in your plan: Test it."),
         (),
-        id="both-with-what-is-known",
     ),
-]
+}
 
 
-@pytest.mark.parametrize("happened, says, silent_on", ORIENTATION)
+@pytest.mark.parametrize("happened, says, silent_on", ORIENTATION.values(), ids=ORIENTATION)
 async def test_the_model_is_told_where_it_stands_after_a_compaction_or_a_resume(
     happened, says, silent_on
 ) -> None:
@@ -225,23 +215,19 @@ def ran() -> ToolCallFinished:
 _VERIFY = "Nothing has been run since your last 8 edits."
 _PLAN = "You have changed files in several steps without a plan."
 
-HINTS = [
-    pytest.param(edited() * 8, {}, (_VERIFY,), id="after-eight-edits-verify"),
-    pytest.param([*edited() * 8, prepared(1, _VERIFY), *edited()], {}, (), id="said-once"),
-    pytest.param([*edited() * 8, ran(), *edited() * 7], {}, (), id="a-command-resets-it"),
-    pytest.param([*edited(), *steps(12)], {}, (_PLAN[:-1],), id="after-twelve-steps-plan"),
-    pytest.param(steps(30), {}, (), id="no-plan-for-a-question"),
-    pytest.param(
-        [*edited(), PlanUpdated(items=()), *steps(12)], {}, (), id="not-when-there-was-a-plan"
-    ),
-    pytest.param([*edited(), *steps(50)], {"plan_after_steps": 0}, (), id="plan-switched-off"),
-    pytest.param(
-        [PolicySilenced(origin="phase_hints"), *edited() * 9], {}, (), id="silenced-by-the-person"
-    ),
-]
+HINTS = {
+    "after-eight-edits-verify": (edited() * 8, {}, (_VERIFY,)),
+    "said-once": ([*edited() * 8, prepared(1, _VERIFY), *edited()], {}, ()),
+    "a-command-resets-it": ([*edited() * 8, ran(), *edited() * 7], {}, ()),
+    "after-twelve-steps-plan": ([*edited(), *steps(12)], {}, (_PLAN[:-1],)),
+    "no-plan-for-a-question": (steps(30), {}, ()),
+    "not-when-there-was-a-plan": ([*edited(), PlanUpdated(items=()), *steps(12)], {}, ()),
+    "plan-switched-off": ([*edited(), *steps(50)], {"plan_after_steps": 0}, ()),
+    "silenced-by-the-person": ([PolicySilenced(origin="phase_hints"), *edited() * 9], {}, ()),
+}
 
 
-@pytest.mark.parametrize("happened, options, says", HINTS)
+@pytest.mark.parametrize("happened, options, says", HINTS.values(), ids=HINTS)
 async def test_a_phase_of_the_work_brings_its_hint(happened, options, says) -> None:
     policy = PhaseHints(PhaseHintsOptions(**options))
     await check(policy, view_of(*happened), says=says, priority=4)

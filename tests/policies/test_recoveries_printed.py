@@ -76,45 +76,37 @@ async def test_a_printed_call_is_read_in_each_usual_form(text: str) -> None:
 
 
 PATCH = "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"
-OTHERS = [
-    pytest.param(PATCH, [("apply_patch", {"patch": PATCH})], id="a-patch"),
-    pytest.param(
-        f"```diff\n{PATCH}\n```", [("apply_patch", {"patch": PATCH})], id="a-fenced-patch"
-    ),
-    pytest.param(PATCH.removesuffix("*** End Patch"), [], id="a-patch-without-its-end"),
-    pytest.param(
-        f"<tool_call>{JSON}</tool_call>\n<tool_call>{JSON}</tool_call>", READ * 2, id="two-calls"
-    ),
-    pytest.param('{"name": "list_dir"}', [("list_dir", {})], id="no-arguments"),
-    pytest.param(
+OTHERS = {
+    "a-patch": (PATCH, [("apply_patch", {"patch": PATCH})]),
+    "a-fenced-patch": (f"```diff\n{PATCH}\n```", [("apply_patch", {"patch": PATCH})]),
+    "a-patch-without-its-end": (PATCH.removesuffix("*** End Patch"), []),
+    "two-calls": (f"<tool_call>{JSON}</tool_call>\n<tool_call>{JSON}</tool_call>", READ * 2),
+    "no-arguments": ('{"name": "list_dir"}', [("list_dir", {})]),
+    "a-list-as-a-parameter": (
         "<function=edit_file><parameter=path>a</parameter><parameter=edits>"
         '[{"old_string": "x", "new_string": "y"}]</parameter></function>',
         [("edit_file", {"path": "a", "edits": [{"old_string": "x", "new_string": "y"}]})],
-        id="a-list-as-a-parameter",
     ),
-    pytest.param(
+    "what-only-looks-like-a-list-is-text": (
         "<function=write_file><parameter=path>a</parameter><parameter=content>[no json"
         "</parameter></function>",
         [("write_file", {"path": "a", "content": "[no json"})],
-        id="what-only-looks-like-a-list-is-text",
     ),
-    pytest.param(
-        "<function=a>\n<parameter=b>1</parameter>, and\n</function>", [], id="words-between"
-    ),
-    pytest.param("Hello.", [], id="prose"),
-    pytest.param("", [], id="nothing"),
-    pytest.param(f"```json\n{JSON}\n```\nThat is how a call looks.", [], id="explained-after"),
-    pytest.param(f"<tool_call>{JSON}</tool_call> and\n{{}}", [], id="something-behind-it"),
-    pytest.param(f'[{JSON}, {{"a": 1}}]', [], id="a-list-with-something-else"),
-    pytest.param('{"name": "x", "arguments": {}, "input": {}}', [], id="two-kinds-of-arguments"),
-    pytest.param('{"name": "x", "arguments": [1]}', [], id="arguments-that-are-a-list"),
-    pytest.param('<tool_call>{"name": }</tool_call>', [], id="broken-json-in-a-tag"),
-    pytest.param("[" * 100_000 + "]" * 100_000, [], id="nested-too-deeply"),
-    pytest.param(f"[{', '.join([JSON] * 26)}]", [], id="more-than-an-answer-may-have"),
-]
+    "words-between": ("<function=a>\n<parameter=b>1</parameter>, and\n</function>", []),
+    "prose": ("Hello.", []),
+    "nothing": ("", []),
+    "explained-after": (f"```json\n{JSON}\n```\nThat is how a call looks.", []),
+    "something-behind-it": (f"<tool_call>{JSON}</tool_call> and\n{{}}", []),
+    "a-list-with-something-else": (f'[{JSON}, {{"a": 1}}]', []),
+    "two-kinds-of-arguments": ('{"name": "x", "arguments": {}, "input": {}}', []),
+    "arguments-that-are-a-list": ('{"name": "x", "arguments": [1]}', []),
+    "broken-json-in-a-tag": ('<tool_call>{"name": }</tool_call>', []),
+    "nested-too-deeply": ("[" * 100_000 + "]" * 100_000, []),
+    "more-than-an-answer-may-have": (f"[{', '.join([JSON] * 26)}]", []),
+}
 
 
-@pytest.mark.parametrize("text, calls", OTHERS)
+@pytest.mark.parametrize("text, calls", OTHERS.values(), ids=OTHERS)
 async def test_only_whole_calls_at_the_end_are_read(text: str, calls) -> None:
     await check(text, calls)
 
