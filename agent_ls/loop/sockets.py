@@ -44,6 +44,7 @@ class Check(Protocol):
 
     async def check(self, view: TurnView) -> CheckVerdict:
         """Return the verdict on taking another step."""
+        ...
 
 
 class Compactor(Protocol):
@@ -53,6 +54,7 @@ class Compactor(Protocol):
 
     async def compact(self, view: TurnView, target_tokens: int) -> CompactorVerdict:
         """Return how to shrink the conversation to about ``target_tokens``."""
+        ...
 
 
 class Injection(Protocol):
@@ -62,6 +64,7 @@ class Injection(Protocol):
 
     async def propose(self, view: TurnView) -> Slot | None:
         """Return the text for the next request; None: nothing to add."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ class Recovery(Protocol):
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
         """Return the verdict; ``Accept`` when this recovery finds no problem."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,7 @@ class Guard(Protocol):
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
         """Return whether the call may run."""
+        ...
 
 
 class FollowUp(Protocol):
@@ -152,6 +157,7 @@ class FollowUp(Protocol):
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
         """Return the result, possibly changed, and further events."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +177,12 @@ class Gate(Protocol):
 
     async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
         """Return whether the answer is acceptable."""
+        ...
 
     @property
     def cap(self) -> int:
         """Return how many nudges this gate may give before the turn ends partial."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,15 +241,19 @@ class Tool(Protocol[ArgumentsT]):
 
     def paths(self, arguments: ArgumentsT) -> tuple[str, ...]:
         """Return the files the call names, for guards, scheduling and display."""
+        ...
 
     def grant(self, arguments: ArgumentsT) -> str | None:
         """Return the rule that covers this call and similar ones; None: always ask."""
+        ...
 
     async def preview(self, arguments: ArgumentsT) -> Preview:
         """Return what the call would do, for a person; ``ToolError`` if it cannot work."""
+        ...
 
     async def run(self, arguments: ArgumentsT, context: ToolContext) -> ToolOutput:
         """Run the call; ``ToolError`` when there is no good result, any other is a defect."""
+        ...
 
 
 class CommandWatch(Protocol):
@@ -249,9 +261,12 @@ class CommandWatch(Protocol):
 
     async def begin(self, planned: PlannedCall) -> CommandMark | None:
         """Record the files before a command runs; None when it plainly changes nothing."""
+        ...
 
     async def changes(self, mark: CommandMark) -> tuple[CommandChange, ...]:
         """Return the changes since ``begin`` returned the mark."""
+        ...
 
     def editing(self, paths: Iterable[str]) -> AbstractContextManager[None]:
         """While this is held, changes to these files are an agent's edits, not a command's."""
+        ...

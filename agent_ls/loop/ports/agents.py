@@ -14,6 +14,7 @@ class ChildTurns(Protocol):
     @property
     def kinds(self) -> Mapping[str, AgentKind]:
         """Return the kinds of sub-agents, by name."""
+        ...
 
     async def run(
         self, call_id: str, kind: str, task: str, show: Callable[[str], None]
@@ -23,6 +24,7 @@ class ChildTurns(Protocol):
         Cancelling ends the sub-agent first.
         Errors: ``ToolError`` for an unknown kind, or when too little budget is left.
         """
+        ...
 
 
 class Claims(Protocol):
@@ -33,6 +35,7 @@ class Claims(Protocol):
 
     def claim(self, path: str, owner: str, ttl_s: float) -> str | None:
         """Take or renew a file for ``owner``; return the owner if it is somebody else."""
+        ...
 
     def release(self, owner: str) -> None:
         """Release everything that ``owner`` holds."""

@@ -17,22 +17,27 @@ class Checker(Protocol):
     @property
     def name(self) -> str:
         """Return the checker's name, as in ``Finding.checker``."""
+        ...
 
     @property
     def is_per_file(self) -> bool:
         """Say whether findings in a file depend on that file's text alone."""
+        ...
 
     def handles(self, path: str) -> bool:
         """Say whether this checker checks this kind of file."""
+        ...
 
     def is_here(self) -> bool:
         """Say whether the checker is installed and may run here. Blocking."""
+        ...
 
     async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
         """Check these files as if the disk held these texts (None: deleted).
 
         Never raises: a checker that cannot run is a problem in the report.
         """
+        ...
 
 
 class CompileChecks(Protocol):
@@ -59,12 +64,15 @@ class CompileChecks(Protocol):
         continue until the ``asker`` asks about newer texts or is let go; asking again finds their
         answer.
         """
+        ...
 
     async def here(self) -> tuple[str, ...]:
         """Return the names of the checkers that can run here."""
+        ...
 
     async def let_go(self, asker: str) -> None:
         """Stop the checks that still run for this asker."""
 
     async def found(self, texts: Mapping[str, str | None]) -> CheckReport:
         """Return all findings in these files, from a fresh run."""
+        ...

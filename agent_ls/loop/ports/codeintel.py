@@ -16,18 +16,24 @@ class CodeIntel(Protocol):
 
     async def symbols(self, path: str, text: str) -> Sequence[Symbol] | None:
         """Return the symbols of a text, outermost first; None when no parser handles the file."""
+        ...
 
     async def language(self, path: str, text: str) -> str:
         """Return the language id of a text that has symbols; "" for any other text."""
+        ...
 
     async def faults(self, path: str, before: str, after: str) -> Sequence[Fault]:
         """Return the syntax errors in ``after`` that ``before`` did not have."""
+        ...
 
     async def find(self, name: str, limit: int) -> Definitions:
         """Return definitions by name, qualified name or part of one, best match first."""
+        ...
 
     async def references(self, name: str, below: str, limit: int) -> Occurrences:
         """Return uses of a name in code below a file or folder, by path and line."""
+        ...
 
     async def repository_map(self, near: Sequence[str], max_tokens: int) -> str:
         """Return the most relevant definitions as text, ranked by relation to ``near``."""
+        ...

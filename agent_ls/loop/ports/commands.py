@@ -41,6 +41,7 @@ class Runner(Protocol):
 
         ``on_output`` receives whole, masked lines, throttled for a human reader.
         """
+        ...
 
 
 class GoalCommands(Protocol):
@@ -48,6 +49,7 @@ class GoalCommands(Protocol):
 
     async def run(self, command: str, *, timeout_s: float) -> CommandOutcome:
         """Run a command in the first folder. Errors: ``OSError`` when it cannot start."""
+        ...
 
 
 @dataclass(slots=True, eq=False)
@@ -106,3 +108,4 @@ class HookRunner(Protocol):
         self, command: str, stdin: str, *, cwd: Path, timeout_s: float, env: Mapping[str, str]
     ) -> HookRun:
         """Run a hook to its end. Errors: ``OSError`` or ``ValueError`` when it cannot start."""
+        ...

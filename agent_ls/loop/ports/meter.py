@@ -25,3 +25,4 @@ class Meter(Protocol):
 
     async def measure(self) -> Consumption:
         """Return current consumption, at most a few seconds old; never raises."""
+        ...

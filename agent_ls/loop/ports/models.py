@@ -38,9 +38,11 @@ class Provider(Protocol):
         Errors: ``ProviderError`` for every failure, mid-stream too.
         Closing the iterator (or cancelling the task) cancels the request on the wire.
         """
+        ...
 
     async def facts(self, model: str) -> ModelFacts:
         """Return limits and prices of ``model``; never raises, unknown values are 0."""
+        ...
 
 
 class Adviser(Protocol):
@@ -61,3 +63,4 @@ class Adviser(Protocol):
         Errors: ``ProviderError`` when there is no answer; a timeout and an empty answer count as
         none.
         """
+        ...

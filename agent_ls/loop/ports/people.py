@@ -14,9 +14,11 @@ class Approver(Protocol):
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Wait for the decision; without a person returns ``reject_once`` by ``nobody``."""
+        ...
 
     async def ask(self, question: Question) -> QuestionAnswer:
         """Wait for the answer; without a person returns one by ``nobody``."""
+        ...
 
 
 class Rules(Protocol):
@@ -24,9 +26,11 @@ class Rules(Protocol):
 
     def decision(self, grant: str, folders: Sequence[Path]) -> Literal["allow", "reject"] | None:
         """Return the rule for a grant when exactly these folders are open; None: no rule."""
+        ...
 
     def granted(self, folders: Sequence[Path]) -> tuple[str, ...]:
         """Return the grants that are always allowed in these folders."""
+        ...
 
     def add(
         self, grant: str, folders: Sequence[Path], decision: Literal["allow", "reject"]

@@ -64,9 +64,11 @@ class Journals(Protocol):
 
     async def load(self, session_id: str) -> list[StoredEvent]:
         """Return a session's events in order, migrated to current versions; empty if unknown."""
+        ...
 
     async def beginning(self, session_id: str) -> StoredEvent | None:
         """Return a session's first event, which tells its kind; None if unknown."""
+        ...
 
 
 class Blobs(Protocol):
@@ -75,12 +77,15 @@ class Blobs(Protocol):
     @property
     def shown(self) -> str:
         """Return the storage location, for a person."""
+        ...
 
     async def put_blob(self, data: bytes) -> str:
         """Store bytes durably and return their digest; storing the same bytes twice is harmless."""
+        ...
 
     async def get_blob(self, digest: str) -> bytes | None:
         """Return the bytes of a digest; None if unknown."""
+        ...
 
 
 class Leases(Protocol):
@@ -88,9 +93,11 @@ class Leases(Protocol):
 
     async def lease(self, session_id: str, owner: str, ttl_s: float) -> bool:
         """Take or renew a session's lease; False when another owner holds it."""
+        ...
 
     async def lease_owner(self, session_id: str) -> str | None:
         """Return the current owner of a session's lease; None when it is free or expired."""
+        ...
 
     async def release(self, session_id: str, owner: str) -> None:
         """Give up the lease."""
@@ -106,17 +113,20 @@ class SessionIndex(Protocol):
 
         ``parent_id`` selects the sub-agents of a session; empty: persons' sessions; None: all.
         """
+        ...
 
     async def search(
         self, words: str, roots: Sequence[str] | None = None, *, limit: int = 50
     ) -> list[SearchHit]:
         """Return prompts and answers that contain every word, ignoring case, newest first."""
+        ...
 
     async def delete(self, session_id: str) -> bool:
         """Delete a session, its sub-agents' sessions and blobs nobody else needs; False: unknown.
 
         Errors: ``StoreError`` when somebody holds its lease.
         """
+        ...
 
 
 class Store(Journals, Blobs, Leases, SessionIndex, Protocol):

@@ -25,6 +25,8 @@ class Surroundings(Protocol):
 
     async def facts(self) -> tuple[str, ...]:
         """Return sentences about the system, folders, git and checkers."""
+        ...
 
     async def rules(self) -> tuple[OuterRules, ...]:
         """Return the user's own rules, then those of the parent folders, outermost first."""
+        ...

@@ -67,18 +67,22 @@ class Workspace(Protocol):
     @property
     def roots(self) -> tuple[Root, ...]:
         """Return the folders in the editor's order; at least one."""
+        ...
 
     def locate(self, path: str) -> tuple[Root, Path]:
         """Return the root and the absolute, resolved path that ``path`` names.
 
         The result is inside that root after links are resolved. The file need not exist.
         """
+        ...
 
     def shown(self, absolute: Path) -> str | None:
         """Return the model's name for an absolute path; None outside every root."""
+        ...
 
     async def read(self, path: str) -> TextFile:
         """Return the newest text; ``WorkspaceError`` for missing, binary and too large files."""
+        ...
 
     async def snapshot(self, path: str) -> bytes | None:
         """Return the newest content, None when there is no file.
@@ -86,6 +90,7 @@ class Workspace(Protocol):
         An open buffer gives its text in UTF-8, with the file's byte order mark; otherwise the
         disk's raw bytes.
         """
+        ...
 
     async def saved(self, path: str) -> bytes | None:
         """Return the bytes on disk; with unsaved text, the bytes that saving would write.
@@ -93,33 +98,42 @@ class Workspace(Protocol):
         These are what deleting the file loses. Encoding and line endings may differ from the
         buffer's.
         """
+        ...
 
     async def mode(self, path: str) -> int | None:
         """Return the file's permissions on disk; None when there is no file or they are unknown."""
+        ...
 
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
         """Return for each look the workspace's name of the file, and whether the look still holds.
 
         Cheap for files that nobody touched. Never raises: an unreadable file does not hold.
         """
+        ...
 
     async def exists(self, path: str) -> bool:
         """Say whether anything exists there, in a buffer or on disk."""
+        ...
 
     async def list_dir(self, path: str) -> list[DirEntry]:
         """Return a folder's entries: folders first, each group sorted by name."""
+        ...
 
     async def files(self, path: str = ".") -> Listed:
         """Return all files below the path, sorted, without ignored ones; may be cut."""
+        ...
 
     async def dirty(self) -> list[TextFile]:
         """Return the open files with unsaved text."""
+        ...
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
         """Apply one file edit, wholly or not at all; shielded from cancellation."""
+        ...
 
     async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
         """Give a closed file these bytes, or delete it (None); otherwise like ``apply``."""
+        ...
 
     async def permit(self, path: str, change: ModeChange) -> None:
         """Change a file's permissions on disk, if they are still ``change.base``.
@@ -132,15 +146,18 @@ class Workspace(Protocol):
 
         Returns the paths that could not be saved: whatever reads the disk then sees older text.
         """
+        ...
 
     def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
         """Call ``written`` for each file or folder the editor writes, creates, moves or deletes.
 
         Returns a function that stops it. Without an editor nothing is reported.
         """
+        ...
 
     async def describe(self) -> str:
         """Return a short project tree for the system prompt."""
+        ...
 
 
 class SeenTexts(Protocol):
@@ -148,12 +165,16 @@ class SeenTexts(Protocol):
 
     def keep(self, path: str, text: str) -> str | None:
         """Return the text's digest and store it in the background; None for a file with secrets."""
+        ...
 
     async def text(self, path: str) -> str | None:
         """Return the file's text as the model knows it; None when unknown."""
+        ...
 
     def mark_of(self, path: str, text: str) -> str | None:
         """Return a mark for a text shown only by its definitions; None: it may hold secrets."""
+        ...
 
     def listed(self, path: str) -> str | None:
         """Return the mark of a text of which the model knows only definitions, else None."""
+        ...
