@@ -64,6 +64,9 @@ def partly_applied(line: int) -> Refused:
     )
 
 
+_INSIDE = "but only inside a longer word or line"
+
+
 def not_found(ground: Ground, old: str, standing: int | None = None, why: str = "") -> Refused:
     """Return the refusal of an old text that is not in the file, showing the nearest text.
 
@@ -78,16 +81,21 @@ def not_found(ground: Ground, old: str, standing: int | None = None, why: str = 
     )
     sought = next((line for line in split_lines(old) if stripped(line)), "")
     found = nearest(ground.file.flat, old)
+    inside_at = ground.file.flat.find(old)
+    if inside_at >= 0 and not found:
+        line = ground.file.number_at(inside_at) + 1
+        return Refused(f"The old text stands at line {line}, {_INSIDE}. Quote whole lines.{there}")
     if not found:
         return Refused(
             f"The old text, which begins with {cut(sought.strip())!r}, is not in the file, nor "
             f"anything like it. Read the file again.{there}",
             "not-found",
         )
+    state = f"is in the file, {_INSIDE}" if inside_at >= 0 else "is not in the file"
     best, *others = found
     also = ", ".join(str(other.line) for other in others)
     return Refused(
-        f"The old text is not in the file. The nearest text begins at line {best.line}"
+        f"The old text {state}. The nearest text begins at line {best.line}"
         + (f" (others at {also})" if also else "")
         + f"; {_difference(best, old)}"
         + (f" {why}" if why else "")

@@ -87,7 +87,8 @@ def test_what_is_certain_is_placed(text: str, wishes: list[Wish], expected: str)
 @pytest.mark.parametrize(
     "text, wishes, expected",
     [
-        pytest.param("b = 2  # kept\nc\n", [Wish("b = 2", "b = 7\nx")], ("not in the file",),
+        pytest.param("b = 2  # kept\nc\n", [Wish("b = 2", "b = 7\nx")],
+                     ("stands at line 1, but only inside a longer word or line",),
                      id="a-remark-of-a-line-that-goes"),
         pytest.param("a", [Wish("a", "a")], ("equal",), id="nothing-to-change"),
         pytest.param("a = 1\nmid = 2\nc = 3\n", [Wish("a = 1\nmid = 2", "a = 1\nmid = 9"),
@@ -136,6 +137,12 @@ def test_what_is_certain_is_placed(text: str, wishes: list[Wish], expected: str)
                      ("Edit 2", "new text stands at line 1"), id="applied"),
         pytest.param("}\n", [Wish("return a_long_name;", "}")], ("Read the file",),
                      id="short-new-proves-nothing"),
+        pytest.param("def compute_total(x):\n    return x\n", [Wish("ute_total(x)", "ute_sum(x)")],
+                     ("is in the file, but only inside a longer word", "+def compute_total(x):"),
+                     id="a-text-that-begins-inside-a-word"),
+        pytest.param("a = f(price, 1)\n", [Wish("f(pri", "g(pri")],
+                     ("stands at line 1, but only inside a longer word",),
+                     id="a-short-text-that-ends-inside-a-word"),
     ],
 )  # fmt: skip
 def test_what_is_not_certain_is_refused(
