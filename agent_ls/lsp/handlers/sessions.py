@@ -134,6 +134,16 @@ async def snapshot(edge: Edge, asked: wire.SnapshotParams) -> wire.SnapshotResul
     return publisher.snapshot(session.state, await session.journal())
 
 
+async def choose(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
+    """Change an option by a command. Errors: ``AgentLsError`` with the choices if none is given."""
+    if asked == wire.ConfigParams(session_id=asked.session_id):
+        raise AgentLsError(
+            f"Name what to change to: a mode ({', '.join(_MODES)}) or a model. This command is "
+            "given it as an argument."
+        )
+    return await configure(edge, asked)
+
+
 async def configure(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
     """Change the given options and return all of them."""
     policies = [one.name for one in catalogue.POLICIES]

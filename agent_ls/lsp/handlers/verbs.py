@@ -119,8 +119,8 @@ VERBS: Final = (
     Verb(wire.ReviewDecideParams, review_decisions.decide_by_request, method="agent/review/decide"),
     Verb(wire.ReviewDiffParams, review_views.diff_by_request, method="agent/review/diff"),
     Verb(wire.ConfigParams, sessions.configure, method="agent/config"),
-    Verb(wire.ConfigParams, sessions.configure, "agent-ls.mode", ("mode",)),
-    Verb(wire.ConfigParams, sessions.configure, "agent-ls.model", ("model",)),
+    Verb(wire.ConfigParams, sessions.choose, "agent-ls.mode", ("mode",)),
+    Verb(wire.ConfigParams, sessions.choose, "agent-ls.model", ("model",)),
     Verb(sessions.TrustParams, sessions.trust, "agent-ls.trust", ("folder",)),
     Verb(
         wire.EditorDiagnosticsParams, editor_news.problems_found, method="agent/editorDiagnostics"
