@@ -1,14 +1,14 @@
 """Writes stored events and the program's log records to a file, as JSON lines.
 
-A line has an ``event`` or a ``message``. Secrets are masked once more.
+A line has an ``event`` or a ``message``. structlog renders both; secrets are masked once more.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -26,6 +26,9 @@ class JsonLog:
 
     def __init__(self, path: Path) -> None:
         """Create the file if missing. Errors: ``SettingsError`` if it cannot be written."""
+        # Imported late, because only users of this log should pay for the import.
+        from structlog.processors import JSONRenderer
+
         self._file = _PrivateFile(path)
         try:
             self._file.append("")
@@ -34,6 +37,7 @@ class JsonLog:
                 f"The log file {path} cannot be written: {error.strerror}. "
                 "Give --log-file another place."
             ) from None
+        self._render = JSONRenderer(ensure_ascii=False, default=str)
 
     def on_event(self, stored: StoredEvent) -> None:
         """Write one line."""
@@ -46,7 +50,7 @@ class JsonLog:
             # Python values, not JSON, which cannot hold lone surrogates.
             "event": stored.event.model_dump(),
         }
-        self._file.write(f"{_rendered(line)}\n")
+        self._file.write(f"{self._rendered(line)}\n")
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
         """Ignore streamed pieces."""
@@ -54,12 +58,20 @@ class JsonLog:
     def handler(self) -> logging.Handler:
         """Return a handler that writes the program's log records to the same file."""
         handler = logging.StreamHandler(cast("Any", self._file))
-        handler.setFormatter(_Records())
+        handler.setFormatter(_Records(self._rendered))
         return handler
+
+    def _rendered(self, line: _Line) -> str:
+        masked = {name: _masked(value) for name, value in line.items()}
+        return cast("str", self._render(None, "", masked))
 
 
 class _Records(logging.Formatter):
     """Formats the program's log records."""
+
+    def __init__(self, rendered: Callable[[_Line], str]) -> None:
+        super().__init__()
+        self._rendered = rendered
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a log record as a line of JSON."""
@@ -71,7 +83,7 @@ class _Records(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return _rendered(line)
+        return self._rendered(line)
 
 
 class _PrivateFile:
@@ -103,10 +115,6 @@ class _PrivateFile:
 
     def flush(self) -> None:
         """Do nothing: lines are written at once."""
-
-
-def _rendered(line: _Line) -> str:
-    return json.dumps(_masked(line), ensure_ascii=False, default=str)
 
 
 def _is_trouble(stored: StoredEvent) -> bool:

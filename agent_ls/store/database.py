@@ -14,7 +14,7 @@ from sqlalchemy import event
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.store import schema, upgrading
+from agent_ls.store import migrations, schema
 from agent_ls.store.faults import Damage
 from agent_ls.store.location import Location, prepare_file
 
@@ -117,7 +117,7 @@ class Database:
             cursor = self._connection.connection.cursor()
             cursor.execute("PRAGMA journal_mode=WAL")
             cursor.close()
-        if revision == upgrading.HEAD:
+        if revision == migrations.HEAD:
             return
         with self._migrating() as connection:
             if connection.dialect.name == "postgresql":
@@ -127,11 +127,11 @@ class Database:
             # Another server may have migrated while this one waited for the lock.
             match self._revision(connection):
                 case None:
-                    upgrading.create(connection)
-                case upgrading.HEAD:
+                    _create_tables(connection)
+                case migrations.HEAD:
                     pass
                 case _:
-                    upgrading.upgrade(connection)
+                    migrations.upgrade(connection)
 
     @contextmanager
     def _migrating(self) -> Generator[sa.Connection]:
@@ -153,7 +153,7 @@ class Database:
             found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
             if found != "ok":
                 raise Damage("The store", found)
-        if revision == upgrading.HEAD:
+        if revision == migrations.HEAD:
             for table in schema.metadata.sorted_tables:
                 connection.execute(sa.select(table).limit(0))
 
@@ -163,8 +163,8 @@ class Database:
         Errors: ``StoreError`` if the schema is newer than this program or the file is another
         program's; ``Damage`` if the version is missing.
         """
-        revision = upgrading.stored_version(connection)
-        if revision is not None and revision not in upgrading.VERSIONS:
+        revision = migrations.stored_revision(connection)
+        if revision is not None and revision not in migrations.REVISIONS:
             raise StoreError(
                 f"The store {self._location.shown} was made by a newer agent-ls "
                 f"(schema {revision}). Upgrade agent-ls, or choose another place for the "
@@ -181,6 +181,16 @@ class Database:
                     "in the settings."
                 )
         return revision
+
+
+def _create_tables(connection: sa.Connection) -> None:
+    """Create the current tables in an empty database."""
+    schema.metadata.create_all(connection)
+    connection.execute(
+        sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+    )
+    head = {"head": migrations.HEAD}
+    connection.execute(sa.text("INSERT INTO alembic_version VALUES (:head)"), head)
 
 
 def _text(stored: bytes) -> str:

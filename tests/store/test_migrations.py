@@ -1,8 +1,9 @@
-"""An older store gets the schema that the code uses, and old journals load."""
+"""The schema that migrations make is the one that the code uses, and old journals load."""
 
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +11,15 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.errors import StoreError
-from agent_ls.store import schema, upcasts
+from agent_ls.store import migrations, schema, upcasts
 from agent_ls.store.database import Database
 from agent_ls.store.location import locate
 from agent_ls.store.sql_store import open_store
@@ -72,13 +76,23 @@ async def test_a_store_has_exactly_the_tables_that_the_code_uses(
 ) -> None:
     if is_old:
         with _engine(place).begin() as connection:
-            _make_old(connection)
+            _make_old(connection, "0001")
     store = open_store(place)
     await store.ready()
     await store.close()
     with _engine(place).connect() as connection:
         context = MigrationContext.configure(connection)
         assert compare_metadata(context, schema.metadata) == []
+
+
+def test_the_list_of_revisions_is_that_of_the_files() -> None:
+    config = Config()
+    assert migrations.__file__
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    scripts = ScriptDirectory.from_config(config)
+    found = [script.revision for script in scripts.walk_revisions()]
+    assert tuple(reversed(found)) == migrations.REVISIONS
+    assert scripts.get_current_head() == migrations.HEAD
 
 
 async def test_servers_that_open_an_empty_store_at_once_all_get_it(place: str) -> None:
@@ -105,7 +119,7 @@ async def test_older_forks_and_dry_runs_are_known_by_their_first_events(place: s
         "ses_2": created("ses_2").model_copy(update={"forked_from": "ses_1", "dry_run": True}),
     }
     with engine.begin() as connection:
-        _make_old(connection)
+        _make_old(connection, "0004")
         for name, event in journals.items():
             connection.execute(sa.text(f"INSERT INTO sessions (session_id) VALUES ('{name}')"))
             connection.execute(
@@ -127,10 +141,8 @@ async def test_older_forks_and_dry_runs_are_known_by_their_first_events(place: s
 async def test_rows_of_an_older_store_get_what_is_new(place: str) -> None:
     engine = _engine(place)
     with engine.begin() as connection:
-        _make_old(connection)
+        _make_old(connection, "0002")
         for words in (
-            "ALTER TABLE sessions ADD COLUMN agent TEXT NOT NULL DEFAULT ''",
-            "UPDATE alembic_version SET version_num = '0002'",
             "INSERT INTO sessions (session_id, roots, agent) VALUES ('ses_1', '[\"x\"]', 'test')",
             "INSERT INTO executions (session_id, execution_id, input_tokens, output_tokens)"
             " VALUES ('ses_1', 'trn_1', 40, 2)",
@@ -160,11 +172,16 @@ def _engine(place: str) -> sa.Engine:
     return sa_engine(place)
 
 
-def _make_old(connection: sa.Connection) -> None:
-    """Make the first schema."""
+def _make_old(connection: sa.Connection, revision: str) -> None:
+    """Make the first schema, and upgrade it to another."""
     words = (Path(__file__).parent / "schema_0001.sql").read_text("utf-8")
     if connection.dialect.name == "postgresql":
         for ours, theirs in (("JSON", "JSONB"), ("BLOB", "BYTEA"), ("DOUBLE", "DOUBLE PRECISION")):
             words = words.replace(f" {ours}", f" {theirs}")
     for statement in words.split(";")[:-1]:
         connection.execute(sa.text(statement))
+    config = Config(stdout=io.StringIO())
+    assert migrations.__file__
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
