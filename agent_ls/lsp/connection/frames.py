@@ -22,11 +22,14 @@ MAX_NESTING: Final = 200
 """Deeper JSON is refused, because later steps recurse over it."""
 
 _MAX_HEADER_BYTES: Final = 4096
-_LENGTH_LINE: Final = re.compile(rb"content-length[ \t]*:([^\r\n:]*)\r?\n", re.I)
-_HEADER_LINE: Final = re.compile(rb"[A-Za-z0-9-]+[ \t]*:")
+_KEPT_NOISE_BYTES: Final = 512
+"""The tail of noise that may be the start of an incomplete header block."""
 _BLANK_LINE: Final = b"\r\n\r\n"
-_NAME: Final = b"content-length"
-_LOOK_BACK_BYTES: Final = 256
+_HEADER_LINE: Final = rb"[A-Za-z0-9-]+[ \t]*:[^\r\n]*\r?\n"
+_HEADER_LINES: Final = re.compile(rb"(?:%s|\s)*" % _HEADER_LINE)
+_LENGTH: Final = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]+)[ \t]*\r?\n", re.I)
+# So few further lines that a flood of them is not searched anew from each.
+_HEADER: Final = re.compile(rb"%s(?:%s){0,3}\r?\n" % (_LENGTH.pattern, _HEADER_LINE), re.I)
 # Match whole strings, closed or not: so a hostile body is scanned once, not once per quote.
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z|\\\Z)|[\[\]{}]', re.S)
 
@@ -61,187 +64,85 @@ class FrameDecoder:
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
         self._max_frame_bytes = max_frame_bytes
         self._buffer = bytearray()
-        self._length: int | None = None
-        """The length announced in the current header block; the last one wins."""
-        self._seen_header = False
         self._body_bytes: int | None = None
         """The length of the current body, or None between frames."""
-        self._too_long = False
         self._scanned = 0
         """Up to here the unfinished body was searched for another frame's start."""
         self._noisy = False
-        """A fault was reported, and no good frame has come since."""
+        """A fault was reported, and no header has come since."""
 
     def feed(self, data: bytes) -> list[Message | Fault]:
         """The values and faults that `data` completes, in the order of the stream."""
         self._buffer += data
         found: list[Message | Fault] = []
-        while self._step(found):
+        while self._take_header(found) if self._body_bytes is None else self._take_body(found):
             pass
         return found
 
-    def _step(self, found: list[Message | Fault]) -> bool:
-        """Consumes one header line or one body; False when more bytes are needed."""
-        if self._body_bytes is None:
-            return self._take_line(found)
-        if self._too_long:
-            return self._skip_body()
-        return self._take_body(found)
-
-    def _take_line(self, found: list[Message | Fault]) -> bool:
-        end = self._buffer.find(b"\n") + 1
-        if end == 0:
+    def _take_header(self, found: list[Message | Fault]) -> bool:
+        """Takes the next header block and the noise before it; False when more is needed."""
+        match = _HEADER.search(self._buffer)
+        if match is None:
             if len(self._buffer) > _MAX_HEADER_BYTES:
-                self._report(found, "noise between two messages")
-                # The tail may be the start of an incomplete header.
-                del self._buffer[:-64]
+                self._report(found, Fault("noise between two messages"))
+                del self._buffer[:-_KEPT_NOISE_BYTES]
             return False
-        line = bytes(self._buffer[:end])
-        del self._buffer[:end]
-        if not line.strip():
-            self._end_headers(found)
-        elif match := _LENGTH_LINE.search(line):
-            self._take_length(match, line, found)
-        elif _HEADER_LINE.match(line):
-            self._seen_header = True
-        else:
-            self._report(found, "noise between two messages")
-        return True
-
-    def _take_length(
-        self, match: re.Match[bytes], line: bytes, found: list[Message | Fault]
-    ) -> None:
-        self._seen_header = True
-        if line[: match.start()].strip():
-            self._report(found, "noise before a Content-Length header")
-        digits = match[1].strip()
-        if not digits.isdigit():
-            self._length = None
-            self._report(found, "a Content-Length that is not a number")
-        else:
-            # More than 18 digits exceed any limit, and int() of thousands of digits raises.
-            self._length = int(digits) if len(digits) <= 18 else self._max_frame_bytes + 1
-
-    def _end_headers(self, found: list[Message | Fault]) -> None:
-        length, seen = self._length, self._seen_header
-        self._length, self._seen_header = None, False
-        if length is None:
-            if seen:
-                self._report(found, "a header block without a usable Content-Length")
-            return
+        if not (self._noisy or _HEADER_LINES.fullmatch(self._buffer[: match.start()])):
+            self._report(found, Fault("noise between two messages"))
+        digits = _LENGTH.findall(match[0])[-1]
+        del self._buffer[: match.end()]
         self._noisy = False
-        self._body_bytes, self._scanned = length, 0
-        self._too_long = length > self._max_frame_bytes
-        if self._too_long:
+        # More than 18 digits exceed any limit, and int() of thousands of digits raises.
+        if len(digits) > 18 or int(digits) > self._max_frame_bytes:
+            # The body counts as noise before the next header.
             limit = self._max_frame_bytes
-            self._report(found, f"a message announced with more than {limit} bytes")
+            self._report(found, Fault(f"a message announced with more than {limit} bytes"))
+        else:
+            self._body_bytes, self._scanned = int(digits), 0
+        return True
 
     def _take_body(self, found: list[Message | Fault]) -> bool:
+        """Takes the body; False when more bytes are needed."""
         assert self._body_bytes is not None
-        if len(self._buffer) >= self._body_bytes:
-            parsed, end = _parse(bytes(self._buffer[: self._body_bytes]))
-            if isinstance(parsed, Fault):
-                start = self._find_frame_start()
-                if start is not None:
-                    parsed, _ = _parse(bytes(self._buffer[:start]))
-                end = self._body_end() if start is None else start
-            self._end_body(end)
-            self._deliver(found, parsed)
-            return True
-        start = self._find_frame_start()
-        if start is None:
+        end: int | None = self._body_bytes
+        if len(self._buffer) < self._body_bytes:
+            end = self._find_frame_start()
+        if end is None:
             return False
-        parsed, _ = _parse(bytes(self._buffer[:start]))
-        self._end_body(start)
-        self._deliver(found, parsed)
+        parsed = _parse(bytes(self._buffer[:end]))
+        self._body_bytes = None
+        if isinstance(parsed, Message):
+            del self._buffer[:end]
+            found.append(parsed)
+        else:
+            # A wrong length: the next header may be in it, so it stays to be searched.
+            self._report(found, parsed)
         return True
 
-    def _skip_body(self) -> bool:
-        """Discards an oversized body as it arrives."""
-        assert self._body_bytes is not None
-        start = self._find_frame_start()
-        if start is not None:
-            self._end_body(start)
-            return True
-        if len(self._buffer) >= self._body_bytes:
-            self._end_body(self._body_end())
-            return True
-        surplus = max(0, len(self._buffer) - _LOOK_BACK_BYTES)
-        del self._buffer[:surplus]
-        self._body_bytes -= surplus
-        self._scanned = max(0, self._scanned - surplus)
-        return False
-
-    def _end_body(self, end: int) -> None:
-        del self._buffer[:end]
-        self._body_bytes = None
-
-    def _body_end(self) -> int:
-        """Where a bad body ends; a header begun in its last bytes belongs to the next frame."""
-        assert self._body_bytes is not None
-        start = max(0, self._body_bytes - _LOOK_BACK_BYTES)
-        tail = bytes(self._buffer[start : self._body_bytes]).lower()
-        whole = tail.rfind(_NAME)
-        if whole >= 0:
-            return start + whole
-        partial = (n for n in range(len(_NAME) - 1, 0, -1) if tail.endswith(_NAME[:n]))
-        return self._body_bytes - next(partial, 0)
-
     def _find_frame_start(self) -> int | None:
-        """Where another frame begins in the current body, or None; scans each byte once."""
-        assert self._body_bytes is not None
-        limit = min(len(self._buffer), self._body_bytes + _LOOK_BACK_BYTES)
-        floor = 0
-        while True:
-            blank = self._buffer.find(_BLANK_LINE, self._scanned, limit)
-            if blank < 0:
-                self._scanned = max(self._scanned, limit - len(_BLANK_LINE) + 1)
-                return None
-            window = max(floor, blank - _LOOK_BACK_BYTES)
-            for match in _LENGTH_LINE.finditer(self._buffer, window, blank + 2):
-                if match[1].strip().isdigit() and match.start() < self._body_bytes:
-                    return match.start()
-            # A header block has no empty line, so the next block begins after this one.
-            floor, self._scanned = blank + 2, blank + 1
+        """Where another frame begins in the unfinished body, or None; scans each byte once."""
+        start, self._scanned = self._scanned, max(0, len(self._buffer) - len(_BLANK_LINE) + 1)
+        if self._buffer.find(_BLANK_LINE, start) < 0:
+            return None
+        match = _HEADER.search(self._buffer, max(0, start - _KEPT_NOISE_BYTES))
+        return None if match is None else match.start()
 
-    def _deliver(self, found: list[Message | Fault], parsed: Message | Fault) -> None:
-        if isinstance(parsed, Message):
-            self._noisy = False
-            found.append(parsed)
-        elif not self._noisy or parsed.value is not None:
+    def _report(self, found: list[Message | Fault], fault: Fault) -> None:
+        if not self._noisy or fault.value is not None:
             self._noisy = True
-            found.append(parsed)
-
-    def _report(self, found: list[Message | Fault], reason: str) -> None:
-        self._deliver(found, Fault(reason))
+            found.append(fault)
 
 
-def _parse(body: bytes) -> tuple[Message | Fault, int]:
-    """The value of a body and the number of bytes it took."""
+def _parse(body: bytes) -> Message | Fault:
     if _is_too_deep(body):
-        return Fault(f"a message nested deeper than {MAX_NESTING} levels"), len(body)
+        return Fault(f"a message nested deeper than {MAX_NESTING} levels")
     try:
-        return _loads(body.decode("utf-8"), len(body))
+        return Message(json.loads(body.decode("utf-8"), parse_constant=_refuse_constant))
     except UnicodeDecodeError as error:
-        return Fault(f"a message that is not UTF-8 at byte {error.start}", _guess(body)), len(body)
+        return Fault(f"a message that is not UTF-8 at byte {error.start}", _guess(body))
     except (ValueError, RecursionError) as error:
         # ValueError covers malformed JSON and integers of thousands of digits.
-        return Fault(f"a message that is not JSON: {str(error)[:200]}"), len(body)
-
-
-def _loads(text: str, size: int) -> tuple[Message, int]:
-    try:
-        return Message(json.loads(text, parse_constant=_refuse_constant)), size
-    except json.JSONDecodeError as error:
-        value, rest = text[: error.pos], text[error.pos :].encode()
-        if error.msg != "Extra data" or not _may_be_header(rest.lower()):
-            raise
-        # The announced length is too long and includes the start of the next header.
-        return Message(json.loads(value, parse_constant=_refuse_constant)), size - len(rest)
-
-
-def _may_be_header(text: bytes) -> bool:
-    return text.startswith(_NAME) or _NAME.startswith(text)
+        return Fault(f"a message that is not JSON: {str(error)[:200]}")
 
 
 def _refuse_constant(name: str) -> object:
