@@ -7,7 +7,7 @@ harmless are accepted; any other script needs approval.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from agent_ls.safety.awk_reading import is_plain_awk
 from agent_ls.safety.flags import MustAskError, Parsed, parse, words
@@ -100,8 +100,21 @@ def _awk(arguments: Sequence[str]) -> list[str]:
 _JQ_REACHES_OUT = re.compile(r"\b(?:import|include|env|input_filename|modulemeta)\b|\$ENV|\$__")
 
 
+def _without_values(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield jq's arguments but for ``--arg NAME TEXT`` and ``--argjson NAME JSON``."""
+    rest = iter(arguments)
+    for word in rest:
+        if word not in ("--arg", "--argjson"):
+            yield word
+            continue
+        name, value = next(rest, ""), next(rest, None)
+        # An --indent would take an --arg as its value, and a -- would make it the program.
+        if value is None or not name.isidentifier() or {"--indent", "--"} & set(arguments):
+            raise MustAskError(f"it uses jq {word} in a way that is not plain")
+
+
 def _jq(arguments: Sequence[str]) -> list[str]:
-    program, *files = _parsed("jq", arguments).operands or ["."]
+    program, *files = _parsed("jq", list(_without_values(arguments))).operands or ["."]
     if _JQ_REACHES_OUT.search(program):
         raise MustAskError("it uses a jq program that reaches out")
     return files

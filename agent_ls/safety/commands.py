@@ -20,7 +20,7 @@ from agent_ls.safety.git_config import CLEAN_GIT
 from agent_ls.safety.git_reading import read_git
 from agent_ls.safety.git_repository import check_printing, check_repository
 from agent_ls.safety.operands import Reach
-from agent_ls.safety.piped_names import found_names, piped_names
+from agent_ls.safety.piped_names import found_names, included_endings, piped_names
 from agent_ls.safety.programs import VERSION_OPTIONS, check_command, check_program, check_version
 from agent_ls.safety.read_only import LANGUAGES, PROGRAMS, VERSIONED, Program
 from agent_ls.safety.shell_tree import Sequence, read_shell
@@ -156,7 +156,9 @@ def _judge_find_exec(step: Step, reach: Reach) -> None:
         raise MustAskError("it uses find -exec")
     _judge_values("find", rest, reach)
     check_program(command[0], reach)
-    _judge_with_names(command[0], command[1:], found_names(rest, reach), "{}", reach)
+    # What stands behind the -exec does not narrow the names that it gets.
+    names = found_names(values[:start], reach, are_split=False)
+    _judge_with_names(command[0], command[1:], names, "{}", reach)
 
 
 def _judge_with_names(
@@ -233,15 +235,6 @@ def _judge_folders(
     if lists_names or not reads_all:
         return
     hidden = name != "rg" or _looks_at_hidden(parsed)
-    endings = _included_endings(parsed)
+    endings = included_endings(parsed)
     for path in operands or ([] if name == "diff" else ["."]):
         reach.check_folder(path, hidden=hidden, follows=name == "diff", endings=endings)
-
-
-def _included_endings(parsed: Parsed) -> tuple[str, ...]:
-    """Return the file endings that ``grep --include`` selects; ``("",)`` for any file."""
-    included = parsed.given.get("--include", [])
-    is_plain = all(re.fullmatch(r"\*\.\w+", one) for one in included)
-    if not included or not is_plain or parsed.has("--exclude"):
-        return ("",)
-    return tuple(one[1:] for one in included)

@@ -22,7 +22,7 @@ _CONFIG_KEYS = re.compile(
 _REFLOG_WRITES = frozenset({"expire", "delete", "drop", "write", "list", "exists"})
 _PATCH = words(
     "-p -u -U --patch --unified --patch-with-stat --binary -c --cc -m --diff-merges "
-    "--word-diff --word-diff-regex --color-words"
+    "--word-diff --word-diff-regex --color-words --check"
 )
 _NO_PATCH = words(
     "--stat --numstat --shortstat --dirstat --summary --compact-summary --name-only --name-status "
@@ -95,7 +95,8 @@ def _names_question(head: tuple[str, ...], rest: list[str], parsed: Parsed) -> t
     if parsed.has(*_NO_NAMES) or _NO_NAMES & set(rest):
         # Git cannot combine these with a list of names.
         raise MustAskError("it shows a patch and says not to")
-    return (*head, "--name-status", "-z", *rest)
+    # Git cannot combine --check with a list of names either; without it, it lists more of them.
+    return (*head, "--name-status", "-z", *(one for one in rest if one != "--check"))
 
 
 def _global_options(rest: list[str]) -> tuple[str, list[str]]:

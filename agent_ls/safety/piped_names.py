@@ -12,17 +12,17 @@ from fnmatch import fnmatchcase
 from functools import partial
 
 from agent_ls.safety.closer_looks import find_tests
-from agent_ls.safety.flags import MustAskError, parse, words
+from agent_ls.safety.flags import MustAskError, Parsed, parse, words
 from agent_ls.safety.git_repository import tracked_names
 from agent_ls.safety.operands import Reach, walk_folder
 from agent_ls.safety.read_only import PROGRAMS
-from agent_ls.safety.shell_walk import Step
+from agent_ls.safety.shell_walk import Step, expanded
 
 _MAX_NAMES = 2_000
 _PLAIN_NAME = re.compile(r"(?!-)[^\s'\"\\]+")
 """Names that xargs does not split or read as options."""
-_PLAIN_PATTERN = re.compile(r"[\w.*+-]+")
-"""Patterns that find and fnmatch read alike; they differ in brackets and escapes."""
+_PLAIN_PATTERN = re.compile(r"(?:[\w.*+-]|\[[A-Za-z0-9]+\])+")
+"""Patterns that find and fnmatch read alike; they differ in escapes and in odd brackets."""
 
 
 def piped_names(feed: Sequence[Step], reach: Reach) -> list[str] | None:
@@ -32,48 +32,79 @@ def piped_names(feed: Sequence[Step], reach: Reach) -> list[str] | None:
     """
     if not feed or not all(map(_is_filter, feed[1:])):
         return None
-    first, values = feed[0], feed[0].values
-    if any(word.is_pattern for word in first.arguments) or first.reads:
+    first = feed[0]
+    if first.reads:
         return None
-    match first.name:
-        case "find":
-            return found_names(values, reach)
-        case "grep" | "rg":
-            return _searched_names(first.name, values, reach)
-        case "git" if values[:1] == ["ls-files"] and not any(v.startswith("-") for v in values):
-            tracked = tracked_names(reach.folder, values[1:])
-            return None if tracked is None else _checked(tracked)
-        case _:
-            return None
+    if first.name in ("grep", "rg"):
+        return _searched_names(first.name, expanded(first.arguments, reach), reach)
+    values = first.values
+    if any(word.is_pattern for word in first.arguments):
+        return None
+    if first.name == "find":
+        return found_names(values, reach)
+    if first.name == "git" and values[:1] == ["ls-files"]:
+        tracked = None if any(v.startswith("-") for v in values) else values[1:]
+        names = None if tracked is None else tracked_names(reach.folder, tracked)
+        return None if names is None else _checked(names)
+    return None
 
 
 _PRUNED = re.compile(r"[\w./*-]+/\*")
 """Of a negated ``-path``: nothing below such a folder is shown."""
 
 
-def found_names(arguments: Sequence[str], reach: Reach) -> list[str] | None:
+def found_names(
+    arguments: Sequence[str], reach: Reach, *, are_split: bool = True
+) -> list[str] | None:
     """Return the names that find may print; None if it may print other text.
 
+    ``are_split``: a program will read the names from text, so a blank would part one.
     Errors: ``MustAskError`` if xargs would split a name, or if there are too many.
     """
     places, tests = find_tests(arguments)
     given = [word for word, _ in tests]
     if {"-printf", "-ls"} & set(given):
         return None
-    if {"(", ",", "-o", "-or"} & set(given) or {"-print", "-print0"} & set(given[:-1]):
-        # With these, a test does not apply to every name.
-        return _checked(_names_below(places, reach))
     pairs = list(zip(["", *given], tests, strict=False))
-    narrow = [test for before, test in pairs if before not in ("!", "-not")]
+    is_odd = any(before in ("!", "-not") and word == "(" for before, (word, _) in pairs)
+    if is_odd or "," in given or {"-print", "-print0"} & set(given[:-1]):
+        # With these, a test does not apply to every name.
+        return _checked(_names_below(places, reach), are_split=are_split)
+    choices = _choices(pairs)
     pruned = [
         value
         for before, (word, value) in pairs
         if before in ("!", "-not") and word == "-path" and _PRUNED.fullmatch(value)
     ]
-    named = [value for word, value in narrow if word in ("-name", "-iname")]
-    fitting = [value for value in named if _PLAIN_PATTERN.fullmatch(value)]
-    files_only = ("-type", "f") in narrow
-    return _checked(_names_below(places, reach, fitting, files_only=files_only, pruned=pruned))
+    files_only = all(("-type", "f") in tests for tests in choices)
+    names = _names_below(
+        places,
+        reach,
+        [[value.lower() for word, value in one if word in _NAME_TESTS] for one in choices],
+        files_only=files_only,
+        pruned=pruned if len(choices) == 1 else (),
+    )
+    return _checked(names, are_split=are_split)
+
+
+_NAME_TESTS = ("-name", "-iname")
+
+
+def _choices(pairs: Sequence[tuple[str, tuple[str, str]]]) -> list[list[tuple[str, str]]]:
+    """Return the tests between each two -o: every name found meets all of one choice, or of more.
+
+    Parentheses may be left out: the tests beside one still stand in a row with one side of an -o.
+    Negated tests are dropped, and so are patterns that fnmatch may read otherwise.
+    """
+    choices: list[list[tuple[str, str]]] = [[]]
+    for before, (word, value) in pairs:
+        if word in ("-o", "-or"):
+            choices.append([])
+        elif before not in ("!", "-not") and (
+            word not in _NAME_TESTS or _PLAIN_PATTERN.fullmatch(value)
+        ):
+            choices[-1].append((word, value))
+    return choices
 
 
 _LISTS = words("-l --files-with-matches -L --files-without-match --files")
@@ -91,19 +122,36 @@ def _searched_names(program: str, values: Sequence[str], reach: Reach) -> list[s
     if not parsed.has(*_LISTS) or set(parsed.given) - known:
         return None
     takes_pattern = not parsed.has("-e", "--regexp", "--files")
-    places = parsed.operands[int(takes_pattern) :] or ["."]
-    return _checked(_names_below(places, reach, files_only=True))
+    places = parsed.operands[int(takes_pattern) :]
+    if not places and program == "grep" and not parsed.has("-r", "--recursive"):
+        return None
+    endings = included_endings(parsed)
+    return _checked(
+        _names_below(places or ["."], reach, [[f"*{one}"] for one in endings], files_only=True)
+    )
+
+
+def included_endings(parsed: Parsed) -> tuple[str, ...]:
+    """Return the file endings that ``grep --include`` selects; ``("",)`` for any file."""
+    included = parsed.given.get("--include", [])
+    is_plain = all(re.fullmatch(r"\*\.\w+", one) for one in included)
+    if not included or not is_plain or parsed.has("--exclude"):
+        return ("",)
+    return tuple(one[1:] for one in included)
 
 
 def _names_below(
     places: Sequence[str],
     reach: Reach,
-    fitting: Sequence[str] = (),
+    choices: Sequence[Sequence[str]] = ((),),
     *,
     files_only: bool = False,
     pruned: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Yield the files and folders below these places that match all patterns, and the places."""
+    """Yield the files and folders below these places, and the places.
+
+    Their names match all patterns of one choice, ignoring case.
+    """
 
     def is_walked(place: str, below: tuple[str, ...]) -> bool:
         path = f"{place}/{'/'.join(below)}/"
@@ -120,14 +168,15 @@ def _names_below(
         )
         for entry, below in walked:
             is_wanted = entry.is_file(follow_symlinks=False) or not files_only
-            if is_wanted and all(fnmatchcase(entry.name.lower(), one.lower()) for one in fitting):
+            name = entry.name.lower()
+            if is_wanted and any(all(fnmatchcase(name, one) for one in fit) for fit in choices):
                 yield f"{place}/{'/'.join(below)}"
 
 
-def _checked(names: Iterable[str]) -> list[str]:
+def _checked(names: Iterable[str], *, are_split: bool = True) -> list[str]:
     found: list[str] = []
     for name in names:
-        if not _PLAIN_NAME.fullmatch(name):
+        if are_split and not _PLAIN_NAME.fullmatch(name):
             raise MustAskError("a file has a name that could be taken for several")
         found.append(name)
         if len(found) > _MAX_NAMES:
