@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from agent_ls.safety.awk_reading import is_plain_awk
 from agent_ls.safety.flags import MustAskError, Parsed, parse, words
 from agent_ls.safety.read_only import LANGUAGES
-from agent_ls.safety.shell_words import NUMBER
+from agent_ls.safety.shell_words import NUMBER, TEXT
 
 Look = Callable[[Sequence[str]], list[str]]
 """Takes the arguments, returns the paths they read."""
@@ -129,11 +129,11 @@ _INTEGER = re.compile(rf"-?\d{{1,18}}|{NUMBER}")
 def _test(arguments: Sequence[str]) -> list[str]:
     """Accept one plain test, without -v, -R, -t, grouping or arithmetic."""
     match arguments[1:] if arguments[:1] == ["!"] else arguments:
-        case [operator, path] if operator in _TEST_FILE:
+        case [operator, path] if operator in _TEST_FILE and TEXT not in path:
             return [path]
         case [("-z" | "-n"), _] | [_, ("=" | "==" | "!="), _]:
             return []
-        case [left, operator, right] if operator in _TEST_FILES:
+        case [left, operator, right] if operator in _TEST_FILES and TEXT not in left + right:
             return [left, right]
         case [left, operator, right] if operator in _TEST_NUMBERS:
             # A shell may evaluate a word as arithmetic, which can run commands.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_ls.safety.flags import MustAskError, words
-from agent_ls.safety.shell_words import Word, WordReader, check_text, out_of_place
+from agent_ls.safety.shell_words import TEXT, Word, WordReader, check_text, out_of_place
 from agent_ls.syntax.parsing import parse_shell, walk
 
 MAX_PARTS = 50
@@ -28,6 +28,8 @@ class Command:
     """At least one."""
     reads: tuple[Word, ...] = ()
     """Files redirected to its input."""
+    printed: tuple[Sequence, ...] = ()
+    """What runs first in subshells, and prints parts of the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Assignment:
 
     name: str
     value: Word
+    printed: tuple[Sequence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +86,8 @@ def read_shell(command: str) -> Sequence:
     """Return the commands of a text, at least one.
 
     Errors: ``MustAskError`` for everything that is not words, quotes, plain variables and
-    their assignment, pipes, ``&& || ; !``, line ends, groups, loops over words, branches, input
-    from a file, and output to /dev/null or to another descriptor.
+    their assignment, commands in double quotes, pipes, ``&& || ; !``, line ends, groups, loops
+    over words, branches, input from a file, and output to /dev/null or to another descriptor.
     """
     check_text(command)
     parser = _Parser(command)
@@ -130,13 +133,33 @@ class _Parser(WordReader):
         self.spans: list[_Spans] = []
         """Word positions of all commands and loops, to compare with the grammar."""
         self._depth = 0
+        self._inner: list[Sequence] = []
+        """Commands in double quotes that no command has taken yet."""
 
     def whole(self) -> Sequence:
         """Parse the whole text."""
         tree, _ = self._sequence(frozenset({""}))
         if not tree:
             raise MustAskError("it holds no command")
+        if self._inner:
+            raise MustAskError("it uses what another command prints")
         return tree
+
+    def _printed(self) -> str:
+        if self._text.startswith("$((", self._at):
+            raise MustAskError("it calculates")
+        self._at += len("$(")
+        outer, self._inner = self._inner, []
+        tree, _ = self._sequence(frozenset({")"}))
+        if self._inner:
+            raise MustAskError("it uses what another command prints")
+        self._inner = [*outer, tree]
+        return TEXT
+
+    def _taken(self) -> tuple[Sequence, ...]:
+        """Return the commands in double quotes in the words just read."""
+        taken, self._inner = tuple(self._inner), []
+        return taken
 
     def _sequence(self, ends: frozenset[str]) -> tuple[Sequence, str]:
         """Read up to and including one of ``ends``; "" stands for the end of the text."""
@@ -252,7 +275,7 @@ class _Parser(WordReader):
             raise MustAskError("it has a loop that is not over plain words")
         self._at += len("in")
         found = self._rest(takes_words=True)
-        if found.reads or not found.words:
+        if found.reads or not found.words or self._inner:
             raise MustAskError("it has a loop that is not over plain words")
         self._note(name, *found.words)
         return For(name.value, tuple(found.words), self._do())
@@ -293,7 +316,7 @@ class _Parser(WordReader):
         if found.words[0].value != "[":
             self._note(*found.words)
         self.count += 1
-        return Command(tuple(found.words), tuple(found.reads))
+        return Command(tuple(found.words), tuple(found.reads), self._taken())
 
     def _assignment(self, assigned: re.Match[str]) -> Assignment:
         self._at = assigned.end()
@@ -304,7 +327,7 @@ class _Parser(WordReader):
         self.count += 1
         if self._at < len(self._text) and self._text[self._at] not in "\n;|&<>)":
             raise MustAskError(f"it sets {assigned[1]} for one command alone")
-        return Assignment(assigned[1], value)
+        return Assignment(assigned[1], value, self._taken())
 
     def _rest(self, *, takes_words: bool) -> _Found:
         """Read words and redirections up to an operator."""
@@ -337,10 +360,10 @@ _KNOWN_NODES = frozenset(
         "file_descriptor", "comment", "simple_expansion", "expansion", "variable_name",
         "special_variable_name", "variable_assignment", "subshell", "compound_statement",
         "if_statement", "elif_clause", "else_clause", "for_statement", "do_group",
-        "negated_command", "test_command", "unary_expression",
+        "negated_command", "command_substitution", "test_command", "unary_expression",
         "binary_expression", "test_operator", "extglob_pattern", "regex",
         "&&", "||", ";", "|", "|&", "\n", '"', ">", ">>", "<", "&>", "&>>", ">&", "$", "${", "!",
-        "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "(", ")", "!=",
+        "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "(", ")", "$(", "!=",
         "[[", "]]",
         # The grammar splits words at these, the shell does not.
         "{", "}", ",", "..", "[", "]", "==", "=",

@@ -23,13 +23,14 @@ from agent_ls.safety.shell_tree import (
     Pipeline,
     Sequence,
 )
-from agent_ls.safety.shell_words import NUMBER, Word
+from agent_ls.safety.shell_words import NUMBER, TEXT, Word
 
 _MAX_STEPS = 2_000
 _MAX_STATES = 16
 _NAME = re.compile(r"[a-z][a-z0-9_]*|[A-Z]")
 _NAMES = words("DIR FILE FILES NAME SRC ROOT BASE OUT COUNT MSG PATTERN TARGET VERSION")
 _SPECIAL = frozenset({"auto_resume", "histchars"})
+_TAKES_TEXT = frozenset({"test", "[", "echo"})
 _TAKES_NUMBERS = frozenset({"exit", "test", "[", "[[", "echo", "printf"})
 
 
@@ -136,6 +137,7 @@ class Walk:
             self._steps += 1
             if self._steps > _MAX_STEPS:
                 raise MustAskError("it does more than can be checked")
+            self._judge_printed(command, (state,))
             step = _step(command, state, feed)
             if step.name == "cd":
                 moved.append(replace(state, reach=_changed(step, state.reach)))
@@ -143,7 +145,13 @@ class Walk:
                 self.judge(step, state.reach)
         return (_joined(moved), states) if moved else (states, states)
 
+    def _judge_printed(self, element: Command | Assignment, states: States) -> None:
+        """Judge what runs first, in subshells, to print parts of the words."""
+        for body in element.printed:
+            self.sequence(body, states)
+
     def _assignment(self, assignment: Assignment, states: States) -> _Outcome:
+        self._judge_printed(assignment, states)
         name = assignment.name
         _check_name(name)
         done = _joined(
@@ -206,10 +214,12 @@ def _step(command: Command, state: State, feed: tuple[Element, ...] = ()) -> Ste
 
 
 def _check_unknown(step: Step) -> None:
-    """Refuse numbers known only at run time, except where any number is harmless."""
+    """Refuse what is known only at run time, except where any number or text is harmless."""
+    if step.name not in _TAKES_TEXT and any(TEXT in value for value in step.values):
+        raise MustAskError("it uses what another command prints")
     if step.name not in _TAKES_NUMBERS and any(NUMBER in value for value in step.values):
         raise MustAskError(f"{step.name} gets a number that is not known")
-    if any(NUMBER in word.value for word in step.reads):
+    if any({NUMBER, TEXT} & set(word.value) for word in step.reads):
         raise MustAskError("it reads a file whose name is not known")
 
 

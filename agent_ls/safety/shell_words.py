@@ -18,6 +18,8 @@ MAX_COMMAND_CHARS = 10_000
 
 NUMBER = "\ue000"
 """Placeholder in a word for a number known only at run time; refused in commands."""
+TEXT = "\ue004"
+"""Placeholder in a word for what a command in double quotes will print; refused in commands."""
 _QUOTED, _BARE, _END = "\ue001", "\ue002", "\ue003"
 """Marks around a variable's name: its start in quotes, its start outside, its end."""
 _USE = re.compile(f"([{_QUOTED}{_BARE}])([^{_END}]*){_END}")
@@ -165,6 +167,10 @@ class WordReader:
         self._at = found.end()
         return f"{kind}{found[1] or found[2]}{_END}"
 
+    def _printed(self) -> str:
+        """Read a command in double quotes, whose output becomes part of the word."""
+        raise MustAskError("it uses what another command prints")
+
     def _quoted(self, character: str) -> str:
         match character:
             case "'":
@@ -193,6 +199,9 @@ class WordReader:
             if character == '"':
                 self._at += 1
                 return "".join(value)
+            if self._text.startswith("$(", self._at):
+                value.append(self._printed())
+                continue
             if character == "$":
                 value.append(self._variable(_QUOTED))
                 continue

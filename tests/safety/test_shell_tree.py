@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agent_ls.safety.flags import MustAskError
 from agent_ls.safety.shell_tree import Command, read_shell
+from agent_ls.safety.shell_words import TEXT
 
 Parts = list[tuple[str, list[str]]]
 
@@ -57,8 +58,9 @@ def check(command: str, expected: Parts | None) -> None:
         ("a HEAD~2 b~", [("", ["a", "HEAD~2", "b~"])]),
         ("a é 'ü'", [("", ["a", "é", "ü"])]),
         ("a ~", None), ("a b=~/c", None), ("a b:~", None),
-        ("a ${b-c}", None), ('a "$(b)"', None), ("a $1", None), ("a $", None), ('a "`b`"', None),
-        ("a $'b'", None),
+        ("a ${b-c}", None), ('a "$(b)"', [("", ["a", TEXT])]), ("a $1", None), ("a $", None), ('a "`b`"', None),
+        ("a $'b'", None), ('a "$((1))"', None), ('a "$(b"', None), ('a "$()"', None),
+        ('a "$(b "$(c)")"', [("", ["a", TEXT])]), ("a $(b)", None), ('a "$(b # )"', None),
         ("a {b,c}", None), ("a {1..2}", None), ("a (b)", None), ("(a", None), ("a)", None),
         ("(a) b", None), ("((a))", None), ("()", None),
         ("a & b", None), ("a &", None),
