@@ -17,14 +17,13 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.loop.calls.plans import digest, is_as_approved
-from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.tools.edit_file import EditFile
 from agent_ls.workspace.disk import DiskWorkspace
+from tests.loop.conftest import Stage
 from tests.policies.views import view_of
-from tests.support.scripted import scripted
-from tests.support.turns import open_test_sessions, run_turn_of
+from tests.support.turns import run_turn_of
 
 _BEFORE = "a = 1\n\n\n\n\n\nlimit = 1\n"
 _SCENARIO = """
@@ -59,17 +58,12 @@ class WritesBeside:
         """Nothing to see."""
 
 
-async def check(
-    folder: Path, host: Provider, port: int, answer: str, beside: str
-) -> tuple[str, str]:
+async def check(folder: Path, stage: Stage, answer: str, beside: str) -> tuple[str, str]:
     """Let the person answer and the file change right after it; return the text and the result."""
     folder.mkdir()
     file = folder / "a.py"
     file.write_text(_BEFORE)
-    async with (
-        scripted(_SCENARIO, port=port),
-        open_test_sessions(folder, host, settings_toml="mode = 'ask'") as sessions,
-    ):
+    async with stage.opened(folder, _SCENARIO, settings_toml="mode = 'ask'") as sessions:
         session = await sessions.create()
         writer = WritesBeside(file, beside)
         session.follow(writer)
@@ -106,15 +100,9 @@ async def check(
 )
 @pytest.mark.asyncio(loop_scope="session")
 async def test_a_yes_is_for_the_change_that_was_shown(
-    tmp_path: Path,
-    model_host: Provider,
-    model_port: int,
-    answer: str,
-    beside: str,
-    after: str,
-    words: str,
+    tmp_path: Path, stage: Stage, answer: str, beside: str, after: str, words: str
 ) -> None:
-    text, result = await check(tmp_path / "project", model_host, model_port, answer, beside)
+    text, result = await check(tmp_path / "project", stage, answer, beside)
     assert text == after
     assert words in result
 

@@ -15,15 +15,14 @@ from agent_ls.domain.calls import Effect
 from agent_ls.domain.edits import EditOutcome, FileEdit
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
-from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import CommandWatch
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
-from tests.support.scripted import scripted
-from tests.support.turns import TURN_LIMIT_S, open_test_sessions
+from tests.loop.conftest import Stage
+from tests.support.turns import TURN_LIMIT_S
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -58,7 +57,7 @@ def call(tool: str, arguments: str) -> str:
 
 
 async def test_calls_that_wait_for_a_yes_do_not_hold_up_a_read_and_never_run_more_than_may(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     """Two writes wait while there is one place: the read has it, and then they, one by one."""
     (tmp_path / "r.txt").write_text("R\n")
@@ -68,10 +67,7 @@ async def test_calls_that_wait_for_a_yes_do_not_hold_up_a_read_and_never_run_mor
     )
     scenario += call("read_file", '{ path = "r.txt" }') + '[[answer]]\ntext = "Done."\n'
     settings = "loop = { max_parallel_calls = 1, early_reads = false }"
-    async with (
-        scripted(scenario, port=model_port),
-        open_test_sessions(tmp_path, model_host, settings_toml=settings) as sessions,
-    ):
+    async with stage.opened(tmp_path, scenario, settings_toml=settings) as sessions:
         session = await sessions.create()
         watch = Watch(session)
         await session.submit("Begin.")
@@ -139,16 +135,13 @@ def slowed(sessions: Sessions, part: str, begun: asyncio.Event, goes_on: asyncio
 
 
 async def test_what_a_command_changed_is_waited_for_when_the_turn_is_stopped(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     """Also when it is stopped twice."""
     scenario = "[[answer]]\n" + call("run_command", '{ command = "echo made > made.txt" }')
     begun, goes_on = asyncio.Event(), asyncio.Event()
     settings = 'mode = "auto"\nloop.cancel_grace_s = 0.01\n'
-    async with (
-        scripted(scenario, port=model_port),
-        open_test_sessions(tmp_path, model_host, settings_toml=settings) as sessions,
-    ):
+    async with stage.opened(tmp_path, scenario, settings_toml=settings) as sessions:
         slowed(sessions, "watch", begun, goes_on)
         session = await sessions.create()
         watch = Watch(session)

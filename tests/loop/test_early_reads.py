@@ -14,11 +14,11 @@ from agent_ls.assembly import open_sessions
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile
 from agent_ls.domain.events import AttemptFinished, Ephemeral, StoredEvent, ToolCallFinished
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.session.session import Session
 from agent_ls.settings import load_settings
 from agent_ls.workspace.disk import DiskWorkspace
+from tests.loop.conftest import Stage
 from tests.support.scripted import scripted
 from tests.support.turns import run_turn_of
 
@@ -101,8 +101,7 @@ async def tighten(session: Session, workspace: LoggingWorkspace) -> None:
 
 async def check(
     tmp_path: Path,
-    host: Provider,
-    port: int,
+    stage: Stage,
     scenario: str,
     settings: str = "",
     *answers: str,
@@ -124,10 +123,12 @@ async def check(
         },
         environment={},
     )
-    async with scripted(scenario, port=port):
+    async with scripted(scenario, port=stage.port):
         workspace = LoggingWorkspace(root, log)
         workspace.holds_first = holds_first
-        sessions = await open_sessions(loaded.settings, workspace, is_attended=True, provider=host)
+        sessions = await open_sessions(
+            loaded.settings, workspace, is_attended=True, provider=stage.host
+        )
         try:
             session = await sessions.create()
             session.follow(Log(log))
@@ -140,60 +141,51 @@ async def check(
     return [one for one in log if not one.endswith(("AGENTS.md", "CLAUDE.md"))]
 
 
-async def test_a_read_starts_before_the_stream_has_ended(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_read_starts_before_the_stream_has_ended(tmp_path: Path, stage: Stage) -> None:
     scenario = f"{_SLOW}[[answer]]{_READ}{_WRITE}{_DONE}"
-    happened = await check(tmp_path, model_host, model_port, scenario)
+    happened = await check(tmp_path, stage, scenario)
     # What was read early is the result: it is not read again for it.
     assert happened[:3] == ["read a.txt", "stream ended", "result"]
 
 
-async def test_early_reads_can_be_switched_off(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_early_reads_can_be_switched_off(tmp_path: Path, stage: Stage) -> None:
     scenario = f"{_SLOW}[[answer]]{_READ}{_WRITE}{_DONE}"
-    happened = await check(tmp_path, model_host, model_port, scenario, "off")
+    happened = await check(tmp_path, stage, scenario, "off")
     assert happened[0] == "stream ended"
     assert "read a.txt" in happened
 
 
-async def test_a_write_waits_for_the_clean_end_of_the_stream(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_write_waits_for_the_clean_end_of_the_stream(tmp_path: Path, stage: Stage) -> None:
     scenario = f"{_SLOW}[[answer]]{_WRITE}{_READ}{_DONE}"
-    happened = await check(tmp_path, model_host, model_port, scenario)
+    happened = await check(tmp_path, stage, scenario)
     assert happened.index("stream ended") < happened.index("change b.txt")
 
 
 async def test_what_was_read_for_a_stream_that_then_breaks_does_not_count(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     broken = "[[answer]]\ncut_after = 40"
-    happened = await check(
-        tmp_path, model_host, model_port, f"{_SLOW}{broken}{_READ}{_WRITE}{_DONE}"
-    )
+    happened = await check(tmp_path, stage, f"{_SLOW}{broken}{_READ}{_WRITE}{_DONE}")
     assert happened == ["read a.txt", "stream broke", "stream ended"]
 
 
 async def test_a_read_that_still_runs_when_its_stream_breaks_is_cancelled(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     broken = "[[answer]]\ncut_after = 40"
     scenario = f"{_SLOW}{broken}{_READ}{_WRITE}{_DONE}"
-    happened = await check(tmp_path, model_host, model_port, scenario, holds_first=True)
+    happened = await check(tmp_path, stage, scenario, holds_first=True)
     assert "hold a.txt" in happened
     assert happened.index("drop a.txt") < happened.index("stream ended")
 
 
 async def test_an_early_read_is_not_the_result_of_a_call_that_was_changed_since(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     scenario = f"{_SLOW}[[answer]]{_READ}{_WRITE}{_DONE}"
     happened = await check(
         tmp_path,
-        model_host,
-        model_port,
+        stage,
         scenario,
         "",
         'amend: {"path": "other.txt"}',

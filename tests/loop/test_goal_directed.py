@@ -22,18 +22,17 @@ from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.domain.verdicts import Allow, CheckVerdict, Deny, Escalate, Proceed
 from agent_ls.loop.evidence.progress import Progress
-from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.policies.checks.same_error import SameError
 from agent_ls.policies.guards.replan import Replan
 from agent_ls.tools.read_file import ReadFile
 from agent_ls.workspace.disk import DiskWorkspace
+from tests.loop.conftest import Stage
 from tests.policies.views import call_of, prepared, said, view_of
 from tests.support.archive import read_archive
-from tests.support.scripted import scripted
 from tests.support.stories import opened_story, tell, write_files
 from tests.support.trace import trace_of
-from tests.support.turns import open_test_sessions, run_turn_of
+from tests.support.turns import run_turn_of
 
 pytestmark = pytest.mark.heavy
 
@@ -51,15 +50,13 @@ arguments = {{}}
 """
 
 
-async def check(
-    name: str, tmp_path: Path, host: Provider, port: int, *lines: str
-) -> list[ev.Event]:
+async def check(name: str, tmp_path: Path, stage: Stage, *lines: str) -> list[ev.Event]:
     """Play a story and assert that these lines happen in this order; returns its events."""
     story = read_archive(STORIES / f"{name}.txt")
     folder = tmp_path / "project"
     folder.mkdir()
     write_files(story, folder)
-    async with opened_story(story, folder, host, port) as (sessions, _):
+    async with opened_story(story, folder, stage.host, stage.port) as (sessions, _):
         _, events = await tell(story, sessions)
     happened = trace_of(events)
     at = 0
@@ -113,9 +110,9 @@ async def test_loop_detection_three_identical_errors(
     ],
 )
 async def test_termination_criteria_all_six_conditions(
-    story: str, line: str, tmp_path: Path, model_host: Provider, model_port: int
+    story: str, line: str, tmp_path: Path, stage: Stage
 ) -> None:
-    await check(story, tmp_path, model_host, model_port, line)
+    await check(story, tmp_path, stage, line)
 
 
 @pytest.mark.asyncio(loop_scope="session")
@@ -129,15 +126,12 @@ async def test_termination_criteria_all_six_conditions(
     ],
 )
 async def test_termination_criteria_all_six_conditions_of_time_and_machine(
-    settings: str, stop: StopReason, tmp_path: Path, model_host: Provider, model_port: int
+    settings: str, stop: StopReason, tmp_path: Path, stage: Stage
 ) -> None:
     scenario = LOOKS.format(delay_ms=600) + '\n[[answer]]\ntext = "So far."\nwhen.side = true\n'
     folder = tmp_path / "project"
     folder.mkdir()
-    async with (
-        scripted(scenario, port=model_port, is_strict=False),
-        open_test_sessions(folder, model_host, settings_toml=settings) as sessions,
-    ):
+    async with stage.opened(folder, scenario, settings_toml=settings, is_strict=False) as sessions:
         ended, events = await run_turn_of(await sessions.create(), "Look around.", goal=GOAL)
     assert ended.stop is stop
     assert STATUS[stop] is TurnStatus.PARTIAL
@@ -160,10 +154,8 @@ async def test_retry_with_replanning_verifies_different_approaches(tmp_path: Pat
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_state_management_history_tracking(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    await check("goal_is_missed", tmp_path, model_host, model_port)
+async def test_state_management_history_tracking(tmp_path: Path, stage: Stage) -> None:
+    await check("goal_is_missed", tmp_path, stage)
     with contextlib.closing(sqlite3.connect(tmp_path / "project-store.db")) as store:
         store.row_factory = sqlite3.Row
         (execution,) = store.execute("select * from executions").fetchall()
@@ -190,12 +182,7 @@ async def test_state_management_history_tracking(
     ],
 )
 async def test_confidence_evaluation_triggers(
-    settings: str,
-    text: str,
-    steps: list[int],
-    tmp_path: Path,
-    model_host: Provider,
-    model_port: int,
+    settings: str, text: str, steps: list[int], tmp_path: Path, stage: Stage
 ) -> None:
     asked = f'[[answer]]\nrepeat = 0\ntext = "{text}"\n'
     scenario = LOOKS.format(delay_ms=0).replace("[[answer]]\nrepeat = 0\n", asked)
@@ -204,10 +191,9 @@ async def test_confidence_evaluation_triggers(
     limit = "policies.step_limit.max_steps = 7\n"
     folder = tmp_path / "project"
     folder.mkdir()
-    async with (
-        scripted(scenario, port=model_port, is_strict=False),
-        open_test_sessions(folder, model_host, settings_toml=f"{limit}{settings}") as sessions,
-    ):
+    async with stage.opened(
+        folder, scenario, settings_toml=f"{limit}{settings}", is_strict=False
+    ) as sessions:
         _, events = await run_turn_of(await sessions.create(), "", goal=GOAL)
     number, found = 0, list[int]()
     for event in events:
@@ -225,36 +211,30 @@ async def test_confidence_evaluation_triggers(
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_full_task_execution_with_iterations(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_full_task_execution_with_iterations(tmp_path: Path, stage: Stage) -> None:
     await check(
-        "goal_is_proven", tmp_path, model_host, model_port, "request 1", "request 2",
+        "goal_is_proven", tmp_path, stage, "request 1", "request 2",
         "goal checked by verification: met", "ended success, completed",
     )  # fmt: skip
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_permission_denial_handling(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    await check("nobody_to_ask", tmp_path, model_host, model_port, " ask by approval", "result ")
+async def test_permission_denial_handling(tmp_path: Path, stage: Stage) -> None:
+    await check("nobody_to_ask", tmp_path, stage, " ask by approval", "result ")
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_confidence_gating(tmp_path: Path, model_host: Provider, model_port: int) -> None:
+async def test_confidence_gating(tmp_path: Path, stage: Stage) -> None:
     await check(
-        "confidence_is_low", tmp_path, model_host, model_port, "advice for confidence",
+        "confidence_is_low", tmp_path, stage, "advice for confidence",
         "question confidence", "answered by test: “continue”", "ended success",
     )  # fmt: skip
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_loop_detection_to_escalation_flow(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_loop_detection_to_escalation_flow(tmp_path: Path, stage: Stage) -> None:
     await check(
-        "same_error_with_nobody_there", tmp_path, model_host, model_port,
+        "same_error_with_nobody_there", tmp_path, stage,
         "question same_error", "answered by nobody", "ended escalated, loop_detected",
     )  # fmt: skip
 
@@ -300,48 +280,38 @@ def test_progress_validation_all_three_methods(happened: tuple[ev.Event, ...], b
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_complete_task_with_multiple_steps(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_complete_task_with_multiple_steps(tmp_path: Path, stage: Stage) -> None:
     await check(
-        "create_move_delete", tmp_path, model_host, model_port, "request 1", "request 2",
+        "create_move_delete", tmp_path, stage, "request 1", "request 2",
         "ended success, completed",
     )  # fmt: skip
 
 
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("story", ["retry_must_differ", "retry_of_what_passes_by"])
-async def test_recovery_from_failures_with_retry(
-    story: str, tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    await check(story, tmp_path, model_host, model_port, "deny by replan", "ended success")
+async def test_recovery_from_failures_with_retry(story: str, tmp_path: Path, stage: Stage) -> None:
+    await check(story, tmp_path, stage, "deny by replan", "ended success")
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_loop_detection_to_human_gate(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_loop_detection_to_human_gate(tmp_path: Path, stage: Stage) -> None:
     await check(
-        "same_error_asks_the_person", tmp_path, model_host, model_port, "question same_error",
+        "same_error_asks_the_person", tmp_path, stage, "question same_error",
         "answered by test: “continue”", "question same_error", "answered by test: “stop”",
         "ended escalated, loop_detected",
     )  # fmt: skip
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_low_confidence_to_human_gate(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_low_confidence_to_human_gate(tmp_path: Path, stage: Stage) -> None:
     await check(
-        "doubt_without_a_number_stops", tmp_path, model_host, model_port,
+        "doubt_without_a_number_stops", tmp_path, stage,
         "question confidence", "ended escalated, low_confidence",
     )  # fmt: skip
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_tool_permission_denied_to_adaptation(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_tool_permission_denied_to_adaptation(tmp_path: Path, stage: Stage) -> None:
     await check(
-        "denials_climb", tmp_path, model_host, model_port, "Allowed tools", "question", "answered",
+        "denials_climb", tmp_path, stage, "Allowed tools", "question", "answered",
     )  # fmt: skip

@@ -15,12 +15,12 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.hooks import Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
 from agent_ls.loop.hooks import Hooks, Said
 from agent_ls.loop.ports.commands import HookRun
-from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.settings import load_settings, user_file
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.hook_commands import HookCommands
 from agent_ls.workspace.runner import ShellRunner
+from tests.loop.conftest import Stage
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions, run_turn_of
 
@@ -189,7 +189,7 @@ def _blocks(page: str, language: str) -> list[str]:
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_the_example_in_the_docs_does_what_the_page_says(
-    tmp_path: Path, model_host: Provider, model_port: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [_, config], [program] = _blocks("hooks.md", "toml"), _blocks("hooks.md", "python")
     place = tmp_path / "customers.py"
@@ -213,10 +213,7 @@ async def test_the_example_in_the_docs_does_what_the_page_says(
         expect.absent = ["lovelace"]
         text = "Done."
     """
-    async with (
-        scripted(model, port=model_port),
-        open_test_sessions(folder, model_host, settings_toml=config) as sessions,
-    ):
+    async with stage.opened(folder, model, settings_toml=config) as sessions:
         await run_turn_of(await sessions.create(), "Tidy up.")
     assert (folder / "CHANGELOG.md").read_text() == "# Changelog\n"
 
@@ -238,7 +235,7 @@ def test_the_examples_settings_are_read_from_the_users_file(
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_the_kind_of_sub_agent_in_the_docs_can_be_used(
-    tmp_path: Path, model_host: Provider, model_port: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     [kind] = _blocks("sub-agents.md", "markdown")
@@ -264,8 +261,8 @@ async def test_the_kind_of_sub_agent_in_the_docs_can_be_used(
         text = "It is true."
     """
     async with (
-        scripted(model, port=model_port) as played,
-        open_test_sessions(folder, model_host) as sessions,
+        scripted(model, port=stage.port) as played,
+        open_test_sessions(folder, stage.host) as sessions,
     ):
         await run_turn_of(await sessions.create(), "Are the docs true?")
     assert len(played.requests[1].tools) == 4

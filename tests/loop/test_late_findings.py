@@ -10,8 +10,8 @@ import pytest
 
 from agent_ls.domain import events as e
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.ports.models import Provider
 from agent_ls.safety.trust import TrustedFolders, trust_file
+from tests.loop.conftest import Stage
 from tests.support.scripted import scripted
 from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions, run_turn_of
 
@@ -48,12 +48,7 @@ arguments = { command = "until [ -s ../begun ]; do sleep 0.05; done" }
     ],
 )
 async def test_a_turn_that_ends_leaves_no_checker_behind(
-    tmp_path: Path,
-    model_host: Provider,
-    model_port: int,
-    monkeypatch: pytest.MonkeyPatch,
-    then: str,
-    stop: StopReason,
+    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch, then: str, stop: StopReason
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     folder = tmp_path / "project"
@@ -61,8 +56,8 @@ async def test_a_turn_that_ends_leaves_no_checker_behind(
     (folder / "endless.sh").write_text(_ENDLESS)
     TrustedFolders(trust_file()).trust(folder)
     async with (
-        scripted(f"{_EDITS}[[answer]]\n{then}\n", port=model_port) as model,
-        open_test_sessions(folder, model_host, settings_toml=_SETTINGS) as sessions,
+        scripted(f"{_EDITS}[[answer]]\n{then}\n", port=stage.port) as model,
+        open_test_sessions(folder, stage.host, settings_toml=_SETTINGS) as sessions,
     ):
         session = await sessions.create()
         person = Person(session, [])
@@ -92,10 +87,7 @@ _INSTALLS = _EDITS.replace("; done", "; done; touch $XDG_STATE_HOME/installed")
 
 
 async def test_a_check_that_began_before_a_command_is_no_answer_to_the_gate(
-    tmp_path: Path,
-    model_host: Provider,
-    model_port: int,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     folder = tmp_path / "project"
@@ -103,10 +95,9 @@ async def test_a_check_that_began_before_a_command_is_no_answer_to_the_gate(
     (folder / "endless.sh").write_text(_WAITS_FOR_INSTALLING)
     TrustedFolders(trust_file()).trust(folder)
     settings = _SETTINGS.replace("max_steps = 1", "max_steps = 9")
-    async with (
-        scripted(f'{_INSTALLS}[[answer]]\ntext = "Done."\n', port=model_port),
-        open_test_sessions(folder, model_host, settings_toml=settings) as sessions,
-    ):
+    async with stage.opened(
+        folder, f'{_INSTALLS}[[answer]]\ntext = "Done."\n', settings_toml=settings
+    ) as sessions:
         session = await sessions.create()
         await session.submit("Write it.")
         async with asyncio.timeout(TURN_LIMIT_S):
@@ -159,17 +150,14 @@ text = "Done."
 
 
 async def test_what_is_found_late_is_told_and_shown_at_once(
-    tmp_path: Path, model_host: Provider, model_port: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "words.sh").write_text(_WORDS)
     TrustedFolders(trust_file()).trust(folder)
-    async with (
-        scripted(_GOES_ON, port=model_port),
-        open_test_sessions(folder, model_host, settings_toml=_LATE) as sessions,
-    ):
+    async with stage.opened(folder, _GOES_ON, settings_toml=_LATE) as sessions:
         _, events = await run_turn_of(await sessions.create(), "Write it.")
     told = next(
         number

@@ -8,7 +8,7 @@ import pytest
 
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.machine.results import result_of
-from agent_ls.loop.ports.models import Provider
+from tests.loop.conftest import Stage
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions, run_turn_of
 
@@ -33,7 +33,7 @@ def closing(input: int, output: int) -> str:
 
 
 async def check(
-    folder: Path, host: Provider, port: int, scenario: str, budget_usd: float
+    folder: Path, stage: Stage, scenario: str, budget_usd: float
 ) -> tuple[float, StopReason, str, int]:
     """Run a turn with so much money; return what it cost, why it ended, its output, its steps."""
     project = folder / "project"
@@ -45,8 +45,8 @@ async def check(
     # The figures of this one would not fall when the conversation is shortened.
     settings += f"policies.budget.recover = {str(GROWING not in scenario).lower()}"
     async with (
-        scripted(scenario, port=port, is_strict=False) as model,
-        open_test_sessions(project, host, settings_toml=settings) as sessions,
+        scripted(scenario, port=stage.port, is_strict=False) as model,
+        open_test_sessions(project, stage.host, settings_toml=settings) as sessions,
     ):
         session = await sessions.create()
         ended, _ = await run_turn_of(session, "Read them.")
@@ -71,32 +71,27 @@ GROWING = "".join(
     ],
 )
 async def test_the_closing_words_are_paid_from_the_budget(
-    scenario: str,
-    budget_usd: float,
-    requests: int,
-    tmp_path: Path,
-    model_host: Provider,
-    model_port: int,
+    scenario: str, budget_usd: float, requests: int, tmp_path: Path, stage: Stage
 ) -> None:
     scenario = closing(40_000, 900) + scenario
-    cost, stop, output, made = await check(tmp_path, model_host, model_port, scenario, budget_usd)
+    cost, stop, output, made = await check(tmp_path, stage, scenario, budget_usd)
     assert (stop, output) == (StopReason.BUDGET_LIMIT, CLOSING)
     assert made == requests
     assert cost <= budget_usd
 
 
 async def test_without_money_for_closing_words_none_are_asked_for(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
-    cost, stop, _, made = await check(tmp_path, model_host, model_port, STEADY, 0.9)
+    cost, stop, _, made = await check(tmp_path, stage, STEADY, 0.9)
     assert (stop, made) == (StopReason.BUDGET_LIMIT, 1)
     assert cost == pytest.approx(0.49)
 
 
 async def test_one_answer_that_costs_more_than_all_is_the_last(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     scenario = step(10_000, 100) + step(10_000, 20_000, "b.txt") + STEADY
-    cost, stop, _, made = await check(tmp_path, model_host, model_port, scenario, 1.0)
+    cost, stop, _, made = await check(tmp_path, stage, scenario, 1.0)
     assert (stop, made) == (StopReason.BUDGET_LIMIT, 2)
     assert cost == pytest.approx(0.11 + 2.1)

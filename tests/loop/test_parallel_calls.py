@@ -10,10 +10,10 @@ import pytest
 from agent_ls.assembly import open_sessions
 from agent_ls.domain.edits import TextFile
 from agent_ls.domain.events import ToolCallFinished
-from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.settings import load_settings
 from agent_ls.workspace.disk import DiskWorkspace
+from tests.loop.conftest import Stage
 from tests.support.scripted import scripted
 from tests.support.turns import run_turn_of
 
@@ -61,9 +61,7 @@ class Gathering(DiskWorkspace):
                 self.waiting.pop().set()
 
 
-async def check(
-    folder: Path, host: Provider, port: int, together: int, *, is_set: bool = True
-) -> None:
+async def check(folder: Path, stage: Stage, together: int, *, is_set: bool = True) -> None:
     """Let six files be read; ``together`` have to meet, and no more may."""
     for one in _NAMES:
         (folder / f"{one}.txt").write_text(f"this is {one}\n")
@@ -74,8 +72,10 @@ async def check(
     }
     loaded = load_settings(command_line=values, environment={})
     workspace = Gathering(Root("root", folder, is_trusted=True), together)
-    async with scripted(_SCENARIO, port=port) as model:
-        sessions = await open_sessions(loaded.settings, workspace, is_attended=True, provider=host)
+    async with scripted(_SCENARIO, port=stage.port) as model:
+        sessions = await open_sessions(
+            loaded.settings, workspace, is_attended=True, provider=stage.host
+        )
         try:
             _, events = await run_turn_of(await sessions.create(), "Read them.")
         finally:
@@ -95,16 +95,16 @@ async def check(
 
 @pytest.mark.parametrize("together", [1, 2, 4, 6])
 async def test_as_many_calls_run_at_once_as_may_and_are_told_in_the_models_order(
-    together: int, tmp_path: Path, model_host: Provider, model_port: int
+    together: int, tmp_path: Path, stage: Stage
 ) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    await check(folder, model_host, model_port, together)
+    await check(folder, stage, together)
 
 
 async def test_four_calls_run_at_once_unless_another_number_is_set(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    await check(folder, model_host, model_port, 4, is_set=False)
+    await check(folder, stage, 4, is_set=False)

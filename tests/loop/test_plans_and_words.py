@@ -9,9 +9,8 @@ import pytest
 
 from agent_ls.domain.approvals import QuestionAnswer
 from agent_ls.domain.events import QuestionAsked, StoredEvent
-from agent_ls.loop.ports.models import Provider
-from tests.support.scripted import scripted
-from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions
+from tests.loop.conftest import Stage
+from tests.support.turns import TURN_LIMIT_S, Person
 
 SCENARIO = """
 [[answer]]
@@ -45,15 +44,10 @@ class Talker(Person):
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_words_said_meanwhile_do_not_drop_the_plan(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_words_said_meanwhile_do_not_drop_the_plan(tmp_path: Path, stage: Stage) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    async with (
-        scripted(SCENARIO, port=model_port),
-        open_test_sessions(folder, model_host, settings_toml='mode = "plan"') as sessions,
-    ):
+    async with stage.opened(folder, SCENARIO, settings_toml='mode = "plan"') as sessions:
         session = await sessions.create()
         session.follow(Talker(session, []))
         await session.submit("Greet politely.")

@@ -17,11 +17,11 @@ from agent_ls.assembly import open_sessions
 from agent_ls.domain.events import PrefixSet, StoredEvent
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.offering import EDIT_FORMATS, offered
-from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.session.session import Session
 from agent_ls.settings import load_settings
 from agent_ls.workspace.disk import DiskWorkspace
+from tests.loop.conftest import Stage
 from tests.support.scripted import scripted
 from tests.support.turns import TURN_LIMIT_S
 
@@ -50,8 +50,7 @@ async def _turn(session: Session) -> None:
 
 async def check(
     folder: Path,
-    host: Provider,
-    port: int,
+    stage: Stage,
     *changes: dict[str, str | None],
     is_trusted: bool = True,
     more: tuple[Path, ...] = (),
@@ -65,9 +64,9 @@ async def check(
     roots = [Root("project", folder, is_trusted), *(Root(one.name, one, True) for one in more)]
     workspace = DiskWorkspace(roots)
     prefixes = Prefixes()
-    async with scripted(_DONE, port=port, is_strict=False):
+    async with scripted(_DONE, port=stage.port, is_strict=False):
         sessions = await open_sessions(
-            loaded.settings, workspace, is_attended=is_attended, provider=host
+            loaded.settings, workspace, is_attended=is_attended, provider=stage.host
         )
         session = await sessions.create()
         session.follow(prefixes)
@@ -101,9 +100,9 @@ _RULES = {"AGENTS.md": "Use tabs.", "web/AGENTS.md": "Use React.", "web/ui/AGENT
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_rules_of_the_root_and_of_subfolders_are_given_the_shallowest_first(
-    folder: Path, model_host: Provider, model_port: int
+    folder: Path, stage: Stage
 ) -> None:
-    [prefix] = await check(folder, model_host, model_port, _RULES)
+    [prefix] = await check(folder, stage, _RULES)
     expected = (
         "# Rules from AGENTS.md\nUse tabs.\n\n"
         "# Rules from web/AGENTS.md, for files below web/\nUse React.\n\n"
@@ -115,9 +114,9 @@ async def test_rules_of_the_root_and_of_subfolders_are_given_the_shallowest_firs
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_an_untrusted_folder_speaks_with_doubt_and_its_subfolders_not_at_all(
-    folder: Path, model_host: Provider, model_port: int
+    folder: Path, stage: Stage
 ) -> None:
-    [prefix] = await check(folder, model_host, model_port, _RULES, is_trusted=False)
+    [prefix] = await check(folder, stage, _RULES, is_trusted=False)
     assert "# Rules from AGENTS.md (this folder is not trusted" in prefix.system
     assert "React" not in prefix.system
     assert prefix.nested_rules == ()
@@ -125,11 +124,11 @@ async def test_an_untrusted_folder_speaks_with_doubt_and_its_subfolders_not_at_a
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_long_rules_are_cut_and_those_without_room_are_named(
-    folder: Path, model_host: Provider, model_port: int
+    folder: Path, stage: Stage
 ) -> None:
     files: dict[str, str | None] = {f"p{n}/AGENTS.md": f"{n}" * 5_000 for n in range(5)}
     files["AGENTS.md"] = "x" * 20_000
-    [prefix] = await check(folder, model_host, model_port, files)
+    [prefix] = await check(folder, stage, files)
     assert prefix.system.count("x" * 12_000) == 1
     assert "x" * 12_001 not in prefix.system
     assert all(f"{n}" * 4_000 in prefix.system for n in range(3))
@@ -140,12 +139,11 @@ async def test_long_rules_are_cut_and_those_without_room_are_named(
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_a_new_prefix_is_announced_when_rules_change_and_not_for_other_files(
-    folder: Path, model_host: Provider, model_port: int
+    folder: Path, stage: Stage
 ) -> None:
     prefixes = await check(
         folder,
-        model_host,
-        model_port,
+        stage,
         _RULES,
         {"other.txt": "news"},
         {"web/AGENTS.md": "Use Vue.", "api/AGENTS.md": "Be RESTful."},
@@ -159,7 +157,7 @@ async def test_a_new_prefix_is_announced_when_rules_change_and_not_for_other_fil
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_of_several_folders_each_has_rules_and_one_that_is_gone_has_none(
-    folder: Path, model_host: Provider, model_port: int
+    folder: Path, stage: Stage
 ) -> None:
     other, gone = folder.parent / "other", folder.parent / "gone"
     (other / "sub").mkdir(parents=True)
@@ -167,7 +165,7 @@ async def test_of_several_folders_each_has_rules_and_one_that_is_gone_has_none(
     (other / "sub/AGENTS.md").write_text("Use none.")
     (folder / "empty").mkdir()
     files: dict[str, str | None] = {"AGENTS.md": " \n", "empty/AGENTS.md": "\n"}
-    [prefix] = await check(folder, model_host, model_port, files, more=(other, gone))
+    [prefix] = await check(folder, stage, files, more=(other, gone))
     assert f"paths begin with the folder's name: project/ is {folder}, " in prefix.system
     assert f"other/ is {other}" in prefix.system
     assert "# Rules from other/AGENTS.md\nUse spaces." in prefix.system
@@ -178,7 +176,7 @@ async def test_of_several_folders_each_has_rules_and_one_that_is_gone_has_none(
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_claude_md_speaks_only_where_there_is_no_agents_md(
-    folder: Path, model_host: Provider, model_port: int
+    folder: Path, stage: Stage
 ) -> None:
     files: dict[str, str | None] = {
         "CLAUDE.md": "Use tabs.",
@@ -187,7 +185,7 @@ async def test_claude_md_speaks_only_where_there_is_no_agents_md(
         "api/CLAUDE.md": "Be quick.",
         "lib/AGENTS.md": "  ",
     }
-    [prefix] = await check(folder, model_host, model_port, files)
+    [prefix] = await check(folder, stage, files)
     assert "# Rules from CLAUDE.md\nUse tabs." in prefix.system
     assert "# Rules from web/CLAUDE.md, for files below web/\nUse React." in prefix.system
     assert "Be RESTful." in prefix.system
@@ -197,7 +195,7 @@ async def test_claude_md_speaks_only_where_there_is_no_agents_md(
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("is_trusted", [True, False])
 async def test_rules_of_the_folders_above_count_up_to_the_repository_and_no_further(
-    folder: Path, model_host: Provider, model_port: int, is_trusted: bool
+    folder: Path, stage: Stage, is_trusted: bool
 ) -> None:
     inner = folder / "packages" / "app"
     inner.mkdir(parents=True)
@@ -206,7 +204,7 @@ async def test_rules_of_the_folders_above_count_up_to_the_repository_and_no_furt
     (folder / "AGENTS.md").write_text("Use tabs.")
     (folder / "packages" / "CLAUDE.md").write_text("Use pnpm.")
     rules: dict[str, str | None] = {"AGENTS.md": "Use Vue."}
-    [prefix] = await check(inner, model_host, model_port, rules, is_trusted=is_trusted)
+    [prefix] = await check(inner, stage, rules, is_trusted=is_trusted)
     doubt = "" if is_trusted else " (this folder is not trusted"
     places = [
         prefix.system.index(f"# Rules from {one}{doubt}")
@@ -218,7 +216,7 @@ async def test_rules_of_the_folders_above_count_up_to_the_repository_and_no_furt
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_rules_above_that_are_links_or_no_files_are_not_read(
-    folder: Path, model_host: Provider, model_port: int
+    folder: Path, stage: Stage
 ) -> None:
     inner = folder / "app"
     inner.mkdir()
@@ -226,34 +224,32 @@ async def test_rules_above_that_are_links_or_no_files_are_not_read(
     (folder.parent / "secret").write_text("TOKEN")
     (folder / "AGENTS.md").symlink_to(folder.parent / "secret")
     os.mkfifo(folder / "CLAUDE.md")
-    [prefix] = await check(inner, model_host, model_port, {"a.txt": ""})
+    [prefix] = await check(inner, stage, {"a.txt": ""})
     assert "TOKEN" not in prefix.system
     assert "# Rules" not in prefix.system
 
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_the_users_own_rules_come_first(
-    folder: Path, model_host: Provider, model_port: int, monkeypatch: pytest.MonkeyPatch
+    folder: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = folder.parent / "config" / "agent-ls"
     own.mkdir(parents=True)
     (own / "AGENTS.md").write_text("Answer in Portuguese.")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(own.parent))
-    [prefix] = await check(folder, model_host, model_port, _RULES, is_trusted=False)
+    [prefix] = await check(folder, stage, _RULES, is_trusted=False)
     assert f"# Rules from {own / 'AGENTS.md'}, the user's own\nAnswer in Portug" in prefix.system
     assert prefix.system.index("Portuguese") < prefix.system.index("Use tabs.")
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_the_model_is_told_where_it_is(
-    folder: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_the_model_is_told_where_it_is(folder: Path, stage: Stage) -> None:
     _git(folder, "init", "-b", "topic")
     (folder / "a.txt").write_text("a")
     _git(folder, "add", ".")
     _git(folder, "commit", "-m", "a")
     files: dict[str, str | None] = {"a.txt": "b", "new.txt": "n", "sub/c.txt": "c"}
-    [prefix] = await check(folder, model_host, model_port, files, is_attended=True)
+    [prefix] = await check(folder, stage, files, is_attended=True)
     assert f"Workspace: {folder}; paths are relative to it." in prefix.system
     assert "Date: " in prefix.system
     assert "Commands run in " in prefix.system
@@ -263,15 +259,13 @@ async def test_the_model_is_told_where_it_is(
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_git_is_not_run_in_a_folder_that_nobody_trusts(
-    folder: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_git_is_not_run_in_a_folder_that_nobody_trusts(folder: Path, stage: Stage) -> None:
     _git(folder, "init", "-b", "topic")
     mark = folder / "ran"
     (folder / ".git" / "config").write_text(
         f"[core]\n\trepositoryformatversion = 0\n\tfsmonitor = touch {mark}\n"
     )
-    [prefix] = await check(folder, model_host, model_port, {"a.txt": "b"}, is_trusted=False)
+    [prefix] = await check(folder, stage, {"a.txt": "b"}, is_trusted=False)
     assert "Git: project/: branch topic." in prefix.system
     assert not mark.exists()
 
@@ -289,18 +283,11 @@ async def test_git_is_not_run_in_a_folder_that_nobody_trusts(
     ],
 )  # fmt: skip
 async def test_each_mode_and_a_run_without_a_person_have_a_paragraph(
-    folder: Path,
-    model_host: Provider,
-    model_port: int,
-    is_attended: bool,
-    mode: str,
-    present: list[str],
-    absent: list[str],
+    folder: Path, stage: Stage, is_attended: bool, mode: str, present: list[str], absent: list[str]
 ) -> None:
     [prefix] = await check(
         folder,
-        model_host,
-        model_port,
+        stage,
         {"a.txt": ""},
         is_attended=is_attended,
         settings={"mode": mode},
@@ -349,11 +336,9 @@ def test_a_model_is_offered_the_edit_format_of_its_family(
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("is_on", [True, False])
 async def test_references_are_told_of_in_schemas_and_prompt_or_nowhere(
-    folder: Path, model_host: Provider, model_port: int, is_on: bool
+    folder: Path, stage: Stage, is_on: bool
 ) -> None:
-    [prefix] = await check(
-        folder, model_host, model_port, {"a": ""}, settings={"loop": {"references": is_on}}
-    )
+    [prefix] = await check(folder, stage, {"a": ""}, settings={"loop": {"references": is_on}})
     assert ("output_path" in prefix.system) is is_on
     said = [spec.model_dump_json() for spec in specs("claude", references=is_on)]
     assert {"output_path" in text and "output_method" in text for text in said} == {is_on}

@@ -21,6 +21,7 @@ from agent_ls.domain.messages import Message
 from agent_ls.domain.model_io import ModelEvent, ModelRequest
 from agent_ls.loop.ports.models import ModelFacts, Provider
 from agent_ls.session.session import Session
+from tests.loop.conftest import Stage
 from tests.support.scripted import scripted
 from tests.support.turns import TURN_LIMIT_S, open_test_sessions, run_turn_of
 
@@ -112,17 +113,17 @@ def held(watched: Watched) -> int:
     return pairs
 
 
-async def check(pieces: list[str], prompts: int, host: Provider, port: int) -> None:
+async def check(pieces: list[str], prompts: int, stage: Stage) -> None:
     """Play these answers through some turns of one session."""
     scenario = "\n".join(f"[[answer]]\n{_PIECES[name]}\n" for name in pieces)
     scenario += '[[answer]]\ntext = "Done."\nrepeat = 0\n'
-    watched = Watched(host)
+    watched = Watched(stage.host)
     with TemporaryDirectory() as place:
         folder = Path(place) / "project"
         folder.mkdir()
         (folder / "a.txt").write_text("x\n" * 20)
         async with (
-            scripted(scenario, port=port, is_strict=False),
+            scripted(scenario, port=stage.port, is_strict=False),
             open_test_sessions(
                 folder, watched, settings_toml=_SETTINGS, is_attended=False
             ) as sessions,
@@ -139,10 +140,8 @@ async def check(pieces: list[str], prompts: int, host: Provider, port: int) -> N
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_long_turn_with_every_kind_of_answer_keeps_its_prefix(
-    model_host: Provider, model_port: int
-) -> None:
-    await check(list(_PIECES), 2, model_host, model_port)
+async def test_a_long_turn_with_every_kind_of_answer_keeps_its_prefix(stage: Stage) -> None:
+    await check(list(_PIECES), 2, stage)
 
 
 @pytest.mark.asyncio(loop_scope="session")
@@ -156,9 +155,9 @@ async def test_a_long_turn_with_every_kind_of_answer_keeps_its_prefix(
     prompts=st.integers(1, 2),
 )
 async def test_any_sequence_of_answers_keeps_the_prefix(
-    pieces: list[str], prompts: int, model_host: Provider, model_port: int
+    pieces: list[str], prompts: int, stage: Stage
 ) -> None:
-    await check(pieces, prompts, model_host, model_port)
+    await check(pieces, prompts, stage)
 
 
 class SteersOnce:
@@ -178,16 +177,16 @@ class SteersOnce:
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_slots_stand_before_what_was_said_while_the_answer_streamed(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     scenario = (
         'chunk = 1\nbetween_ms = 25\n[[answer]]\ntext = "Let me look around first."\n'
         '[[answer.call]]\ntool = "list_dir"\narguments = {}\n[[answer]]\ntext = "Done."\n'
     )
     settings_toml = "mode = 'auto'\n[policies.recitation]\nevery_steps = [1, 1, 1, 1]\n"
-    watched = Watched(model_host)
+    watched = Watched(stage.host)
     async with (
-        scripted(scenario, port=model_port),
+        scripted(scenario, port=stage.port),
         open_test_sessions(tmp_path, watched, settings_toml=settings_toml) as sessions,
     ):
         session = await sessions.create()
@@ -206,7 +205,7 @@ async def test_slots_stand_before_what_was_said_while_the_answer_streamed(
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_slots_stand_behind_what_a_step_that_failed_has_sent(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     scenario = (
         '[[answer]]\nfinish = "length"\n[[answer.call]]\ntool = "write_file"\n'
@@ -215,9 +214,9 @@ async def test_slots_stand_behind_what_a_step_that_failed_has_sent(
     settings_toml = (
         "[policies.recitation]\non_first_step = true\n[policies.truncated_call]\nmax_reasks = 0\n"
     )
-    watched = Watched(model_host)
+    watched = Watched(stage.host)
     async with (
-        scripted(scenario, port=model_port),
+        scripted(scenario, port=stage.port),
         open_test_sessions(tmp_path, watched, settings_toml=settings_toml) as sessions,
     ):
         await run_turn_of(await sessions.create(), "Look around.")

@@ -22,13 +22,13 @@ import pytest
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, QuestionAnswer
 from agent_ls.domain.calls import Effect, ErrorKind
-from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import SessionState
 from agent_ls.providers.scenario import Answer, Expect, Scenario
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.session.session import Session
 from agent_ls.store.sql_store import open_store
+from tests.loop.conftest import Stage
 from tests.support.archive import Archive, read_archive
 from tests.support.stories import all_stories, opened_story, tell, write_files
 from tests.support.turns import TURN_LIMIT_S
@@ -158,12 +158,10 @@ class Resumed:
     """Whether the session was listed as cut off."""
 
 
-async def check(
-    path: Path, folder: Path, host: Provider, port: int, *, every: bool
-) -> tuple[int, list[str]]:
+async def check(path: Path, folder: Path, stage: Stage, *, every: bool) -> tuple[int, list[str]]:
     """Cut one story off at its events; return how many cuts there were, and what went wrong."""
     story = read_archive(path)
-    recording, journal = await _record(story, folder, host, port)
+    recording, journal = await _record(story, folder, stage)
     template = folder.parent / "template.db"
     _empty_store(folder, template)
     problems: list[str] = []
@@ -171,7 +169,7 @@ async def check(
     for name, cut in _cuts(recording, journal, every=every):
         cuts += 1
         try:
-            resumed = await _resume(story, cut, folder, host, port, template)
+            resumed = await _resume(story, cut, folder, stage, template)
             found = list(_wrong(cut, resumed, recording))
         except Exception as error:
             found = [f"{type(error).__name__}: {error}"]
@@ -180,10 +178,10 @@ async def check(
 
 
 async def _record(
-    story: Archive, folder: Path, host: Provider, port: int
+    story: Archive, folder: Path, stage: Stage
 ) -> tuple[Recording, list[e.StoredEvent]]:
     write_files(story, folder)
-    async with opened_story(story, folder, host, port) as (sessions, model):
+    async with opened_story(story, folder, stage.host, stage.port) as (sessions, model):
         made: list[Recording] = []
 
         def follow(session: Session) -> Recording:
@@ -218,9 +216,7 @@ def _cuts(
             yield f"after {first + place} {event.type}{what}", cut
 
 
-def _said(
-    journal: Sequence[e.StoredEvent],
-) -> tuple[dict[str, ApprovalAnswer], dict[str, str]]:
+def _said(journal: Sequence[e.StoredEvent]) -> tuple[dict[str, ApprovalAnswer], dict[str, str]]:
     """Return what the person answered, by call and title, and by question."""
     answers: dict[str, ApprovalAnswer] = {}
     words: dict[str, str] = {}
@@ -254,9 +250,7 @@ def _rest_of(scenario: Scenario, used: Sequence[int]) -> Scenario:
     return scenario.model_copy(update={"answer": (*rest, _AFTER_THE_STORY)})
 
 
-async def _resume(
-    story: Archive, cut: Cut, folder: Path, host: Provider, port: int, template: Path
-) -> Resumed:
+async def _resume(story: Archive, cut: Cut, folder: Path, stage: Stage, template: Path) -> Resumed:
     """Put the world back as it was at the cut and let a new process go on from there."""
     _put_back(cut.world, folder)
     place = _store_of(folder)
@@ -267,7 +261,10 @@ async def _resume(
     await store.append(cut.journal, durable=True)
     await store.close()
     session_id = cut.journal[0].session_id
-    async with opened_story(story, folder, host, port, scenario=cut.scenario) as (sessions, model):
+    async with opened_story(story, folder, stage.host, stage.port, scenario=cut.scenario) as (
+        sessions,
+        model,
+    ):
         was_offered = session_id in [one.session_id for one in await sessions.interrupted()]
         session = await sessions.open(session_id)
         session.follow(Person(session, cut))
@@ -470,12 +467,10 @@ _EVERY_STORY = [pytest.param(one, id=one.stem) for one in all_stories()]
 
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("path", _EVERY_STORY)
-async def test_a_story_that_is_cut_off_goes_on(
-    path: Path, tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_story_that_is_cut_off_goes_on(path: Path, tmp_path: Path, stage: Stage) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    cuts, problems = await check(path, folder, model_host, model_port, every=False)
+    cuts, problems = await check(path, folder, stage, every=False)
     assert cuts
     assert not problems, "\n".join(problems)
 
@@ -485,10 +480,10 @@ async def test_a_story_that_is_cut_off_goes_on(
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("path", _EVERY_STORY)
 async def test_a_story_that_is_cut_off_anywhere_goes_on(
-    path: Path, tmp_path: Path, model_host: Provider, model_port: int
+    path: Path, tmp_path: Path, stage: Stage
 ) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    cuts, problems = await check(path, folder, model_host, model_port, every=True)
+    cuts, problems = await check(path, folder, stage, every=True)
     assert cuts
     assert not problems, "\n".join(problems)

@@ -15,10 +15,9 @@ from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.ports.models import Provider
 from agent_ls.store.sql_store import open_store
-from tests.support.scripted import scripted
-from tests.support.turns import TURN_LIMIT_S, open_test_sessions
+from tests.loop.conftest import Stage
+from tests.support.turns import TURN_LIMIT_S
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -33,8 +32,7 @@ ASKED: list[e.Event] = [
 
 async def check(
     folder: Path,
-    host: Provider,
-    port: int,
+    stage: Stage,
     happened: list[e.Event],
     settings: str,
     expected: StopReason,
@@ -54,10 +52,7 @@ async def check(
         durable=True,
     )
     await store.close()
-    async with (
-        scripted(scenario, port=port),
-        open_test_sessions(folder, host, settings_toml=settings) as sessions,
-    ):
+    async with stage.opened(folder, scenario, settings_toml=settings) as sessions:
         session = await sessions.open("ses_1")
         session.resume()
         async with asyncio.timeout(TURN_LIMIT_S):
@@ -67,9 +62,7 @@ async def check(
         return ended
 
 
-async def test_what_the_person_said_about_refusals_is_told(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_what_the_person_said_about_refusals_is_told(tmp_path: Path, stage: Stage) -> None:
     outside = ToolCall(
         id="cal_1", provider_id="p", tool="read_file", arguments_json='{"path": "../x"}'
     )
@@ -89,11 +82,11 @@ text = "I will."
 contains = ["is outside the workspace", "how to go on and says: Use b.txt."]
 """
     stop = StopReason.COMPLETED
-    await check(tmp_path, model_host, model_port, happened, "", stop, scenario)
+    await check(tmp_path, stage, happened, "", stop, scenario)
 
 
 async def test_a_request_that_a_dead_process_had_sent_begins_the_next_one(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     scenario = """
 [[answer]]
@@ -102,11 +95,11 @@ text = "It is done."
 last_contains = ["The work was interrupted"]
 """
     sent = ASKED[:-1]
-    await check(tmp_path, model_host, model_port, sent, "", StopReason.COMPLETED, scenario)
+    await check(tmp_path, stage, sent, "", StopReason.COMPLETED, scenario)
 
 
 async def test_a_yes_that_no_follow_up_took_back_does_not_hold_for_a_sub_agent(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     delegate = ToolCall(
         id="cal_1",
@@ -131,7 +124,7 @@ when.first = "Do it."
 text = "Done."
 """
     stop = StopReason.COMPLETED
-    await check(tmp_path, model_host, model_port, happened, "", stop, scenario)
+    await check(tmp_path, stage, happened, "", stop, scenario)
     store = open_store(str(tmp_path.parent / f"{tmp_path.name}-store.db"))
     journal = [one.event for one in await store.load("ses_1")]
     [started] = [one for one in journal if isinstance(one, e.ChildStarted)]

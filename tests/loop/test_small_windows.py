@@ -10,9 +10,9 @@ import pytest
 
 from agent_ls.domain.events import Event, TurnEnded
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.state.compaction import result_chars_for
 from agent_ls.providers.scripted import ScriptedModel
+from tests.loop.conftest import Stage
 from tests.support.scripted import scripted
 from tests.support.trace import trace_of
 from tests.support.turns import open_test_sessions, run_turn_of
@@ -38,8 +38,7 @@ def read(*names: str) -> str:
 
 async def check(
     folder: Path,
-    host: Provider,
-    port: int,
+    stage: Stage,
     window: int,
     scenario: str,
     *,
@@ -53,8 +52,8 @@ async def check(
         (project / f"{number}.txt").write_text(LINES)
     toml = f'model = "openai/window-{window}"\nmode = "auto"\n{settings}'
     async with (
-        scripted(SUMMARY + scenario, port=port, is_strict=False) as model,
-        open_test_sessions(project, host, settings_toml=toml) as sessions,
+        scripted(SUMMARY + scenario, port=stage.port, is_strict=False) as model,
+        open_test_sessions(project, stage.host, settings_toml=toml) as sessions,
     ):
         ended, events = await run_turn_of(await sessions.create(), prompt)
     sizes = [len(json.dumps(request.body)) // 4 for request in model.requests]
@@ -80,18 +79,16 @@ async def check(
     ],
 )
 async def test_long_results_do_not_end_a_turn(
-    window: int, scenario: str, tmp_path: Path, model_host: Provider, model_port: int
+    window: int, scenario: str, tmp_path: Path, stage: Stage
 ) -> None:
-    ended, events, _ = await check(tmp_path, model_host, model_port, window, scenario + DONE)
+    ended, events, _ = await check(tmp_path, stage, window, scenario + DONE)
     assert (ended.stop, ended.output) == (StopReason.COMPLETED, "Done."), trace_of(events)
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_shortened_result_says_how_to_read_the_rest(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_shortened_result_says_how_to_read_the_rest(tmp_path: Path, stage: Stage) -> None:
     scenario = read(*(f"{one}.txt" for one in range(8))) + DONE
-    _, _, model = await check(tmp_path, model_host, model_port, 8_192, scenario)
+    _, _, model = await check(tmp_path, stage, 8_192, scenario)
     results = [one for one in model.requests[-1].messages if one["role"] == "tool"]
     assert len(results) == 8
     for result in results:
@@ -115,18 +112,12 @@ async def test_a_shortened_result_says_how_to_read_the_rest(
     ],
 )
 async def test_the_request_for_closing_words_fits(
-    window: int,
-    scenario: str,
-    stop: StopReason,
-    tmp_path: Path,
-    model_host: Provider,
-    model_port: int,
+    window: int, scenario: str, stop: StopReason, tmp_path: Path, stage: Stage
 ) -> None:
     closing = '[[answer]]\ntext = "I read them all."\nwhen.side = false\n'
     ended, events, _ = await check(
         tmp_path,
-        model_host,
-        model_port,
+        stage,
         window,
         scenario + closing,
         settings="policies.step_limit.max_steps = 1" if stop is StopReason.MAX_STEPS else "",
@@ -136,9 +127,9 @@ async def test_the_request_for_closing_words_fits(
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_a_window_without_room_for_the_tools_is_told_with_its_numbers(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
-    ended, _, model = await check(tmp_path, model_host, model_port, 2_048, DONE)
+    ended, _, model = await check(tmp_path, stage, 2_048, DONE)
     assert ended.stop is StopReason.ERROR
     assert "2,048 tokens that openai/window-2048 takes" in ended.failure_reason
     assert "larger window" in ended.failure_reason
@@ -148,10 +139,10 @@ async def test_a_window_without_room_for_the_tools_is_told_with_its_numbers(
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("size", [28_000, 400_000])
 async def test_a_prompt_longer_than_the_window_is_told_with_its_numbers(
-    size: int, tmp_path: Path, model_host: Provider, model_port: int
+    size: int, tmp_path: Path, stage: Stage
 ) -> None:
     prompt = f"Fix this: {'x' * size}"
-    ended, _, model = await check(tmp_path, model_host, model_port, 8_192, DONE, prompt=prompt)
+    ended, _, model = await check(tmp_path, stage, 8_192, DONE, prompt=prompt)
     assert ended.stop is StopReason.CONTEXT_FULL
     assert "8,192 tokens" in ended.failure_reason
     assert model.requests == []

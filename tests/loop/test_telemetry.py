@@ -11,10 +11,9 @@ from typing import ClassVar
 
 import pytest
 
-from agent_ls.loop.ports.models import Provider
 from agent_ls.settings import load_settings
-from tests.support.scripted import scripted
-from tests.support.turns import open_test_sessions, run_turn_of
+from tests.loop.conftest import Stage
+from tests.support.turns import run_turn_of
 
 SCENARIO = """
 [[answer]]
@@ -54,29 +53,24 @@ def collector() -> Iterator[str]:
             thread.join()
 
 
-async def check(
-    folder: Path, host: Provider, port: int, settings: str, scenario: str = SCENARIO
-) -> bytes:
+async def check(folder: Path, stage: Stage, settings: str, scenario: str = SCENARIO) -> bytes:
     """Run a turn under these settings; return all that the collector was sent."""
     folder.mkdir()
     (folder / "a.txt").write_text("hello")
     with collector() as endpoint:
-        async with (
-            scripted(scenario, port=port),
-            open_test_sessions(
-                folder, host, settings_toml=settings.replace("COLLECTOR", endpoint)
-            ) as sessions,
-        ):
+        async with stage.opened(
+            folder, scenario, settings_toml=settings.replace("COLLECTOR", endpoint)
+        ) as sessions:
             await run_turn_of(await sessions.create(), "What does a.txt say?")
     return b"".join(Collector.taken)
 
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_a_turns_spans_reach_the_endpoint_without_its_texts(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     settings = 'telemetry.endpoint = "COLLECTOR"\n'
-    sent = await check(tmp_path / "project", model_host, model_port, settings)
+    sent = await check(tmp_path / "project", stage, settings)
     for name in (b"invoke_agent agent-ls", b"step 2", b"execute_tool read_file", b"gen_ai.usage"):
         assert name in sent
     for text in (b"What does", b"hello", b"a.txt"):
@@ -84,10 +78,8 @@ async def test_a_turns_spans_reach_the_endpoint_without_its_texts(
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_nothing_is_sent_without_an_endpoint(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    assert await check(tmp_path / "project", model_host, model_port, "") == b""
+async def test_nothing_is_sent_without_an_endpoint(tmp_path: Path, stage: Stage) -> None:
+    assert await check(tmp_path / "project", stage, "") == b""
 
 
 def test_a_folder_cannot_say_where_spans_go(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.loop.ports.models import Provider
+from tests.loop.conftest import Stage
 from tests.support.archive import Archive, read_archive
 from tests.support.stories import all_stories, opened_story, tell, write_files
 from tests.support.trace import trace_of
@@ -20,25 +20,27 @@ pytestmark = pytest.mark.heavy
 UPDATES = os.environ.get("UPDATE_GOLDEN") == "1"
 
 
-async def check(path: Path, folder: Path, host: Provider, port: int) -> None:
+async def check(path: Path, folder: Path, stage: Stage) -> None:
     """Run a story and compare its events and files with what it says."""
     story = read_archive(path)
-    happened = await _told(story, folder, host, port)
+    happened = await _told(story, folder, stage)
     if UPDATES:
         path.write_text(str(happened), encoding="utf-8")
     assert happened.members == story.members
 
 
-async def _told(story: Archive, folder: Path, host: Provider, port: int) -> Archive:
+async def _told(story: Archive, folder: Path, stage: Stage) -> Archive:
     write_files(story, folder)
-    async with opened_story(story, folder, host, port) as (sessions, _):
+    async with opened_story(story, folder, stage.host, stage.port) as (sessions, _):
         _, events = await tell(story, sessions)
     members = {
         name: text
         for name, text in story.members.items()
         if name != "events" and not name.startswith("after ")
     }
-    members["events"] = trace_of(events).replace(str(folder), "FOLDER").replace(f":{port}", ":PORT")
+    members["events"] = (
+        trace_of(events).replace(str(folder), "FOLDER").replace(f":{stage.port}", ":PORT")
+    )
     for place in sorted(folder.rglob("*")):
         name = place.relative_to(folder).as_posix()
         if place.is_file() and place.read_text() != story.below("file").get(name):
@@ -51,18 +53,14 @@ async def _told(story: Archive, folder: Path, host: Provider, port: int) -> Arch
 
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("path", [pytest.param(one, id=one.stem) for one in all_stories()])
-async def test_a_story_happens_as_it_is_told(
-    path: Path, tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_story_happens_as_it_is_told(path: Path, tmp_path: Path, stage: Stage) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    await check(path, folder, model_host, model_port)
+    await check(path, folder, stage)
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_section_with_a_slip_in_its_name_is_refused(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_section_with_a_slip_in_its_name_is_refused(tmp_path: Path, stage: Stage) -> None:
     story = Archive("Why.", {"prompt": "Go.", "files a.txt": "x\n", "model": ""})
     with pytest.raises(ValueError, match=r"no section .files a\.txt."):
-        await _told(story, tmp_path, model_host, model_port)
+        await _told(story, tmp_path, stage)

@@ -10,11 +10,10 @@ import pytest
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
 from agent_ls.domain.stops import StopReason, TurnStatus
-from agent_ls.loop.ports.models import Provider
 from agent_ls.session.session import Session
-from tests.support.scripted import scripted
+from tests.loop.conftest import Stage
 from tests.support.trace import trace_of
-from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions, run_turn_of
+from tests.support.turns import TURN_LIMIT_S, Person, run_turn_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -52,13 +51,11 @@ class Hurried(Person):
         return await self.session.resolve_approval(approval_id, answer)
 
 
-async def check(
-    folder: Path, host: Provider, port: int, words: str, expected: str
-) -> tuple[e.TurnEnded, str]:
+async def check(folder: Path, stage: Stage, words: str, expected: str) -> tuple[e.TurnEnded, str]:
     """Tell the turn with these words for its end, which the last request must hold."""
     folder.mkdir()
     scenario = _PLANS_AND_WRITES + f'last_contains = ["{expected}"]\n'
-    async with scripted(scenario, port=port), open_test_sessions(folder, host) as sessions:
+    async with stage.opened(folder, scenario) as sessions:
         session = await sessions.create()
         hurried = Hurried(session, words)
         session.follow(hurried)
@@ -83,9 +80,9 @@ async def _end_of(session: Session) -> e.TurnEnded:
     ],
 )
 async def test_a_turn_that_is_asked_to_finish_ends_with_an_answer(
-    words: str, expected: str, tmp_path: Path, model_host: Provider, model_port: int
+    words: str, expected: str, tmp_path: Path, stage: Stage
 ) -> None:
-    ended, trace = await check(tmp_path / "project", model_host, model_port, words, expected)
+    ended, trace = await check(tmp_path / "project", stage, words, expected)
     assert (ended.stop, ended.status) == (StopReason.OPEN_TASKS, TurnStatus.PARTIAL)
     assert ended.output == '{"findings": [], "remaining": ["b.txt"]}'
     # What had begun was brought to its end first.
@@ -116,13 +113,8 @@ class Chooser(Hurried):
         return await self.session.resolve_approval(approval_id, answer)
 
 
-async def test_the_window_of_a_model_chosen_meanwhile_counts(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    async with (
-        scripted(_FILLS_A_SMALL_WINDOW, port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+async def test_the_window_of_a_model_chosen_meanwhile_counts(tmp_path: Path, stage: Stage) -> None:
+    async with stage.opened(tmp_path, _FILLS_A_SMALL_WINDOW) as sessions:
         session = await sessions.create()
         session.follow(Chooser(session, ""))
         await session.submit("Write it.")
@@ -132,12 +124,9 @@ async def test_the_window_of_a_model_chosen_meanwhile_counts(
 
 
 async def test_who_asks_for_an_end_before_a_turn_is_told_that_none_runs(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
-    async with (
-        scripted('[[answer]]\ntext = "Hi."', port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with stage.opened(tmp_path, '[[answer]]\ntext = "Hi."') as sessions:
         session = await sessions.create()
         assert not await session.wrap_up("test")
         ended, _ = await run_turn_of(session, "Hello?")
@@ -145,13 +134,10 @@ async def test_who_asks_for_an_end_before_a_turn_is_told_that_none_runs(
 
 
 async def test_a_turn_ends_when_the_machines_resources_are_used_up(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     settings = "policies.resources.max_memory_bytes = 1000000"
-    async with (
-        scripted("", port=model_port),
-        open_test_sessions(tmp_path, model_host, settings_toml=settings) as sessions,
-    ):
+    async with stage.opened(tmp_path, "", settings_toml=settings) as sessions:
         ended, _ = await run_turn_of(await sessions.create(), "Hello?")
     assert (ended.stop, ended.status) == (StopReason.RESOURCE_LIMIT, TurnStatus.PARTIAL)
     assert "of 1 MB of memory" in ended.failure_reason

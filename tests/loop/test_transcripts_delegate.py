@@ -22,13 +22,13 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.loop.machine.results import result_of
-from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import SessionState
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.store.sql_store import open_store
+from tests.loop.conftest import Stage
 from tests.support.scripted import scripted
 from tests.support.trace import trace_of
 from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions
@@ -91,27 +91,26 @@ class Told:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, host: Provider, port: int, model: str, settings: str
+    folder: Path, stage: Stage, model: str, settings: str
 ) -> AsyncGenerator[tuple[Sessions, ScriptedModel]]:
     (folder / "a.txt").write_text("one\n")
     async with (
-        scripted(model, port=port) as scripted_model,
-        open_test_sessions(folder, host, settings_toml=settings) as sessions,
+        scripted(model, port=stage.port) as scripted_model,
+        open_test_sessions(folder, stage.host, settings_toml=settings) as sessions,
     ):
         yield sessions, scripted_model
 
 
 async def check(
     folder: Path,
-    host: Provider,
-    port: int,
+    stage: Stage,
     model: str,
     *,
     settings: str = "",
     meanwhile: Callable[[Session, ScriptedModel], Awaitable[None]] | None = None,
 ) -> Told:
     """Run a turn that delegates, and gather what every session says of it."""
-    async with opened(folder, host, port, model, settings) as (sessions, scripted_model):
+    async with opened(folder, stage, model, settings) as (sessions, scripted_model):
         session = await sessions.create()
         person = Watcher(session, [])
         session.follow(person)
@@ -142,10 +141,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def test_a_sub_agent_has_a_journal_of_its_own_and_no_way_to_delegate_further(
-    folder: Path, model_host: Provider, model_port: int
+    folder: Path, stage: Stage
 ) -> None:
     answers = DELEGATES + LOOKS + LOOKS.partition("[[answer.call")[0] + 'text = "one"\n' + ENDS
-    told = await check(folder, model_host, model_port, answers)
+    told = await check(folder, stage, answers)
     [child] = told.children
     assert trace_of(child) == (
         "session created, mode ask\n"
@@ -181,14 +180,12 @@ async def test_a_sub_agent_has_a_journal_of_its_own_and_no_way_to_delegate_furth
     assert told.lines == ["[explore] read_file a.txt\n", "[explore] ended: completed\n"]
 
 
-async def test_stopping_the_turn_stops_its_sub_agents(
-    folder: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_stopping_the_turn_stops_its_sub_agents(folder: Path, stage: Stage) -> None:
     async def stop(session: Session, model: ScriptedModel) -> None:
         await model.wait_for_requests(2)
         await session.cancel("test")
 
-    told = await check(folder, model_host, model_port, DELEGATES + HANGS, meanwhile=stop)
+    told = await check(folder, stage, DELEGATES + HANGS, meanwhile=stop)
     [child] = told.children
     assert trace_of(told.events).partition("-> act\n")[2] == (
         "  cal1 allow by guards\n"
@@ -208,9 +205,7 @@ async def test_stopping_the_turn_stops_its_sub_agents(
     )
 
 
-async def test_what_a_stopped_sub_agent_runs_is_ended_with_it(
-    folder: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_what_a_stopped_sub_agent_runs_is_ended_with_it(folder: Path, stage: Stage) -> None:
     runs = DELEGATES.replace("explore", "test") + LOOKS.replace("read_file", "run_command").replace(
         'path = "a.txt"', 'command = "sleep 300 & echo $! | tee pid > pid.txt; wait"'
     )
@@ -221,16 +216,12 @@ async def test_what_a_stopped_sub_agent_runs_is_ended_with_it(
         assert int(await asyncio.to_thread((folder / "pid").read_text))
         await session.cancel("test")
 
-    told = await check(
-        folder, model_host, model_port, runs, settings='mode = "auto"', meanwhile=stop
-    )
+    told = await check(folder, stage, runs, settings='mode = "auto"', meanwhile=stop)
     assert [one.stop for one in told.ends()] == [StopReason.CANCELLED]
     assert not psutil.pid_exists(int((folder / "pid.txt").read_text()))
 
 
-async def test_a_sub_agent_finishes_when_its_parent_is_asked_to(
-    folder: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_sub_agent_finishes_when_its_parent_is_asked_to(folder: Path, stage: Stage) -> None:
     slow = LOOKS.replace("usage", "delay_ms = 1200\nusage")
     report = """
 [[answer]]
@@ -244,28 +235,26 @@ text = '{"findings": ["a.txt says one"]}'
         await model.wait_for_requests(2)
         await session.wrap_up("test")
 
-    told = await check(
-        folder, model_host, model_port, DELEGATES + slow + report + close, meanwhile=finish
-    )
+    told = await check(folder, stage, DELEGATES + slow + report + close, meanwhile=finish)
     [child] = told.children
     assert [one.by for one in child if isinstance(one, e.WrapUpRequested)] == ["test"]
 
 
 async def test_a_sub_agent_follows_when_its_parents_mode_becomes_stricter(
-    folder: Path, model_host: Provider, model_port: int
+    folder: Path, stage: Stage
 ) -> None:
     async def tighten(session: Session, model: ScriptedModel) -> None:
         await model.wait_for_requests(2)
         await session.set_mode(Mode.PLAN)
         await session.cancel("test")
 
-    told = await check(folder, model_host, model_port, DELEGATES + HANGS, meanwhile=tighten)
+    told = await check(folder, stage, DELEGATES + HANGS, meanwhile=tighten)
     [child] = told.children
     assert [one.mode for one in child if isinstance(one, e.ModeChanged)] == [Mode.PLAN]
 
 
 async def test_a_sub_agent_out_of_time_reports_within_its_grace_period(
-    folder: Path, model_host: Provider, model_port: int
+    folder: Path, stage: Stage
 ) -> None:
     slow = LOOKS.replace("usage", "delay_ms = 2600\nusage")
     report = """
@@ -277,8 +266,7 @@ text = '{"findings": ["a.txt says one"], "remaining": ["the rest"]}'
 """
     told = await check(
         folder,
-        model_host,
-        model_port,
+        stage,
         DELEGATES + slow + report + ENDS,
         settings="tools.delegate = { timeout_s = 2, grace_s = 30 }",
     )
@@ -289,13 +277,10 @@ text = '{"findings": ["a.txt says one"], "remaining": ["the rest"]}'
     assert [one.by for one in child if isinstance(one, e.WrapUpRequested)] == ["its time limit"]
 
 
-async def test_a_sub_agent_that_does_not_even_report_is_stopped(
-    folder: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_sub_agent_that_does_not_even_report_is_stopped(folder: Path, stage: Stage) -> None:
     told = await check(
         folder,
-        model_host,
-        model_port,
+        stage,
         DELEGATES + HANGS + ENDS.replace("text", 'expect.last_contains = ["timeout"]\ntext'),
         settings="tools.delegate = { timeout_s = 2, grace_s = 0.3 }",
     )
@@ -306,7 +291,7 @@ async def test_a_sub_agent_that_does_not_even_report_is_stopped(
 
 
 async def test_a_sub_agent_whose_process_died_is_settled_and_not_run_again(
-    folder: Path, model_host: Provider, model_port: int
+    folder: Path, stage: Stage
 ) -> None:
     answers = (
         DELEGATES.replace("explore", "implement")
@@ -316,7 +301,7 @@ async def test_a_sub_agent_whose_process_died_is_settled_and_not_run_again(
         + ENDS
     )
     settings = 'mode = "auto"'
-    async with opened(folder, model_host, model_port, answers, settings) as (sessions, _):
+    async with opened(folder, stage, answers, settings) as (sessions, _):
         session = await sessions.create()
         await session.submit("Begin.")
         async with asyncio.timeout(TURN_LIMIT_S):
@@ -331,7 +316,7 @@ async def test_a_sub_agent_whose_process_died_is_settled_and_not_run_again(
     await store.append(_until(child, e.EditApplied), durable=True)
     await store.close()
     rest = ENDS.replace("text", 'expect.contains = ["outcome is unknown"]\ntext')
-    async with opened(folder, model_host, model_port, rest, settings) as (sessions, model):
+    async with opened(folder, stage, rest, settings) as (sessions, model):
         assert [one.session_id for one in await sessions.interrupted()] == [session.id]
         with pytest.raises(StoreError, match="belongs to a sub-agent"):
             await sessions.open(child[0].session_id)
@@ -369,7 +354,7 @@ def _until(journal: Sequence[e.StoredEvent], kind: type[object]) -> list[e.Store
 
 
 async def test_what_a_sub_agent_makes_up_in_a_dry_run_is_told_with_the_rest(
-    folder: Path, model_host: Provider, model_port: int
+    folder: Path, stage: Stage
 ) -> None:
     model = """
 [[answer]]
@@ -390,7 +375,7 @@ when.first = "Begin."
 text = "That is all."
 """
     settings = 'mode = "auto"\ndry_run = true'
-    told = await check(folder, model_host, model_port, model, settings=settings)
+    told = await check(folder, stage, model, settings=settings)
     [created] = [one for one in told.children[0] if isinstance(one, e.SessionCreated)]
     assert created.dry_run
     result = result_of(told.state)

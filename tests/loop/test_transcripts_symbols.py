@@ -9,9 +9,8 @@ import pytest
 
 from agent_ls.domain import events as e
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.ports.models import Provider
-from tests.support.scripted import scripted
-from tests.support.turns import open_test_sessions, run_turn_of
+from tests.loop.conftest import Stage
+from tests.support.turns import run_turn_of
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.heavy]
 
@@ -52,23 +51,20 @@ text = "Half done."
 """
 
 
-async def check(folder: Path, host: Provider, port: int, scenario: str) -> list[e.Event]:
+async def check(folder: Path, stage: Stage, scenario: str) -> list[e.Event]:
     """Tell the turn to its end while the loop keeps a count, and return its events."""
     folder.mkdir()
     (folder / "large.py").write_text(_LARGE)
     (folder / "use.py").write_text("from large import step_7\nprint(step_7(1))  # step_7\n")
     settings = 'mode = "auto"\ncheckers.ruff.enabled = false\n'
-    async with (
-        scripted(scenario, port=port),
-        open_test_sessions(folder, host, settings_toml=settings) as sessions,
-    ):
+    async with stage.opened(folder, scenario, settings_toml=settings) as sessions:
         ended, events = await run_turn_of(await sessions.create(), "Do it.")
     assert ended.stop is StopReason.COMPLETED
     return events
 
 
 async def test_large_files_are_worked_on_while_the_loop_goes_on(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     beats = 0
 
@@ -79,7 +75,7 @@ async def test_large_files_are_worked_on_while_the_loop_goes_on(
             beats += 1
 
     beating = asyncio.ensure_future(beat())
-    events = await check(tmp_path / "project", model_host, model_port, _REPLACES)
+    events = await check(tmp_path / "project", stage, _REPLACES)
     beating.cancel()
     results = [one.result.text for one in events if isinstance(one, e.ToolCallFinished)]
     # Reads of one answer end in any order.

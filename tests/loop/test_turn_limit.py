@@ -9,9 +9,8 @@ import pytest
 
 from agent_ls.domain.events import Event, ToolCallFinished, TurnEnded
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.ports.models import Provider
-from tests.support.scripted import scripted
-from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions
+from tests.loop.conftest import Stage
+from tests.support.turns import TURN_LIMIT_S, Person
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -24,16 +23,11 @@ arguments = {{ command = "sleep {10 * TURN_LIMIT_S:.0f}" }}
 """
 
 
-async def check(
-    folder: Path, host: Provider, port: int, scenario: str
-) -> tuple[TurnEnded, list[Event]]:
+async def check(folder: Path, stage: Stage, scenario: str) -> tuple[TurnEnded, list[Event]]:
     """Run a turn that may take a second; return how it ended, and its events."""
     folder.mkdir()
     settings = "mode = 'auto'\npolicies.wall_clock.limit_s = 1\n"
-    async with (
-        scripted(scenario, port=port, is_strict=False),
-        open_test_sessions(folder, host, settings_toml=settings) as sessions,
-    ):
+    async with stage.opened(folder, scenario, settings_toml=settings, is_strict=False) as sessions:
         session = await sessions.create()
         person = Person(session, [])
         session.follow(person)
@@ -44,29 +38,25 @@ async def check(
     return ended, person.events
 
 
-async def test_a_model_that_does_not_answer_is_not_waited_for(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    ended, _ = await check(tmp_path / "project", model_host, model_port, _HANGS)
+async def test_a_model_that_does_not_answer_is_not_waited_for(tmp_path: Path, stage: Stage) -> None:
+    ended, _ = await check(tmp_path / "project", stage, _HANGS)
     assert ended.stop is StopReason.TIMEOUT
     assert "policies.wall_clock.limit_s" in ended.failure_reason
 
 
-async def test_a_command_that_does_not_end_is_ended(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_command_that_does_not_end_is_ended(tmp_path: Path, stage: Stage) -> None:
     closing = '[[answer]]\ntext = "It took too long."\n'
-    ended, events = await check(tmp_path / "project", model_host, model_port, _SLEEPS + closing)
+    ended, events = await check(tmp_path / "project", stage, _SLEEPS + closing)
     assert (ended.stop, ended.output) == (StopReason.TIMEOUT, "It took too long.")
     [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
     assert "did not end within" in result.text
 
 
 async def test_a_piece_of_a_cut_answer_stands_apart_from_the_closing_words(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     cut = '[[answer]]\ntext = "One, "\nfinish = "length"\n'
     closing = '[[answer]]\ntext = "I counted to one."\n'
     scenario = cut + _HANGS + closing
-    ended, _ = await check(tmp_path / "project", model_host, model_port, scenario)
+    ended, _ = await check(tmp_path / "project", stage, scenario)
     assert (ended.stop, ended.output) == (StopReason.TIMEOUT, "One, \n\nI counted to one.")

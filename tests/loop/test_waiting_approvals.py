@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain.events import ApprovalRequested
-from agent_ls.loop.ports.models import Provider
+from tests.loop.conftest import Stage
 from tests.support.archive import parse_archive
 from tests.support.stories import opened_story, tell, write_files
 
@@ -44,11 +44,11 @@ text = "Both are polite."
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_a_yes_for_the_session_covers_the_edits_that_wait_in_line(
-    tmp_path: Path, model_host: Provider, model_port: int
+    tmp_path: Path, stage: Stage
 ) -> None:
     story = parse_archive(STORY)
     write_files(story, tmp_path)
-    async with opened_story(story, tmp_path, model_host, model_port) as (sessions, _):
+    async with opened_story(story, tmp_path, stage.host, stage.port) as (sessions, _):
         _, events = await tell(story, sessions)
     assert sum(isinstance(one, ApprovalRequested) for one in events) == 1
     texts = [(tmp_path / name).read_text() for name in ("a.txt", "b.txt", "c.txt")]
