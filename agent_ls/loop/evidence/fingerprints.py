@@ -109,12 +109,12 @@ def error_signature(tool: str, error: ErrorKind, text: str, paths: Sequence[str]
     if _UNKNOWN_TOOL.search(line):
         return UNKNOWN_TOOL
     kind = failure_kind(error, line)
+    named = [path for path in paths if posixpath.basename(path) in line]
+    if kind in _BY_KIND or (kind is FailureKind.NOT_FOUND and named):
+        return " ".join((kind, *paths))
     if kind is FailureKind.NOT_FOUND:
         return " ".join((f"{kind}: {tool}", *paths))
-    if kind in _BY_KIND:
-        return " ".join((kind, *paths))
     plain = " ".join(_NUMBER.sub("0", _QUOTED.sub("'…'", line)).lower().split())
-    named = [path for path in paths if posixpath.basename(path) in line]
     return " ".join((f"{tool} {error}: {plain[:_MAX_ERROR_CHARS]}", *named))
 
 
