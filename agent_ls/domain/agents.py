@@ -1,4 +1,7 @@
-"""Sub-agents: their kinds, their budgets, and the report each ends with."""
+"""Sub-agents: their kinds, their budgets, and the report each ends with.
+
+Source: seed 000 sub-agents and wrap-up, seed 002 ``dispatch_subagent``.
+"""
 
 from __future__ import annotations
 

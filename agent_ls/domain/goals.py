@@ -1,4 +1,4 @@
-"""The goal of a turn, and how to tell that it was reached."""
+"""The goal of a turn, and how to tell that it was reached. Source: seed 004."""
 
 from __future__ import annotations
 

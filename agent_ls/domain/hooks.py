@@ -1,6 +1,7 @@
 """Hooks: the user's own commands that watch calls and model requests.
 
-Defines their configuration and the shape of their answer; ``loop/hooks.py`` runs them.
+Defines their configuration and the shape of their answer; ``loop/hooks.py`` runs them. Source: seed
+002 hooks, seed 003 hook wish list.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Finds a JSON object in a model's answer: the whole text, a code block, or the first ``{…}``."""
+"""Finds a JSON object in a model's answer: the whole text, a code block, or the first ``{…}``.
+
+Source: seed 002, response parsing of the self-evaluation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Stop reasons of turns, their statuses, and process exit codes."""
+"""Stop reasons of turns, their statuses, and process exit codes.
+
+Source: seeds 000, 002, 003 and 004, termination reasons; one table for all of them.
+"""
 
 from __future__ import annotations
 

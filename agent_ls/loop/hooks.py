@@ -1,6 +1,7 @@
 """Runs the user's hooks, each with its own timeout; a failing hook never raises.
 
-``tool_hooks`` and ``llm_hooks`` act on the answers.
+``tool_hooks`` and ``llm_hooks`` act on the answers. Source: seed 002 hooks, seed 003 hooks with its
+wishes for isolation and time limits.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class ModelOptions(Record):
 
 
 class LoopOptions(Record):
-    """How the machine itself runs."""
+    """How the machine itself runs. Source: seeds 000 and 001."""
 
     parallel: bool = True
     """Run independent calls at the same time."""

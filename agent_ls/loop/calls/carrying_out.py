@@ -1,6 +1,6 @@
 """Takes one call from valid arguments to its one recorded result.
 
-Prepare (guards, person), execute, finalize (follow-ups).
+Prepare (guards, person), execute, finalize (follow-ups). Source: seed 000 phase 5.
 """
 
 from __future__ import annotations

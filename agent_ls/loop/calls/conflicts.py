@@ -1,7 +1,8 @@
 """Decides which calls may run at the same time. Pure.
 
 Reads run beside reads. A write runs beside calls on other files; calls on the same file run in
-order. EXECUTE and DELEGATE run alone unless marked independent.
+order. EXECUTE and DELEGATE run alone unless marked independent. Source: seed 000 batches, seed 001
+reactive scheduling.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Builds the result of a refused call, and asks the person after repeated refusals."""
+"""Builds the result of a refused call, and asks the person after repeated refusals.
+
+Source: seed 004, permission denial: an allowed alternative, a specialist, then a blocked plan item
+and the person.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Plans of calls that wait for a decision: queue them, show them, decide, release them."""
+"""Plans of calls that wait for a decision: queue them, show them, decide, release them.
+
+Source: seed 000 plan mode, seed 001 plans.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Resolves references between calls of one answer, and tells which call waits for which.
 
 Everything is derived from the calls as written and from stored events, so a resumed turn waits for
-the same calls.
+the same calls. Source: seed 001, call orchestration.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""CHECK: may the turn take another step?"""
+"""CHECK: may the turn take another step?
+
+Source: seed 000 phase 1, seed 002 safety nets, seed 003 counters, seed 004 termination.
+"""
 
 from __future__ import annotations
 

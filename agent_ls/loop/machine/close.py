@@ -1,4 +1,7 @@
-"""CLOSE: what should the user be told? Asks for one last text-only answer."""
+"""CLOSE: what should the user be told? Asks for one last text-only answer.
+
+Source: seed 000 wrap-up, seed 002 graceful close.
+"""
 
 from __future__ import annotations
 

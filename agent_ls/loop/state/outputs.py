@@ -1,4 +1,7 @@
-"""Values that calls stored at state paths, read from events, newest first."""
+"""Values that calls stored at state paths, read from events, newest first.
+
+Source: seed 001, output paths and methods.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,10 @@ from agent_ls.loop.state.view import TurnView
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """Ends the turn at once, without another model request."""
+    """Ends the turn at once, without another model request.
+
+    Source: seed 000 phase 1 (cancellation tokens), seed 002 safety nets (user interrupt).
+    """
 
     name: ClassVar[str] = "cancelled"
 

@@ -64,7 +64,9 @@ class Confidence:
     """Asks the person whether to go on when a cheap model has little confidence in a goal turn.
 
     The cheap model is asked every few steps, when the agent's model voices doubt, and when the
-    person asks how sure it is. An answer without a number counts as 0."""
+    person asks how sure it is. An answer without a number counts as 0. Source: seed 004, confidence
+    evaluation.
+    """
 
     name: ClassVar[str] = "confidence"
     adviser: Adviser

@@ -22,7 +22,10 @@ class ContextFullOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class ContextFull:
-    """Asks for a compaction, and closes the turn if that did not help."""
+    """Asks for a compaction, and closes the turn if that did not help.
+
+    Source: seed 002 ``is_critically_full``, seed 000 ``hard_context_limit``.
+    """
 
     name: ClassVar[str] = "context_full"
     options: ContextFullOptions = ContextFullOptions()

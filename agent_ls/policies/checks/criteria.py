@@ -13,7 +13,10 @@ from agent_ls.loop.state.view import TurnView
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """Closes a goal turn once all its criteria are proven since the last change."""
+    """Closes a goal turn once all its criteria are proven since the last change.
+
+    Source: seed 004, exit when all acceptance criteria are met.
+    """
 
     name: ClassVar[str] = "criteria"
 

@@ -52,7 +52,10 @@ class ExplorationOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """Nudges a model that reads without editing: once for many files, once for nothing new."""
+    """Nudges a model that reads without editing: once for many files, once for nothing new.
+
+    Source: seed 000, exploration saturation.
+    """
 
     name: ClassVar[str] = "exploration"
     options: ExplorationOptions = ExplorationOptions()

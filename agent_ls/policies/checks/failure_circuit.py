@@ -26,7 +26,10 @@ class FailureCircuitOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class FailureCircuit:
-    """Sends one request without tools, so that the model thinks; the next time, closes the turn."""
+    """Sends one request without tools, so that the model thinks; the next time, closes the turn.
+
+    Source: seed 000, circuit breaker over consecutive tool failures.
+    """
 
     name: ClassVar[str] = "failure_circuit"
     options: FailureCircuitOptions = FailureCircuitOptions()

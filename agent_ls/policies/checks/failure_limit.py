@@ -23,7 +23,10 @@ class FailureLimitOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class FailureLimit:
-    """Stops the turn after too many steps in a row without a usable answer."""
+    """Stops the turn after too many steps in a row without a usable answer.
+
+    Source: seed 003 ``MAX_ERROR_COUNT``; here an answer resets the count.
+    """
 
     name: ClassVar[str] = "failure_limit"
     options: FailureLimitOptions = FailureLimitOptions()

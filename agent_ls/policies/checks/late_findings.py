@@ -29,6 +29,7 @@ class LateFindings:
     """Reports findings that came too late for an edit's result, to the model and the person.
 
     Never waits for a checker. Checks the newest texts, because findings about older ones are stale.
+    Source: seed 002 post-edit hooks.
     """
 
     name: ClassVar[str] = "late_findings"

@@ -19,7 +19,10 @@ from agent_ls.loop.state.view import TurnView
 
 @dataclass(frozen=True, slots=True)
 class MonitorAlert:
-    """Nudges the model at the monitor's first alert, and asks the person at the second."""
+    """Nudges the model at the monitor's first alert, and asks the person at the second.
+
+    Source: seed 004, dual monitoring.
+    """
 
     name: ClassVar[str] = "monitor_alert"
 

@@ -31,7 +31,10 @@ class ResourcesOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Nudges once near a resource limit, and closes the turn at the limit."""
+    """Nudges once near a resource limit, and closes the turn at the limit.
+
+    Source: seed 000, resource manager.
+    """
 
     name: ClassVar[str] = "resources"
     meter: Meter

@@ -34,6 +34,8 @@ class SameError:
 
     Errors are compared by their class and the call's paths, or by their words without numbers.
     Any news in between resets the count. ``loop/calls/denials.py`` counts denied calls.
+
+    Source: seed 004, loop detection over normalised error signatures.
     """
 
     name: ClassVar[str] = "same_error"

@@ -25,7 +25,10 @@ class StepLimitOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class StepLimit:
-    """Closes the turn at its step limit."""
+    """Closes the turn at its step limit.
+
+    Source: seed 000 ``max_iterations``, seeds 002, 003 and 004.
+    """
 
     name: ClassVar[str] = "step_limit"
     options: StepLimitOptions = StepLimitOptions()

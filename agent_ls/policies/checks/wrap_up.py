@@ -13,7 +13,10 @@ from agent_ls.loop.state.view import TurnView
 
 @dataclass(frozen=True, slots=True)
 class WrapUp:
-    """Closes the turn with one last answer; open plan items make it partial."""
+    """Closes the turn with one last answer; open plan items make it partial.
+
+    Source: seed 000, wrap-up request and grace period of sub-agents.
+    """
 
     name: ClassVar[str] = "wrap_up"
 

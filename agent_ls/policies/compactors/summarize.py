@@ -69,7 +69,10 @@ class SummarizeOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Summarize:
-    """Replaces the older part by a model's summary, or by a mechanical one if the call fails."""
+    """Replaces the older part by a model's summary, or by a mechanical one if the call fails.
+
+    Source: seed 002 level 2, seed 003 compaction, seed 000 auto-compaction.
+    """
 
     name: ClassVar[str] = "summarize"
     adviser: Adviser

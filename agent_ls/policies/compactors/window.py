@@ -26,7 +26,10 @@ class WindowOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Replaces the oldest messages by a mechanical summary, until the rest fits."""
+    """Replaces the oldest messages by a mechanical summary, until the rest fits.
+
+    Source: seed 002 level 3, seed 000 message truncation.
+    """
 
     name: ClassVar[str] = "window"
     options: WindowOptions = WindowOptions()

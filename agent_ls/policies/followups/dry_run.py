@@ -16,7 +16,7 @@ _MAX_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """Records changes and commands that were only simulated."""
+    """Records changes and commands that were only simulated. Source: seed 002, dry run."""
 
     name: ClassVar[str] = "dry_run"
     is_dry_run: bool = False

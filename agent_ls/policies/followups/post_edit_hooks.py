@@ -20,7 +20,10 @@ _MAX_CHARS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class PostEditHooks:
-    """Runs ``hooks.post_edit`` and appends what the failing ones print."""
+    """Runs ``hooks.post_edit`` and appends what the failing ones print.
+
+    Source: seed 002 post-edit hooks.
+    """
 
     name: ClassVar[str] = "post_edit_hooks"
     hooks: Hooks

@@ -40,7 +40,8 @@ class TruncateResultOptions(Record):
 class TruncateResult:
     """Cuts a long result to its first and last lines, and says how to read the rest.
 
-    The whole text goes into the blob store under the handle the marker names.
+    The whole text goes into the blob store under the handle the marker names. Source: seed 002,
+    context level 1.
     """
 
     name: ClassVar[str] = "truncate_result"

@@ -23,7 +23,10 @@ class OutputSchemaOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class OutputSchema:
-    """Asks the model for its final output if the user gave a schema for it."""
+    """Asks the model for its final output if the user gave a schema for it.
+
+    Source: seed 001, termination and continuation.
+    """
 
     name: ClassVar[str] = "output_schema"
     stop: ClassVar[StopReason] = StopReason.UNVERIFIED

@@ -72,7 +72,10 @@ def evaluation_in(text: str) -> Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class SelfEvaluation:
-    """Asks the cheap model for a verdict on work that all other gates have passed."""
+    """Asks the cheap model for a verdict on work that all other gates have passed.
+
+    Source: seed 002, SelfEvaluator (basic and full).
+    """
 
     name: ClassVar[str] = "self_evaluation"
     stop: ClassVar[StopReason] = StopReason.UNVERIFIED

@@ -13,7 +13,10 @@ from agent_ls.loop.state.view import TurnView
 
 @dataclass(frozen=True, slots=True)
 class TextOnlyAnswer:
-    """Lets the turn go on after a step without tools, which was only for thinking."""
+    """Lets the turn go on after a step without tools, which was only for thinking.
+
+    Source: seed 000, circuit breaker; the check ``failure_circuit`` takes the tools away.
+    """
 
     name: ClassVar[str] = "text_only"
     stop: ClassVar[StopReason] = StopReason.LOOP_DETECTED

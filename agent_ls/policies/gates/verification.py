@@ -56,7 +56,8 @@ class Verification:
 
     Only in goal turns. Skips what is proven since the last change. The person wrote the commands,
     so they need no approval; a command that destroys a system never runs. A command that was cut
-    off by the end of the process is left to the model.
+    off by the end of the process is left to the model. Source: seed 000 verification gate, seed 004
+    acceptance criteria.
     """
 
     name: ClassVar[str] = "verification"

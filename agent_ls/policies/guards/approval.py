@@ -29,7 +29,10 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Decides by permission mode, the call's effect, and earlier grants."""
+    """Decides by permission mode, the call's effect, and earlier grants.
+
+    Source: seed 002 confirmation modes, seed 000 permission check, seed 004 autonomy levels.
+    """
 
     name: ClassVar[str] = "approval"
     workspace: Workspace

@@ -16,7 +16,8 @@ from agent_ls.safety.command_places import decide_call
 class CommandGuard:
     """Denies catastrophic commands, and asks for commands that cannot be read with certainty.
 
-    Applies in every mode, whatever was granted; ``approval`` decides on ordinary commands.
+    Applies in every mode, whatever was granted; ``approval`` decides on ordinary commands. Source:
+    seed 002 blocked commands, seed 000 danger levels.
     """
 
     name: ClassVar[str] = "command_guard"

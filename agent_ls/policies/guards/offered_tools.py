@@ -13,7 +13,10 @@ from agent_ls.loop.state.view import TurnView
 
 @dataclass(frozen=True, slots=True)
 class OfferedTools:
-    """Denies calls of tools that a hook took out of the request."""
+    """Denies calls of tools that a hook took out of the request.
+
+    Source: seed 003, tools changed by ``beforeLLMCall``.
+    """
 
     name: ClassVar[str] = "offered_tools"
 

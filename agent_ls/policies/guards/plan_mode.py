@@ -19,7 +19,7 @@ _FREE = (Effect.READ, Effect.DELEGATE)
 class PlanMode:
     """Puts writes and commands into a proposed plan instead of running them.
 
-    Calls of a plan that the person decided to run are allowed.
+    Calls of a plan that the person decided to run are allowed. Source: seed 000, plan mode.
     """
 
     name: ClassVar[str] = "plan_mode"

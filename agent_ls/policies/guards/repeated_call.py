@@ -25,7 +25,10 @@ class RepeatedCallOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCall:
-    """Denies a call that was made too often while nothing changed."""
+    """Denies a call that was made too often while nothing changed.
+
+    Source: seed 000, doom loop escalation; the check ``repetition`` warns before.
+    """
 
     name: ClassVar[str] = "repeated_call"
     options: RepeatedCallOptions = RepeatedCallOptions()

@@ -69,7 +69,8 @@ class _Failure:
 class FailureEvidence:
     """Lists the newest failures with one suggestion for each kind.
 
-    A failure is settled, and dropped, once the same tool succeeds on the same target.
+    A failure is settled, and dropped, once the same tool succeeds on the same target. Source: seed
+    000, failure evidence (Trick S).
     """
 
     name: ClassVar[str] = "failure_evidence"

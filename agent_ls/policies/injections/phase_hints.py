@@ -36,7 +36,10 @@ class PhaseHintsOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class PhaseHints:
-    """Suggests tests after many edits, once until a command runs; a plan once in a long turn."""
+    """Suggests tests after many edits, once until a command runs; a plan once in a long turn.
+
+    Source: seed 000, phases (exploring, planning, acting, verifying).
+    """
 
     name: ClassVar[str] = "phase_hints"
     options: PhaseHintsOptions = PhaseHintsOptions()

@@ -36,7 +36,10 @@ class RecitationOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Recitation:
-    """Repeats task, plan, files and errors, more often the longer the conversation is."""
+    """Repeats task, plan, files and errors, more often the longer the conversation is.
+
+    Source: seed 000, recitation (Trick Q).
+    """
 
     name: ClassVar[str] = "recitation"
     options: RecitationOptions = RecitationOptions()

@@ -25,7 +25,10 @@ class ContextOverflowOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class ContextOverflow:
-    """Asks for a compaction, once between two answers, then gives up."""
+    """Asks for a compaction, once between two answers, then gives up.
+
+    Source: seed 003, compaction on overflow and on ``length`` with a large input.
+    """
 
     name: ClassVar[str] = "context_overflow"
     options: ContextOverflowOptions = ContextOverflowOptions()

@@ -33,7 +33,10 @@ class ContinuationOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """Keeps the text so far and asks for the rest; only for answers without calls."""
+    """Keeps the text so far and asks for the rest; only for answers without calls.
+
+    Source: seed 000, max-tokens continuation; seed 003, forced compaction on ``length``.
+    """
 
     name: ClassVar[str] = "continuation"
     options: ContinuationOptions = ContinuationOptions()

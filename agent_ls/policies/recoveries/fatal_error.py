@@ -30,7 +30,10 @@ _SAID_ALREADY = ("a web page", "redirects to")
 
 @dataclass(frozen=True, slots=True)
 class FatalError:
-    """Ends the turn at once on an error that a retry cannot fix."""
+    """Ends the turn at once on an error that a retry cannot fix.
+
+    Source: seed 002 (authentication errors at once), seed 003 (only transient ones are retried).
+    """
 
     name: ClassVar[str] = "fatal_error"
 

@@ -34,7 +34,10 @@ class PrintedCallsOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class PrintedCalls:
-    """Reads JSON, XML-like blocks or a patch at the end of an answer as calls."""
+    """Reads JSON, XML-like blocks or a patch at the end of an answer as calls.
+
+    Source: local models without call support, and servers that do not parse calls.
+    """
 
     name: ClassVar[str] = "printed_calls"
     options: PrintedCallsOptions = PrintedCallsOptions()

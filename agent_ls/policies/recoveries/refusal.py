@@ -18,7 +18,10 @@ _MAX_QUOTED_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Ends the turn and quotes what was said."""
+    """Ends the turn and quotes what was said.
+
+    Source: seed 003, content filter; a filter stop without a word looks like a hang.
+    """
 
     name: ClassVar[str] = "refusal"
 

@@ -22,7 +22,10 @@ class ThinkingOnlyOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class ThinkingOnly:
-    """Handles reasoning without visible text and without calls."""
+    """Handles reasoning without visible text and without calls.
+
+    Source: seed 000, thinking-only nudge and promotion.
+    """
 
     name: ClassVar[str] = "thinking_only"
     options: ThinkingOnlyOptions = ThinkingOnlyOptions()

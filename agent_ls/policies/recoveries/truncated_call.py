@@ -23,7 +23,10 @@ class TruncatedCallOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class TruncatedCall:
-    """Drops an answer with cut calls; its complete calls do not run either."""
+    """Drops an answer with cut calls; its complete calls do not run either.
+
+    Source: seed 000, truncated tool call recovery.
+    """
 
     name: ClassVar[str] = "truncated_call"
     options: TruncatedCallOptions = TruncatedCallOptions()
