@@ -10,17 +10,14 @@ import asyncio
 import dataclasses
 import sys
 import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from pathlib import Path
 
 from agent_ls.assembly import SystemClock
 from agent_ls.cli.output import print_json
-from agent_ls.cli.stored import find_session, open_named_store
+from agent_ls.cli.stored import find_session, folder_uri, open_named_store
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.stops import TurnStatus
-from agent_ls.loop.ports.store import Leases, SessionSummary, Store
+from agent_ls.loop.ports.store import Leases, SessionSummary
 from agent_ls.observers.report.words import money
 from agent_ls.safety.text import visible, visible_line
 from agent_ls.session.forking import forked, place_of_turn
@@ -36,20 +33,11 @@ def sessions(arguments: argparse.Namespace) -> int:
     return asyncio.run(do(arguments))
 
 
-@asynccontextmanager
-async def _opened(arguments: argparse.Namespace) -> AsyncGenerator[Store]:
-    store = open_named_store(arguments)
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
 async def _list(arguments: argparse.Namespace) -> int:
     """Print the sessions of the folder, newest first, each with its sub-agents below it."""
-    async with _opened(arguments) as store:
+    async with open_named_store(arguments) as store:
         found: list[SessionSummary] = []
-        for one in await store.sessions([_uri(arguments)]):
+        for one in await store.sessions([folder_uri(arguments)]):
             # Sub-agents in the order they were started.
             family = [one, *reversed(await store.sessions(parent_id=one.session_id))]
             if not await _is_held(store, one.session_id):
@@ -82,8 +70,8 @@ async def _search(arguments: argparse.Namespace) -> int:
     words = " ".join(arguments.words)
     if not words.strip():
         raise SettingsError("sessions search: give at least one word to look for.")
-    async with _opened(arguments) as store:
-        hits = await store.search(words, None if arguments.everywhere else [_uri(arguments)])
+    async with open_named_store(arguments) as store:
+        hits = await store.search(words, None if arguments.everywhere else [folder_uri(arguments)])
     if arguments.json:
         print_json([dataclasses.asdict(one) for one in hits])
     else:
@@ -98,8 +86,8 @@ async def _search(arguments: argparse.Namespace) -> int:
 async def _fork(arguments: argparse.Namespace) -> int:
     """Fork a session after one of its turns; print the new session's id."""
     clock = SystemClock()
-    async with _opened(arguments) as store:
-        source = await find_session(store, arguments.session, _uri(arguments))
+    async with open_named_store(arguments) as store:
+        source = await find_session(store, arguments.session, folder_uri(arguments))
         journal = await store.load(source)
         last_seq = place_of_turn(journal, arguments.at)
         new_id = Ids(clock.now_ms).new("ses")
@@ -111,9 +99,9 @@ async def _fork(arguments: argparse.Namespace) -> int:
 
 async def _delete(arguments: argparse.Namespace) -> int:
     """Delete sessions for good, after the user has confirmed."""
-    async with _opened(arguments) as store:
+    async with open_named_store(arguments) as store:
         # Find all sessions before deleting any, so that a mistyped id deletes nothing.
-        uri = _uri(arguments)
+        uri = folder_uri(arguments)
         named = [await find_session(store, one, uri) for one in arguments.session]
         for session_id in dict.fromkeys(named):
             title = {one.session_id: one.title for one in await store.sessions(parent_id=None)}
@@ -139,10 +127,6 @@ def _may_delete(session_id: str, title: str) -> bool:
     sys.stderr.write(f"Delete {session_id} “{visible(title)}” for good? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _uri(arguments: argparse.Namespace) -> str:
-    return Path(arguments.workspace).resolve().as_uri()
 
 
 def _when(at_ms: int) -> str:

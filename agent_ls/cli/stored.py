@@ -26,24 +26,24 @@ async def open_stored(
 
     Errors: ``StoreError`` if there is none.
     """
-    store = open_named_store(arguments)
-    try:
-        yield (
-            store,
-            await store.load(await find_session(store, arguments.session, _folder_uri(arguments))),
-        )
-    finally:
-        await store.close()
+    async with open_named_store(arguments) as store:
+        session_id = await find_session(store, arguments.session, folder_uri(arguments))
+        yield store, await store.load(session_id)
 
 
-def open_named_store(arguments: argparse.Namespace) -> Store:
-    """Return the store named by the settings and the command line.
+@asynccontextmanager
+async def open_named_store(arguments: argparse.Namespace) -> AsyncGenerator[Store]:
+    """Yield the store named by the settings and the command line.
 
     Errors: ``SettingsError`` for a mistake in them, so that no other store is used instead.
     """
     loaded = load_settings(command_line=command_line_settings(arguments))
     tell_problems(loaded)
-    return open_store(store_place(loaded.settings))
+    store = open_store(store_place(loaded.settings))
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 async def find_session(index: SessionIndex, named: str | None, folder_uri: str) -> str:
@@ -76,5 +76,6 @@ def the_one_meant(sessions: Sequence[SessionSummary], named: str) -> str:
     return found[0]
 
 
-def _folder_uri(arguments: argparse.Namespace) -> str:
+def folder_uri(arguments: argparse.Namespace) -> str:
+    """Return the URI of the folder that the command line names."""
     return Path(arguments.workspace).resolve().as_uri()

@@ -37,7 +37,6 @@ class WaitTrace(Span):
     kind: Literal["approval", "question"] = "approval"
     title: str = ""
     reason: str = ""
-    payload: str = ""
     asked_by: str = ""
     """The tool, or the policy that asks."""
     call_id: str = ""
@@ -88,7 +87,6 @@ class CallTrace:
     bad_exit: str = ""
     """How a command failed, such as ``exit code 3``; else empty."""
     text: str = ""
-    output_id: str = ""
     edits: list[EditTrace] = field(default_factory=list[EditTrace])
     findings: list[Finding] = field(default_factory=list[Finding])
 
@@ -172,7 +170,6 @@ class StepTrace(Span):
     is_answered: bool = False
     is_closing: bool = False
     """The request for a turn's closing answer, which counts towards no step limit."""
-    is_partial: bool = False
     gap_ms: int = 0
     """From the end of the step before to this request: the machine's own time."""
 
@@ -215,7 +212,6 @@ class PhaseTrace(Span):
     """One stay in one phase of the machine."""
 
     phase: str = ""
-    why: str = ""
 
 
 @dataclass(slots=True)

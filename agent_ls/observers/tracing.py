@@ -89,18 +89,18 @@ class Tracing:
                 self._hooked(event, at_ms)
             case ev.ApprovalRequested(request=request):
                 wait = tr.WaitTrace(at_ms, id=request.id, title=request.preview.title)
-                wait.reason, wait.payload = request.reason, request.preview.payload
+                wait.reason = request.reason
                 wait.asked_by, wait.call_id = request.tool, request.call_id
                 self._begin_wait(wait)
-            case ev.ApprovalResolved(approval_id=id, answer=answer) as event:
-                wait = self._end_wait(id, answer.choice.value, answer.by, at_ms)
+            case ev.ApprovalResolved(approval_id=wait_id, answer=answer) as event:
+                wait = self._end_wait(wait_id, answer.choice.value, answer.by, at_ms)
                 wait.note, wait.grant = answer.note, event.grant or ""
             case ev.QuestionAsked(question=question):
                 wait = tr.WaitTrace(at_ms, id=question.id, kind="question", title=question.text)
                 wait.asked_by = question.origin
                 self._begin_wait(wait)
-            case ev.QuestionResolved(question_id=id, answer=answer):
-                self._end_wait(id, answer.text, answer.by, at_ms)
+            case ev.QuestionResolved(question_id=wait_id, answer=answer):
+                self._end_wait(wait_id, answer.text, answer.by, at_ms)
             case ev.AdviceGiven() as event:
                 side = tr.SideTrace(at_ms - event.duration_ms, at_ms, origin=event.origin)
                 side.model, side.text, side.usage = event.model, event.text, event.usage
@@ -138,7 +138,7 @@ class Tracing:
     def _moved(self, event: ev.Moved, at_ms: int) -> None:
         self._end_phase(at_ms)
         if self._turn is not None and event.to is not Phase.DONE:
-            phase = tr.PhaseTrace(at_ms, phase=event.to.value, why=event.why)
+            phase = tr.PhaseTrace(at_ms, phase=event.to.value)
             self._turn.phases.append(phase)
         if event.to is Phase.CLOSE:
             self._note(event, at_ms)
@@ -172,7 +172,7 @@ class Tracing:
             return
         if event.origin == "model":
             step.text, step.reasoning = event.message.text, event.message.reasoning
-            step.is_answered, step.is_partial = True, event.is_partial
+            step.is_answered = True
         step.ended_ms = at_ms
         for call in event.message.calls:
             self._call(call.id, call.tool).arguments_json = call.arguments_json
@@ -273,14 +273,14 @@ class Tracing:
         call.finished_ms, call.text = at_ms, result.text
         call.error = result.error.value if result.error else ""
         call.bad_exit = result.bad_exit
-        call.duration_ms, call.output_id = result.duration_ms, result.output_id or ""
+        call.duration_ms = result.duration_ms
 
     def _begin_wait(self, wait: tr.WaitTrace) -> None:
         self._waits[wait.id] = wait
         self._add(wait)
 
-    def _end_wait(self, id: str, answer: str, by: str, at_ms: int) -> tr.WaitTrace:
-        wait = self._waits.get(id) or tr.WaitTrace(at_ms)
+    def _end_wait(self, wait_id: str, answer: str, by: str, at_ms: int) -> tr.WaitTrace:
+        wait = self._waits.get(wait_id) or tr.WaitTrace(at_ms)
         wait.ended_ms, wait.answer, wait.answered_by = at_ms, answer, by
         return wait
 
