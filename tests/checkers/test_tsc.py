@@ -12,11 +12,8 @@ import pytest
 
 from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.tsc import Tsc, TscOptions
-from agent_ls.domain.edits import TextFile
-from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Severity
-from agent_ls.loop.ports.workspace import Root
-from tests.checkers.projects import BufferWorkspace, Texts, listing, told, workspace, write
+from tests.checkers.projects import Texts, listing, told, workspace, write
 
 pytestmark = pytest.mark.heavy
 
@@ -402,19 +399,6 @@ async def test_what_keeps_it_from_running_is_a_problem(
     assert (report.findings, report.checkers) == ((), ())
     (problem,) = report.problems
     assert re.search(words, problem), problem
-
-
-async def test_without_the_editors_word_on_unsaved_texts_the_rest_is_checked(
-    project: Path,
-) -> None:
-    class Silent(BufferWorkspace):
-        async def dirty(self) -> list[TextFile]:
-            raise WorkspaceError("the editor does not answer")
-
-    checker = Tsc(Silent((Root("project", project, True),), {}))
-    report = await checker.check({"a.ts": 'let a: number = "";'})
-    assert told(report) == [("a.ts", 0, 4, "TS2322")]
-    assert report.problems == ("tsc does not see unsaved texts: the editor does not answer",)
 
 
 async def test_a_typescript_that_breaks_is_a_problem(tmp_path: Path) -> None:

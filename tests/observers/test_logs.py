@@ -335,16 +335,6 @@ def test_secrets_and_broken_characters_do_not_reach_the_file(tmp_path: Path) -> 
     assert answered["event"]["message"]["text"] == "a?b"
 
 
-def test_a_log_that_was_moved_away_is_begun_anew(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    log = JsonLog(path)
-    first, second = stored(ev.CancelRequested(by="x"), ev.CancelRequested(by="y"))
-    log.on_event(first)
-    path.rename(tmp_path / "old.jsonl")
-    log.on_event(second)
-    assert [line["seq"] for line in lines_of(path)] == [2]
-
-
 def test_a_log_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"cannot be written.*another place"):
         JsonLog(tmp_path / "no" / "such" / "folder")

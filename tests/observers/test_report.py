@@ -12,7 +12,7 @@ import pytest
 from agent_ls.domain import events as ev
 from agent_ls.domain.agents import AgentReport
 from agent_ls.domain.approvals import Question, QuestionAnswer
-from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.calls import Effect, ErrorKind, ToolCall
 from agent_ls.domain.edits import CreateFile
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason, ModelRole
@@ -25,7 +25,6 @@ from agent_ls.observers.report.page import page
 from agent_ls.observers.tracing import trace_of
 from tests.observers.stories import (
     BLOBS,
-    COMMAND,
     NASTY,
     Journal,
     asked,
@@ -281,15 +280,6 @@ def test_a_long_note_is_folded_up() -> None:
     assert len(parsed.all("details", class_="long")) == 1
 
 
-def test_arguments_that_are_no_object_are_shown_as_they_are() -> None:
-    journal = begun()
-    odd = ToolCall(id="cal_1", provider_id="p", tool="grep", arguments_json="[1, 2")
-    asked(journal, 1, odd)
-    journal.add(1, finished(odd, "error: not JSON", ErrorKind.STRUCTURAL))
-    ended(journal)
-    assert "[1, 2" in said(check(journal))
-
-
 def test_files_that_the_store_has_lost_are_said_to_be_missing() -> None:
     assert "no longer in the store" in said(check(eventful(), {}))
 
@@ -390,18 +380,6 @@ def test_files_that_a_command_changed_are_among_those_that_changed() -> None:
     ]
     assert "its text before is not known" in text
     assert "The words of the command." in text
-
-
-def test_a_command_that_did_not_end_well_is_among_the_failed() -> None:
-    journal = begun("Run it.")
-    asked(journal, 1, COMMAND, text="")
-    journal.add(0, started(COMMAND))
-    result = ToolResult(call_id=COMMAND.id, text="Exit code 3.", data={"exit_code": 3})
-    journal.add(1, ev.ToolCallFinished(result=result))
-    ended(journal)
-    words = said(check(journal))
-    assert "Tool calls 1 1 failed" in words
-    assert "exit code 3" in words
 
 
 @pytest.mark.parametrize("is_dry", [True, False])

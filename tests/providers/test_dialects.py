@@ -411,27 +411,6 @@ async def test_encrypted_reasoning_goes_back_before_its_calls(patient: Asking) -
     assert items[1]["encrypted_content"] == "ENCRYPTED-1"
 
 
-async def test_other_models_get_no_reasoning_of_openais(patient: Asking) -> None:
-    events, _ = await check(
-        patient, dialects.responses(TWO_CALLS), asked=request(model=RESPONSES.model)
-    )
-    talk = answered(calls_of(events), "I read both.")
-    for model, play in (
-        ("openai/x", sends(head(), data({"choices": [{"delta": {"content": "x"}}]}))),
-        (ANTHROPIC.model, dialects.anthropic(Said(text="Done."))),
-    ):
-        async with faulty(0, [play]) as endpoint:
-            patient.use(f"{endpoint.url}/v1")
-            patient.env["AGENT_LS_API_KEY"] = KEY
-            try:
-                await patient.ask(request(*talk, model=model))
-            except ProviderError:
-                assert model == "openai/x", "it has no finish reason"
-            finally:
-                del patient.env["AGENT_LS_API_KEY"]
-        assert "ENCRYPTED" not in json.dumps(endpoint.requests)
-
-
 @pytest.mark.parametrize(
     "model, path",
     [

@@ -32,7 +32,6 @@ from tests.providers.conftest import READ_FILE, Asking, request
 from tests.support.faulty import (
     Play,
     called,
-    chunk,
     data,
     end,
     error,
@@ -293,11 +292,6 @@ async def test_a_cut_stream_is_broken_whatever_came(asking: Asking, play: Play, 
     assert caught.value.failure is ProviderFailure.BROKEN_STREAM
 
 
-async def test_a_body_that_ends_after_the_finish_reason_has_ended(asking: Asking) -> None:
-    events = await played(asking, sends(head() + said("x") + data(chunk({}, "stop"))))
-    assert finished(events).finish is FinishReason.STOP
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 async def test_a_dead_endpoint_is_named(asking: Asking, host: str) -> None:
     async with ScriptedModel("") as model:
@@ -310,13 +304,6 @@ async def test_a_dead_endpoint_is_named(asking: Asking, host: str) -> None:
         assert base_url.removesuffix("/v1") in caught.value.message
         assert "the connection was refused" in caught.value.message
         assert caught.value.is_lasting
-
-
-async def test_an_unknown_provider_is_told_how_models_are_named(asking: Asking) -> None:
-    with pytest.raises(ProviderError) as caught:
-        await check(asking, "", request(model="gpt9"))
-    assert caught.value.failure is ProviderFailure.UNKNOWN_MODEL
-    assert "provider/name" in caught.value.message
 
 
 async def test_the_key_is_in_no_message(asking: Asking) -> None:

@@ -440,15 +440,6 @@ async def test_a_session_whose_sub_agents_a_fork_needs_is_not_deleted(store: Sql
     assert await store.sessions(parent_id=None) == []
 
 
-async def test_a_session_that_somebody_has_open_is_not_deleted(store: SqlStore) -> None:
-    events = Journal().all(created())
-    await store.append(events, durable=True)
-    await store.lease("ses_1", "me", 60)
-    with pytest.raises(StoreError, match="close it there"):
-        await store.delete("ses_1")
-    await check(store, events)
-
-
 async def test_what_belongs_to_an_open_session_is_not_deleted(store: SqlStore) -> None:
     child = created("ses_3").model_copy(update={"parent_id": "ses_1", "agent": "explore"})
     await store.append(Journal("ses_1").all(*TURN), durable=True)

@@ -8,7 +8,7 @@ import pytest
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
-from agent_ls.domain.goals import Criterion, Goal, Proof
+from agent_ls.domain.goals import Proof
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
@@ -159,17 +159,6 @@ def test_the_snapshot_says_why_it_ended(stop: StopReason, told: tuple[bool, ...]
     names = ("escalation_triggered", "timeout_reached", "resource_limit_hit")
     assert tuple(found[name] for name in names) == told
     assert found["escalation_reason"] == ("Why." if told[0] else None)
-
-
-def test_a_goal_is_kept_with_the_turn_it_began() -> None:
-    goal = Goal(text="Greet", acceptance=(Criterion(text="friendly"),), constraints=("short",))
-    cursor, _ = project(IN_STEP, ev.TurnStarted(turn_id="trn_2", prompt="p", goal=goal))
-    turn = cursor.turn
-    assert (turn.goal, turn.acceptance_criteria, turn.constraints) == (
-        "Greet", ["friendly"], ["short"],
-    )  # fmt: skip
-    cursor, _ = project(IN_STEP, ev.TurnStarted(turn_id="trn_3", prompt="p"))
-    assert cursor.turn.goal == "p"
 
 
 def test_the_order_of_roots_does_not_matter() -> None:
