@@ -91,7 +91,7 @@ async def _fork(arguments: argparse.Namespace) -> int:
         journal = await store.load(source)
         last_seq = place_of_turn(journal, arguments.at)
         new_id = Ids(clock.now_ms).new("ses")
-        await store.append(forked(journal, new_id, last_seq, clock.now_ms()), durable=True)
+        await store.append(forked(journal, new_id, last_seq), durable=True)
     sys.stdout.write(f"{new_id}\n")
     sys.stderr.write("The conversation branched off; the files are as they are now.\n")
     return 0

@@ -1,18 +1,16 @@
-"""Forks a session: builds a journal with the same events up to a turn or an event.
+"""Forks a session: builds a journal with the same events up to the end of a turn.
 
 Pure: reads a journal and returns one. Files are not restored; only the conversation is forked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import (
     Event,
     FileRenamed,
-    Moved,
     PromptQueued,
     ReviewApplied,
     ReviewDecided,
@@ -21,13 +19,7 @@ from agent_ls.domain.events import (
     TurnEnded,
     TurnStarted,
 )
-from agent_ls.domain.phases import Phase
-from agent_ls.domain.stops import STATUS, StopReason
-from agent_ls.loop.machine.breaking_off import results_of_open_calls
 from agent_ls.loop.state.folding import fold_all
-
-_CUT = "The session was branched off here, before this call was over; its effect is unknown."
-_NEVER = "The session was branched off here, before this call began; it had no effect."
 
 
 def place_of_turn(journal: Sequence[StoredEvent], turn: str | None) -> int:
@@ -66,17 +58,12 @@ def _reviewed_until(journal: Sequence[StoredEvent], end: int) -> int:
     return place
 
 
-def forked(
-    journal: Sequence[StoredEvent], session_id: str, last_seq: int, now_ms: int
-) -> list[StoredEvent]:
-    """Return the journal of a fork that ends after event ``last_seq``.
+def forked(journal: Sequence[StoredEvent], session_id: str, last_seq: int) -> list[StoredEvent]:
+    """Return the journal of a fork that ends with event ``last_seq``, where no turn runs.
 
-    A turn that was running then is ended as cancelled, with a result for each call; the queue is
-    left out. Errors: ``StoreError`` when there is no such event.
+    Prompts that wait in the queue are left out.
     """
     kept = [one for one in journal if one.seq <= last_seq]
-    if not kept or not 0 < last_seq <= journal[-1].seq:
-        raise StoreError(f"there is no event {last_seq}; the session has {len(journal)}")
     source = journal[0].session_id
     waiting = {id(one) for one in fold_all(kept).queue}
     kept = [
@@ -85,11 +72,14 @@ def forked(
         if not (isinstance(one.event, PromptQueued) and id(one.event) in waiting)
     ]
     seqs = {str(one.seq): str(seq) for seq, one in enumerate(kept, start=1)}
-    events = [(_own(one.event, session_id, source, last_seq, seqs), one.at_ms) for one in kept]
-    events += [(event, now_ms) for event in _endings(kept)]
     return [
-        StoredEvent(session_id=session_id, seq=seq, at_ms=at_ms, event=event)
-        for seq, (event, at_ms) in enumerate(events, start=1)
+        StoredEvent(
+            session_id=session_id,
+            seq=seq,
+            at_ms=one.at_ms,
+            event=_own(one.event, session_id, source, last_seq, seqs),
+        )
+        for seq, one in enumerate(kept, start=1)
     ]
 
 
@@ -114,23 +104,4 @@ def _own(
             "parent_id": "",
             "parent_call_id": "",
         }
-    )
-
-
-def _endings(kept: Sequence[StoredEvent]) -> Iterator[Event]:
-    """Yield the events that end a turn cut off by the fork."""
-    state = fold_all(kept)
-    turn = state.turn
-    if turn is None or not state.is_running:
-        return
-    yield from results_of_open_calls(turn, ErrorKind.CANCELLED, not_begun=_NEVER, begun=_CUT)
-    stop = StopReason.CANCELLED
-    why = "Branched off in the middle of this turn."
-    yield Moved(to=Phase.DONE, stop=stop, why=why)
-    yield TurnEnded(
-        turn_id=turn.turn_id,
-        stop=stop,
-        status=STATUS[stop],
-        output=turn.answer.text if turn.answer else "",
-        failure_reason=why,
     )

@@ -210,7 +210,7 @@ class Sessions:
             raise StoreError(f"there is no session {session_id}; list them to see which are")
         refuse_other_kind(journal, is_dry_run=self._is_dry_run)
         new_id = self._ids.new("ses")
-        events = forked(journal, new_id, place_of_turn(journal, turn), self._clock.now_ms())
+        events = forked(journal, new_id, place_of_turn(journal, turn))
         await self._store.append(events, durable=True)
         return await self.open(new_id)
 

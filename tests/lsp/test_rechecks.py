@@ -138,26 +138,6 @@ async def test_what_was_mended_stays_so_while_its_checker_cannot_look(tmp_path: 
     rechecks.close()
 
 
-async def test_of_a_session_that_is_gone_no_look_is_remembered(tmp_path: Path) -> None:
-    ruff = tmp_path / "ruff"
-    ruff.symlink_to(Path(sys.executable).with_name("ruff"))
-    first, second = of(UNUSED), replace(of(UNUSED), session_id="ses_2")
-    editor = Editor(tmp_path, first, "import os\nos.name\n", command=str(ruff))
-    rechecks = editor.rechecks()
-
-    async def look(state: SessionState) -> int:
-        editor.state = state
-        rechecks.on_document(event())
-        async with asyncio.timeout(60):
-            return len(await editor.told.get())
-
-    assert await look(first) == 0
-    assert await look(second) == 0
-    ruff.unlink()
-    assert await look(first) == 1
-    rechecks.close()
-
-
 async def test_typing_again_makes_one_look_at_the_newest_text(tmp_path: Path) -> None:
     editor = Editor(tmp_path, of(UNUSED), "import os\n")
     rechecks = editor.rechecks()

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain import events as ev
-from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.stops import StopReason
@@ -30,7 +29,7 @@ SECOND = (
 def check(events: Sequence[ev.Event], last_seq: int) -> SessionState:
     """Return what a branch adds up to, after looking that it is a journal of its own."""
     source = Journal().all(*events)
-    branch = forked(source, "ses_2", last_seq, now_ms=9_999)
+    branch = forked(source, "ses_2", last_seq)
     assert [one.seq for one in branch] == list(range(1, len(branch) + 1))
     assert {one.session_id for one in branch} == {"ses_2"}
     assert branch[1].event == source[1].event
@@ -67,38 +66,11 @@ def test_what_was_decided_about_changes_is_about_the_same_ones() -> None:
     )
     answered = ev.Answered(step_id="stp_1", message=AssistantMessage(text="Yes."))
     journal = (*TURN, SECOND[0], waiting, waiting, answered, decided, SECOND[2])
-    branch = forked(Journal().all(*journal), "ses_2", len(journal), now_ms=1)
+    branch = forked(Journal().all(*journal), "ses_2", len(journal))
     (there,) = (one.seq for one in branch if one.event == answered)
     (hunks,) = (one.event.hunks for one in branch if isinstance(one.event, ev.ReviewDecided))
     assert hunks == (f"{there}.0", f"{there}.2.1", "1", "2.0")
     assert there == len(TURN) + 2
-
-
-@pytest.mark.parametrize("last_seq", range(2, len(TURN)))
-def test_in_the_middle_of_a_turn_that_turn_ends_whole(last_seq: int) -> None:
-    state = check(TURN, last_seq)
-    assert state.turn is not None
-    assert state.turn.stop is StopReason.CANCELLED
-    assert state.turn.open_calls == ()
-    assert (dict(state.approvals), dict(state.questions)) == ({}, {})
-
-
-def test_a_call_that_was_cut_through_says_so() -> None:
-    upto = next(at for at, one in enumerate(TURN, 1) if isinstance(one, ev.ToolCallStarted))
-    state = check(TURN, upto)
-    assert state.turn is not None
-    first, second = (one.result for one in state.turn.calls)
-    assert first is not None
-    assert second is not None
-    assert (first.error, second.error) == (ErrorKind.CANCELLED, ErrorKind.CANCELLED)
-    assert "unknown" in first.text
-    assert "no effect" in second.text
-
-
-@pytest.mark.parametrize("last_seq", [0, -1, len(TURN) + 1])
-def test_there_is_no_branch_from_an_event_that_never_was(last_seq: int) -> None:
-    with pytest.raises(StoreError, match="no event"):
-        forked(Journal().all(*TURN), "ses_2", last_seq, now_ms=1)
 
 
 @pytest.mark.parametrize(
@@ -131,16 +103,6 @@ def test_a_turn_that_is_not_there_or_not_over_is_refused(turn: str, words: str) 
 def test_a_session_without_a_finished_turn_has_no_branches() -> None:
     with pytest.raises(StoreError, match="no turn of this session is over"):
         place_of_turn(Journal().all(*TURN[:5]), None)
-
-
-def test_a_late_result_does_not_count_twice() -> None:
-    finished = ev.ToolCallFinished(
-        result=ToolResult(call_id="cal_2", text="late"), effect=Effect.WRITE
-    )
-    state = check([*TURN[:9], finished], 10)
-    assert state.turn is not None
-    results = [one.result.text for one in state.turn.calls if one.result]
-    assert results[1] == "late"
 
 
 @pytest.mark.asyncio(loop_scope="session")
