@@ -1,7 +1,7 @@
 """The sub-agents of one session; each has its own session, journal and turn.
 
 Owns their start and end. ``child_time`` limits their time, their kit what they may do, and
-``AgentLimits`` what they may spend. Source: seed 000 sub-agents, budget pool.
+``AgentLimits`` what they may spend. Source: seed 000 sub-agents, budget pool, blackboard.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from agent_ls.domain.agents import AgentKind, AgentLimits, Allowance, ChildResult
 from agent_ls.domain.errors import ToolError, bug
 from agent_ls.domain.events import (
+    AdvisoryRaised,
     ChildEnded,
     ChildStarted,
     Ephemeral,
@@ -35,11 +36,13 @@ from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.loop.turn import Turn
 from agent_ls.safety.stale_grants import stale_grants
-from agent_ls.session.child_board import found_so_far, news_of
 from agent_ls.session.child_ends import ended_of
 from agent_ls.session.child_faces import ChildApprover, ChildLines
 from agent_ls.session.child_following import FINISH, Revocations, for_child, strictest
 from agent_ls.session.child_time import run_in_time
+
+_MAX_BOARD_CHARS = 2_000
+"""Of findings that sub-agents of one turn tell each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +180,7 @@ class Children:
             await recorder.emit(PolicySilenced(origin=origin))
         turn = _turn_of(self.recorder.state)
         asked = turn.events.of(WrapUpRequested)[-1:]
-        prompt = child.task + found_so_far(turn)
+        prompt = child.task + _found_so_far(turn)
         await recorder.emit(TurnStarted(turn_id=self.ports.ids.new("trn"), prompt=prompt))
         for one in asked:
             await recorder.emit(WrapUpRequested(by=one.by, text=FINISH))
@@ -235,7 +238,7 @@ class Children:
 
     async def _post(self, ended: ChildEnded) -> None:
         """Tell running children what this one found."""
-        if (news := news_of(ended)) is None:
+        if (news := _news_of(ended)) is None:
             return
         for child in list(self._running.values()):
             if child.recorder.state.is_running:
@@ -251,3 +254,24 @@ def _turn_of(state: SessionState) -> TurnState:
     if state.turn is None:
         raise bug("a sub-agent was started outside of a turn")
     return state.turn
+
+
+def _found_so_far(turn: TurnState) -> str:
+    """Return the findings to append to the next sub-agent's task; empty when there are none."""
+    found = [
+        f"- {ended.kind}: {finding}"
+        for ended in turn.events.of(ChildEnded)
+        for finding in ended.report.findings
+    ]
+    if not found:
+        return ""
+    return f"\n\nOther sub-agents have found:\n{chr(10).join(found)}"[:_MAX_BOARD_CHARS]
+
+
+def _news_of(ended: ChildEnded) -> AdvisoryRaised | None:
+    """Return the message to running sub-agents when one has ended; None when it found nothing."""
+    if not ended.report.findings:
+        return None
+    found = "\n".join(f"- {one}" for one in ended.report.findings)[:_MAX_BOARD_CHARS]
+    text = f"Another sub-agent ({ended.kind}) has found:\n{found}"
+    return AdvisoryRaised(origin="board", text=text, priority=3)

@@ -90,29 +90,6 @@ async def test_a_change_is_told_and_nothing_else(
     files.follow(here.told.set, {})
 
 
-async def test_a_change_is_told_once_also_to_those_who_take_their_time(tmp_path: Path) -> None:
-    here = Place(tmp_path)
-    files = here.files
-    files.follow(here.told.set, await files.stamps(["a.py"]))
-    here.file.unlink()
-    async with asyncio.timeout(60):
-        await here.told.wait()
-    here.told.clear()
-    await here.looked()
-    assert not here.told.is_set()
-    files.follow(here.told.set, {})
-
-
-async def test_a_file_that_comes_is_told(tmp_path: Path) -> None:
-    here = Place(tmp_path)
-    files = here.files
-    files.follow(here.told.set, await files.stamps(["b.py"]))
-    (tmp_path / "b.py").touch()
-    async with asyncio.timeout(60):
-        await here.told.wait()
-    files.follow(here.told.set, {})
-
-
 async def test_each_is_told_of_its_own_files(tmp_path: Path) -> None:
     here, other = Place(tmp_path), asyncio.Event()
     (tmp_path / "b.py").touch()
