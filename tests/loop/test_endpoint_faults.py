@@ -117,22 +117,8 @@ _CALL = head() + called(_WRITE)
 STATUSES = {
     "400-with-a-body": (_status(400), stopped("bad_request", "status 400")),
     "401-is-the-key": (_status(401), stopped("authentication", "doctor")),
-    "403-is-forbidden": (_status(403), stopped("forbidden", "")),
     "404-is-an-unknown-model": (_status(404), stopped("unknown_model", "")),
-    "408-is-a-timeout": (_status(408), retried("timeout")),
     "429-is-waited-out": (_status(429), retried("rate_limited")),
-    "429-with-retry-after-nought": (
-        _status(429, extra=["Retry-After: 0"]),
-        retried("rate_limited"),
-    ),
-    "429-with-retry-after-a-day": (
-        _status(429, extra=["Retry-After: 86400"]),
-        retried("rate_limited"),
-    ),
-    "429-with-retry-after-in-words": (
-        _status(429, extra=["Retry-After: soon"]),
-        retried("rate_limited"),
-    ),
     "429-for-want-of-credit": (
         _status(429, error("no money", code="insufficient_quota")),
         stopped("forbidden", "no money"),
@@ -206,10 +192,6 @@ BODIES = {
 CUTS = {
     "closed-without-a-word": (sends(), retried("broken_stream")),
     "reset-without-a-word": (resets(), retried("broken_stream")),
-    "closed-in-the-headers": (
-        sends(b"HTTP/1.1 200 OK\r\nContent-Ty"),
-        retried("broken_stream"),
-    ),
     "closed-in-the-text": (sends(head() + said("I wi")), retried("broken_stream")),
     "closed-in-a-character": (
         sends(head() + said("ok") + 'data: {"choices":[{"delta":{"content":"ä'.encode()[:-1]),

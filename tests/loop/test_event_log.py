@@ -40,14 +40,6 @@ def test_an_older_log_does_not_show_what_came_after_it() -> None:
     assert list(first.each(CancelRequested)) == list(first.newest(CancelRequested)) == []
 
 
-def test_who_continues_an_older_log_goes_another_way() -> None:
-    first = EventLog([_nudge(1)])
-    check(first.appended(_nudge(2)).appended(_nudge(3)), 1, 2, 3)
-    other = first.appended(_cancel(4))
-    check(other, 1, 4)
-    assert [one.text for one in other.of(NudgeAdded)] == ["1"]
-
-
 def test_kinds_are_found_from_the_last_marker_on() -> None:
     log = EventLog([_nudge(1), _cancel(2), _nudge(3), _nudge(4)])
     assert [one.text for one in log.of(NudgeAdded)] == ["1", "3", "4"]

@@ -17,7 +17,7 @@ import pytest
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.edits import CreateFile
-from agent_ls.domain.goals import Goal, Proof
+from agent_ls.domain.goals import Goal
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.domain.verdicts import Allow, CheckVerdict, Deny, Escalate, Proceed
@@ -246,13 +246,6 @@ CREATED = (
 TESTED = ev.ToolCallFinished(
     result=ToolResult(call_id="c", text="==== 3 passed, 1 failed in 0.1s ===="),
     effect=Effect.EXECUTE,
-)
-MISSED = ev.GoalChecked(
-    origin="verification",
-    proofs=(
-        Proof(of="a", is_met=True, by="command"),
-        Proof(of="b", is_met=False, by="command"),
-    ),
 )
 PLANNED = ev.PlanUpdated(
     items=(PlanItem(text="a", status=PlanStatus.COMPLETED), PlanItem(text="b"))

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from agent_ls.domain.phases import SUCCESSORS, Phase
 from agent_ls.domain.stops import STATUS, StopReason, exit_code
-from agent_ls.loop.machine.machine import PHASES
 
 
 def test_every_phase_has_successors_and_only_done_has_none() -> None:
     assert set(SUCCESSORS) == set(Phase)
     assert [phase for phase, after in SUCCESSORS.items() if not after] == [Phase.DONE]
-
-
-def test_every_phase_but_done_has_a_function() -> None:
-    assert set(PHASES) == set(Phase) - {Phase.DONE}
 
 
 def test_done_can_be_reached_from_everywhere() -> None:

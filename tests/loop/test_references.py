@@ -136,7 +136,6 @@ def call(id: str, output: str = "", **arguments: JsonValue) -> ToolCall:
 
 READER = call("reader", x="†state.a.value")
 EITHER = call("reader", x="†state.a.value || †state.b.value")
-BOTH = call("reader", x="†state.a.value && †state.b.value")
 MAKER = call("maker", "a")
 CHOOSER = call("chooser", "b || a")
 STORED = kept(("state.a", "set", {"value": "1"}))

@@ -74,11 +74,6 @@ def steps(count: int, **how: int) -> list[Event]:
     return [event for number in range(1, count + 1) for event in step(number, **how)]
 
 
-async def test_what_meets_the_target_is_left_alone() -> None:
-    view = view_of(*steps(3))
-    assert await check(Window(), view, view.estimated_tokens) == Unchanged()
-
-
 @pytest.mark.parametrize("target", [2_000, 4_000, 6_000, 8_000])
 async def test_the_rest_meets_the_target_and_no_more_than_needed_goes(target: int) -> None:
     view = view_of(*steps(12))
@@ -89,39 +84,11 @@ async def test_the_rest_meets_the_target_and_no_more_than_needed_goes(target: in
     assert kept > target - 1_000 - 2 * 1_100
 
 
-async def test_all_results_of_one_answer_stay_with_their_calls() -> None:
-    view = view_of(*step(1, calls=5), *step(2, calls=5), *step(3, calls=5))
-    verdict = await check(Window(), view, 7_000)
-    assert isinstance(verdict, Shortened)
-    # The prompt, an answer with five results, and the same again go together.
-    assert verdict.drop_before in (7, 13)
-
-
 async def test_the_last_answer_and_its_results_stay_even_when_they_are_too_large() -> None:
     view = view_of(*steps(3, size=40_000))
     verdict = await check(Window(), view, 100)
     assert isinstance(verdict, Shortened)
     assert view.messages[verdict.drop_before].text == "Step 3."
-
-
-async def test_calls_without_results_are_never_cut_off() -> None:
-    open_call = said("Step 9.", call_of("read_file", id="cal_open"), number=9)
-    view = view_of(*steps(4), prepared(9), open_call)
-    verdict = await Window().compact(view, 100)
-    assert isinstance(verdict, Shortened)
-    assert view.messages[verdict.drop_before].text == "Step 9."
-
-
-NOTHING_TO_CUT = {
-    "a-prompt-alone": ((), 10),
-    "a-prompt-and-one-answer": ((said("x" * 50_000),), 10),
-    "a-prompt-and-one-step": (step(1, calls=3, size=40_000), 10),
-}
-
-
-@pytest.mark.parametrize("happened, target", NOTHING_TO_CUT.values(), ids=NOTHING_TO_CUT)
-async def test_what_cannot_shrink_is_left_alone(happened: list[Event], target: int) -> None:
-    assert await check(Window(), view_of(*happened), target) == Unchanged()
 
 
 async def test_tiny_messages_do_not_grow_into_a_summary() -> None:
@@ -133,11 +100,6 @@ async def summary_of(view: TurnView, options: WindowOptions | None = None) -> st
     verdict = await check(Window(options or WindowOptions()), view, 1_500)
     assert isinstance(verdict, Shortened)
     return verdict.summary
-
-
-async def test_the_prompt_survives_word_for_word() -> None:
-    prompt = "Make the parser faster.\n\n- keep `Parser.feed`\n- no new dependencies"
-    assert prompt in await summary_of(view_of(*steps(5), prompt=prompt))
 
 
 async def test_a_prompt_larger_than_its_share_is_cut_and_says_so() -> None:

@@ -45,22 +45,6 @@ def of_tokens(tokens: int) -> str:
     return text
 
 
-WHOLE = {
-    "an-empty-result-stays-whole": ("", {}),
-    "a-short-result-stays-whole": ("ok", {}),
-    "at-the-limit-it-stays-whole": (of_tokens(2_000), {}),
-    "zero-keeps-everything-whole": (numbered(10_000), {"max_tokens": 0}),
-}
-
-
-@pytest.mark.parametrize("text, options", WHOLE.values(), ids=WHOLE)
-async def test_what_fits_is_not_touched(store, text, options) -> None:
-    policy = TruncateResult(store, TruncateResultOptions(**options))
-    outcome = await check(policy, result_with(text))
-    assert outcome.result == result_with(text)
-    assert outcome.events == ()
-
-
 CUT = {
     "one-token-above-the-limit": (of_tokens(2_001), {}),
     "many-lines": (numbered(1_000), {}),
@@ -140,13 +124,6 @@ async def test_a_result_that_has_a_handle_keeps_it(store) -> None:
     result = result_with(numbered(1_000), output_id=digest)
     cut = (await check(TruncateResult(store), result)).result
     assert cut.output_id == digest
-
-
-async def test_an_error_is_cut_like_any_result(store) -> None:
-    result = result_with(numbered(1_000), error="runtime", data={"exit_code": 1})
-    cut = (await check(TruncateResult(store), result)).result
-    assert cut.output_id is not None
-    assert cut.data == {"exit_code": 1}
 
 
 MASKED = {
