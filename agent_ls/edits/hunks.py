@@ -25,9 +25,8 @@ from agent_ls.edits.marks import (
     unclear_marker,
 )
 from agent_ls.edits.placing import find, missing, nearest_to, put
-from agent_ls.edits.readings import readings
 from agent_ls.edits.refusing import ambiguous
-from agent_ls.edits.requests import Hunk, HunkLine, Refused, Wish
+from agent_ls.edits.requests import Hunk, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.weave import Block
 
@@ -87,22 +86,19 @@ def _numbered(refused: Refused, number: int, count: int) -> Refused:
 
 
 def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
-    """Return the first reading of the hunk that is found, with its places; no places if none is."""
+    """Return the hunk with all its places."""
     if _adds_a_mark(ground, hunk):
         return unclear_marker()
     if hunk.old == hunk.new:
         return Refused("The hunk removes and adds the same lines: nothing to change.", "equal")
-    for one in (hunk, *_readings(ground, hunk)):
-        found = places(ground, one.old)
-        if found:
-            narrowed = _anchored(ground, one, found)
-            if isinstance(narrowed, Refused):
-                return narrowed
-            if len(narrowed) >= most_places(one.old):
-                # Refuse now: no place can be chosen, and searching the other hunks would take long.
-                return ambiguous(ground, [place.first for place in narrowed], None)
-            return _Search(one, number, narrowed)
-    return _Search(hunk, number, [])
+    found = places(ground, hunk.old)
+    narrowed = _anchored(ground, hunk, found) if found else found
+    if isinstance(narrowed, Refused):
+        return narrowed
+    if len(narrowed) >= most_places(hunk.old):
+        # Refuse now: no place can be chosen, and searching the other hunks would take long.
+        return ambiguous(ground, [place.first for place in narrowed], None)
+    return _Search(hunk, number, narrowed)
 
 
 def _adds_a_mark(ground: Ground, hunk: Hunk) -> bool:
@@ -122,30 +118,6 @@ def _adds_a_mark(ground: Ground, hunk: Hunk) -> bool:
                 return True
         at += len(shown)
     return False
-
-
-def _readings(ground: Ground, hunk: Hunk) -> list[Hunk]:
-    """Return other readings of the hunk, without line numbers, entities or escapes in its lines."""
-    old, new = "\n".join(hunk.old), "\n".join(hunk.new)
-    found: list[Hunk] = []
-    for reading in readings(ground.file.flat, old, new):
-        olds, news = iter(reading.old.split("\n")), iter(reading.new.split("\n"))
-        is_other = any(
-            one.count("\n") != other.count("\n")
-            for one, other in ((reading.old, old), (reading.new, new))
-        )
-        if is_other or reading.is_doubtful:
-            continue
-        lines: list[HunkLine] = []
-        for line in hunk.lines:
-            if line.sign == "+":
-                lines.append(HunkLine("+", next(news)))
-                continue
-            lines.append(HunkLine(line.sign, next(olds)))
-            if line.sign == " ":
-                next(news)
-        found.append(replace(hunk, lines=tuple(lines)))
-    return found
 
 
 def _anchored(ground: Ground, hunk: Hunk, found: list[Place]) -> list[Place] | Refused:

@@ -12,7 +12,6 @@ from unicodedata import combining
 from agent_ls.edits.around_marks import around_marks
 from agent_ls.edits.carried_out import is_added_around
 from agent_ls.edits.indents import indent_of
-from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import BOM, FlatText, flattened
 from agent_ls.edits.locate import MAX_ALL, MAX_ALL_DRIFTED, MAX_PLACES, Ground, Place, places
 from agent_ls.edits.marks import added_markers, is_stub, restored, stands_for_others, unclear_marker
@@ -42,9 +41,8 @@ _TWO_WAYS = Refused(
     "not-found",
 )
 _IN_SEQUENCE = (
-    "\nAnother edit of the call adds a line of this old text. Each edit of a call is looked for in "
-    "the text as it was before the call, so none may build on another: give its old_string as that "
-    "text has it."
+    "\nEach edit of a call is looked for in the text as it was before the call: none may build on "
+    "another."
 )
 
 
@@ -64,8 +62,7 @@ def place(text: str, wishes: Sequence[Wish], *, is_read: bool = False) -> Placed
         found = _spans(ground, wish, number)
         if isinstance(found, Refused):
             which = f"Edit {number} of {len(wishes)}: " if len(wishes) > 1 else ""
-            others = [one for one in read.values() if one is not wish]
-            more = _IN_SEQUENCE if _builds_on(ground, wish, others) else ""
+            more = _IN_SEQUENCE if which and found.why == "not-found" else ""
             return replace(found, reason=which + found.reason + more)
         spans += found
     return joined(flat, spans)
@@ -76,19 +73,6 @@ def _read(wish: Wish) -> Wish:
     old = flattened(wish.old).removeprefix(BOM)
     new = flattened(wish.new, alone="\r" in wish.old).removeprefix(BOM)
     return Wish(old, new, wish.line, wish.replace_all)
-
-
-def _builds_on(ground: Ground, wish: Wish, others: Sequence[Wish]) -> bool:
-    """Tell whether an old text needs a line that another edit of the call adds."""
-    strange = {
-        line
-        for line in map(stripped, wish.old.split("\n"))
-        if line and line not in ground.file.flat
-    }
-    return any(
-        wish.old == other.new or not strange.isdisjoint(map(stripped, other.new.split("\n")))
-        for other in others
-    )
 
 
 def _spans(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused:

@@ -80,8 +80,6 @@ def _fenced(body: str) -> str:
                      id="a-blank-behind-each-sign"),
         pytest.param(_envelope("*** Update File: f\n@@\n@@\n-a\n+b\n"), {"f": "a\n"},
                      {"f": "b\n"}, id="an-empty-hunk"),
-        pytest.param(_envelope("*** Update File: f\n@@\n 1: x = 1\n-2: y = 2\n+2: y = 3\n"),
-                     {"f": "x = 1\ny = 2\n"}, {"f": "x = 1\ny = 3\n"}, id="line-numbers"),
         pytest.param(_envelope("*** Update File: f\n@@ -5,1 +5,1 @@ def f():\n-    x = 1\n"
                                "+    x = 2\n"), {"f": _X},
                      {"f": "def f():\n    x = 1\n    a()\n    b()\n    x = 2\n    c()\n"},
