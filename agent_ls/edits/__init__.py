@@ -40,7 +40,6 @@ Words:
 - *head*: a line at which a block begins
 - *told*: a place that the line number confirms
 - *held*: a place where each change has the neighbouring lines that it needs
-- *reach*: all places where a change could equally have been made, among equal lines
 - *torn*: an exact match that cuts a word, a number or an expression in two
 - *mark*: a line such as ``...`` that stands for omitted lines
 - *way*: a map from the indentation of the new lines to the file's

@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.keys import folded
 from agent_ls.edits.lines import FileLines, LineIndex, flattened
-from agent_ls.edits.merge import changes_between, readings_of, rebase, unchanged
-from agent_ls.edits.reach import Change
+from agent_ls.edits.merge import Change, changes_between, readings_of, rebase, unchanged
 from agent_ls.edits.requests import Placed, Refused
 
 _READ_AGAIN = "Read the file again and give the edit for the text as it is now."

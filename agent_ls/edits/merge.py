@@ -5,13 +5,14 @@ Both sides may change adjacent lines. They may change the same lines only in the
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.lines import FileLines, FlatText, flattened
 from agent_ls.edits.minimal import blocks
-from agent_ls.edits.reach import Change, reach_of, run_together
 from agent_ls.edits.refusing import cut
 from agent_ls.edits.requests import Refused
 from agent_ls.edits.spans import Span, replacements_of
@@ -22,6 +23,16 @@ _MAX_LINES = 6_000
 _SHOWN_BESIDE = 2
 _MAX_SHOWN = 12
 """Most lines of a conflict that a refusal shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Lines ``low:high`` of the base become lines ``first:past`` of a side."""
+
+    low: int
+    high: int
+    first: int
+    past: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,22 +126,47 @@ def _conflicting(conflicts: Sequence[Conflict], now: str) -> Refused:
 def _unclear(base: str, ours: str, theirs: str) -> tuple[Conflict, ...]:
     """Return ours' changes that may affect the places theirs changed, although no line overlaps.
 
-    That happens if a diff can be read in several ways. It also happens if a change stands between
-    two changes of theirs with no line with text in between.
+    A diff cannot tell which of several equal lines was added or removed, and lines without text (a
+    brace) part nothing. So a change of theirs may concern all lines up to the next unique ones.
     """
-    base_lines, our_lines, their_lines = (
-        FileLines(flattened(text)).lines for text in (base, ours, theirs)
-    )
+    sides = [FileLines(flattened(text)).lines for text in (base, ours, theirs)]
+    base_lines, our_lines, their_lines = sides
+    most = Counter(base_lines) | Counter(our_lines) | Counter(their_lines)
+    unique = [
+        number
+        for number, line in enumerate(base_lines)
+        if most[line] == 1 and any(map(str.isalnum, line))
+    ]
     found: dict[int, Conflict] = {}
-    for others in readings_of(base_lines, their_lines):
-        reaches = [reach_of(base_lines, each, their_lines) for each in others]
-        places = run_together(base_lines, reaches)
-        for one in (each for mine in readings_of(base_lines, our_lines) for each in mine):
-            mine = reach_of(base_lines, one, our_lines)
-            if any(map(mine.meets, places)) or mine.may_swap_with(reaches):
+    mine = [one for each in readings_of(base_lines, our_lines) for one in each]
+    for change in (one for each in readings_of(base_lines, their_lines) for one in each):
+        for one in mine:
+            if _may_meet(change, one, unique, len(base_lines)):
                 old, new = base_lines[one.low : one.high], our_lines[one.first : one.past]
                 found[one.low] = Conflict(one.first + 1, old, new, [])
     return tuple(found.values())
+
+
+def _may_meet(one: Change, other: Change, unique: Sequence[int], count: int) -> bool:
+    """Tell whether a change and all lines that the other may concern overlap.
+
+    An addition touches the lines above and below it too.
+    """
+    more = one.low == one.high or other.low == other.high
+    return any(
+        wide.low < narrow.high + more and narrow.low < wide.high + more
+        for wide, narrow in (
+            (_reach(one, unique, count), other),
+            (_reach(other, unique, count), one),
+        )
+    )
+
+
+def _reach(change: Change, unique: Sequence[int], count: int) -> Change:
+    """Return the change, extended to the lines between the unique lines above and below it."""
+    above, below = bisect_left(unique, change.low), bisect_left(unique, change.high)
+    low = unique[above - 1] + 1 if above else 0
+    return replace(change, low=low, high=unique[below] if below < len(unique) else count)
 
 
 def readings_of(base: list[str], side: list[str]) -> tuple[list[Change], list[Change]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent_ls.edits.merge import changes_between, shift_before
-from agent_ls.edits.reach import Change
+from agent_ls.edits.merge import Change, changes_between, shift_before
 from agent_ls.review.hunks import Hunk, Lines, lines_of
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from agent_ls.domain.review import HunkKind, HunkState
 from agent_ls.edits.lines import BOM, flattened
-from agent_ls.edits.merge import brings_back, meet
-from agent_ls.edits.reach import Change
+from agent_ls.edits.merge import Change, brings_back, meet
 
 Lines = tuple[str, ...]
 

@@ -88,7 +88,7 @@ def check(
             (_function("a", 10) + "def b():\n" + _function("b", 10).split("\n", 1)[1] * 2
              + "if x:\n    " + _function("d", 10).replace("\n    ", "\n        ")),
             Wish("load()\n    check()\n    limit = 10", "load()\n    check()\n    limit = 9", 18),
-            "ambiguous",
+            "conflict",
             id="indented-beside-copies-of-it",
         ),
         pytest.param("limit = 10\n", "limit = 10 + rest\n", Wish("limit = 10", "limit = 11"),
