@@ -135,7 +135,7 @@ async def diff(edge: Edge, asked: ReviewArgument) -> str:
         meant += [one for one in turns if one not in meant]
     for turn, files in meant:
         diffs = [
-            file_diff(one, await edge.reviews.text(one.path)) for one in sorted(files, key=_path)
+            file_diff(one, await edge.reviews.text_with(one)) for one in sorted(files, key=_path)
         ]
         if text := "".join(diffs):
             edge.spawn(edge.review_documents.show(f"{turn.turn_id}.diff", text))

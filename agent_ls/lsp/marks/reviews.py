@@ -220,9 +220,31 @@ class Reviews:
         except WorkspaceError:
             return None
 
+    async def text_with(self, file: FileLedger) -> str | None:
+        """Return the text in which to place a file's changes: normally the buffer's.
+
+        If buffer and disk diverged: the disk's text if it holds more of the agent's changes
+        unchanged, as after a command that changed a file with unsaved text.
+        """
+        try:
+            seen = await self._workspace.read(file.path)
+        except WorkspaceError:
+            return None
+        if not seen.is_apart:
+            return seen.text
+        unsaved = await self._left_in(file, seen.text)
+        return seen.on_disk if await self._left_in(file, seen.on_disk) > unsaved else seen.text
+
+    async def _left_in(self, file: FileLedger, text: str | None) -> int:
+        """Return how many open changes the text holds unchanged since the agent made them."""
+        if text is None or not file.has_place:
+            return int(text is None and not file.has_place)
+        places = await self._placed(file, text)
+        return sum(one.hunk.state == "open" and not one.is_changed for one in places)
+
     async def places(self, file: FileLedger) -> list[HunkPlace]:
         """Return the current places of a file's changes; whole-file changes are at line 0."""
-        found = await self._placed(file, await self.text(file.path) or "")
+        found = await self._placed(file, await self.text_with(file) or "")
         there = {one.hunk.id for one in found}
         whole = (one for one in file.hunks if one.kind != "text" and one.id not in there)
         return [*(HunkPlace(one, 0, 0, False) for one in whole), *found]
