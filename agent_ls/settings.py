@@ -323,5 +323,6 @@ def _read_toml(path: Path, problems: list[str]) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        problems.append(f"{path}: could not be read, so none of it counts: {error}.")
+        why = error.strerror if isinstance(error, OSError) else error
+        problems.append(f"{path}: could not be read, so none of it counts: {why}.")
         return {}
