@@ -41,7 +41,7 @@ _COLLECT_AFTER_S = 1.0
 
 
 class Faces:
-    """The readers of one editor's sessions."""
+    """The readers of one editor's sessions; one itself."""
 
     def __init__(
         self,
@@ -111,7 +111,8 @@ class Faces:
         if not is_known:
             for reader in self._readers():
                 session.follow(reader)
-            session.follow(_IdleWatch(self))
+            # Last: the other readers must see the end of a turn first.
+            session.follow(self)
             self.notices.begin(session.state)
             if not is_reviewed:
                 self.progress.begin(session.state)
@@ -165,7 +166,15 @@ class Faces:
         """Say whether a turn runs, or a queued prompt is about to start one."""
         return any(one.is_busy and not one.is_cut_off for one in self.sessions.values())
 
-    def on_turn_ended(self) -> None:
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Notice the end of a turn."""
+        if isinstance(stored.event, e.TurnEnded):
+            asyncio.get_running_loop().call_soon(self._on_turn_ended)
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Ignore streamed pieces."""
+
+    def _on_turn_ended(self) -> None:
         """If no turn runs, withdraw pending edits and run the callbacks of ``when_idle``."""
         asyncio.get_running_loop().call_later(_COLLECT_AFTER_S, gc.collect)
         if self.is_busy:
@@ -223,21 +232,6 @@ class Faces:
 
     def _notify(self, method: str, params: object) -> None:
         self._server.protocol.notify(method, params)
-
-
-class _IdleWatch:
-    """A Reader that tells ``Faces`` when a turn has ended."""
-
-    def __init__(self, faces: Faces) -> None:
-        self._faces = faces
-
-    def on_event(self, stored: e.StoredEvent) -> None:
-        if isinstance(stored.event, e.TurnEnded):
-            # Later: the other readers must see the end first.
-            asyncio.get_running_loop().call_soon(self._faces.on_turn_ended)
-
-    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Ignore streamed pieces."""
 
 
 def _tool_kinds() -> dict[str, ToolKind]:
