@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.verdicts import Nudge, Pass
-from agent_ls.policies.gates.incomplete_action import IncompleteAction, phrases
+from agent_ls.policies.gates.incomplete_action import PHRASES, IncompleteAction
 from tests.policies.views import view_of
 
 ANSWERS = tomllib.loads(Path(__file__).with_name("announcements.toml").read_text("utf-8"))
@@ -31,7 +31,7 @@ def lines(kind: str) -> list[object]:
 
 
 def test_each_language_has_both_lists() -> None:
-    assert ANSWERS["announced"].keys() == ANSWERS["innocent"].keys() == phrases().keys() - {"en"}
+    assert ANSWERS["announced"].keys() == ANSWERS["innocent"].keys() == PHRASES.keys() - {"en"}
 
 
 @pytest.mark.parametrize("text", lines("announced"))

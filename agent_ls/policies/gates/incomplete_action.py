@@ -9,7 +9,6 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -66,9 +65,7 @@ Phrases = Mapping[str, re.Pattern[str]]
 """A language's patterns, by name."""
 
 
-@cache
-def phrases() -> Mapping[str, Phrases]:
-    """Return the phrases of each language, from ``announcements.toml``."""
+def _phrases() -> Mapping[str, Phrases]:
     data = tomllib.loads(Path(__file__).with_name("announcements.toml").read_text("utf-8"))
     verbs: list[str] = data["en"].pop("verbs").split()
     acting = "|".join(rf"{verb.removesuffix('e')}\w?ing" for verb in verbs)
@@ -84,9 +81,13 @@ def _compiled(parts: Mapping[str, str]) -> Phrases:
     return {name: re.compile(whole(text), flags) for name, text in parts.items()}
 
 
+PHRASES = _phrases()
+"""By language. Read on import: it takes 25 ms, for which a turn would hold the event loop."""
+
+
 def announced_action(text: str) -> str | None:
     """Return the last announced action, unless a report or a question follows it."""
-    english = phrases()["en"]
+    english = PHRASES["en"]
     announced: str | None = None
     has_reported = False
     for sentence in _last_sentences(text):
@@ -104,7 +105,7 @@ def announced_elsewhere(text: str) -> str | None:
     """Return the action that the end of a text announces in a language other than English."""
     sentences = [part for one in _last_sentences(text) for part in _UNSPACED_END.split(one) if part]
     found = (
-        _announced_in(language, sentences) for name, language in phrases().items() if name != "en"
+        _announced_in(language, sentences) for name, language in PHRASES.items() if name != "en"
     )
     return next((one[:_MAX_QUOTED_CHARS] for one in found if one), None)
 
@@ -143,7 +144,7 @@ def _last_sentences(text: str) -> list[str]:
 
 def _report_start(sentence: str) -> int:
     """Return where a sentence last says that something is done, not will or may be; else -1."""
-    english = phrases()["en"]
+    english = PHRASES["en"]
     starts = [match.start() for match in english["report"].finditer(sentence)]
     return max((at for at in starts if not english["not_yet"].search(sentence[:at])), default=-1)
 
