@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_ls.safety.flags import MustAskError, words
-from agent_ls.safety.shell_words import TEXT, Word, WordReader, check_text, out_of_place
+from agent_ls.safety.shell_words import NUMBER, TEXT, Word, WordReader, check_text, out_of_place
 from agent_ls.syntax.parsing import parse_shell, walk
 
 MAX_PARTS = 50
@@ -154,7 +154,7 @@ class _Parser(WordReader):
         if self._inner:
             raise MustAskError("it uses what another command prints")
         self._inner = [*outer, tree]
-        return TEXT
+        return NUMBER if _counts(tree) else TEXT
 
     def _taken(self) -> tuple[Sequence, ...]:
         """Return the commands in double quotes in the words just read."""
@@ -351,6 +351,15 @@ class _Parser(WordReader):
 
     def _note(self, *words: Word) -> None:
         self.spans.append(tuple((one.start, one.end) for one in words))
+
+
+def _counts(tree: Sequence) -> bool:
+    """Say whether a command prints one number: it is, or ends in, ``wc -l`` of its input."""
+    match tree:
+        case (Pipeline(elements=(*_, Command(words=(name, option)))),):
+            return name.value == "wc" and option.value in ("-l", "-w", "-c", "-m")
+        case _:
+            return False
 
 
 _KNOWN_NODES = frozenset(
