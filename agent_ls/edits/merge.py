@@ -138,28 +138,21 @@ def _unclear(base: str, ours: str, theirs: str) -> tuple[Conflict, ...]:
         if most[line] == 1 and any(map(str.isalnum, line))
     ]
     found: dict[int, Conflict] = {}
-    mine = [one for each in readings_of(base_lines, our_lines) for one in each]
-    for change in (one for each in readings_of(base_lines, their_lines) for one in each):
-        for one in mine:
-            if _may_meet(change, one, unique, len(base_lines)):
+    mine, others = (
+        [(one, _reach(one, unique, len(base_lines))) for each in readings for one in each]
+        for readings in (readings_of(base_lines, our_lines), readings_of(base_lines, their_lines))
+    )
+    for change, wide in others:
+        for one, reach in mine:
+            # An addition touches the lines above and below it too.
+            more = change.low == change.high or one.low == one.high
+            if any(
+                a.low < b.high + more and b.low < a.high + more
+                for a, b in ((wide, one), (change, reach))
+            ):
                 old, new = base_lines[one.low : one.high], our_lines[one.first : one.past]
                 found[one.low] = Conflict(one.first + 1, old, new, [])
     return tuple(found.values())
-
-
-def _may_meet(one: Change, other: Change, unique: Sequence[int], count: int) -> bool:
-    """Tell whether a change and all lines that the other may concern overlap.
-
-    An addition touches the lines above and below it too.
-    """
-    more = one.low == one.high or other.low == other.high
-    return any(
-        wide.low < narrow.high + more and narrow.low < wide.high + more
-        for wide, narrow in (
-            (_reach(one, unique, count), other),
-            (_reach(other, unique, count), one),
-        )
-    )
 
 
 def _reach(change: Change, unique: Sequence[int], count: int) -> Change:

@@ -110,5 +110,6 @@ def _beside_others(path: str, content: str, read: str, now: str) -> tuple[Replac
     merged = rebase(read, wanted, now)
     if not isinstance(merged, Refused):
         return merged
-    reason = merged.reason if wanted else "It changed since you read it, and your text is the old."
+    same = "It changed since you read it, and your text is the one you read. Read it again."
+    reason = merged.reason if wanted else same
     raise ToolError(f"{path} was not changed. {reason}")

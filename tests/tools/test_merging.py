@@ -192,7 +192,7 @@ async def planned(session: Session, content: str) -> ToolOutput:
     ("content", "said"),
     [
         (_BASE.replace("# sides", "# edges"), "changed meanwhile in lines that the edit replaces"),
-        (_BASE, "your text is the old"),
+        (_BASE, "your text is the one you read"),
         ("nothing = 1\n", "changed meanwhile in lines that the edit replaces"),
     ],
     ids=["the-same-line", "what-was-read", "another-text"],
