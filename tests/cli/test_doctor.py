@@ -42,6 +42,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
+def test_nothing_is_said_of_what_nobody_added(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check(folder, capsys, [])
+
+
 def test_hooks_and_kinds_of_sub_agents_are_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,6 +94,13 @@ def said_of(
     main(["doctor", "--json", "--workspace", str(folder), *words])
     found = json.loads(capsys.readouterr().out)
     return [(one["state"], one["words"]) for one in found if one["what"] == what]
+
+
+def test_a_checker_that_is_switched_off_is_said_to_be(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    off = ("--set", "checkers.tsc.enabled=false")
+    assert said_of("tsc", folder, capsys, *off) == [("note", "off, by your settings")]
 
 
 @pytest.mark.parametrize(

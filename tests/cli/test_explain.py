@@ -67,6 +67,13 @@ def test_a_person_reads_the_decision_and_the_reason(
     assert second.startswith("  command_guard: ")
 
 
+def test_what_hides_in_a_command_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "command", "ls \u202e", "--workspace", str(tmp_path)]) == 0
+    assert "ls \\u202e" in capsys.readouterr().out
+
+
 def test_what_is_no_command_is_said_to_be_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

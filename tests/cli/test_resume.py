@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.providers.scripted import ScriptedModel
+from agent_ls.store.sql_store import open_store
 
 pytestmark = pytest.mark.heavy
 
@@ -77,6 +78,21 @@ async def kill_in_the_middle(folder: Path, model: ScriptedModel) -> None:
     assert (folder / "marks.ran").read_text() == "once\n"
 
 
+async def forget_the_request(folder: Path) -> None:
+    """Leave a store that knows of the turn's beginning and nothing behind it."""
+    (place,) = folder.parent.rglob("*.db")
+    store = open_store(place)
+    [session] = await store.sessions()
+    journal = await store.load(session.session_id)
+    await store.close()
+    for one in place.parent.glob(f"{place.name}*"):
+        one.unlink()
+    begun = [one for one in journal if one.event.type in ("session_created", "turn_started")]
+    store = open_store(place)
+    await store.append(begun, durable=True)
+    await store.close()
+
+
 @pytest.mark.parametrize("named", [False, True], ids=["the newest", "by the end of its id"])
 async def test_a_killed_run_goes_on_and_repeats_nothing(folder: Path, *, named: bool) -> None:
     async with ScriptedModel(SCENARIO) as model:
@@ -135,6 +151,33 @@ contains = ["The work was interrupted", "not by your edits: a.txt"]
         assert model.problems == []
     assert (code, out) == (0, "I looked.\n")
     assert "Not as the agent left them, so it looks again: a.txt" in err
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+async def test_a_request_that_a_dead_process_had_sent_begins_the_next_one(
+    folder: Path, *, is_stored: bool
+) -> None:
+    """Also when the process died between the sending and the writing down."""
+    scenario = """
+[[answer]]
+hang = "middle"
+text = "This is cut off."
+
+[[answer]]
+text = "Done."
+"""
+    async with ScriptedModel(scenario) as model:
+        process = await begin(folder, model, "run", "Do it.")
+        await model.wait_for_requests(1)
+        process.kill()
+        await process.communicate()
+        if not is_stored:
+            await forget_the_request(folder)
+        code, _, err = await check(folder, model)
+        first, second = (request.messages for request in model.requests)
+    assert code == 0, err
+    assert second[: len(first)] == first
+    assert "The work was interrupted" in second[-1]["content"]
 
 
 @pytest.mark.parametrize(

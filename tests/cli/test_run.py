@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import shlex
@@ -12,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import psutil
 import pytest
@@ -340,6 +341,42 @@ def test_a_command_line_that_cannot_be_understood_exits_64(words: tuple[str, ...
     assert code == 64
 
 
+async def test_ctrl_c_before_anything_has_begun_is_no_accident(folder: Path) -> None:
+    goal = folder / "goal.toml"
+    os.mkfifo(goal)
+    async with scripted("") as model, running(folder, model, "--goal", str(goal)) as process:
+        with await _end_of_pipe(goal):
+            process.send_signal(signal.SIGINT)
+        # A signal that came right before it began to read is seen when the read ends.
+        done = await ended(process)
+    assert (done.code, done.err) == (130, "agent-ls: stopped\n")
+
+
+async def _end_of_pipe(pipe: Path) -> BinaryIO:
+    """Open a pipe for writing: that cannot be before somebody reads it, and waits."""
+    found: list[BinaryIO] = []
+
+    def is_open() -> bool:
+        with contextlib.suppress(OSError):
+            found.append(os.fdopen(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "wb"))
+        return bool(found)
+
+    await until(is_open)
+    return found[0]
+
+
+async def test_ctrl_c_ends_the_turn_in_order(folder: Path) -> None:
+    async with (
+        scripted('[[answer]]\nhang = "before"') as model,
+        running(folder, model, "Hello?", "--json") as process,
+    ):
+        await model.wait_for_requests(1, _LIMIT_S)
+        process.send_signal(signal.SIGINT)
+        done = await ended(process)
+    assert (done.code, done.result["status"]) == (130, "cancelled")
+    assert "once more" in done.err
+
+
 def on_from(done: Done) -> list[str]:
     """Return the words of the command that the last line names, without the program's."""
     last = done.err.splitlines()[-1]
@@ -402,7 +439,10 @@ async def test_every_run_that_did_not_end_well_says_last_how_to_go_on(
     ("words", "is_told"),
     [
         (("--budget-usd", "1"), True),
+        (("--set", "policies.budget.max_cost_usd=2", "--quiet"), True),
+        (("--budget-usd", "0"), False),
         (("--set", "provider.models.openai/scripted.input_usd=1", "--budget-usd", "1"), False),
+        ((), False),
     ],
     ids=str,
 )
@@ -499,3 +539,36 @@ async def test_a_mode_is_advised_only_for_the_calls_that_it_lets_run(folder: Pat
     done = await check(folder, asked, "Do it.", "--json")
     refused = [(one["tool"], one["every_mode"]) for one in done.result["refused"]]
     assert refused == [("read_file", True), ("write_file", False)]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words", "status", "log_says", "last_says"),
+    [
+        (calls(_WRITE), (), "partial", "Partly done\n", "partial: 1 call was refused"),
+        ('[[answer]]\ntext = ""\n' * 3, (), "partial", "Partly done\n", "partial: The model gave"),
+        ("[[answer]]\nerror = { status = 400 }", (), "failed", "❌ Failed\n", "failed: http"),
+        (
+            *(calls(_READ), ("--max-steps", "1"), "partial"),
+            *("before it was done (max_steps)\n", "partial (max_steps): The turn used"),
+        ),
+    ],
+    ids=["refused", "empty", "error", "steps"],
+)
+async def test_log_last_words_and_list_say_the_same_of_an_ending(
+    folder: Path,
+    scenario: str,
+    words: tuple[str, ...],
+    status: str,
+    log_says: str,
+    last_says: str,
+) -> None:
+    log = folder.parent / "log.jsonl"
+    loud = await check(folder, scenario, "Do it.", *words, "--log-file", str(log))
+    assert log_says in loud.err
+    assert "✅" not in loud.err
+    assert last_says.partition(": ")[2] in loud.err
+    assert last_says not in loud.err, "the log has said how it ended"
+    quiet = await check(folder, scenario, "Do it.", *words, "--quiet")
+    assert f"\n{last_says}" in quiet.err
+    end = next(line for line in log.read_text().splitlines() if '"turn_ended"' in line)
+    assert f'"{status}"' in end, "which is what the list of sessions shows"

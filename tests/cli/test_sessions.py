@@ -77,6 +77,19 @@ def test_a_folders_sessions_are_listed_newest_first(check: Command) -> None:
     assert [one["session_id"] for one in json.loads(check("list", "--json")[1])] == [OTHER, ONE]
 
 
+def test_a_dry_run_says_so_in_the_list(check: Command, place: Path, tmp_path: Path) -> None:
+    begun = created(RUNNING, ((tmp_path / "shop").as_uri(),)).model_copy(update={"dry_run": True})
+    journal = Journal(RUNNING).all(begun, ev.TurnStarted(turn_id="trn_9", prompt="Try it"))
+    asyncio.run(_with(place, lambda store: store.append(journal, durable=True)))
+    (line,) = [one for one in check()[1].splitlines() if one.startswith(RUNNING)]
+    assert line.endswith("  (dry run) Try it")
+    kinds = {
+        one["session_id"]: (one["is_dry_run"], one["forked_from"])
+        for one in json.loads(check("list", "--json")[1])
+    }
+    assert kinds == {ONE: (False, ""), OTHER: (False, ""), RUNNING: (True, "")}
+
+
 def test_words_are_found_in_prompts_and_answers_in_any_case(check: Command) -> None:
     code, out, _ = check("search", "greeting")
     assert code == 0
@@ -137,6 +150,18 @@ def test_a_deleted_session_is_gone_and_the_others_stay(check: Command, place: Pa
 def test_a_session_that_is_named_twice_is_deleted_once(check: Command) -> None:
     code, out, err = check("delete", ONE, ONE[-4:], "--yes")
     assert (code, out, err) == (0, f"{ONE} is deleted.\n", "")
+
+
+def test_a_session_that_went_with_another_one_is_gone(check: Command, place: Path) -> None:
+    child = created(RUNNING, ((place.parent / "shop").as_uri(),)).model_copy(
+        update={"parent_id": ONE}
+    )
+    below = Journal(RUNNING, start_ms=99_000).all(child)
+    asyncio.run(_with(place, lambda store: store.append(below, durable=True)))
+    code, out, err = check("delete", ONE, RUNNING, OTHER, "--yes")
+    assert (code, err) == (0, "")
+    assert out == f"{ONE} is deleted.\n{RUNNING} is gone already.\n{OTHER} is deleted.\n"
+    assert _loaded(place, RUNNING) == _loaded(place, OTHER) == []
 
 
 @pytest.mark.parametrize(

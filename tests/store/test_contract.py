@@ -10,12 +10,13 @@ import pytest
 import sqlalchemy as sa
 
 from agent_ls.domain import events as ev
-from agent_ls.domain.errors import BytesDamaged, StoreError
+from agent_ls.domain.errors import BytesDamaged, JournalHalted, StoreError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.stops import TurnStatus
 from agent_ls.store import schema
 from agent_ls.store.sql_store import SqlStore, open_store
-from tests.store.stories import ROOTS, TURN, Journal, created, noise, sa_engine
+from tests.store.stories import ROOTS, TURN, Journal, created, ended, noise, sa_engine
 
 
 async def check(store: SqlStore, expected: Sequence[ev.StoredEvent]) -> None:
@@ -42,6 +43,15 @@ async def test_events_keep_their_order_whether_somebody_waits_or_not(store: SqlS
     await check(store, events)
 
 
+async def test_a_durable_event_makes_everything_before_it_safe(store: SqlStore) -> None:
+    journal = Journal()
+    events = journal.all(created(), noise("a"), noise("b"), noise("c"))
+    for stored in events[:-1]:
+        await store.append([stored], durable=False)
+    await store.append(events[-1:], durable=True)
+    await check(store, events)
+
+
 async def test_a_load_sees_what_was_appended_before_it_without_waiting(store: SqlStore) -> None:
     events = Journal().all(created(), noise())
     await store.append(events, durable=False)
@@ -53,6 +63,34 @@ async def test_closing_stores_what_nobody_waited_for(store: SqlStore) -> None:
     await store.append(events, durable=False)
     await store.close()
     await check(store, events)
+
+
+async def test_an_unknown_session_has_no_events(store: SqlStore) -> None:
+    assert await store.load("ses_nowhere") == []
+
+
+async def test_many_sessions_append_at_once_and_stay_apart(store: SqlStore) -> None:
+    names = [f"ses_{number}" for number in range(8)]
+    journals = {name: Journal(name).all(created(name), *map(noise, "abcde")) for name in names}
+
+    async def write(name: str) -> None:
+        for stored in journals[name]:
+            await store.append([stored], durable=True)
+
+    await asyncio.gather(*map(write, names))
+    for name in names:
+        await check(store, journals[name])
+
+
+async def test_two_servers_on_one_store_see_each_others_sessions(
+    store: SqlStore, place: str
+) -> None:
+    other = open_store(place)
+    mine, theirs = Journal("ses_1").all(created("ses_1")), Journal("ses_2").all(created("ses_2"))
+    await asyncio.gather(store.append(mine, durable=True), other.append(theirs, durable=True))
+    assert {row.session_id for row in await store.sessions()} == {"ses_1", "ses_2"}
+    await other.close()
+    await check(store, theirs)
 
 
 @pytest.mark.parametrize(
@@ -134,6 +172,19 @@ async def test_a_gap_in_a_session_is_refused_until_it_is_loaded_again(store: Sql
     assert await store.load("ses_1") == events
     await store.append(following, durable=True)
     await check(store, [*events, *following])
+
+
+async def test_one_sessions_conflict_does_not_touch_the_others(store: SqlStore) -> None:
+    good = Journal("ses_good").all(created("ses_good"), noise())
+    bad = Journal("ses_bad", seq=3).all(noise())
+    outcomes = await asyncio.gather(
+        store.append(good[:1], durable=True),
+        store.append(bad, durable=True),
+        store.append(good[1:], durable=True),
+        return_exceptions=True,
+    )
+    assert [type(outcome) for outcome in outcomes] == [type(None), JournalHalted, type(None)]
+    await check(store, good)
 
 
 async def test_a_cancelled_wait_does_not_take_the_event_back(store: SqlStore) -> None:
@@ -230,10 +281,36 @@ async def test_a_session_has_one_owner_at_a_time(store: SqlStore, place: str) ->
     await other.close()
 
 
+async def test_a_lease_that_ran_out_can_be_taken_and_not_renewed_by_the_old_owner(
+    store: SqlStore,
+) -> None:
+    assert await store.lease("ses_1", "me", 0)
+    assert await store.lease("ses_1", "you", 60)
+    assert not await store.lease("ses_1", "me", 60)
+
+
+async def test_of_many_servers_that_want_a_session_exactly_one_gets_it(
+    store: SqlStore, place: str
+) -> None:
+    others = [open_store(place) for _ in range(4)]
+    await store.ready()
+    wishes = [each.lease("ses_1", f"owner {number}", 60) for number, each in enumerate(others)]
+    assert sorted(await asyncio.gather(*wishes)) == [False, False, False, True]
+    for each in others:
+        await each.close()
+
+
 async def test_the_derived_tables_are_written_with_the_events(store: SqlStore) -> None:
     journal = Journal()
     for stored in journal.all(*TURN):
         await store.append([stored], durable=True)
+    assert await facts(store) == EXPECTED_FACTS
+
+
+async def test_the_derived_tables_do_not_depend_on_how_events_were_grouped(
+    store: SqlStore,
+) -> None:
+    await store.append(Journal().all(*TURN), durable=True)
     assert await facts(store) == EXPECTED_FACTS
 
 
@@ -246,6 +323,31 @@ async def test_a_waiting_turn_is_shown_as_waiting_and_then_as_running(store: Sql
         if not seen or seen[-1] != row.status:
             seen.append(row.status)
     assert seen == ["new", "running", "waiting", "running", "waiting", "running", "escalated"]
+
+
+async def test_a_switch_of_mode_or_model_shows_in_the_sessions_row(store: SqlStore) -> None:
+    switched = ev.ModeChanged(mode=Mode.AUTO), ev.ModelChanged(model="m/two")
+    await store.append(Journal().all(created(), *switched), durable=True)
+    (row,) = await rows(store, schema.sessions)
+    assert (row.mode, row.model) == ("auto", "m/two")
+
+
+async def test_a_second_turn_gets_its_own_rows(store: SqlStore) -> None:
+    second = (
+        ev.TurnStarted(turn_id="trn_2", prompt="More"),
+        ev.RequestPrepared(step_id="stp_3", number=1),
+        ev.Answered(step_id="stp_3", message=AssistantMessage(text="Done.")),
+        ended("trn_2"),
+    )
+    await store.append(Journal().all(*TURN, *second), durable=True)
+    first, last = await rows(store, schema.executions)
+    assert (last.execution_id, last.status, last.total_steps) == ("trn_2", "success", 1)
+    assert (first.execution_id, first.total_steps) == ("trn_1", 2)
+    assert last.state_snapshot["files"] == []
+    (session,) = await store.sessions()
+    assert (session.turns, session.title, session.status) == (
+        2, "Add a greeting to the app", TurnStatus.SUCCESS.value,
+    )  # fmt: skip
 
 
 async def rows(store: SqlStore, table: sa.Table) -> Sequence[sa.Row]:
@@ -362,10 +464,13 @@ async def test_a_lease_tells_whose_it_is_as_long_as_it_runs(store: SqlStore) -> 
     assert await store.lease_owner("ses_1") == "me"
     await store.release("ses_1", "me")
     assert await store.lease_owner("ses_1") is None
+
+
+async def test_a_lease_that_is_over_is_nobodys(store: SqlStore) -> None:
     assert await store.lease("ses_1", "me", 0)
     assert await store.lease_owner("ses_1") is None
     assert await store.lease("ses_1", "you", 60)
-    assert not await store.lease("ses_1", "me", 60)
+    assert await store.lease_owner("ses_1") == "you"
 
 
 @pytest.mark.parametrize(
@@ -401,6 +506,14 @@ async def test_words_are_found_beyond_ascii_and_cut_to_one_line(store: SqlStore)
     assert "\n" not in hit.text
     assert len(hit.text) < 200
     assert hit.text[0] == hit.text[-1] == "…"
+
+
+async def test_no_more_is_found_than_was_asked_for(store: SqlStore) -> None:
+    journal = Journal()
+    queued = (ev.PromptQueued(text=f"word {number}", kind="steer") for number in range(9))
+    await store.append(journal.all(created(), *queued), durable=True)
+    hits = await store.search("word", limit=3)
+    assert [hit.text for hit in hits] == ["word 8", "word 7", "word 6"]
 
 
 async def test_a_deleted_session_leaves_nothing(store: SqlStore) -> None:
@@ -440,6 +553,15 @@ async def test_a_session_whose_sub_agents_a_fork_needs_is_not_deleted(store: Sql
     assert await store.sessions(parent_id=None) == []
 
 
+async def test_a_session_that_somebody_has_open_is_not_deleted(store: SqlStore) -> None:
+    events = Journal().all(created())
+    await store.append(events, durable=True)
+    await store.lease("ses_1", "me", 60)
+    with pytest.raises(StoreError, match="close it there"):
+        await store.delete("ses_1")
+    await check(store, events)
+
+
 async def test_what_belongs_to_an_open_session_is_not_deleted(store: SqlStore) -> None:
     child = created("ses_3").model_copy(update={"parent_id": "ses_1", "agent": "explore"})
     await store.append(Journal("ses_1").all(*TURN), durable=True)
@@ -464,6 +586,23 @@ async def test_a_text_that_somebody_has_just_stored_is_not_deleted(store: SqlSto
     await store.put_blob(b"both have it")
     assert await store.delete("ses_1")
     assert await store.get_blob(digest) == b"both have it"
+
+
+async def test_a_text_that_another_server_has_deleted_is_gone_for_everybody(
+    store: SqlStore, place: str
+) -> None:
+    data = b"only one session needs it"
+    digest = await store.put_blob(data)
+    edit = ev.EditApplied(call_id="cal_1", path="a", status="applied", after_blob=digest)
+    await store.append(Journal("ses_1").all(*TURN, edit), durable=True)
+    assert await store.get_blob(digest) == data
+    other = open_store(place)
+    assert await other.delete("ses_1")
+    await other.close()
+    assert await store.get_blob(digest) is None
+    # Whoever needs it now stores it, and has it again.
+    assert await store.put_blob(data) == digest
+    assert await store.get_blob(digest) == data
 
 
 async def test_a_session_is_known_by_its_first_event(store: SqlStore) -> None:

@@ -84,6 +84,7 @@ def a_pipe(path: Path) -> None:
     [
         pytest.param(a_folder, ["Is a directory", "Check that its folder"], id="a folder"),
         pytest.param(some_text, ["is not a store", "left as it was|left as it is"], id="text"),
+        pytest.param(below_a_file, ["exists|directory"], id="below a file"),
         pytest.param(newer_store, ["newer agent-ls", "schema 9999", "Upgrade"], id="newer schema"),
         pytest.param(a_database_of_others, ["another program", "'cookies'"], id="others' database"),
         pytest.param(a_pipe, ["is not a file"], id="a pipe"),
@@ -123,7 +124,10 @@ EVENT_DAMAGE = [
     pytest.param("body = replace(body, 'three', 'thrEe')", id="a letter"),
     pytest.param("body = replace(body, 'prepare', 'compact')", id="another word that is valid"),
     pytest.param("body = substr(body, 1, 20)", id="cut off"),
+    pytest.param("body = '{}'", id="empty"),
+    pytest.param("body = '[]'", id="a list"),
     pytest.param("type = 'mowed'", id="its type"),
+    pytest.param("v = 7", id="its version"),
     pytest.param("at_ms = at_ms + 1", id="its time"),
     pytest.param("checksum = replace(checksum, substr(checksum, 1, 1), 'g')", id="the checksum"),
 ]
@@ -248,6 +252,20 @@ async def test_a_schema_with_a_part_missing_is_told_when_it_is_opened(
     await store.close()
 
 
+async def test_a_newer_agent_ls_that_wrote_an_event_is_told_from_damage(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    store = open_store(path)
+    await store.append(Journal().all(created(), noise()), durable=True)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "UPDATE events SET type = 'dreamt', v = 3, body = ? WHERE seq = 2",
+            ('{"type":"dreamt","v":3}',),
+        )
+    with pytest.raises(StoreError, match=r"newer agent-ls wrote it.*'dreamt', version 3.*upgrade"):
+        await store.load("ses_1")
+    await store.close()
+
+
 async def test_the_file_and_its_companions_are_the_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "data" / "agent-ls" / "store.db"
     store = open_store(path)
@@ -300,19 +318,20 @@ async def test_a_lock_that_never_ends_is_told_and_the_events_are_stored_later(
     await store.close()
 
 
-# A child, because a limit on the size of files holds for the whole process.
+# A child, because a full disk and a disk that refuses writes are the whole process's trouble.
 FULL_DISK = """
-import asyncio, resource, sys
+import asyncio, os, resource, sys
 from agent_ls.domain.errors import StoreError
 from agent_ls.store.sql_store import open_store
 from tests.store.stories import Journal, created, noise
 
-async def main(path):
+async def main(path, how):
     store = open_store(path)
     journal = Journal()
     stored = [journal.next(created())]
     await store.append(stored, durable=True)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
+    if how == "limit":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
     try:
         for _ in range(400):
             stored.append(journal.next(noise("x" * 4_000)))
@@ -326,7 +345,10 @@ async def main(path):
         raise SystemExit("there was room again")
     except StoreError:
         pass
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+    if how == "limit":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+    else:
+        os.unlink(os.path.join(os.path.dirname(path), "ballast"))
     stored.append(journal.next(noise("after")))
     await store.append(stored[-1:], durable=True)
     assert await store.load("ses_1") == stored, "something is missing"
@@ -336,13 +358,70 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+def run_child(command: list[str], repository: Path) -> str:
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=100, cwd=repository,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 def test_when_writing_fails_nothing_is_lost_and_it_goes_on_by_itself(
     tmp_path: Path, repository: Path
 ) -> None:
-    command = [sys.executable, "-c", FULL_DISK, str(tmp_path / "store.db")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, cwd=repository)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "the disk reports an error" in done.stdout
+    script = [sys.executable, "-c", FULL_DISK, str(tmp_path / "store.db"), "limit"]
+    assert "the disk reports an error" in run_child(script, repository)
+
+
+@pytest.fixture
+def can_mount() -> None:
+    probe = ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    try:
+        works = subprocess.run(probe, capture_output=True, timeout=10).returncode == 0
+    except OSError:
+        works = False
+    if not works:
+        pytest.skip("this machine lets nobody mount a small file system of their own")
+
+
+@pytest.mark.usefixtures("can_mount")
+def test_a_full_disk_is_named_and_everything_is_stored_when_there_is_room_again(
+    tmp_path: Path, repository: Path
+) -> None:
+    inside = (
+        f'mount -t tmpfs -o size=1200k tmpfs "{tmp_path}" && '
+        f'head -c 200000 /dev/zero > "{tmp_path}/ballast" && '
+        f'exec "{sys.executable}" -c "$SCRIPT" "{tmp_path}/store.db" mount'
+    )
+    script = ["env", f"SCRIPT={FULL_DISK}", "unshare", "-rm", "sh", "-c", inside]
+    said = run_child(script, repository)
+    assert "the disk is full" in said
+    assert "Free some space" in said
+
+
+READ_ONLY_DISK = """
+import asyncio, sys
+from agent_ls.domain.errors import StoreError
+from agent_ls.store.sql_store import open_store
+
+async def main(path):
+    try:
+        await open_store(path).ready()
+    except StoreError as error:
+        print(error)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+@pytest.mark.usefixtures("can_mount")
+def test_a_read_only_disk_is_named(tmp_path: Path, repository: Path) -> None:
+    inside = (
+        f'mount -t tmpfs -o ro tmpfs "{tmp_path}" && '
+        f'exec "{sys.executable}" -c "$SCRIPT" "{tmp_path}/new/store.db"'
+    )
+    script = ["env", f"SCRIPT={READ_ONLY_DISK}", "unshare", "-rm", "sh", "-c", inside]
+    assert "Read-only file system" in run_child(script, repository)
 
 
 async def test_a_wrong_password_is_told_without_being_shown(postgres: Postgres) -> None:
@@ -559,7 +638,6 @@ async def test_a_folder_of_sockets_may_stand_for_the_host(postgres: Postgres) ->
 @pytest.mark.parametrize(
     ("error", "words", "is_shared"),
     [
-        (Exception({"C": "53100", "M": "x"}), "server's disk is full", True),
         (sqlite3.OperationalError("odd"), "SQLite says: odd", False),
         (
             Exception({"C": "22P02", "M": "bad input"}),
@@ -577,6 +655,20 @@ def test_what_other_drivers_say_is_worded_too(
     assert re.search(words, str(fault.error))
     assert "secret" not in str(fault.error)
     assert fault.is_shared is is_shared
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ModuleNotFoundError("no", name="pg8000"), r"'pg8000' is missing.*agent-ls\[postgres\]"),
+        (ValueError("what?"), "ValueError: what?"),
+        (OSError(30, "Read-only file system"), "Read-only file system"),
+        (OSError("odd"), "odd"),
+    ],
+)
+def test_other_trouble_is_worded_too(error: Exception, words: str) -> None:
+    fault = faults.explain(error, locate("/x/store.db"))
+    assert re.search(words, str(fault.error))
 
 
 def test_a_server_without_a_user_is_refused_with_how_to_write_it() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
-from agent_ls.domain.goals import Proof
+from agent_ls.domain.goals import Criterion, Goal, Proof
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
@@ -114,6 +114,34 @@ def test_what_others_spent_counts_for_the_turn_and_not_as_an_attempt(event: ev.E
     )
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        ev.GateFailed(origin="compile", text="x"),
+        ev.FindingsReported(paths=()),
+        ev.EditApplied(call_id="cal_1", path="a", status="stale"),
+    ],
+    ids=lambda event: event.type,
+)
+def test_outside_of_a_step_nothing_is_said_of_one(event: ev.Event) -> None:
+    check(Cursor(), event, {})
+
+
+def test_a_result_outside_of_any_turn_still_finishes_its_call() -> None:
+    result = ev.ToolCallFinished(result=ToolResult(call_id="cal_1", text="late"))
+    check(Cursor(), result, {("calls", "cal_1"): {"status": "completed", "result": "late"}})
+
+
+def test_a_file_that_was_edited_twice_is_listed_once() -> None:
+    edits = [
+        ev.EditApplied(call_id="cal_1", path=path, status="applied", added_lines=1)
+        for path in ("a.py", "b.py", "a.py")
+    ]
+    cursor, rows = project(IN_STEP, *edits)
+    assert cursor.files == ["a.py", "b.py"]
+    assert rows["calls", "cal_1"]["added_lines"] == 3
+
+
 def test_long_texts_are_cut() -> None:
     started = ev.TurnStarted(turn_id="trn_1", prompt="word " * 2_000)
     _, rows = project(Cursor(), started)
@@ -140,6 +168,16 @@ def test_a_word_on_confidence_is_kept_with_its_step(text: str, score: float) -> 
     assert (turn.last_confidence_check_step, turn.last_confidence_score) == (5, score)
 
 
+def test_only_failures_in_a_row_count_as_consecutive() -> None:
+    bad = ToolResult(call_id="cal_1", text="no", error=ErrorKind.RUNTIME)
+    good = ToolResult(call_id="cal_2", text="yes")
+    results = (bad, bad, good, bad)
+    cursor, _ = project(IN_STEP, *(ev.ToolCallFinished(result=one) for one in results))
+    turn = cursor.turn
+    assert (turn.failure_count, turn.consecutive_failures, turn.tool_executions) == (3, 1, 4)
+    assert turn.last_errors == ["runtime: no"] * 3
+
+
 @pytest.mark.parametrize(
     ("stop", "told"),
     [
@@ -159,6 +197,17 @@ def test_the_snapshot_says_why_it_ended(stop: StopReason, told: tuple[bool, ...]
     names = ("escalation_triggered", "timeout_reached", "resource_limit_hit")
     assert tuple(found[name] for name in names) == told
     assert found["escalation_reason"] == ("Why." if told[0] else None)
+
+
+def test_a_goal_is_kept_with_the_turn_it_began() -> None:
+    goal = Goal(text="Greet", acceptance=(Criterion(text="friendly"),), constraints=("short",))
+    cursor, _ = project(IN_STEP, ev.TurnStarted(turn_id="trn_2", prompt="p", goal=goal))
+    turn = cursor.turn
+    assert (turn.goal, turn.acceptance_criteria, turn.constraints) == (
+        "Greet", ["friendly"], ["short"],
+    )  # fmt: skip
+    cursor, _ = project(IN_STEP, ev.TurnStarted(turn_id="trn_3", prompt="p"))
+    assert cursor.turn.goal == "p"
 
 
 def test_the_order_of_roots_does_not_matter() -> None:

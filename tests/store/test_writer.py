@@ -90,6 +90,21 @@ async def test_when_the_store_is_out_of_order_all_are_told_and_events_are_kept(
     assert await loaded(writer, "ses_group") == 1
 
 
+async def test_trouble_that_comes_while_the_bad_job_is_sought_is_told_to_the_rest(
+    writer: Writer,
+) -> None:
+    calls: list[None] = []
+
+    def second_time_full(connection: sa.Connection) -> str:
+        calls.append(None)
+        return breaks(connection) if len(calls) == 1 else finds_a_full_disk(connection)
+
+    answers = await check(writer, works, second_time_full, Journal().all(created()))
+    assert answers[0] == "done"
+    assert all("the disk is full" in answer for answer in answers[1:])
+    assert await loaded(writer, "ses_1") == 1
+
+
 async def test_events_behind_a_gap_are_refused_or_dropped_until_the_session_is_read(
     writer: Writer,
 ) -> None:
@@ -105,9 +120,71 @@ async def test_events_behind_a_gap_are_refused_or_dropped_until_the_session_is_r
     assert await check(writer, Journal().all(created())) == ["None"]
 
 
+async def test_more_jobs_than_one_group_holds_are_all_carried_out(writer: Writer) -> None:
+    journal = Journal()
+    for event in [created(), *(noise(str(number)) for number in range(700))]:
+        stored = journal.next(event)
+        writer.take(Append("ses_1", (stored,), None))
+    assert await loaded(writer, "ses_1") == 701
+
+
+async def test_who_brings_too_much_is_asked_to_wait(writer: Writer) -> None:
+    # The thread is busy with the first job until this coroutine lets it go on.
+    reply = Reply()
+    held, release = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    async def until_released() -> None:
+        held.set()
+        await release.wait()
+
+    def hold(_connection: sa.Connection) -> None:
+        asyncio.run_coroutine_threadsafe(until_released(), loop).result(timeout=60)
+
+    writer.take(Work(hold, reply))
+    await held.wait()
+    assert not writer.is_full
+    stored = Journal()
+    for number in range(10_000):
+        writer.take(
+            Append("ses_1", (stored.next(noise(str(number)) if number else created()),), None)
+        )
+    assert writer.is_full
+    release.set()
+    await reply.future
+    assert await loaded(writer, "ses_1") == 10_000
+    assert not writer.is_full
+
+
 async def test_what_could_not_be_stored_is_counted_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file where a folder should be")
     writer = Writer(locate(tmp_path / "data" / "store.db"))
     writer.take(Append("ses_1", tuple(Journal().all(created(), noise())), None))
     with pytest.raises(StoreError, match=r"could not take the last 2 events.*cannot be used: "):
         await writer.close()
+
+
+async def test_a_store_that_was_mended_takes_what_waited(tmp_path: Path) -> None:
+    place = tmp_path / "data"
+    place.write_text("a file where a folder should be")
+    writer = Writer(locate(place / "store.db"))
+    answers = await check(writer, Journal().all(created()))
+    assert "Not a directory" in answers[0] or "File exists" in answers[0]
+    place.unlink()
+    assert await loaded(writer, "ses_1") == 1
+    await writer.close()
+
+
+def test_an_answer_for_a_loop_that_is_gone_is_dropped(tmp_path: Path) -> None:
+    writer = Writer(locate(tmp_path / "store.db"))
+
+    async def ask() -> None:
+        writer.take(Work(works, Reply()))
+
+    async def look() -> int:
+        count = await loaded(writer, "ses_1")
+        await writer.close()
+        return count
+
+    asyncio.run(ask())
+    assert asyncio.run(look()) == 0
