@@ -21,11 +21,11 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.ports.models import ModelFacts
+from agent_ls.loop.state.compaction import CHARS_PER_TOKEN
 from agent_ls.loop.state.state import SessionState, TurnState
 
 E = TypeVar("E")
 
-_CHARS_PER_TOKEN = 4
 _KEY_FAILURES = (ProviderFailure.AUTHENTICATION, ProviderFailure.FORBIDDEN)
 _CHARS_PER_MESSAGE = 16
 
@@ -190,7 +190,7 @@ class TurnView:
         if self.session.prefix is None:
             # PREPARE creates it, and reports when there is no room for it.
             return 0
-        return len(self.session.prefix.system) // _CHARS_PER_TOKEN + self.tools_tokens
+        return len(self.session.prefix.system) // CHARS_PER_TOKEN + self.tools_tokens
 
     @property
     def estimated_tokens(self) -> int:
@@ -227,14 +227,14 @@ def message_tokens(message: Message) -> int:
     size = len(message.text)
     if message.role == "assistant":
         size += sum(len(call.tool) + len(call.arguments_json) for call in message.calls)
-    return (size + _CHARS_PER_MESSAGE) // _CHARS_PER_TOKEN
+    return (size + _CHARS_PER_MESSAGE) // CHARS_PER_TOKEN
 
 
 def spec_tokens(spec: ToolSpec) -> int:
     """Return the estimated tokens of a tool's definition."""
     parameters = json.dumps(spec.parameters, ensure_ascii=False, separators=(",", ":"))
     size = len(spec.name) + len(spec.description) + len(parameters)
-    return (size + _CHARS_PER_MESSAGE) // _CHARS_PER_TOKEN
+    return (size + _CHARS_PER_MESSAGE) // CHARS_PER_TOKEN
 
 
 def text_tokens(text: str) -> int:

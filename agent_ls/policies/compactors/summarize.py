@@ -22,9 +22,9 @@ from agent_ls.loop.machine.summaries import (
     written,
 )
 from agent_ls.loop.ports.models import Adviser
+from agent_ls.loop.state.compaction import CHARS_PER_TOKEN
 from agent_ls.loop.state.view import TurnView, text_tokens
 
-_CHARS_PER_TOKEN = 4
 _MAX_MESSAGE_CHARS = 2_000
 _INSTRUCTIONS = """\
 You summarise the earlier part of a coding agent's conversation, so that the agent can go on \
@@ -83,7 +83,7 @@ class Summarize:
         dropped = view.messages[:at]
         if not at or tokens_of(dropped) < self.options.min_tokens:
             return Unchanged()
-        goal = cut(view.turn.prompt, self.options.goal_tokens * _CHARS_PER_TOKEN)
+        goal = cut(view.turn.prompt, self.options.goal_tokens * CHARS_PER_TOKEN)
         mechanical = mechanical_summary(view, dropped, goal)
         try:
             sections = await self._asked(view, dropped)
@@ -100,7 +100,7 @@ class Summarize:
                 return given.text
         # The cheap model's window is not known here; half of the main model's is a guess.
         window = view.facts.window_tokens // 2 or self.options.max_input_tokens
-        limit = min(self.options.max_input_tokens, window) * _CHARS_PER_TOKEN
+        limit = min(self.options.max_input_tokens, window) * CHARS_PER_TOKEN
         text = _middle_cut("\n\n".join(map(_told, dropped)), limit)
         return await self.adviser.ask(
             _INSTRUCTIONS.format(words=self.options.max_tokens // 2),

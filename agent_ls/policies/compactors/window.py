@@ -10,9 +10,9 @@ from pydantic import Field
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CompactorVerdict, Shortened, Unchanged
 from agent_ls.loop.machine.summaries import allowed_cuts, cut, mechanical_summary, tokens_of
+from agent_ls.loop.state.compaction import CHARS_PER_TOKEN
 from agent_ls.loop.state.view import TurnView, message_tokens, text_tokens
 
-_CHARS_PER_TOKEN = 4
 _SUMMARY_TOKENS = 1_000
 """Rough size of a summary without the goal."""
 
@@ -38,9 +38,7 @@ class Window:
         cuts = allowed_cuts(view.messages)
         if not cuts or view.estimated_tokens <= target_tokens:
             return Unchanged()
-        goal = cut(
-            view.turn.prompt, int(target_tokens * self.options.goal_share) * _CHARS_PER_TOKEN
-        )
+        goal = cut(view.turn.prompt, int(target_tokens * self.options.goal_share) * CHARS_PER_TOKEN)
         surplus = view.estimated_tokens - target_tokens + text_tokens(goal) + _SUMMARY_TOKENS
         sizes = [message_tokens(message) for message in view.messages]
         chosen = next((one for one in cuts if sum(sizes[:one]) >= surplus), cuts[-1])

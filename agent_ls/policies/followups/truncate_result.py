@@ -11,9 +11,9 @@ from agent_ls.domain.calls import ToolKind, ToolResult
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
+from agent_ls.loop.state.compaction import CHARS_PER_TOKEN
 from agent_ls.loop.state.view import TurnView, text_tokens
 
-_CHARS_PER_TOKEN = 4
 _HANDLE_CHARS = 12
 _MARKER_CHARS = 200
 """Room for the marker and the overhead of a message, so that the cut result fits the limit."""
@@ -61,7 +61,7 @@ class TruncateResult:
             return FollowUpOutcome(result)
         # A result that was cut before keeps its handle, which names the whole text.
         digest = result.output_id or await self.blobs.put_blob(_encoded(result.text))
-        room = limit * _CHARS_PER_TOKEN - _MARKER_CHARS
+        room = limit * CHARS_PER_TOKEN - _MARKER_CHARS
         cut = {"text": self._cut(result.text, digest, room), "output_id": digest}
         return FollowUpOutcome(result.model_copy(update=cut))
 
