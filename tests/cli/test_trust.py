@@ -81,6 +81,6 @@ def test_a_damaged_list_trusts_nothing_and_is_not_written_over(
     trust_file().write_text(damaged, "latin-1")
     for words in ([], [str(tmp_path)], ["--forget", str(tmp_path)]):
         assert main(["trust", *words]) == 3
-        assert "Mend that file, or delete it" in capsys.readouterr().err
+        assert "repair or delete that file" in capsys.readouterr().err
     assert trust_file().read_text("latin-1") == damaged
     assert not TrustedFolders(trust_file()).is_trusted(tmp_path)
