@@ -7,12 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
-
-_PATIENCE_S = 1.0
-"""How long a change waits for a moment without requests before it keeps new ones waiting."""
-_HELD_S = 0.5
-"""How long it keeps them waiting."""
+from contextlib import asynccontextmanager
 
 
 class Changeover:
@@ -49,16 +44,9 @@ class Changeover:
     async def alone(self) -> AsyncGenerator[None]:
         """Run a change while no request runs; new requests wait."""
         while True:
-            # Do not hold the lock yet: a running request may wait for an answer in a later one.
-            await self._unused_within(_PATIENCE_S)
+            # Do not hold the lock here: a running request may wait for an answer in a later one.
+            await self._unused.wait()
             async with self._door:
-                # New requests wait now, else a change would wait for ever where they overlap.
-                await self._unused_within(_HELD_S)
                 if not self._count:
                     yield
                     return
-
-    async def _unused_within(self, limit_s: float) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(limit_s):
-                await self._unused.wait()
