@@ -21,7 +21,7 @@ from agent_ls.loop.ports.store import Leases, SessionSummary
 from agent_ls.observers.report.words import money
 from agent_ls.safety.text import visible, visible_line
 from agent_ls.session.forking import forked, place_of_turn
-from agent_ls.session.held_leases import is_dead
+from agent_ls.session.held_leases import is_dead, is_loose_lease
 
 _DECLINED = 1
 _CUT_OFF = "cut off"
@@ -56,7 +56,7 @@ async def _list(arguments: argparse.Namespace) -> int:
 async def _is_held(leases: Leases, session_id: str) -> bool:
     """Say whether a process that may be alive runs the session, not only views it."""
     holder = await leases.lease_owner(session_id)
-    return holder is not None and not is_dead(holder)
+    return holder is not None and not (is_dead(holder) or is_loose_lease(holder))
 
 
 def _stopped(one: SessionSummary) -> SessionSummary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_ls.domain.errors import StoreError
+from agent_ls.domain.errors import JournalHalted, StoreError
 from agent_ls.domain.events import StoredEvent
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.store import Store
@@ -14,6 +14,8 @@ from agent_ls.loop.state.recorder import Recorder
 from agent_ls.session.child_ends import settle_children
 from agent_ls.session.repair import repair
 
+_MOST_TRIES = 5
+
 
 async def load_settled(
     session_id: str, store: Store, workspace: Workspace, clock: Clock, *, is_dry_run: bool
@@ -21,18 +23,28 @@ async def load_settled(
     """Return the recorder of a session whose lease is held.
 
     Errors: ``StoreError`` when the session is unknown, of a running sub-agent or of the other kind
-    (dry run or not).
+    (dry run or not), or another process keeps writing it.
     """
-    journal = await store.load(session_id)
-    if not journal:
-        raise StoreError(f"there is no session {session_id}; list them to see which are")
-    refuse_other_kind(journal, is_dry_run=is_dry_run)
-    recorder = Recorder(session_id, store, clock, journal)
-    if recorder.state.is_child and recorder.state.is_running:
-        raise StoreError(f"{session_id} belongs to a sub-agent; open the session that started it")
-    await settle_children(recorder, workspace, store)
-    await repair(recorder, workspace, store)
-    return recorder
+    for tries_left in reversed(range(_MOST_TRIES)):
+        journal = await store.load(session_id)
+        if not journal:
+            raise StoreError(f"there is no session {session_id}; list them to see which are")
+        refuse_other_kind(journal, is_dry_run=is_dry_run)
+        recorder = Recorder(session_id, store, clock, journal)
+        if recorder.state.is_child and recorder.state.is_running:
+            raise StoreError(
+                f"{session_id} belongs to a sub-agent; open the session that started it"
+            )
+        try:
+            await settle_children(recorder, workspace, store)
+            await repair(recorder, workspace, store)
+        except JournalHalted:
+            # A process with a loose lease was settling the same session; it has lost the lease now.
+            if not tries_left:
+                raise
+        else:
+            return recorder
+    raise AssertionError("the last try raises or returns")
 
 
 def refuse_other_kind(journal: Sequence[StoredEvent], *, is_dry_run: bool) -> None:

@@ -1,7 +1,6 @@
-"""The sessions open in this process, each with its lease unless it is only looked at.
+"""The sessions open in this process, each with its lease.
 
-Owns when a session is closed: least recently used, broken, or taken by another process. A session
-that is only looked at has no lease: any process may use it, and a decision here takes the lease.
+Owns when a session is closed: least recently used, broken, or taken by another process.
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
-from agent_ls.domain.errors import SessionHeld, StoreError
+from agent_ls.domain.errors import StoreError
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.store import Store
 from agent_ls.session.held_leases import HeldLeases, Lease
@@ -36,9 +36,7 @@ class OpenSessions:
         self._open: dict[str, Session] = {}
         """Least recently used first."""
         self._lease_of: dict[Session, Lease] = {}
-        """Leases of open and closing sessions; none for a session that is only looked at."""
-        self._holding = asyncio.Lock()
-        """A lease that is held for one event must not be given back under a decision."""
+        """Leases of open and closing sessions."""
         self._set_aside: set[str] = set()
         """Ids of sessions closed here that their faces may still show."""
         self._renewing: asyncio.Task[None] | None = None
@@ -57,11 +55,10 @@ class OpenSessions:
         """Say whether a session is open, or was closed for lack of room or another process."""
         return session_id in self._open or session_id in self._set_aside
 
-    async def add(self, session: Session, lease: Lease | None) -> None:
-        """Keep a session open, to look at it without a lease; may close idle ones to make room."""
+    async def add(self, session: Session, lease: Lease) -> None:
+        """Keep a session open with its lease; may close idle sessions to make room."""
         self._set_aside.discard(session.id)
-        if lease is not None:
-            self._lease_of[session] = lease
+        self._lease_of[session] = lease
         idle = [one for one in self._open.values() if one.is_cut_off or not one.is_busy]
         self._open[session.id] = session
         if self._renewing is None:
@@ -72,12 +69,12 @@ class OpenSessions:
     async def used(self, session_id: str, *, to_look: bool) -> Session | None:
         """Return an open session; None: load it.
 
-        Unless ``to_look``, it has its lease then.
+        Unless ``to_look``, a loose lease is made firm first.
         """
         known = self._open.get(session_id)
         if known is None:
             return None
-        is_current = to_look or await self._held(known)
+        is_current = to_look or await self._tighten(known)
         # It may have been closed during the await.
         is_here = self._open.pop(session_id, None) is known
         if is_here and is_current and not known.is_closed:
@@ -94,27 +91,27 @@ class OpenSessions:
         await self._given_back(session, by)
 
     async def claim(self, session: Session) -> None:
-        """Take a session's lease before a decision, unless it is held already.
+        """Make a session's lease firm before a decision.
 
         Errors: ``StoreError`` when another process has continued it, or it was closed here.
         """
-        if not await self._held(session):
-            await self._refuse_lost(session)
+        is_held = self._is_open(session) and await self._tighten(session)
+        await self._refuse_lost(session, is_held=is_held)
 
     @asynccontextmanager
     async def claimed(self, session: Session) -> AsyncGenerator[None]:
-        """Hold a session's lease during the block. Errors: as of ``claim``."""
-        async with self._holding:
-            was_held = session in self._lease_of
-            is_held = await self._taken_back(session)
-            if is_held:
-                try:
+        """Make a session's lease firm for the block; a loose lease is loose again afterwards.
+
+        Errors: as of ``claim``.
+        """
+        is_held = self._is_open(session)
+        if is_held:
+            is_unwritten = partial(self._is_unwritten, session)
+            async with self._leases.firmly(self._lease_of[session], is_unwritten) as is_held:
+                if is_held and self._is_open(session):
                     yield
-                finally:
-                    if not was_held and (lease := self._lease_of.pop(session, None)) is not None:
-                        await self._leases.release(lease)
-        if not is_held:
-            await self._refuse_lost(session)
+                    return
+        await self._refuse_lost(session, is_held=is_held)
 
     async def close(self) -> None:
         """Close all sessions and release the leases.
@@ -156,35 +153,25 @@ class OpenSessions:
         """Say whether this very object is open, not one loaded in its place."""
         return self._open.get(session.id) is session
 
-    async def _refuse_lost(self, session: Session) -> None:
+    async def _refuse_lost(self, session: Session, *, is_held: bool) -> None:
         if not self._is_open(session):
             raise StoreError(
                 f"session {session.id} was closed here; open it again (agent-ls.session.resume)"
             )
-        await self._taken(session)
-        raise StoreError(
-            f"another agent-ls went on with session {session.id}; look at its changes there, "
-            "or again here when it is closed"
-        )
+        if not is_held:
+            await self._taken(session)
+            raise StoreError(
+                f"another agent-ls went on with session {session.id}; look at its changes there, "
+                "or again here when it is closed"
+            )
 
-    async def _held(self, session: Session) -> bool:
-        """Hold an open session's lease; False when it was closed or went on elsewhere."""
-        async with self._holding:
-            return await self._taken_back(session)
+    async def _tighten(self, session: Session) -> bool:
+        lease = self._lease_of[session]
+        return await self._leases.tighten(lease, partial(self._is_unwritten, session))
 
-    async def _taken_back(self, session: Session) -> bool:
-        if not self._is_open(session) or session in self._lease_of:
-            return self._is_open(session)
-        try:
-            lease = await self._leases.take(session.id)
-        except SessionHeld:
-            return False
+    async def _is_unwritten(self, session: Session) -> bool:
         journal = await self._store.load(session.id)
-        if not self._is_open(session) or not journal or journal[-1].seq > session.state.seq:
-            await self._leases.release(lease)
-            return False
-        self._lease_of[session] = lease
-        return True
+        return not journal or journal[-1].seq <= session.state.seq
 
     async def _taken(self, session: Session) -> None:
         await self.leave(session, "another agent-ls")
@@ -196,13 +183,13 @@ class OpenSessions:
             await self._clock.sleep(_RENEW_S)
             for session in list(self._open.values()):
                 # It may have been closed or reopened during the awaits.
-                lease = self._lease_of.get(session)
-                if lease is not None and self._is_open(session):
-                    await self._renew(session, lease)
+                if self._is_open(session):
+                    await self._renew(session)
 
-    async def _renew(self, session: Session, lease: Lease) -> None:
+    async def _renew(self, session: Session) -> None:
+        is_unwritten = partial(self._is_unwritten, session)
         try:
-            is_held = await self._leases.renew(lease)
+            is_held = await self._leases.renew(self._lease_of[session], is_unwritten)
             if not is_held and self._is_open(session):
                 _log.warning("another agent-ls took over session %s", session.id)
                 task = asyncio.create_task(self._taken(session))

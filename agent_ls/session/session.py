@@ -55,7 +55,7 @@ class Session:
     ) -> None:
         """``build_kit`` builds the parts around this session's approver.
 
-        ``claim`` takes the session's lease, or raises; ``claimed`` holds it for a block.
+        ``claim`` makes a loose lease firm, or raises; ``claimed`` does so for a block.
         """
         self._recorder, self._journals = recorder, journals
         self._approvals = Approvals(recorder, is_attended=is_attended)

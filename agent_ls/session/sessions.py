@@ -117,7 +117,7 @@ class Sessions:
     async def open(self, session_id: str, *, to_look: bool = False) -> Session:
         """Load a session and settle what a dead process left open; its turn is not resumed.
 
-        A session opened ``to_look`` is not held: any process may use it.
+        A session opened ``to_look`` is given to any process that wants to use it.
         Errors: ``StoreError`` when it is unknown, of the other kind (dry run or not), or another
         process writes it.
         """
@@ -127,7 +127,7 @@ class Sessions:
             if known is not None:
                 return known
             try:
-                lease = await self._leases.take(session_id)
+                lease = await self._leases.take(session_id, is_loose=to_look)
             except StoreError:
                 if was_open:
                     self._open.on_taken(session_id)
@@ -140,9 +140,7 @@ class Sessions:
                     self._clock,
                     is_dry_run=self._is_dry_run,
                 )
-                if to_look:
-                    await self._leases.release(lease)
-                return await self._opened(recorder, None if to_look else lease)
+                return await self._opened(recorder, lease)
             except BaseException:
                 await self._leases.release(lease)
                 raise
@@ -183,7 +181,7 @@ class Sessions:
             known_at = self._decided.get(one.session_id)
             if one.session_id in self._open or known_at == one.updated_ms:
                 continue
-            if not await self._leases.is_free(one.session_id):
+            if not await self._leases.is_free(one.session_id, to_look=True):
                 continue
             try:
                 if await self._is_my_kind(one.session_id) and await has_open_changes(
@@ -230,7 +228,7 @@ class Sessions:
         first = await self._store.beginning(session_id)
         return first is not None and fold_all([first]).is_dry_run is self._is_dry_run
 
-    async def _opened(self, recorder: Recorder, lease: Lease | None) -> Session:
+    async def _opened(self, recorder: Recorder, lease: Lease) -> Session:
         session = Session(
             recorder,
             self._store,

@@ -17,6 +17,7 @@ from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.store import Leases
 from agent_ls.review.ledger import Selection
+from agent_ls.review.steps import FileResult
 from agent_ls.session.held_leases import HeldLeases
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
@@ -214,39 +215,27 @@ async def test_what_was_closed_to_make_room_can_be_deleted(
             await sessions.find(oldest.id)
 
 
-WRITES = (
-    '[[answer]]\n[[answer.call]]\ntool = "write_file"\n'
-    'arguments = { path = "a.txt", content = "x\\n" }\n[[answer]]\ntext = "Done."\n'
-)
-
-
 async def test_a_session_that_is_looked_at_goes_to_whoever_uses_it(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:
     async with (
-        scripted(WRITES, port=model_port),
+        scripted('[[answer]]\ntext = "There."\n', port=model_port),
         open_test_sessions(tmp_path, model_host) as first,
         open_test_sessions(tmp_path, model_host) as second,
         open_test_sessions(tmp_path, model_host) as third,
     ):
-        made = await first.create(mode=Mode.AUTO)
-        await check(first, made, "Done.")
+        made = await first.create()
         with pytest.raises(StoreError, match="another agent-ls writes"):
             await second.open(made.id, to_look=True)
         await first._open.leave(made, "test")
         looked = await second.open(made.id, to_look=True)
         assert await second.open(made.id, to_look=True) is looked
-        # A rename is recorded and leaves it to others, who may look as well.
-        await looked.review.follow("a.txt", "b.txt")
-        assert (await first.open(made.id, to_look=True)).state.seq == looked.state.seq
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await third.open(made.id, to_look=True)
         used = await third.open(made.id)
-        assert [one.path for one in await used.review.decide("keep", Selection())] == ["b.txt"]
-        for decision in (
-            looked.review.follow("b.txt", "c.txt"),
-            looked.review.decide("keep", Selection()),
-        ):
-            with pytest.raises(StoreError, match=r"went on with|was closed here"):
-                await decision
+        await check(third, used, "There.")
+        with pytest.raises(StoreError, match="another agent-ls went on with"):
+            await looked.review.decide("keep", Selection())
         assert looked.is_closed
         with pytest.raises(StoreError, match="another agent-ls writes"):
             await second.open(made.id)
@@ -264,14 +253,45 @@ async def test_who_looks_at_a_session_and_then_decides_holds_it_for_certain(
         for one in (made, another):
             await first._open.leave(one, "test")
         looked = await second.open(made.id, to_look=True)
-        # Several clicks are no other process.
-        clicks = (looked.review.decide("keep", Selection()) for _ in range(4))
-        assert await asyncio.gather(*clicks) == [[], [], [], []]
+
+        async def decide(behind: int) -> list[FileResult]:
+            for _ in range(behind):
+                await second._store.lease_owner(another.id)
+            return await looked.review.decide("keep", Selection())
+
+        # Several clicks, one a step behind the other, are no other process.
+        assert await asyncio.gather(*map(decide, range(4))) == [[], [], [], []]
         opened = await second.open(another.id, to_look=True)
         assert await second.find(another.id) is opened
         for one in (made, another):
             with pytest.raises(StoreError, match="another agent-ls writes"):
                 await third.open(one.id)
+
+
+async def test_who_renames_a_file_of_a_session_that_is_looked_at_still_only_looks(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    writes = (
+        '[[answer]]\n[[answer.call]]\ntool = "write_file"\n'
+        'arguments = { path = "a.txt", content = "x\\n" }\n[[answer]]\ntext = "Done."\n'
+    )
+    async with (
+        scripted(writes, port=model_port),
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+        open_test_sessions(tmp_path, model_host) as third,
+    ):
+        made = await first.create(mode=Mode.AUTO)
+        await check(first, made, "Done.")
+        await first._open.leave(made, "test")
+        looked = await second.open(made.id, to_look=True)
+        await looked.review.follow("a.txt", "b.txt")
+        assert await second.open(made.id, to_look=True) is looked
+        used = await third.open(made.id)
+        assert [one.path for one in await used.review.decide("keep", Selection())] == ["b.txt"]
+        with pytest.raises(StoreError, match="another agent-ls went on with"):
+            await looked.review.follow("b.txt", "c.txt")
+        assert looked.is_closed
 
 
 async def test_who_decides_while_a_rename_is_recorded_holds_the_session_for_certain(
@@ -310,6 +330,80 @@ async def test_what_was_written_while_it_was_only_looked_at_is_read(
         again = await first.open(made.id)
         assert again is not looked
         assert again.state.mode is Mode.PLAN
+
+
+async def test_who_looks_is_told_that_another_process_went_on(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    taken: list[str] = []
+    is_told = asyncio.Event()
+
+    def tell(session_id: str) -> None:
+        taken.append(session_id)
+        is_told.set()
+
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        first._open.on_taken = tell
+        made, mine = await first.create(), await first.create()
+        await first._open.leave(made, "test")
+        await first.open(made.id, to_look=True)
+        clock = await renewed_by_hand(first)
+        theirs = await second.open(made.id)
+        await theirs.set_mode(Mode.PLAN)
+        await second._open.leave(theirs, "test")
+        clock.goes_on.set()
+        async with asyncio.timeout(TURN_LIMIT_S):
+            await is_told.wait()
+        assert taken == [made.id]
+        assert await first.find(mine.id) is mine
+
+
+async def test_who_looks_is_told_where_it_cannot_use_what_it_looked_at(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    taken: list[str] = []
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        first._open.on_taken = taken.append
+        made = await first.create()
+        await first._open.leave(made, "test")
+        await first.open(made.id, to_look=True)
+        await second.open(made.id)
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await first.open(made.id)
+        assert taken == [made.id]
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+async def test_a_lease_that_ran_out_while_one_looked_is_lost_only_if_somebody_wrote(
+    tmp_path: Path, model_host: Provider, is_written: bool
+) -> None:
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        made = await first.create()
+        await first._open.leave(made, "test")
+        looked = await first.open(made.id, to_look=True)
+        # As on a machine that slept.
+        await run_out(first, made)
+        if is_written:
+            theirs = await second.open(made.id)
+            await theirs.set_mode(Mode.PLAN)
+            await second._open.leave(theirs, "test")
+            with pytest.raises(StoreError, match="another agent-ls went on with"):
+                await looked.review.decide("keep", Selection())
+            assert (await first.open(made.id)).state.mode is Mode.PLAN
+        else:
+            assert await looked.review.decide("keep", Selection()) == []
+            assert await first.find(made.id) is looked
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await second.open(made.id)
 
 
 async def test_a_session_that_breaks_while_leases_are_renewed_takes_no_other_ones(
@@ -352,6 +446,37 @@ async def test_a_session_that_is_left_while_another_is_renewed_is_not_held_again
         await second.open(left.id)
 
 
+async def test_a_session_that_is_opened_while_it_closes_stays_open_and_held(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    taken: list[str] = []
+    is_done = asyncio.Event()
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        first._open.on_taken = taken.append
+        made = await first.create()
+        await first._open.leave(made, "test")
+        looked = await first.open(made.id, to_look=True)
+        step = asyncio.ensure_future(_decision_under_way(looked, is_done))
+        clock = await renewed_by_hand(first)
+        theirs = await second.open(made.id)
+        await theirs.set_mode(Mode.PLAN)
+        await second._open.leave(theirs, "test")
+        # It is found lost, and waits for what is being done in it.
+        clock.goes_on.set()
+        async with asyncio.timeout(TURN_LIMIT_S):
+            await until_left(first, looked)
+            again = await first.open(made.id)
+            is_done.set()
+            await asyncio.gather(step, clock.rests.wait())
+        assert await first.find(made.id) is again
+        assert taken == []
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await second.open(made.id)
+
+
 async def test_a_session_that_closes_slowly_keeps_no_other_from_being_held(
     tmp_path: Path, model_host: Provider
 ) -> None:
@@ -381,17 +506,22 @@ async def test_a_session_that_closes_slowly_keeps_no_other_from_being_held(
 async def test_an_older_lease_neither_renews_nor_gives_back_a_newer_one(
     tmp_path: Path, model_host: Provider
 ) -> None:
+    async def unwritten() -> bool:
+        return True
+
     async with open_test_sessions(tmp_path, model_host) as sessions:
         leases = HeldLeases(sessions._store, "here:1:x")
-        older = await leases.take("ses_1")
-        newer = await leases.take("ses_1")
-        assert not await leases.renew(older)
-        await leases.release(older)
-        assert await sessions._store.lease_owner("ses_1") == newer.owner
-        await leases.release(newer)
-        for one in (older, newer):
-            assert not await leases.renew(one)
-        assert await sessions._store.lease_owner("ses_1") is None
+        for is_loose in (False, True):
+            older = await leases.take("ses_1", is_loose=is_loose)
+            newer = await leases.take("ses_1")
+            assert not await leases.renew(older, unwritten)
+            assert not await leases.tighten(older, unwritten)
+            await leases.release(older)
+            assert await sessions._store.lease_owner("ses_1") == newer.owner
+            await leases.release(newer)
+            for one in (older, newer):
+                assert not await leases.renew(one, unwritten)
+            assert await sessions._store.lease_owner("ses_1") is None
 
 
 async def test_nothing_is_decided_in_a_session_that_was_closed_here(
@@ -410,6 +540,33 @@ async def test_nothing_is_decided_in_a_session_that_was_closed_here(
         assert not theirs.is_closed
 
 
+async def test_whoever_loses_the_race_for_a_session_is_told_so_each_time(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        made = await sessions.create()
+        await sessions._open.leave(made, "test")
+        leases = HeldLeases(_Overtaken(sessions._store), "here:1:x")
+        lease = await leases.take(made.id, is_loose=True)
+
+        async def unwritten() -> bool:
+            return True
+
+        assert [await leases.tighten(lease, unwritten) for _ in range(2)] == [False, False]
+        assert not await leases.renew(lease, unwritten)
+
+
+async def test_who_uses_a_session_gets_it_though_another_begins_to_look_at_that_moment(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        made = await sessions.create()
+        await sessions._open.leave(made, "test")
+        leases = HeldLeases(_Glanced(sessions._store), "here:1:x")
+        lease = await leases.take(made.id)
+        assert await sessions._store.lease_owner(made.id) == lease.owner
+
+
 @dataclass
 class _Between:
     """Leases between whose steps another process does something."""
@@ -426,6 +583,14 @@ class _Between:
         await self.inner.release(session_id, owner)
 
 
+class _Overtaken(_Between):
+    """Each that is given back is taken at once."""
+
+    async def release(self, session_id: str, owner: str) -> None:
+        await super().release(session_id, owner)
+        assert await self.inner.lease(session_id, "elsewhere:1:x", 60)
+
+
 @dataclass
 class _Slow(_Between):
     """What is asked of the store takes until the test says so."""
@@ -437,6 +602,41 @@ class _Slow(_Between):
         self.is_asked.set()
         await self.goes_on.wait()
         return await super().lease(session_id, owner, ttl_s)
+
+
+class _Glanced(_Between):
+    """Somebody begins to look right after a look at the lease."""
+
+    async def lease_owner(self, session_id: str) -> str | None:
+        found = await super().lease_owner(session_id)
+        await self.inner.lease(session_id, "elsewhere:1:x:looks", 60)
+        return found
+
+
+async def test_a_cut_off_session_that_others_look_at_is_found_and_resumed(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        scripted('[[answer]]\nhang = "before"\n', port=model_port, is_strict=False) as model,
+        open_test_sessions(tmp_path, model_host) as dying,
+        open_test_sessions(tmp_path, model_host) as looking,
+        open_test_sessions(tmp_path, model_host) as using,
+    ):
+        session = await dying.create()
+        await session.submit("Hello.")
+        await model.wait_for_requests(1)
+        await run_out(dying, session)
+        opening = asyncio.ensure_future(looking.open(session.id, to_look=True))
+        for _ in range(20):
+            # At every moment of the other's opening it is there to be resumed.
+            assert [one.session_id for one in await using.interrupted()] == [session.id]
+            if opening.done():
+                break
+        found = await using.open(session.id)
+        assert found.is_cut_off
+        await asyncio.gather(opening, return_exceptions=True)
+        await found.set_mode(Mode.PLAN)
+        assert not found.is_closed
 
 
 async def test_a_session_that_cannot_be_read_hides_no_older_ones_changes(
