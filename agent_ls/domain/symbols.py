@@ -30,10 +30,15 @@ class Symbol:
     """Range that encloses its members or statements."""
     signature: str
     """Its declaration on one line, without the body."""
-    fault_line: int | None = None
-    """1-based line of a syntax error in it or right beside it, so that its bounds are uncertain."""
+    runs_into: int | None = None
+    """1-based line, due to a syntax error: where something else may begin inside of it, or a part
+    of it may follow."""
+    runs_from: int | None = None
+    """1-based line near its beginning that may not belong to it, due to a syntax error."""
     shared: tuple[str, ...] = ()
     """Qualified names defined by the same declaration, as ``y`` in ``int x, y;``."""
+    is_listed: bool = False
+    """It is an element of a comma-separated list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Resolve a name to a symbol: ``method``, ``Class.method``, ``Class::method``.
+"""Resolve a name to a symbol: ``method``, ``Class.method``, ``Class::method``, ``Class.method[2]``.
 
 If a name is ambiguous the caller gets the candidates; nothing is chosen.
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from agent_ls.domain.symbols import Symbol
 
+_NUMBER = re.compile(r"(.+?)\s*\[(\d+)\]")
 _MAX_NEAR = 5
 
 
@@ -29,7 +30,8 @@ class NotOne:
         """Return a message with the candidates or the similar names."""
         if self.candidates:
             listed = "\n".join(
-                f"{one.qualified}  line {one.line}: {one.signature}" for one in self.candidates
+                f"{called(one, number)}  line {one.line}: {one.signature}"
+                for number, one in enumerate(self.candidates, 1)
             )
             return f"{self.wanted!r} is the name of {len(self.candidates)} symbols:\n{listed}"
         near = ", ".join(f"{one.qualified} (line {one.line})" for one in self.near)
@@ -37,18 +39,46 @@ class NotOne:
         return f"There is no symbol {self.wanted!r}.{alike}"
 
 
+def called(symbol: Symbol, number: int) -> str:
+    """Return the numbered name that selects one of several symbols."""
+    return f"{symbol.qualified}[{number}]"
+
+
+def is_numbered(wanted: str) -> bool:
+    """Tell whether a name ends with a number, as in ``Class.method[2]``."""
+    return _NUMBER.fullmatch(wanted.strip()) is not None
+
+
 def resolve(symbols: Sequence[Symbol], wanted: str) -> Symbol | NotOne:
     """Return the symbol with this name, or the candidates.
 
     A full qualified name wins over the end of one, and an enclosing symbol over one inside it.
     """
-    bare = wanted.strip().strip("`").removesuffix("()").strip()
-    if matching := _named(symbols, bare):
-        return matching[0] if len(matching) == 1 else NotOne(wanted, tuple(matching))
-    last = re.split(r"\.|::|#", bare)[-1]
+    matching, number = _matching(symbols, wanted)
+    if number is None:
+        if len(matching) == 1:
+            return matching[0]
+    elif 0 < number <= len(matching):
+        return matching[number - 1]
+    if matching:
+        return NotOne(wanted, tuple(matching))
+    last = re.split(r"\.|::|#", _bare(wanted))[-1]
     names = difflib.get_close_matches(last, {one.name for one in symbols}, _MAX_NEAR, 0.6)
     near = [one for name in names for one in symbols if one.name == name]
     return NotOne(wanted, (), tuple(near[:_MAX_NEAR]))
+
+
+def _matching(symbols: Sequence[Symbol], wanted: str) -> tuple[list[Symbol], int | None]:
+    bare = _bare(wanted)
+    if found := _named(symbols, bare):
+        return found, None
+    if match := _NUMBER.fullmatch(bare):
+        return _named(symbols, _bare(match.group(1))), int(match.group(2))
+    return [], None
+
+
+def _bare(wanted: str) -> str:
+    return wanted.strip().strip("`").removesuffix("()").strip()
 
 
 def _named(symbols: Sequence[Symbol], name: str) -> list[Symbol]:

@@ -5,7 +5,6 @@ A symbol includes the decorators, attributes and comments directly above it.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +16,8 @@ from agent_ls.syntax.definitions import Found, definitions, signature
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.leading import Leading
 from agent_ls.syntax.offsets import Offsets
-from agent_ls.syntax.parsing import MAX_PARSED_BYTES, fault_nodes
+from agent_ls.syntax.overruns import Broken, runs_from, runs_into
+from agent_ls.syntax.parsing import MAX_PARSED_BYTES
 from agent_ls.syntax.strings import COMMENTS
 
 _WRAPPERS = frozenset(
@@ -40,7 +40,7 @@ _GROUPS = frozenset(
     }
 )
 """Nodes around one or more definitions, in Go maybe in parentheses."""
-_BLANKS = b" \t\r\n"
+_LISTED = frozenset({"key", "member"})
 
 
 def has_outline(language: Language | None) -> bool:
@@ -69,9 +69,7 @@ def outline_in(
     beside: dict[int, list[Found]] = {}
     for one, node in zip(found, outer, strict=True):
         beside.setdefault(node.id, []).append(one)
-    whole = _Text(
-        data, language, offsets, Leading(tree, data, language), [*fault_nodes(tree.root_node)]
-    )
+    whole = _Text(data, language, offsets, Leading(tree, data, language), Broken(tree.root_node))
     return language, [
         _symbol(one, node, [other for other in beside[node.id] if other is not one], whole)
         for one, node in zip(found, outer, strict=True)
@@ -86,12 +84,11 @@ class _Text:
     language: Language
     offsets: Offsets
     leading: Leading
-    faults: list[Node]
-    """The outermost syntax errors, in order."""
+    broken: Broken
 
 
 def _symbol(one: Found, outer: Node, beside: Sequence[Found], text: _Text) -> Symbol:
-    data, offsets = text.data, text.offsets
+    data, offsets, up = text.data, text.offsets, one.node.parent
     start, own_start = text.leading.above(outer)
     ending = _ending(outer)
     end = ending.end_byte if one.kind == "member" else _end(ending.end_byte, data)
@@ -109,24 +106,11 @@ def _symbol(one: Found, outer: Node, beside: Sequence[Found], text: _Text) -> Sy
         own_start=offsets.point(own_start),
         body=_body(one.body, offsets),
         signature=signature(one, data),
-        fault_line=_fault_line(start, end, text),
+        runs_into=runs_into(outer, one.name_row, data, text.broken, text.language),
+        runs_from=runs_from(outer, one.name_row, one.name_byte, data, text.broken, text.language),
         shared=tuple(other.qualified for other in beside),
+        is_listed=one.kind in _LISTED or (up is not None and up.type == "object"),
     )
-
-
-def _fault_line(start: int, end: int, text: _Text) -> int | None:
-    """Return the 1-based line of a syntax error in the span, or with only blanks in between."""
-    data, faults = text.data, text.faults
-    if not faults:
-        return None
-    while start and data[start - 1] in _BLANKS:
-        start -= 1
-    while end < len(data) and data[end] in _BLANKS:
-        end += 1
-    # They are sorted and do not overlap.
-    at = bisect_left(faults, start, key=lambda one: one.end_byte)
-    is_near = at < len(faults) and faults[at].start_byte <= end
-    return faults[at].start_point.row + 1 if is_near else None
 
 
 def _body(node: Node | None, offsets: Offsets) -> tuple[int, int] | None:

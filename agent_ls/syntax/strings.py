@@ -1,9 +1,9 @@
-"""Find the lines inside strings, where indentation is content, and where only comments follow."""
+"""Find strings and comments, and the lines inside strings, where indentation is content."""
 
 from __future__ import annotations
 
 from agent_ls.syntax.languages import Language
-from agent_ls.syntax.parsing import MAX_PARSED_BYTES, Node, nodes_at, parse
+from agent_ls.syntax.parsing import MAX_PARSED_BYTES, Node, parse
 
 COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _STRINGS = ("string", "heredoc", "template_string")
@@ -34,23 +34,6 @@ def rows_in_strings(
             rows.update(range(first + 1, last + 1))
         stack.extend((child, node) for child in node.children)
     return strings, docstrings
-
-
-def code_end(text: str, language: Language) -> int:
-    """Return the end of the code in a text, before trailing blanks and comments.
-
-    Shape: in code points; 0 if there are only comments, the whole length without a grammar.
-    """
-    data = text.encode("utf-8", "surrogatepass")
-    tree = parse(data, language)
-    end = len(data)
-    while tree and (end := len(data[:end].rstrip())):
-        around = nodes_at(tree.root_node, end - 1)
-        comment = next((one for one in around if one.type in COMMENTS), None)
-        if comment is None:
-            break
-        end = comment.start_byte
-    return len(data[:end].decode("utf-8", "surrogatepass"))
 
 
 def is_string(node: Node | None) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from agent_ls.domain.calls import ToolKind
+from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.codeintel import CodeIntel
+from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments
@@ -46,6 +49,9 @@ class FindSymbol(PlainTool):
 
     code: CodeIntel
     options: FindSymbolOptions = FindSymbolOptions()
+    workspace: Workspace | None = None
+    seen: SeenTexts | None = None
+    """None: what was shown is not recorded."""
 
     def paths(self, arguments: FindSymbolArguments) -> tuple[str, ...]:
         """Return the whole workspace."""
@@ -65,4 +71,22 @@ class FindSymbol(PlainTool):
         lines = lines or [f"Nothing is defined under a name like {arguments.name!r}."]
         if found.gap:
             lines.append(f"({found.gap})")
-        return ToolOutput("\n".join(lines), data={"found": number})
+        return ToolOutput(
+            "\n".join(lines),
+            data={
+                "found": number,
+                "listed": await self._marks(dict.fromkeys(one.path for one in shown)),
+            },
+        )
+
+    async def _marks(self, paths: Iterable[str]) -> JsonValue:
+        """Return the marks of the shown texts by path; unreadable files are left out."""
+        marks: dict[str, JsonValue] = {}
+        if self.workspace is None or self.seen is None:
+            return marks
+        for path in paths:
+            with suppress(WorkspaceError):
+                file = await self.workspace.read(path)
+                if mark := self.seen.mark_of(path, file.text):
+                    marks[path] = mark
+        return marks

@@ -13,13 +13,13 @@ from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
 from agent_ls.domain.symbols import Symbol
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import check_whole, preview_of
+from agent_ls.tools.changing import change_of, check_whole, preview_of
 from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.symbol_edits import Position, inserted
-from agent_ls.tools.symbol_places import checked_change, symbols_in, the_symbol
+from agent_ls.tools.symbol_places import check_as_known, symbols_in, the_symbol
 
 
 class InsertSymbolArguments(Arguments):
@@ -57,6 +57,8 @@ class InsertSymbol(PlainTool):
 
     workspace: Workspace
     code: CodeIntel
+    seen: SeenTexts | None = None
+    """None: the anchor is looked for in the newest text only."""
 
     async def preview(self, arguments: InsertSymbolArguments) -> Preview:
         """Return the diff."""
@@ -81,6 +83,9 @@ class InsertSymbol(PlainTool):
         file, language, symbols = await symbols_in(path, self.workspace, self.code)
         check_whole(arguments.text, file.text)
         anchor = the_symbol(symbols, arguments.anchor, path)
+        await check_as_known(
+            file, anchor, arguments.anchor, self.code, self.seen, is_replaced=False
+        )
         position, text = arguments.position, arguments.text
         after = inserted(file.text, symbols, anchor, position, text, language)
-        return file, anchor, await checked_change(file, after, self.code)
+        return file, anchor, change_of(file, after)

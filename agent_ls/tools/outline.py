@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from agent_ls.domain.record import Record
 from agent_ls.domain.symbols import Symbol
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments, FilePath
@@ -46,6 +46,8 @@ class Outline(PlainTool):
     workspace: Workspace
     code: CodeIntel
     options: OutlineOptions = OutlineOptions()
+    seen: SeenTexts | None = None
+    """None: what was shown is not recorded."""
 
     async def run(self, arguments: OutlineArguments, context: ToolContext) -> ToolOutput:
         """Return one line for each symbol, deeper ones indented."""
@@ -56,9 +58,11 @@ class Outline(PlainTool):
             lines.append(note)
         if file.is_dirty:
             lines.append("(This is the editor's text; it is not saved yet.)")
+        mark = self.seen.mark_of(file.path, file.text) if self.seen else None
+        listed: JsonValue = {file.path: mark} if mark else {}
         return ToolOutput(
             "\n".join(lines) or f"No definitions were found in {arguments.path}.",
-            data={"path": arguments.path, "symbols": len(symbols)},
+            data={"path": arguments.path, "symbols": len(symbols), "listed": listed},
         )
 
     def _fitting(self, symbols: Iterable[Symbol]) -> tuple[list[Symbol], str]:

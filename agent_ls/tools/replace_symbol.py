@@ -16,10 +16,11 @@ from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import check_whole, preview_of
+from agent_ls.tools.changing import change_of, check_whole, preview_of
 from agent_ls.tools.plain_tool import PlainTool
+from agent_ls.tools.symbol_bounds import check_shared
 from agent_ls.tools.symbol_edits import replaced
-from agent_ls.tools.symbol_places import check_as_read, checked_change, symbols_in, the_symbol
+from agent_ls.tools.symbol_places import check_as_known, symbols_in, the_symbol
 
 
 class ReplaceSymbolArguments(Arguments):
@@ -75,9 +76,11 @@ class ReplaceSymbol(PlainTool):
         file, language, symbols = await symbols_in(path, self.workspace, self.code)
         check_whole(arguments.new_text, file.text)
         symbol = the_symbol(symbols, arguments.symbol, path)
-        await check_as_read(file, symbol, arguments.symbol, self.code, self.seen)
+        await check_as_known(file, symbol, arguments.symbol, self.code, self.seen, is_replaced=True)
         after, notes = replaced(file.text, symbol, arguments.new_text, language)
-        return file, symbol, await checked_change(file, after, self.code), notes
+        if symbol.shared:
+            check_shared(symbol, symbols, await self.code.symbols(path, after) or ())
+        return file, symbol, change_of(file, after), notes
 
     async def _renamed(self, path: str, after: str, symbol: Symbol) -> str:
         """Return the lines of the new definition, and its name if that changed, in words."""

@@ -1,6 +1,7 @@
 """Replaces a symbol in a text, or inserts text beside or into it. Pure.
 
-Works on whole lines: a symbol that shares its first or last line with other code is refused.
+Owns the lines, commas and semicolons around a symbol. Refuses to change a line that other code
+shares.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import mode
 from typing import Literal
 
 from agent_ls.domain.errors import ToolError
@@ -17,20 +17,22 @@ from agent_ls.domain.symbols import Symbol
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.marks import leaves_out, unclear_marker
+from agent_ls.syntax.endings import code_end
 from agent_ls.syntax.languages import Language
-from agent_ls.syntax.strings import code_end
+from agent_ls.tools.symbol_bounds import check_certain, check_kind
 from agent_ls.tools.symbol_lines import (
     bare,
     indent_at,
     is_first_on_line,
     line_end,
+    next_code,
     placed_at,
     unit_of,
 )
 
 Position = Literal["before", "after", "inside_end"]
 
-_MAX_LINE_CHARS = 80
+_SMALL = frozenset({"key", "member", "field", "variable", "constant", "type", "macro"})
 _SEPARATORS = (",", ";")
 _VALUE = re.compile(r"[^({]*=")
 """The beginning of an assignment, which a closing brace does not end."""
@@ -47,12 +49,9 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     block, notes = bare(new_text), list[str]()
     if not block:
         raise ToolError("new_text is empty. To take a symbol out, use edit_file.")
-    _, stop = _lines_of(symbol, text, language)
-    if symbol.shared:
-        raise ToolError(
-            f"Line {symbol.line} declares {', '.join(dict.fromkeys(symbol.shared))} too: "
-            f"{symbol.signature}\nNothing was done. Use edit_file."
-        )
+    check_certain(symbol, text, language)
+    check_certain(symbol, text, language, beginning=True)
+    check_kind(block, text, symbol, language)
     start = symbol.start
     if symbol.own_start > start and not _opens_with_comment(block, language):
         start = symbol.own_start
@@ -64,7 +63,7 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
         notes.append(f"Not in the new text and so gone: {', '.join(gone)}.")
     place = indent_at(text, start)
     placed = placed_at(block, place, text, language, place + flattened(old)).lstrip()
-    return text[:start] + _with_rest(placed, text, symbol, stop, language), notes
+    return text[:start] + _before_rest(placed, text, symbol, language), notes
 
 
 def inserted(
@@ -79,48 +78,39 @@ def inserted(
     block = bare(new_text)
     if not block:
         raise ToolError("There is no text to insert.")
-    first, stop = _lines_of(anchor, text, language, is_kept=True)
+    check_certain(anchor, text, language, beginning=position == "before")
     if position == "inside_end":
         return _inside(text, symbols, anchor, block, language)
+    check_kind(block, text, anchor, language)
+    if anchor.is_listed:
+        return _in_list(text, anchor, position, block, language)
     gap = _gap(text, symbols, anchor, block, language)
     place = indent_at(text, anchor.start)
     own = place + flattened(text[anchor.start : anchor.end])
     placed = placed_at(block, place, text, language, own)
     if position == "before":
-        return text[:first] + placed + "\n" * (1 + gap) + text[first:]
+        at = _line_start(text, anchor)
+        return text[:at] + placed + "\n" * (1 + gap) + text[at:]
+    at = line_end(text, anchor.end, language, across=True)
+    if at is None:
+        raise _shares_line(anchor)
     following = next((one for one in symbols if one.start >= anchor.end), None)
-    is_tight = following is not None and not text[stop : following.start].count("\n") > 1
-    return text[:stop] + "\n" * (1 + gap) + placed + "\n" * (gap * is_tight) + text[stop:]
-
-
-def _lines_of(
-    symbol: Symbol, text: str, language: Language, *, is_kept: bool = False
-) -> tuple[int, int]:
-    """Return where a symbol's first line begins and its last ends.
-
-    Errors: ``ToolError`` if other code shares them, or a syntax error makes them uncertain. If the
-    symbol ``is_kept``, a comment behind it may go over several lines.
-    """
-    if "\r" in text.replace("\r\n", ""):
-        raise ToolError("This file ends lines with CR alone. Nothing was done. Use edit_file.")
-    if symbol.fault_line is not None:
-        line = text.split("\n")[symbol.fault_line - 1].strip()[:_MAX_LINE_CHARS]
-        raise ToolError(
-            f"What belongs to {symbol.qualified} is not certain: the file has a syntax error in it "
-            f"or right beside it, at line {symbol.fault_line} ({line}). Nothing was done. Use "
-            "edit_file, or mend the error first."
-        )
-    stop = line_end(text, symbol.end, language, across=is_kept)
-    if stop is None or not is_first_on_line(text, symbol.start):
-        raise _shares_line(symbol)
-    first = text.rfind("\n", 0, symbol.start) + 1
-    return first + text.startswith("\ufeff", first), stop
+    is_tight = following is not None and not text[at : following.start].count("\n") > 1
+    return text[:at] + "\n" * (1 + gap) + placed + "\n" * (gap * is_tight) + text[at:]
 
 
 def _shares_line(symbol: Symbol) -> ToolError:
     return ToolError(
         f"{symbol.qualified} shares its line with other code. Nothing was done. Use edit_file."
     )
+
+
+def _line_start(text: str, symbol: Symbol) -> int:
+    """Return where a symbol's first line begins. Errors: ``ToolError`` if other code shares it."""
+    if not is_first_on_line(text, symbol.start):
+        raise _shares_line(symbol)
+    at = text.rfind("\n", 0, symbol.start) + 1
+    return at + text.startswith("\ufeff", at)
 
 
 def _lost(text: str, symbol: Symbol, block: str) -> list[str]:
@@ -134,22 +124,65 @@ def _lost(text: str, symbol: Symbol, block: str) -> list[str]:
     return [f"{one}{_CLOSERS.get(one[:2], '')}" for one in gone]
 
 
-def _with_rest(placed: str, text: str, symbol: Symbol, stop: int, language: Language) -> str:
+def _parted(placed: str, language: Language) -> tuple[str, str]:
+    """Return new text as two parts: the code, and the blanks and comment after it."""
+    end = code_end(placed, language)
+    if not placed[:end].strip():
+        raise ToolError("The new text has no entry or definition but a comment; use edit_file.")
+    return placed[:end], placed[end:]
+
+
+def _before_rest(placed: str, text: str, symbol: Symbol, language: Language) -> str:
     """Return the new text and all that follows the symbol, with one separator between them.
 
     A comment after the new text replaces the one after the symbol.
     """
-    end = code_end(placed, language)
-    code, comment, rest = placed[:end], placed[end:], text[symbol.end : stop].lstrip()
-    if not code.strip():
-        raise ToolError("The new text has no entry or definition but a comment; use edit_file.")
-    separator = rest[:1] if rest.startswith(_SEPARATORS) else ""
-    if separator or symbol.kind == "key":
-        code = code.removesuffix(",").removesuffix(";").rstrip()
-    elif text[symbol.end - 1] == ";" and not code.endswith(";"):
+    code, comment = _parted(placed, language)
+    end, is_separated = symbol.end, False
+    following = next_code(text, end, language)
+    at = line_end(text, end, language)
+    if text[following : following + 1] in _SEPARATORS and "\n" not in text[end:following]:
+        is_separated = True
+    ends_itself = text[end - 1] == ";"
+    if is_separated or symbol.is_listed or (at is None and not ends_itself):
+        code = code[:-1].rstrip() if code.endswith(_SEPARATORS) else code
+    elif ends_itself and not code.endswith(";"):
         is_type = language.id in ("c", "cpp") and symbol.body is not None
-        code += ";" * (not code.endswith("}") or is_type or _VALUE.match(code) is not None)
-    return code + (separator + comment + text[stop:] if comment else text[symbol.end :])
+        is_value = _VALUE.match(code) is not None
+        is_needed = at is None or not code.endswith("}") or is_value or is_type
+        code += ";" * is_needed
+    if not comment:
+        return code + text[end:]
+    if at is None or (is_separated and text[end:following].strip()):
+        raise ToolError(
+            f"A comment behind the text could hide what follows {symbol.qualified} on its line. "
+            "Nothing was done: give the text without it, or use edit_file."
+        )
+    separator = text[end : following + 1] if is_separated else ""
+    return code + separator + comment + text[at:]
+
+
+def _in_list(text: str, anchor: Symbol, position: Position, block: str, language: Language) -> str:
+    """Put an entry before or after another one, with commas between them."""
+    placed = placed_at(block, indent_at(text, anchor.start), text, language)
+    entry, comment = _parted(placed, language)
+    entry = entry.removesuffix(",").rstrip()
+    first = _line_start(text, anchor)
+    if position == "before":
+        return f"{text[:first]}{entry},{comment}\n{text[first:]}"
+    end = anchor.end
+    at = line_end(text, end, language)
+    following = next_code(text, end, language)
+    is_last = text[following : following + 1] != ","
+    # A comma on a later line is another style, with commas before the entries: refused below.
+    is_closed = text[following : following + 1] == ";"
+    if at is None or (not is_last and following > at) or (is_closed and comment):
+        raise _shares_line(anchor)
+    if is_closed:
+        return f"{text[:end]},\n{entry}{text[end:]}"
+    if is_last:
+        return f"{text[:end]},{text[end:at]}\n{entry}{comment}{text[at:]}"
+    return f"{text[:at]}\n{entry},{comment}{text[at:]}"
 
 
 def _inside(
@@ -162,6 +195,16 @@ def _inside(
     start, end = anchor.body
     inner = [one for one in symbols if start <= one.start and one.end <= end]
     inner = [one for one in inner if one.depth == anchor.depth + 1]
+    if language.id == "java" and anchor.kind == "enum":
+        raise ToolError(
+            f"{anchor.qualified} is an enum of Java: its constants end before its members. Nothing "
+            "was done. Name the constant or member that the text is to stand before or after, or "
+            "use edit_file."
+        )
+    if inner and inner[-1].is_listed:
+        _check_last(text, inner[-1], end - 1, language)
+        check_kind(block, text, inner[-1], language)
+        return _in_list(text, inner[-1], "after", block, language)
     gap = 0
     if anchor.kind not in ("function", "method", "constructor"):
         gap = _gap(text, symbols, inner[-1], block, language) if inner else int("\n" in block)
@@ -178,6 +221,18 @@ def _inside(
     placed = placed_at(block, indent_at(text, start), text, language, own)
     at = line_end(text, end, language) or end
     return text[:at] + "\n" * (1 + gap) + placed + text[at:]
+
+
+def _check_last(text: str, last: Symbol, closer: int, language: Language) -> None:
+    """Refuse to put an entry after one that is not the last of its list."""
+    at = next_code(text, last.end, language)
+    if text[at : at + 1] == ",":
+        at = next_code(text, at + 1, language)
+    if at < closer:
+        raise ToolError(
+            f"What follows {last.qualified} is no symbol that could be named, so nothing was put "
+            "behind it. Use edit_file, or before and after another entry."
+        )
 
 
 def _indent_inside(text: str, start: int, end: int, inner: Sequence[Symbol]) -> str:
@@ -197,16 +252,18 @@ def _opens_with_comment(block: str, language: Language) -> bool:
 def _gap(
     text: str, symbols: Sequence[Symbol], anchor: Symbol, block: str, language: Language
 ) -> int:
-    """Return the number of blank lines between a symbol and text beside it, as around its like."""
-    is_small = anchor.first_line == anchor.last_line and anchor.body is None
-    if "\n" not in block and (is_small or anchor.kind == "key"):
+    """Return the usual number of blank lines between definitions like these."""
+    is_small = anchor.kind in _SMALL or anchor.body is None
+    if is_small and anchor.first_line == anchor.last_line and "\n" not in block:
         return 0
-    blocks = [one for one in symbols if one.depth == anchor.depth and one.body is not None]
-    gaps = [
+    level = [one for one in symbols if one.depth == anchor.depth]
+    gaps = Counter(
         text.count("\n", one.end, other.start) - 1
-        for one, other in pairwise(blocks)
-        if one.end <= other.start and not text[one.end : other.start].strip()
-    ]
+        for one, other in pairwise(level)
+        if one.end <= other.start
+        and not text[one.end : other.start].strip()
+        and not {one.kind, other.kind} & _SMALL
+    )
     if gaps:
-        return max(0, mode(gaps))
+        return max(0, max(gaps, key=lambda one: (gaps[one], one)))
     return 2 if language.id == "python" and not indent_at(text, anchor.start) else 1

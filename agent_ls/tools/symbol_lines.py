@@ -131,6 +131,18 @@ def _comment_end(text: str, at: int, language: Language) -> int:
     return past - 1 if text[past - 1] == "\r" else past
 
 
+def next_code(text: str, at: int, language: Language) -> int:
+    """Return where the next code begins, after blanks, line ends and comments."""
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+        elif past := _comment_end(text, at, language):
+            at = past
+        else:
+            break
+    return at
+
+
 def unit_of(text: str, language: Language) -> str:
     """Return one step of the file's indentation."""
     lines = flattened(text).split("\n")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_ls.domain.edits import ChangeText, TextFile
+from agent_ls.domain.edits import TextFile
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
 from agent_ls.edits.lines import flattened
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.syntax.languages import Language, language_of
-from agent_ls.syntax.naming import NotOne, resolve
-from agent_ls.tools.changing import change_of
+from agent_ls.syntax.naming import NotOne, is_numbered, resolve
 
 
 async def symbols_in(
@@ -39,36 +38,49 @@ def the_symbol(symbols: Sequence[Symbol], wanted: str, path: str) -> Symbol:
     if isinstance(found, NotOne):
         more = " Nothing was done."
         if found.candidates:
-            more = "\nNothing was done: give the full name of one, or use edit_file."
+            more = "\nNothing was done: name one of them, with its number."
         elif not found.near:
             more = f" Nothing was done; outline shows what {path} defines."
         raise ToolError(f"{path}: {found.reason}{more}")
     return found
 
 
-async def check_as_read(
-    file: TextFile, symbol: Symbol, wanted: str, code: CodeIntel, seen: SeenTexts | None
-) -> None:
-    """Refuse a symbol that others changed since the model read the file. Errors: ``ToolError``."""
-    read = None if seen is None else await seen.text(file.path)
-    if read is None or flattened(read) == flattened(file.text):
+async def check_as_known(
+    file: TextFile, symbol: Symbol, wanted: str, code: CodeIntel, seen: SeenTexts | None,
+    *, is_replaced: bool,
+) -> None:  # fmt: skip
+    """Refuse a symbol that may not be the one that the model knows. Errors: ``ToolError``.
+
+    If the file changed since the model read or outlined it, a number may mean another symbol. A
+    symbol to replace must be unchanged.
+    """
+    if seen is None or not (is_replaced or is_numbered(wanted)):
         return
-    older = resolve(await code.symbols(file.path, read) or (), wanted)
-    was = "" if isinstance(older, NotOne) else flattened(read[older.start : older.end])
-    if was != flattened(file.text[symbol.start : symbol.end]):
-        raise ToolError(
-            f"{file.path} was not changed. {symbol.qualified} is not as you read it any more. "
-            f"Read {wanted} with read_file first."
-        )
+    path = file.path
+    read = await seen.text(path)
+    if read is None:
+        reason = _as_listed(file, wanted, seen)
+    elif flattened(read) == flattened(file.text):
+        reason = ""
+    elif is_numbered(wanted):
+        reason = f"It changed since you read it, so {wanted} may be another one by now"
+    else:
+        older = resolve(await code.symbols(path, read) or (), wanted)
+        was = "" if isinstance(older, NotOne) else flattened(read[older.start : older.end])
+        is_same = was == flattened(file.text[symbol.start : symbol.end])
+        reason = "" if is_same else f"{symbol.qualified} is not as you read it any more"
+    if reason:
+        raise ToolError(f"{path} was not changed. {reason}. Read {wanted} with read_file first.")
 
 
-async def checked_change(file: TextFile, after: str, code: CodeIntel) -> ChangeText:
-    """Return the change to a text; ``ToolError`` if it adds a syntax error."""
-    faults = await code.faults(file.path, file.text, after)
-    if faults:
-        raise ToolError(
-            f"{file.path} was not changed: the new text would leave a syntax error at line "
-            f"{faults[0].line}: {faults[0].text}\nGive all that belongs there, such as the key, "
-            "the comma or the closing bracket, or use edit_file."
-        )
-    return change_of(file, after)
+def _as_listed(file: TextFile, wanted: str, seen: SeenTexts) -> str:
+    """Return why an unread file may not be as the model was shown it; empty if it is."""
+    listed, mark = seen.listed(file.path), seen.mark_of(file.path, file.text)
+    if mark is None:
+        # The file may hold secrets, so no mark of it is kept.
+        return ""
+    if listed is None and is_numbered(wanted):
+        return f"You have not looked which one {wanted} is"
+    if listed not in (None, mark):
+        return "It changed since you looked what it defines, and you have not read it"
+    return ""

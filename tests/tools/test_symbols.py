@@ -86,6 +86,14 @@ _JS = dedent("""\
             id="indented-for-its-place",
         ),
         pytest.param(
+            "A.java", "class A {\n    int x = 1, y = 2;\n}\n", "A.y", "int x = 1, y = 3;",
+            "y = 2", "y = 3", "Replaced A.y in A.java: now lines 2-2.", id="all-of-a-declaration",
+        ),
+        pytest.param(
+            "a.ts", "export const a = 1,\n  b = 2;\n", "b", "export const a = 1,\n  b = 3;",
+            "b = 2", "b = 3", "Replaced b in a.ts: now lines 1-2.", id="all-that-is-exported",
+        ),
+        pytest.param(
             "a.py", _PY, "A.run", "    def run(self):\n        return 2\n",
             "        return 1\n", "        return 2\n", "now lines 12-13.", id="indented-already",
         ),
@@ -182,9 +190,17 @@ _JS = dedent("""\
             "fn new() -> S {\n\t\tS\n\t}", "The comment above it was kept.", id="tabs",
         ),
         pytest.param(
+            "a.json", '{\n  "a": 1,\n  "b": {"c": 2}\n}\n', "b.c", '"c": 3,',
+            '"c": 2', '"c": 3', "", id="json-without-the-comma",
+        ),
+        pytest.param(
             "a.go", "package a\n\nfunc (t *T) Go() {}\n\nfunc (u U) Go() {}\n", "U.Go",
             "func (u U) Go() { x() }", "func (u U) Go() {}", "func (u U) Go() { x() }", "",
             id="receiver",
+        ),
+        pytest.param(
+            "a.cpp", "struct A {\n  int f();\n};\n\nint A::f() { return 1; }\n", "A::f[2]",
+            "int A::f() { return 2; }", "return 1", "return 2", "", id="one-of-several",
         ),
     ],
 )  # fmt: skip
@@ -249,7 +265,11 @@ async def test_a_definition_is_replaced_in_its_place(
         ),
         pytest.param(
             "a.rs", "enum E {\n    A,\n    B,\n}\n", "E", "inside_end", "C",
-            "enum E {\n    A,\n    B,\n    C\n}\n", id="entry-behind-a-comma",
+            "enum E {\n    A,\n    B,\n    C,\n}\n", id="entry-with-a-comma",
+        ),
+        pytest.param(
+            "a.json", '{\n  "a": 1,\n  "b": {}\n}\n', "b", "after", '"c": 2',
+            '{\n  "a": 1,\n  "b": {},\n  "c": 2\n}\n', id="key-after-the-last",
         ),
         pytest.param(
             "a.json", '{\n  "a": 1,\n  "b": {}\n}\n', "a", "before", '"c": 2,',
@@ -271,6 +291,10 @@ async def test_a_definition_is_replaced_in_its_place(
         pytest.param(
             "a.cpp", "class A {\npublic:\n  void f();\n};\n", "A", "inside_end", "void g();",
             "class A {\npublic:\n  void f();\n  void g();\n};\n", id="declarations",
+        ),
+        pytest.param(
+            "A.java", "enum E {\n  A,\n  B;\n\n  void f() {}\n}\n", "E.B", "after", "C",
+            "enum E {\n  A,\n  B,\n  C;\n\n  void f() {}\n}\n", id="entries-before-members",
         ),
         pytest.param(
             "a.rs", "impl S {\n    fn a() {}\n}\n", "S", "inside_end", "fn b() {\n    1\n}",
@@ -344,8 +368,10 @@ async def test_a_header_of_the_other_language_is_changed_as_its_text_says(
                      'class A:\n    """New."""\n\n    # ... existing methods ...\n'},
                      "mark for left-out code", id="lines-are-left-out"),
         pytest.param("a.py", _TWICE, {"symbol": "run", "new_text": "x"},
-                     "'run' is the name of 2 symbols:\nA.run  line 2: def run(self)\nB.run  line 4",
+                     "'run' is the name of 2 symbols:\nA.run[1]  line 2: def run(self)\nB.run[2]",
                      id="several"),
+        pytest.param("a.py", _TWICE, {"symbol": "run[3]", "new_text": "x"}, "2 symbols",
+                     id="number"),
         pytest.param("a.py", _TWICE, {"symbol": "runs", "new_text": "x"},
                      "There is no symbol 'runs'. Its symbols with names like that: A.run (line 2)",
                      id="none"),
@@ -364,16 +390,20 @@ async def test_a_header_of_the_other_language_is_changed_as_its_text_says(
                      "2 symbols", id="anchor"),
         pytest.param("A.java", "class A {\n    private int x = 1, y = 2;\n}\n",
                      {"symbol": "x", "new_text": "private int x = y;"},
-                     "Line 2 declares A.y too: private int x = 1, y = 2",
+                     "Line 2 declares A.y too, which would be gone: private int x = 1, y = 2",
                      id="java-fields-in-one"),
         pytest.param("a.go", "package p\n\nvar a, b = 1, 2\n",
                      {"symbol": "b", "new_text": "var b = 3"}, "declares a too",
                      id="go-variables-in-one"),
+        pytest.param("a.go", "package p\n\ntype S struct {\n\tA, B int\n}\n",
+                     {"symbol": "S.A", "new_text": "A string"}, "declares S.B too",
+                     id="go-fields-in-one"),
+        pytest.param("a.c", "int g = 1, h = 2;\n", {"symbol": "g", "new_text": "int g = h;"},
+                     "declares h too", id="c-variables-in-one"),
         pytest.param("a.py", "x = y = 2\n", {"symbol": "x", "new_text": "x = 5"},
                      "declares y too", id="python-names-in-one"),
-        pytest.param("a.json", '{\n  "a": 1,\n  "b": {}\n}\n',
-                     {"anchor": "b", "position": "after", "text": '"c": 2'},
-                     "would leave a syntax error at line", id="key-without-a-comma"),
+        pytest.param("a.py", "class A:\n    p = q = 2\n", {"symbol": "q", "new_text": "q = 5"},
+                     "declares A.p too", id="python-fields-in-one"),
         pytest.param("a.ts", "export const a = 1, b = 2;\n",
                      {"symbol": "a", "new_text": "export const a = 2;"}, "declares b too",
                      id="ts-constants-in-one"),
