@@ -85,9 +85,17 @@ def _report(run: CommandRun, shown: Callable[[Path], str | None]) -> CheckReport
 def _said(run: CommandRun) -> Iterator[Said]:
     """Parse all findings in the output. Errors: ``ValueError`` with the reason."""
     options, outcome = run.options, run.outcome
-    limit = f"{options.timeout_s:g} s (timeout_s in checkers.commands)"
-    if trouble := outcome.trouble(limit):
-        raise ValueError(f"{trouble}.")
+    match outcome.end:
+        case "timed_out":
+            raise ValueError(
+                f"it took longer than {options.timeout_s:g} s (timeout_s in checkers.commands)."
+            )
+        case "too_much":
+            raise ValueError("it printed without end.")
+        case "not_started":
+            raise ValueError(f"it could not be started: {outcome.stderr}")
+        case "exited":
+            pass
     printed = outcome.stdout.removeprefix("\ufeff")
     if options.output != "lines":
         return iter(read_json(options.output, printed) if printed.strip() else ())

@@ -110,26 +110,21 @@ class IntroducedChecks:
         if question.before == question.now:
             self._newest.drop(checker.name, asker)
             return CheckReport(checkers=(checker.name,))
-        if checker.is_per_file:
-            return await self._of_files(checker, question)
+
+        async def look(texts: _Texts, anew: bool) -> CheckReport:
+            if checker.is_per_file:
+                return await self._one_by_one(checker, texts, anew=anew)
+            return await asked(checker, texts)
+
         report = await self._newest.ask(
-            (checker.name, asker),
+            # Per-file checks of different texts run side by side.
+            (checker.name, asker, digest_of(question.now) if checker.is_per_file else ""),
             question,
-            lambda texts: asked(checker, texts),
+            look,
             introduced_by,
-            within_s=within_s,
+            within_s=None if checker.is_per_file else within_s,
         )
         return CheckReport(unanswered=(checker.name,)) if report is None else report
-
-    async def _of_files(self, checker: Checker, question: Question) -> CheckReport:
-        report = await self._one_by_one(checker, question.now, anew=question.anew)
-        baseline = await self._one_by_one(checker, question.before, anew=False)
-        said = introduced_by(baseline, report, question)
-        if question.anew and said.findings:
-            # The checker's configuration may have changed since the baseline was made: repeat it.
-            baseline = await self._one_by_one(checker, question.before, anew=True)
-            said = introduced_by(baseline, report, question)
-        return said
 
     async def _one_by_one(self, checker: Checker, texts: _Texts, *, anew: bool) -> CheckReport:
         """Return the report of a per-file checker, from the cache where possible."""

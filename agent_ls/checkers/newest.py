@@ -1,4 +1,4 @@
-"""Background checks of whole projects: for each checker and asker only the newest one runs.
+"""Background checks: for each checker and asker only the newest one runs.
 
 Otherwise every edit in quick succession would start a compiler, and an answer about older texts
 could arrive last.
@@ -14,10 +14,11 @@ from typing import Any
 from agent_ls.domain.findings import CheckReport
 
 _Texts = Mapping[str, str | None]
-_Look = Callable[[_Texts], Coroutine[Any, Any, CheckReport]]
+_Look = Callable[[_Texts, bool], Coroutine[Any, Any, CheckReport]]
+"""Checks texts; True ignores cached results."""
 _Task = asyncio.Task[CheckReport]
-_Who = tuple[str, str]
-"""Checker and asker."""
+_Who = tuple[str, str, str]
+"""Checker, asker, and a key for questions that are answered side by side."""
 _END_S = 5.0
 """Time to wait for cancelled checks; killed programs end much sooner."""
 
@@ -33,7 +34,7 @@ class Question:
     by_others: frozenset[str] = field(default=frozenset(), compare=False)
     """Files that others changed too."""
     anew: bool = field(default=False, compare=False)
-    """Ignore cached results, and make the baseline again before anything counts as new."""
+    """Ignore cached results."""
     commands: int = field(default=0, compare=False)
     """How many commands the asker had run: each may have changed or installed other files."""
 
@@ -50,7 +51,7 @@ class _Lane:
     baseline: _Task | None = None
     """The check of the texts before; survives when the check is replaced."""
     is_anew: bool = False
-    """Findings count only against a baseline made again; a caller that joins later may set it."""
+    """The check must ignore cached results; a caller that joins later may set this."""
     ending: set[_Task] = field(default_factory=set[_Task])
     """Cancelled checks whose programs may still run."""
 
@@ -109,7 +110,7 @@ class NewestChecks:
 
     def drop(self, checker: str, asker: str) -> None:
         """Cancel the check of a checker whose texts are unchanged again."""
-        if lane := self._lanes.get((checker, asker)):
+        if lane := self._lanes.get((checker, asker, "")):
             lane.drop_check()
 
     async def let_go(self, asker: str) -> None:
@@ -141,22 +142,22 @@ class NewestChecks:
 
 async def _compared(lane: _Lane, question: Question, look: _Look, compare: _Compare) -> CheckReport:
     is_old = lane.baseline is not None
-    baseline_task = _baseline(lane, question, look)
-    report = await look(question.now)
+    baseline_task = _baseline(lane, question, look, anew=False)
+    report = await look(question.now, question.anew)
     # Shielded: if this check is cancelled, the next one uses the baseline.
     baseline = await asyncio.shield(baseline_task)
     said = compare(baseline, report, question)
     if lane.is_anew and is_old and said.findings:
         # Other files may have changed since the baseline was made: repeat it.
         lane.baseline = None
-        baseline = await asyncio.shield(_baseline(lane, question, look))
+        baseline = await asyncio.shield(_baseline(lane, question, look, anew=True))
         said = compare(baseline, report, question)
     return said
 
 
-def _baseline(lane: _Lane, question: Question, look: _Look) -> _Task:
+def _baseline(lane: _Lane, question: Question, look: _Look, *, anew: bool) -> _Task:
     task = lane.baseline
     if task is None or (task.done() and (task.cancelled() or task.result().problems)):
         # A failed check is repeated, since it may work the next time.
-        task = lane.baseline = asyncio.create_task(look(question.before))
+        task = lane.baseline = asyncio.create_task(look(question.before, anew))
     return task

@@ -34,18 +34,6 @@ class ProgramOutcome:
     stderr: str
     """If the program was not started: the reason."""
 
-    def trouble(self, limit: str) -> str:
-        """Return why it did not exit, as a clause; empty if it did. ``limit`` is in words."""
-        match self.end:
-            case "exited":
-                return ""
-            case "timed_out":
-                return f"it took longer than {limit}"
-            case "too_much":
-                return "it printed without end"
-            case "not_started":
-                return f"it could not be started: {self.stderr}"
-
 
 async def run_program(
     command: Sequence[str | Path],

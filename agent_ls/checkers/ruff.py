@@ -134,15 +134,21 @@ class Ruff:
         )
 
     def _why(self, outcome: ProgramOutcome, path: str) -> str:
-        limit = f"{self.options.timeout_s:g} s (checkers.ruff.timeout_s)"
-        if trouble := outcome.trouble(limit):
-            return f"ruff did not check {path}: {trouble}."
-        said = outcome.stderr.strip()
-        if outcome.exit_code == _NOT_CHECKED and said:
-            # The same for every file, so the message names no file and is shown once.
-            return f"ruff did not run: {_reason(said)}"
-        ended = f"it ended with code {outcome.exit_code}"
-        return f"ruff did not check {path}: {said[:_MAX_REASON] or ended}"
+        match outcome.end:
+            case "timed_out":
+                limit = f"{self.options.timeout_s:g} s (checkers.ruff.timeout_s)"
+                return f"ruff did not check {path}: it took longer than {limit}."
+            case "too_much":
+                return f"ruff did not check {path}: it printed without end."
+            case "not_started":
+                return f"ruff could not be started: {outcome.stderr}"
+            case "exited":
+                said = outcome.stderr.strip()
+                if outcome.exit_code == _NOT_CHECKED and said:
+                    # The same for every file, so the message names no file and is shown once.
+                    return f"ruff did not run: {_reason(said)}"
+                ended = f"it ended with code {outcome.exit_code}"
+                return f"ruff did not check {path}: {said[:_MAX_REASON] or ended}"
 
 
 def _reason(said: str) -> str:

@@ -233,9 +233,16 @@ class TscRun:
         outcome = await run_program(
             command, cwd=self.root, path=job.path, stdin="", timeout_s=job.timeout_s
         )
-        if trouble := outcome.trouble(f"{job.timeout_s:g} s (checkers.tsc.timeout_s)"):
-            raise TscFailedError(trouble)
-        return outcome
+        match outcome.end:
+            case "exited":
+                return outcome
+            case "timed_out":
+                limit = f"{job.timeout_s:g} s (checkers.tsc.timeout_s)"
+                raise TscFailedError(f"it took longer than {limit}")
+            case "too_much":
+                raise TscFailedError("it printed without end")
+            case "not_started":
+                raise TscFailedError(f"{job.node} could not be started: {outcome.stderr}")
 
 
 def _reason(outcome: ProgramOutcome) -> str:

@@ -53,6 +53,11 @@ def rows(said: Iterable[Said]) -> list[Row]:
             id="go vet",
         ),
         pytest.param(
+            "# example.com/app\nvet: ./main.go:7:9: undefined: y\n",
+            [("./main.go", 7, 9, "", None, "undefined: y")],
+            id="go vet, which cannot go on",
+        ),
+        pytest.param(
             "a.c: In function 'main':\n"
             "a.c:3:5: warning: unused variable 'x' [-Wunused-variable]\n"
             "    3 | int x;\n      |     ^\n"
@@ -60,6 +65,11 @@ def rows(said: Iterable[Said]) -> list[Row]:
             [("a.c", 3, 5, "", W, "unused variable 'x' [-Wunused-variable]"),
              ("a.c", 4, 1, "", E, "no.h: No such file or directory")],
             id="gcc",
+        ),
+        pytest.param(
+            "a/b c.py:12:1: E302 expected 2 blank lines, found 1\n",
+            [("a/b c.py", 12, 1, "", None, "E302 expected 2 blank lines, found 1")],
+            id="flake8, and a blank in a name",
         ),
         pytest.param(
             "\x1b[1mrun.sh\x1b[0m:2:5: note: Double quote to prevent globbing [SC2086]\n",

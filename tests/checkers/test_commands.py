@@ -136,6 +136,10 @@ async def test_nothing_runs_for_a_folder_that_is_not_trusted(folder: Path) -> No
             "checkers.commands in your settings.", id="it-is-missing",
         ),
         pytest.param(
+            {"command": "./no/such.sh"}, "todo did not run: there is no program ./no/such.sh.",
+            id="its-file-is-missing",
+        ),
+        pytest.param(
             {"command": f"{sys.executable} -c 'import time; time.sleep(60)'", "timeout_s": 0.3},
             "todo gave no answer: it took longer than 0.3 s (timeout_s in checkers.commands).",
             id="it-takes-too-long",
@@ -149,9 +153,21 @@ async def test_nothing_runs_for_a_folder_that_is_not_trusted(folder: Path) -> No
             "todo gave no answer: it is no output of that kind", id="it-talks-nonsense",
         ),
         pytest.param(
+            {"command": f"{sys.executable} -c \"print('[' * 200_000)\"", "output": "eslint"},
+            "todo gave no answer: it is no output of that kind", id="its-words-have-no-end",
+        ),
+        pytest.param(
             {"command": f"echo {'a' * 53}!", "pattern": NEVER_ENDING, "timeout_s": 2},
             f"todo gave no answer: its pattern {NEVER_ENDING} took longer than 2 s",
             id="its-pattern-never-ends",
+        ),
+        pytest.param(
+            {"command": f"{sys.executable} -c \"print('a.txt:1: x\\n' * 20_000)\""},
+            "todo gave no answer: it found 20,000 problems, too many", id="it-finds-too-much",
+        ),
+        pytest.param(
+            {"command": f"{sys.executable} -c \"raise SystemExit('\\x1b[2J\\x00')\""},
+            r"todo gave no answer: it ended with code 1. \x1b[2J\x00", id="it-breaks-oddly",
         ),
     ],
 )  # fmt: skip
@@ -179,6 +195,19 @@ def printed(*, columns: tuple[int, int], lines: tuple[int, int]) -> str:
         pytest.param(
             {"command": r"printf 'a\0b.txt:1:1: error: odd\na.txt:2:2: error: real\n'"},
             [(1, 1, 1, 4)], id="a NUL in a name beside it",
+        ),
+        pytest.param(
+            {"command": f"echo {'x' * 2_000}.txt:1:1: odd", "per_file": True}, [],
+            id="a name that is too long",
+        ),
+        pytest.param(
+            {"command": "echo a.txt:abc:-3: odd",
+             "pattern": r"(?P<path>[^:]+):(?P<line>\w+):(?P<column>[^:]+): (?P<message>.*)"},
+            [(0, 0, 0, 3)], id="words for numbers",
+        ),
+        pytest.param(
+            {"command": "echo " + printed(lines=(-5, -1), columns=(-3, -7)), "output": "eslint"},
+            [(0, 0, 0, 3)], id="places before the first",
         ),
         pytest.param(
             {"command": "echo " + printed(lines=(2, 1), columns=(3, 1)), "output": "eslint"},
@@ -286,7 +315,13 @@ def test_the_environment_can_name_some() -> None:
         pytest.param([{"name": "ruff", "command": "x", "files": ["*"]}], "ruff is taken", id="own"),
         pytest.param([{"name": "x", "command": "y"}], "Field required", id="no files"),
         pytest.param([{"name": "mypy", "command": " "}], "it names no program", id="no program"),
+        pytest.param([{"name": "mypy", "command": "a 'b"}], "No closing quotation", id="quotes"),
         pytest.param([{"name": "mypy", "pattern": "("}], "no regular expression", id="pattern"),
+        pytest.param(
+            [{"name": "mypy", "pattern": "(?P<line>x)"}], "no group named path or message",
+            id="groups",
+        ),
+        pytest.param([3], "Input should be a valid dictionary", id="a number"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_with_a_reason(given: list[Any], words: str) -> None:

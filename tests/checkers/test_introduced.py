@@ -94,6 +94,8 @@ async def check(
     ("before", "now", "expected"),
     [
         pytest.param({"a.txt": ""}, {"a.txt": "TODO"}, ["a.txt:1"], id="a-new-one-counts"),
+        pytest.param({"a.txt": "TODO"}, {"a.txt": "TODO"}, [], id="an-old-one-does-not"),
+        pytest.param({"a.txt": "TODO"}, {"a.txt": ""}, [], id="one-that-went-away-does-not"),
         pytest.param(
             {"a.txt": "TODO x"}, {"a.txt": "1\n2\n  TODO x"}, [], id="one-that-moved-does-not"
         ),
@@ -114,6 +116,9 @@ async def check(
             id="a-moved-file-takes-its-findings-along",
         ),
         pytest.param(
+            {"a.txt": None}, {"a.txt": "TODO"}, ["a.txt:1"], id="in-a-new-file-all-count"
+        ),
+        pytest.param(
             {"a.txt": "BROKEN TODO"}, {"a.txt": "TODO"}, [],
             id="what-could-not-be-seen-before-does-not-count",
         ),
@@ -122,6 +127,7 @@ async def check(
             id="but-what-kept-it-from-being-seen-does",
         ),
         pytest.param({"a.md": ""}, {"a.md": "TODO"}, [], id="files-nobody-handles-have-none"),
+        pytest.param({}, {}, [], id="no-files-have-none"),
     ],
 )  # fmt: skip
 async def test_only_what_was_not_there_before_is_new(

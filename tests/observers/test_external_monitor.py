@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 
@@ -101,16 +102,38 @@ TABLE = [
     pytest.param([], None, id="nothing-has-happened"),
     pytest.param([*SEEN, *BACK_AND_FORTH], "alternation", id="back-and-forth"),
     pytest.param([*SEEN, *BACK_AND_FORTH[:-2]], None, id="back-and-forth-once-and-a-half"),
+    pytest.param([*SEEN, *SEEN[:2], EDIT, *SEEN[2:], *SEEN], None, id="with-an-edit-in-between"),
+    pytest.param(
+        [*run("make", 2), *run("ls", 1), *run("make", 2), *run("ls", 1)], "alternation",
+        id="failing-commands-in-turn",
+    ),
     pytest.param(greps("parse_1", "parse_2", "parse_3", "parse_4"), "near_equal", id="near-equal"),
+    pytest.param(
+        greps(*(f"{'x' * 9_000}{middle}{'y' * 9_000}" for middle in "abcd")), "near_equal",
+        id="long-ones-by-their-ends",
+    ),
     pytest.param(greps("parse_1", "parse_2", "parse_3"), None, id="three-near-equal-are-borne"),
+    pytest.param(
+        [*read("m1.py"), *read("m2.py"), *read("m3.py"), *read("m4.py")], None,
+        id="new-files-with-like-names-are-progress",
+    ),
     pytest.param(greps("x", "x", "x", "x"), None, id="equal-calls-are-the-loops-own-matter"),
     pytest.param(greps(*WORDS), "no_progress", id="eight-steps-with-nothing-new"),
+    pytest.param(greps(*WORDS[:7]), None, id="seven-are-borne"),
     pytest.param([*greps(*WORDS[:4]), *read("a.py"), *greps(*WORDS[4:])], None, id="a-new-file"),
     pytest.param(
         [*SEEN, *greps(*WORDS[:4]), *read("a.py"), *greps(*WORDS[4:7])], "no_progress",
         id="a-file-read-before-is-not-new",
     ),
+    pytest.param(
+        [*SEEN, *greps(*WORDS[:4]), *read("a.py", "2"), *greps(*WORDS[4:])], None,
+        id="but-its-new-version-is",
+    ),
     pytest.param([*greps(*WORDS[:4]), *run("pytest"), *greps(*WORDS[4:])], None, id="a-pass"),
+    pytest.param(
+        [*greps(*WORDS[:4]), *run("pytest", 1), *greps(*WORDS[4:7])], "no_progress",
+        id="a-failing-test-is-none",
+    ),
     pytest.param(
         [*greps(*WORDS[:4]), PlanUpdated(items=(PlanItem(text="x"),)), *greps(*WORDS[4:])], None,
         id="a-new-plan",
@@ -119,12 +142,18 @@ TABLE = [
         [*greps(*WORDS[:4]), PromptQueued(text="x", kind="steer"), *greps(*WORDS[4:])], None,
         id="new-words-of-the-user",
     ),
+    pytest.param(
+        [*greps(*WORDS[:4]), *step("delegate", effect=Effect.DELEGATE), *greps(*WORDS[4:])],
+        None, id="a-sub-agents-report",
+    ),
     pytest.param(hits(*(f"word_{one}" for one in range(17))), None, id="searches-that-find"),
+    pytest.param(hits(*WORDS, text="a.py:1: x"), None, id="the-first-of-equal-hits-is-new"),
     pytest.param(
         [*hits("x"), *hits(*WORDS, text="a.py:1: x")], "no_progress", id="the-others-are-not"
     ),
     pytest.param(parts(*range(1, 2_000, 200)), None, id="other-parts-of-one-file"),
     pytest.param(parts(*[1] * 9), "no_progress", id="the-same-part-again-and-again"),
+    pytest.param([*greps(*WORDS), ALERT, *greps(*WORDS[:7])], None, id="anew-after-alerts"),
     pytest.param([*greps(*WORDS), ALERT, *greps(*WORDS)], "no_progress", id="and-alerts-again"),
 ]  # fmt: skip
 
@@ -132,6 +161,12 @@ TABLE = [
 @pytest.mark.parametrize("events, pattern", TABLE)
 def test_what_gets_nowhere_is_seen(events: list[Event], pattern: str | None) -> None:
     check(events, pattern)
+
+
+def test_calls_of_any_length_are_compared_at_once() -> None:
+    # Compared as a whole, these would hold everybody up for minutes.
+    written = [f"{letter}{random.Random(letter).randbytes(1_000_000).hex()}" for letter in "abcd"]
+    check(greps(*written), None)
 
 
 def test_what_is_looked_for_is_set() -> None:
