@@ -16,6 +16,7 @@ from agent_ls.lsp.connection.changeover import Changeover
 from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.options import configuration, without_defaults
+from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.editor_sessions import EditorSessions
 from agent_ls.lsp.faces.faces import Faces
 from agent_ls.lsp.marks.instructions import Instructions
@@ -75,6 +76,7 @@ class Edge:
             self.attention,
             self.pending_edits,
             self.reviews,
+            self._look_again,
         )
         self.changeover = Changeover()
         self.sessions = EditorSessions(
@@ -192,6 +194,15 @@ class Edge:
         self.faces.marks.look()
         if self.server.profile.lens_refresh:
             self.spawn(self.editor.refresh_lenses())
+
+    def _look_again(self) -> None:
+        """Find changes again after other programs changed files or whole folders."""
+        paths = [uri_to_path(uri) for uri in self.server.protocol.folders]
+        there = [path.is_dir() for path in paths if path is not None]
+        if any(there) or not there:
+            # A folder that was missing may be back.
+            self.refresh_roots()
+        self.faces.marks.look()
 
     def _on_document(self, event: DocumentEvent) -> None:
         """Look for open changes when the first document brings the first root."""

@@ -304,7 +304,7 @@ class _Parser(WordReader):
                 raise MustAskError("a test compares with its end")
         reads = self._rest(takes_words=False).reads
         self.count += 1
-        return Command(tuple(found), tuple(reads))
+        return Command(tuple(found), tuple(reads), self._taken())
 
     def _simple(self) -> Element:
         assigned = _ASSIGNED.match(self._text, self._at)

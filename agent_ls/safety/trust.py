@@ -21,8 +21,8 @@ def trust_file() -> Path:
 
 def _unreadable(file: Path, why: str) -> str:
     return (
-        f"The trusted folders cannot be read from {file}: {why}. So none is trusted, and the list "
-        "stays as it is. Mend that file, or delete it to begin anew."
+        f"The list of trusted folders in {file} cannot be read: {why}. Until you repair or delete "
+        "that file, no folder is trusted, and none can be added."
     )
 
 
@@ -50,10 +50,12 @@ class TrustedFolders:
             found: object = json.loads(self._file.read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError):
             return ()
-        except (OSError, ValueError) as error:
-            raise SettingsError(_unreadable(self._file, str(error))) from error
+        except OSError as error:
+            raise SettingsError(_unreadable(self._file, error.strerror or str(error))) from error
+        except ValueError as error:
+            raise SettingsError(_unreadable(self._file, "it is not JSON")) from error
         if not isinstance(found, list):
-            raise SettingsError(_unreadable(self._file, "it is no list"))
+            raise SettingsError(_unreadable(self._file, "it is not a JSON list"))
         names = cast("list[object]", found)
         return tuple(sorted(Path(one) for one in names if isinstance(one, str)))
 

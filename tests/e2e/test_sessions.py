@@ -256,6 +256,30 @@ async def test_a_file_that_is_renamed_while_other_settings_are_taken_over_is_fol
     await check(tmp_path, sessions=1)
 
 
+async def test_hints_come_back_with_one_of_the_folders_that_are_gone(tmp_path: Path) -> None:
+    scenario = (
+        '[[answer]]\n[[answer.call]]\ntool = "write_file"\n'
+        'arguments = { path = "second/b.py", content = "x = 2\\n" }\n'
+        '[[answer]]\ntext = "Done."\n'
+    )
+    first, second = tmp_path / "work", tmp_path / "second"
+    second.mkdir()
+    uri = (second / "b.py").as_uri()
+    async with ScriptedModel(scenario) as model, server(tmp_path, model) as editor:
+        added = {"added": [{"uri": second.as_uri(), "name": "second"}], "removed": []}
+        await editor.notify("workspace/didChangeWorkspaceFolders", {"event": added})
+        await editor.execute("agent-ls.mode", "auto")
+        await editor.execute("agent-ls.prompt", "Make it")
+        await editor.until(lambda: editor.shown.diagnostics.get(uri) or None, 60, "the hint")
+        await editor.until(lambda: _ends(editor) or None, 60, "the turn's end")
+        for one in (first, second):
+            one.rename(tmp_path / f"away {one.name}")
+        await editor.until(lambda: not editor.shown.diagnostics.get(uri) or None, 60, "no hint")
+        await editor.execute("agent-ls.review.list")
+        (tmp_path / "away second").rename(second)
+        await editor.until(lambda: editor.shown.diagnostics.get(uri) or None, 60, "the hint again")
+
+
 def _ends(editor: ClientEditor) -> list[dict[str, Any]]:
     values = (value for values in editor.shown.progress.values() for value in values)
     return [one for one in values if one["kind"] == "end"]

@@ -92,9 +92,9 @@ async def check(folder: Path, stage: Stage, answer: str, beside: str) -> tuple[s
         pytest.param(
             "allow_session",
             "if prod:\n    limit = 1\n",
-            "if prod:\n    limit = 2\n",
-            "Edited a.py",
-            id="a-yes-to-all-edits-covers-it",
+            "if prod:\n    limit = 1\n",
+            "after the user had approved this edit",
+            id="a-yes-to-all-edits-is-for-this-change-first",
         ),
     ],
 )

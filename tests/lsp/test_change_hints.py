@@ -77,6 +77,7 @@ class Desk:
             documents,
             attention,
             files,
+            lambda: [folder.as_uri()],
             self.outdated.set,
         )
         self.hints.is_on = True
@@ -230,6 +231,33 @@ async def test_hints_follow_what_other_programs_do_to_closed_files(
         do(here.folder / "a.py")
         await asyncio.wait_for(here.outdated.wait(), 30)
         assert await here.look() == [("a.py", expected or [])]
+        here.hints.close()
+
+
+async def test_hints_come_back_with_a_file_that_was_gone(tmp_path: Path) -> None:
+    async with desk(tmp_path, a=_TEXT) as here:
+        await here.session.agent_writes("a.py", "a\nb\nc\nD\ne\n")
+        (here.folder / "a.py").rename(here.folder / "b.py")
+        assert await here.look() == []
+        here.outdated.clear()
+        (here.folder / "b.py").rename(here.folder / "a.py")
+        await asyncio.wait_for(here.outdated.wait(), 30)
+        assert await here.look() == [("a.py", ["4-4: agent-ls changed 1 line. Keep or undo."])]
+        here.hints.close()
+
+
+async def test_hints_come_back_with_their_folder(tmp_path: Path) -> None:
+    async with desk(tmp_path, a=_TEXT) as here:
+        await here.session.agent_writes("a.py", "a\nb\nc\nD\ne\n")
+        expected = [("a.py", ["4-4: agent-ls changed 1 line. Keep or undo."])]
+        assert await here.look() == expected
+        here.folder.rename(tmp_path / "elsewhere")
+        await asyncio.wait_for(here.outdated.wait(), 30)
+        assert await here.look() == [("a.py", [])]
+        here.outdated.clear()
+        (tmp_path / "elsewhere").rename(here.folder)
+        await asyncio.wait_for(here.outdated.wait(), 30)
+        assert await here.look() == expected
         here.hints.close()
 
 

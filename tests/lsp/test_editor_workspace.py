@@ -19,6 +19,7 @@ from agent_ls.domain.edits import (
     FileEdit,
     MoveFile,
     Replacement,
+    text_of,
 )
 from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.domain.permissions import ModeChange
@@ -31,11 +32,12 @@ from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.lsp.workspace.saving import SaveFallback
 from agent_ls.review.ledger import Selection
 from agent_ls.store.sql_store import open_store
-from agent_ls.tools.apply_patch import ApplyPatch
+from agent_ls.tools.apply_patch import ApplyPatch, ApplyPatchArguments
 from agent_ls.tools.delete_file import DeleteFile as DeleteTool
 from agent_ls.tools.move_file import MoveFile as MoveTool
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.review.reviewing import Reviewed
+from tests.tools.conftest import BufferedWorkspace, Place
 
 _DELETES = "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"
 _MOVES = "*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py\n*** End Patch"
@@ -166,6 +168,16 @@ async def test_a_buffer_like_the_disk_is_clean_also_with_a_byte_order_mark(world
     world.open("bom.py", "x = 1\n")
     assert not (await world.workspace.read("bom.py")).is_dirty
     assert await world.workspace.snapshot("bom.py") == b"\xef\xbb\xbfx = 1\n"
+
+
+@pytest.mark.parametrize("name", ["x\ny.py", "b\\c.py", "out/b.py"])
+async def test_a_buffer_whose_name_no_tool_may_use_is_left_out(world: World, name: str) -> None:
+    """Its name came from the editor, not from the model, so nothing fails because of it."""
+    (world.root / "out").symlink_to(world.root.parent)
+    world.open(name, "b = 1\n")
+    world.open("a.py", "a = 2\n")
+    assert [file.path for file in await world.workspace.dirty()] == ["a.py"]
+    assert await world.workspace.save_dirty() == ["a.py"]
 
 
 async def test_a_document_out_of_step_is_not_read_as_something_else(world: World) -> None:
@@ -486,6 +498,33 @@ async def test_a_line_that_its_editor_ends_otherwise_is_nothing_unsaved(
     assert (root / "b.py").read_bytes() == saved
 
 
+async def test_a_file_of_mixed_line_ends_that_is_loaded_again_is_nothing_unsaved(
+    world: World,
+) -> None:
+    world.open("a.py", "a = 1\n")
+    (world.root / "a.py").write_bytes(b"a = 1\r\nb = 2\n")
+    world.type("a.py", "a = 1\r\nb = 2\r\n")
+    assert await world.workspace.dirty() == []
+
+
+async def test_mixed_line_ends_that_somebody_makes_uniform_are_saved(world: World) -> None:
+    (world.root / "a.py").write_bytes(b"a = 1\r\nb = 2\n")
+    world.open("a.py", "a = 1\r\nb = 2\n")
+    world.type("a.py", "a = 1\r\nb = 2\r\n")
+    assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
+
+
+async def test_a_last_line_that_an_editor_ends_as_it_saves_is_saved(world: World) -> None:
+    world.open("a.py", "a = 1\n")
+    world.type("a.py", "a = 2\nb = 1")
+    (world.root / "a.py").write_text("a = 2\nb = 1\n")
+    world.documents.save((world.root / "a.py").as_uri())
+    assert await world.workspace.dirty() == []
+    # Another program's is newer than what the editor shows.
+    (world.root / "a.py").write_text(NEWER)
+    assert (await world.workspace.read("a.py")).text == NEWER
+
+
 @pytest.mark.parametrize("fallback", ["ask", "write"])
 @pytest.mark.parametrize("old, new", [("a = 1", "a = 1\n"), ("a = 1\n", "a = 1")])
 async def test_a_last_line_that_somebody_ends_otherwise_is_saved(
@@ -695,6 +734,17 @@ async def test_what_is_typed_while_a_file_is_taken_away_stays(world: World, kind
     assert (await world.workspace.read("a.py")).text == TYPED
 
 
+async def test_a_buffer_typed_in_as_its_file_went_is_the_file(world: World) -> None:
+    def delete_and_type() -> None:
+        (world.root / "a.py").unlink()
+        world.type("a.py", TYPED)
+
+    world.open("a.py", OLD)
+    world.editor.meanwhile = delete_and_type
+    assert (await check(world, "delete", "a.py")).status == "applied"
+    assert (await world.workspace.read("a.py")).text == TYPED
+
+
 @pytest.fixture
 def behind(world: World) -> World:
     """A project with a file that a command wrote, and that the editor has not loaded again."""
@@ -761,6 +811,33 @@ async def test_a_file_loaded_again_is_changed_in_its_buffer(behind: World) -> No
     assert behind.disk("a.py") == NEWER
     outcome = await check(behind, "change", "a.py", text="8", base=on_disk.version)
     assert outcome.status == "stale"
+
+
+@pytest.mark.parametrize("shown", [NEWER, "a = 7\nnewer = 1\n"])
+async def test_a_text_that_was_read_before_an_edit_of_the_disk_and_is_shown_after_it_is_behind(
+    behind: World, shown: str
+) -> None:
+    """An editor loads the file again while the agent edits it: what it shows lacks the edit."""
+    assert (await check(behind, "change", "a.py", text="7")).status == "applied"
+    assert (await check(behind, "change", "a.py", text="8")).status == "applied"
+    behind.type("a.py", shown)
+    assert (await behind.workspace.read("a.py")).text == "a = 8\nnewer = 1\n"
+    assert await behind.workspace.dirty() == []
+    assert (await check(behind, "change", "a.py", text="9")).status == "applied"
+    assert behind.disk("a.py") == "a = 9\nnewer = 1\n"
+    behind.type("a.py", TYPED)
+    found = await behind.workspace.read("a.py")
+    assert (found.text, found.is_dirty, found.is_apart) == (TYPED, True, True)
+
+
+async def test_an_undo_back_to_a_text_that_the_agent_replaced_on_disk_is_unsaved(
+    behind: World,
+) -> None:
+    assert (await check(behind, "change", "a.py", text="7")).status == "applied"
+    behind.type("a.py", "a = 7\nnewer = 1\n")
+    behind.type("a.py", NEWER)
+    found = await behind.workspace.read("a.py")
+    assert (found.text, found.is_dirty, found.is_apart) == (NEWER, True, False)
 
 
 async def test_typing_after_a_file_was_loaded_again_can_be_saved(behind: World) -> None:
@@ -877,6 +954,27 @@ async def test_a_deleted_file_comes_back_as_it_was_on_disk(tmp_path: Path, on_di
     await store.close()
     assert [(one.status, one.hunks) for one in results] == [("done", 1)]
     assert (root / "a.py").read_bytes() == on_disk
+
+
+@pytest.mark.parametrize("on_disk", _ODD.values(), ids=_ODD)
+async def test_a_file_written_anew_under_another_name_keeps_its_form(
+    tmp_path: Path, on_disk: bytes
+) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_bytes(on_disk)
+    world = make(root)
+    world.open("a.py", _SHOWN)
+    patch = "*** Update File: a.py\n*** Move to: b.py\n@@\n-b = 2\n+b = 3\n"
+    tool = ApplyPatch(world.workspace)
+    arguments = ApplyPatchArguments(patch=f"*** Begin Patch\n{patch}*** End Patch\n")
+    context = Place(root, BufferedWorkspace([Root("work", root, is_trusted=False)])).context()
+    edits = (await tool.run(arguments, context)).edits
+    assert [(await world.workspace.apply(one)).status for one in edits] == ["applied"] * 2
+    shown, encoding = text_of(on_disk)
+    assert (root / "b.py").read_bytes() == shown.replace("b = 2", "b = 3").encode(
+        encoding or "utf-8"
+    )
+    assert not (root / "a.py").exists()
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])

@@ -6,6 +6,7 @@ for a permission. Each row is refused, and leaves every journal, file and folder
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -199,12 +200,6 @@ _COMMANDS: list[tuple[str, list[Any], str]] = [
     ("review.undo", [{"hunkIds": ["<hunk>"]}], "More than one session has a change"),
     ("review.keep", [{"hunkIds": ["<hunk>"]}], "say with sessionId which is meant"),
     ("restore", [{"hunkIds": ["<hunk>"]}], "More than one session has a change"),
-    ("restore", [{"uri": "<a.py>", "turnId": "<turn>"}], "a restore is about all files"),
-    ("restore", [{"hunkIds": ["<hunk>"], "turnId": "<turn>"}], "hunkIds says which moment"),
-    ("restore", [{"hunkIds": ["<hunk>", "9"]}], "one of hunkIds"),
-    ("restore", [{"turnId": "<turn>", "callId": "cal_9"}], "no call cal_9"),
-    ("restore", [{"callId": "cal_9"}], "without turnId"),
-    ("restore", [{"sessionId": "<session>"}], "needs a turn's id"),
     ("review.undo", [{"hunkIds": ["<hunk>", "9"], "sessionId": "<session>"}], "no such change"),
     ("review.undo", [{"turnId": "<turn>", "sessionId": "<older>"}], "known of a turn"),
     ("review.undo", [{"turnId": "<turn>", "hunkIds": ["9"]}], "no such change any more: 9"),
@@ -378,6 +373,36 @@ async def test_a_request_says_what_it_does_not_understand(
 ) -> None:
     said = await stage.refuses(f"agent/{method}", params)
     assert re.search(words, said), said
+
+
+async def test_what_is_refused_begins_no_session(tmp_path: Path) -> None:
+    """In a server to which nothing was said yet, where the current session is made on first use."""
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("workspace/executeCommand", {"command": command, "arguments": [value]})
+        for command, value in (row.values for row in _TAKEN_BY_NONE)
+    ]
+    asked += [
+        ("workspace/executeCommand", {"command": f"agent-ls.{command}", "arguments": arguments})
+        for command, arguments, _ in _COMMANDS
+    ]
+    asked += [(f"agent/{method}", params) for method, params, _ in _REQUESTS]
+    asked += [
+        ("workspace/executeCommand", {"command": "agent-ls.session.fork", "arguments": arguments})
+        for arguments in ([], [None, 1], [None, "trn_9"])
+    ]
+    story = Story("nothing", Archive("", {"steps": "", "file a.py": "a = 1"}), (), {})
+    async with ScriptedModel("") as model:
+        teller = Storyteller(story, "panel", tmp_path, model)
+        teller.prepare()
+        await teller.start()
+        store = open_store(str(tmp_path / "data/agent-ls/store.db"))
+        for method, params in asked:
+            # Some of it is no error here: where nothing waits, nothing is answered.
+            with contextlib.suppress(ServerError):
+                await teller.editor.request(method, params)
+            assert await store.sessions() == [], (method, params)
+        await store.close()
+        assert await teller.editor.stop() == 0
 
 
 async def test_the_permission_that_is_named_is_shown(stage: Stage) -> None:

@@ -1,4 +1,5 @@
-"""``agent/review/decide`` with ``restore``: what the panel asks for, and what it is told.
+"""``agent/review/decide`` with ``restore``: what the panel asks for, and what it is told; and what
+the command ``agent-ls.restore`` refuses.
 
 One real server for all rows; each row has a session, a folder and a story of its own.
 """
@@ -23,6 +24,7 @@ from tests.support.storyteller import Storyteller
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.e2e]
 
 _TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
+_REFUSING = "refusing"
 _BRANCHED = "branched"
 _AFTER = "one\n2\nthree\nfour\nfive\nsix\nseven\n8\nnine\n"
 
@@ -41,7 +43,7 @@ def _answer(name: str, path: str = "", text: str = "", old: str = "") -> str:
 
 def _scenario() -> str:
     answers: list[str] = []
-    for name in (*ROWS, _BRANCHED):
+    for name in (*ROWS, _REFUSING, _BRANCHED):
         path = f"{name}/a.py"
         answers += [
             _answer(name, path, "2", "two"),
@@ -270,6 +272,87 @@ async def test_files_are_restored_by_message_and_a_dry_run_tells_it_before(
     done = {one["location"]["path"] for one in files if one["status"] == "done"}
     call_id = row.moment(panel).get("toolCallId")
     await editor.until(lambda: done <= panel.restored(call_id) or None, 60, "the updates")
+
+
+async def test_only_a_restore_is_tried_without_doing_it(editor: ClientEditor) -> None:
+    with pytest.raises(ServerError, match="Only a restore"):
+        await editor.request("agent/review/decide", {"decision": "undo", "dryRun": True})
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def refusing(editor: ClientEditor) -> Panel:
+    """One session with a turn that changed files, which no row may change."""
+    panel = Panel(editor, _REFUSING)
+    await panel.begin()
+    await panel.prompt("First")
+    return panel
+
+
+Argument = Callable[[Panel], Any]
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        pytest.param(lambda _: {"line": 4}, "line is not understood here", id="a-line"),
+        pytest.param(
+            lambda one: {**_of_turn(one), "line": 4, "lastLine": 5},
+            "line, lastLine is not understood here",
+            id="lines-of-a-turn",
+        ),
+        pytest.param(
+            lambda one: {**_of_turn(one), "uri": one.uri},
+            "uri is not understood here: a restore is about all files",
+            id="a-file-of-a-turn",
+        ),
+        pytest.param(lambda one: one.uri, "uri is not understood here", id="a-file"),
+        pytest.param(
+            lambda one: {"hunkIds": one.hunks("two"), **_of_turn(one)},
+            "turnId is not understood here: hunkIds says which moment",
+            id="a-change-and-a-turn",
+        ),
+        pytest.param(
+            lambda one: {"hunkIds": one.hunks("two"), "callId": "cal_1"},
+            "callId is not understood here",
+            id="a-change-and-a-call",
+        ),
+        pytest.param(lambda _: {"hunkIds": []}, "hunkIds: must not be empty", id="no-change"),
+        pytest.param(
+            lambda one: {"hunkIds": one.hunks("two", "eight")}, "one of hunkIds", id="two-changes"
+        ),
+        pytest.param(lambda _: {"hunkIds": ["9.9"]}, "no such change", id="an-unknown-change"),
+        pytest.param(
+            lambda one: {"hunkIds": one.hunks("two"), "sessionId": "ses_9"},
+            "No changes are known of a session ses_9",
+            id="a-change-of-another-session",
+        ),
+        pytest.param(lambda _: "trn_9", "known of a turn trn_9", id="an-unknown-turn"),
+        pytest.param(
+            lambda one: {**_of_turn(one), "sessionId": "ses_9"},
+            "No changes are known of a session ses_9",
+            id="a-turn-of-another-session",
+        ),
+        pytest.param(
+            lambda one: {**_of_turn(one), "callId": "cal_9"}, "no call cal_9", id="an-unknown-call"
+        ),
+        pytest.param(lambda _: {"callId": "cal_9"}, "without turnId", id="a-call-alone"),
+        pytest.param(
+            lambda one: {"sessionId": one.session}, "needs a turn's id", id="a-session-alone"
+        ),
+        pytest.param(lambda _: {"turn": "trn_1"}, "not understood.*turn", id="an-unknown-key"),
+        pytest.param(lambda _: {"turnId": 3}, "not understood.*turnId", id="no-text"),
+        pytest.param(lambda _: {"hunkIds": "9.9"}, "not understood.*hunkIds", id="no-list"),
+        pytest.param(lambda _: ["trn_9"], "must be a table", id="a-list"),
+        pytest.param(lambda _: 4, "must be a table", id="a-number"),
+        pytest.param(lambda _: False, "must be a table", id="a-yes-or-no"),
+    ],
+)
+async def test_the_command_restores_nothing_where_it_would_leave_something_unheard(
+    refusing: Panel, argument: Argument, words: str
+) -> None:
+    with pytest.raises(ServerError, match=words):
+        await refusing.editor.execute("agent-ls.restore", argument(refusing))
+    assert refusing.texts() == {"a.py": _AFTER, "new.py": "n = 1\n"}
 
 
 async def test_a_turn_of_two_sessions_is_not_restored_before_one_is_named(

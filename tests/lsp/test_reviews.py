@@ -77,6 +77,83 @@ async def test_events_that_the_store_lacks_are_told_once(tmp_path: Path, lost: i
         assert f"The store lacks {count} of {here.session.session_id}." in words
 
 
+@pytest.mark.parametrize("decision", ["undo", "restore", "dry run"])
+@pytest.mark.parametrize("then", ["closes", "saves", "loads"])
+async def test_a_change_of_the_disk_beside_unsaved_text_is_shown_and_taken_back_there(
+    tmp_path: Path, decision: str, then: str
+) -> None:
+    async def decide() -> list[str]:
+        if decision == "undo":
+            return [one.status for one in await here.session.undo()]
+        is_dry = decision == "dry run"
+        found = await here.session.review.restore("trn_1", dry_run=is_dry)
+        return [one.status for one in found]
+
+    async with desk(tmp_path, a="x = 1\ny = 2\n") as here:
+        here.open("a.py")
+        here.type("a.py", "x = 1\ny = 2\nmine = 3\n")
+        await here.session.command("a.py", "x = 5\ny = 2\n")
+        await here.session.end()
+        [file] = (await here.session.review.ledger()).turns["trn_1"].at("a.py")
+        assert file is not None
+        assert [one.first for one in await here.reviews.places(file)] == [0]
+        assert await here.reviews.text_with(file) == "x = 5\ny = 2\n"
+        # In the editor's text it has no place.
+        assert await here.reviews.of(here.uri("a.py")) == []
+        assert await decide() == ["conflict"]
+        assert here.session.texts()["a.py"] == "x = 5\ny = 2\n"
+        assert here.text("a.py") == "x = 1\ny = 2\nmine = 3\n"
+        assert await here.session.open_hunks() == [("a.py", "x = 1")]
+
+        if then == "closes":
+            here.documents.close(here.uri("a.py"))
+            after = "x = 1\ny = 2\n"
+        elif then == "loads":
+            here.type("a.py", "x = 5\ny = 2\n")
+            here.documents.save(here.uri("a.py"))
+            after = "x = 1\ny = 2\n"
+        else:
+            (here.folder / "a.py").write_text(here.text("a.py"))
+            here.documents.save(here.uri("a.py"))
+            after = "x = 1\ny = 2\nmine = 3\n"
+            assert await here.reviews.places(file) == []
+        statuses = await decide()
+        assert statuses == (["done"] if then != "saves" or decision == "undo" else [])
+        if decision == "dry run":
+            await here.session.undo()
+        assert (await here.workspace.read("a.py")).text == after
+
+
+async def test_the_disk_is_not_asked_where_the_agent_changed_the_unsaved_text(
+    tmp_path: Path,
+) -> None:
+    async with desk(tmp_path, a="x = 1\ny = 2\n") as here:
+        here.open("a.py")
+        here.type("a.py", "x = 1\ny = 2\nmine = 3\n")
+        (here.folder / "a.py").write_text("another program's\n")
+        await here.session.agent("a.py", "y = 2", "y = 20")
+        [file] = (await here.session.review.ledger()).turns["trn_1"].at("a.py")
+        assert file is not None
+        assert [one.first for one in await here.reviews.places(file)] == [1]
+        assert await here.reviews.text_with(file) == "x = 1\ny = 20\nmine = 3\n"
+        assert [one.status for one in await here.session.undo()] == ["done"]
+        assert here.text("a.py") == "x = 1\ny = 2\nmine = 3\n"
+
+
+@pytest.mark.parametrize("step", [1, -1])
+@pytest.mark.parametrize("here", [("", -1), ("b", 4), ("b", 5), ("bb", 7), ("d", 0)])
+def test_going_on_comes_by_every_change(here: tuple[str, int], step: int) -> None:
+    places = [("a", 0), ("a", 2), ("b", 4), ("b", 9), ("c", 0)]
+    met: list[tuple[str, int]] = []
+    for _ in places:
+        here = place_beside(places, here, step)
+        met.append(here)
+    assert sorted(met) == places
+    # One after the other, and from the last one to the first.
+    at = places.index(met[0])
+    assert met == [places[(at + step * number) % len(places)] for number in range(len(places))]
+
+
 @pytest.mark.parametrize(
     ("here", "behind", "before"),
     [
@@ -104,21 +181,32 @@ def asked(argument: Any) -> Any:
     ("argument", "words"),
     [
         ({"line": 0}, "line is not understood here: without uri it means nothing."),
+        ({"line": 0, "lastLine": 9}, "line is not understood here"),
         ({"uri": "a.py", "lastLine": 9}, "lastLine is not understood here: without line"),
         ({"callId": "cal_1"}, "callId is not understood here: only agent-ls.restore"),
+        ({"turnId": "trn_1", "callId": "cal_1"}, "callId is not understood here"),
         ([], "is not understood: must be a table."),
         ("", "is not understood: uri: must not be empty."),
+        ({"uri": ""}, "uri: must not be empty"),
         ({"uri": "a.py", "line": True}, "line: must be a whole number"),
+        ({"uri": "a.py", "line": "0"}, "line: must be a whole number"),
         ({"uri": "a.py", "line": -1}, "line: must be greater than or equal to 0"),
         ({"uri": "a.py", "line": 2, "lastLine": 1}, "lastLine is before line"),
+        ({"uri": "a.py", "line": 0, "hunkIds": []}, "hunkIds: must not be empty"),
         ({"uri": "a.py", "line": 0, "hunkIds": ["9"]}, "no such change any more: 9;"),
+        ({"uri": "a.py", "line": 0, "sessionId": "ses_2"}, "known of a session ses_2."),
+        ({"uri": "a.py", "line": 0, "turnId": "trn_9"}, "known of a turn trn_9."),
         ({"sessionId": "ses_2"}, "known of a session ses_2."),
         ({"hunkIds": ["9"]}, "no such change any more: 9;"),
+        ({"hunkIds": ["9"], "sessionId": "ses_2"}, "known of a session ses_2."),
         ({"turnId": "trn_9"}, "known of a turn trn_9."),
+        ({"uri": "a.py", "turnId": "trn_9"}, "known of a turn trn_9."),
         ("b.py", "b.py is no file of the open folders."),
         ("file:///elsewhere/a.py", "file:///elsewhere/a.py is no file of the open folders."),
         ({"uri": "untitled:1", "line": 0}, "untitled:1 is no file of the open folders."),
+        ("\ud800", "uri: must be text that can be written"),
         ({"hunkIds": ["\ud800"]}, "hunkIds[1]: must be text that can be written"),
+        (False, "is not understood: must be a table."),
     ],
 )
 async def test_what_is_not_understood_of_an_argument_does_not_mean_everything(

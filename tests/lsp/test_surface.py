@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Preview, Question
 from agent_ls.domain.calls import ToolKind
-from agent_ls.domain.errors import PathRefused
+from agent_ls.domain.errors import AgentLsError, PathRefused
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.lsp import wire
+from agent_ls.lsp.connection.documents import DocumentStore
 from agent_ls.lsp.connection.options import settings_in, settings_of, without_defaults
 from agent_ls.lsp.faces.notices import Level, Notices
 from agent_ls.lsp.handlers import verbs
@@ -24,13 +26,18 @@ from agent_ls.lsp.handlers.verbs import VERBS
 from agent_ls.lsp.marks import offers
 from agent_ls.lsp.marks.mark import Mark, Nudge, PendingEdit, Span
 from agent_ls.lsp.marks.prompts import comment_prompt
+from agent_ls.lsp.marks.review_choice import Chooser, ReviewArgument
+from agent_ls.lsp.marks.reviews import Reviews
 from agent_ls.lsp.marks.titles import call_title
 from agent_ls.lsp.server import AGENT_VERSION, COMMANDS, FEATURES
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.lsp.workspace.folders import roots_of
 from agent_ls.safety.paths import locate
 from agent_ls.safety.trust import TrustedFolders
 from agent_ls.syntax.comments import find_instructions
 from agent_ls.tools.showing import preview
+from agent_ls.workspace.disk import DiskWorkspace
+from tests.lsp.test_editor_workspace import Editor
 
 
 def test_what_is_announced_is_what_is_served() -> None:
@@ -244,6 +251,36 @@ def test_settings_come_with_the_configuration_with_our_section_or_without(
     value: object, expected: dict[str, Any]
 ) -> None:
     assert settings_of(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "argument", "words"),
+    [
+        ("approval.resolve", {"choice": "maybe"}, "not understood: choice: must be 'allow_once', "),
+        ("question.resolve", {"text": 5}, "not understood: text: must be text."),
+        ("review.keep", {"hunkids": ["h"]}, "not understood: hunkids: is not known."),
+        ("review.keep", {"line": "x"}, "not understood: line: must be a whole number"),
+    ],
+)
+def test_an_argument_that_is_not_understood_is_told_in_words(
+    command: str, argument: object, words: str
+) -> None:
+    (verb,) = (one for one in VERBS if one.command == f"agent-ls.{command}")
+    with pytest.raises(JsonRpcInvalidParams) as caught:
+        verb.read([argument])
+    assert words in caught.value.message
+    assert "pydantic" not in caught.value.message
+
+
+async def test_a_turn_without_known_changes_is_named(tmp_path: Path) -> None:
+    documents = DocumentStore()
+    workspace = EditorWorkspace(DiskWorkspace(()), documents, Editor(documents))
+    warned: list[str] = []
+    reviews = Reviews(documents, workspace, tuple, lambda: None, warned.append)
+    chooser = Chooser(reviews, workspace.shown)
+    with pytest.raises(AgentLsError, match=r"No changes are known of a turn trn_none\."):
+        await chooser.chosen(ReviewArgument(turn_id="trn_none"), "open")
+    assert await chooser.chosen(ReviewArgument(), "open") == []
 
 
 def test_values_that_are_the_defaults_say_nothing() -> None:

@@ -29,6 +29,11 @@ _FOR_GOOD: dict[ApprovalChoice, Literal["allow", "reject"]] = {
     ApprovalChoice.ALLOW_ALWAYS: "allow",
     ApprovalChoice.REJECT_ALWAYS: "reject",
 }
+_ALLOWS = (
+    ApprovalChoice.ALLOW_ONCE,
+    ApprovalChoice.ALLOW_SESSION,
+    ApprovalChoice.ALLOW_ALWAYS,
+)
 
 
 async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
@@ -53,10 +58,9 @@ async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedC
     request = _request(planned, verdict, preview, turn)
     answer = await turn.kit.approver.approve(request)
     await _remember(answer, request, turn)
-    if answer.choice is ApprovalChoice.ALLOW_ONCE:
+    if answer.choice in _ALLOWS:
+        # Also a yes to all later edits is about the change that was shown.
         return replace(planned, approved=request.digest)
-    if answer.choice in (ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS):
-        return planned
     if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
         tool = answer.tool or planned.call.tool
         return changed_call(planned, answer.arguments_json, tool, turn.kit.tools, turn.specs)

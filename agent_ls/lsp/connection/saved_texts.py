@@ -7,6 +7,7 @@ was written. Only the text that both last had in common shows which.
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,7 @@ from agent_ls.processes.reading import read_file
 
 _MAX_BYTES = 2 * 2**20
 """Larger files are not compared: they are read while the editor waits."""
+_MAX_REPLACED = 16
 _BOM = "\ufeff".encode()
 
 Standing = Literal["same", "unsaved", "behind", "apart"]
@@ -44,6 +46,8 @@ class SavedTexts:
         """By URI, whether the file's last line has a line end, where the buffer differs in that."""
         self._files: dict[str, tuple[int, ...]] = {}
         """By URI, the file's stat values at the last comparison."""
+        self._replaced: dict[str, deque[str]] = {}
+        """By URI, file versions that the agent replaced on disk since the last common text."""
         documents.listen(self._on_document)
 
     def standing(self, document: Snapshot, on_disk: bytes | None) -> Standing:
@@ -88,6 +92,11 @@ class SavedTexts:
             there = version_of(text) if on_disk is None else _version(on_disk)
             self._common[uri] = version_of(text), there
 
+    def note_replaced(self, uri: str, on_disk: bytes) -> None:
+        """Record bytes about to be replaced: the editor may have read them and show them later."""
+        replaced = self._replaced.setdefault(uri, deque(maxlen=_MAX_REPLACED))
+        replaced.append(_version(_unmarked(on_disk)))
+
     def _on_document(self, event: DocumentEvent) -> None:
         """Compare with the disk when the editor opens, saves or reloads a document.
 
@@ -99,6 +108,7 @@ class SavedTexts:
             self._common.pop(event.uri, None)
             self._encodings.pop(event.uri, None)
             self._files.pop(event.uri, None)
+            self._replaced.pop(event.uri, None)
             self._is_ended.pop(event.uri, None)
         if path is None or self._documents.spelled(event.uri) is None:
             return
@@ -128,12 +138,16 @@ class SavedTexts:
         held, encodings = held_as(document.text, on_disk)
         if encodings:
             self._note_same(document, held, on_disk, encodings)
+        elif version_of(document.text) in self._replaced.get(document.uri, ()):
+            # The editor read the file before the agent replaced it; nobody typed.
+            self.note(document.uri, document.text)
 
     def _note_same(
         self, document: Snapshot, held: str, on_disk: bytes, encodings: tuple[Encoding, ...]
     ) -> None:
         """Record that the bytes hold the text ``held``, which the editor shows as the document."""
         uri, is_ended = document.uri, held.endswith("\n")
+        self._replaced.pop(uri, None)
         self._common[uri] = version_of(document.text), _version(on_disk)
         self._encodings[uri] = encodings
         self._is_ended.pop(uri, None)

@@ -50,7 +50,9 @@ class Faces:
         attention: Attention,
         pending_edits: PendingEdits,
         reviews: Reviews,
+        outdated: Callable[[], None],
     ) -> None:
+        """``outdated`` is called when closed files changed and the marks must be found again."""
         self._server = server
         self._attention = attention
         self.sessions: dict[str, Session] = {}
@@ -63,7 +65,8 @@ class Faces:
             server.documents,
             attention,
             files,
-            lambda: self.marks.look(),
+            lambda: server.protocol.folders,
+            outdated,
         )
         self.rechecks = Rechecks(self.states, attention.newest, files, self._refresh_marks)
         self.marks = Marks(

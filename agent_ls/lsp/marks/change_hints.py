@@ -7,12 +7,12 @@ Owns a hint's text and place, and the limit per file. ``marks.py`` publishes the
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_ls.domain.sentences import counted
 from agent_ls.lsp.connection.documents import DocumentStore
-from agent_ls.lsp.connection.uris import path_to_uri
+from agent_ls.lsp.connection.uris import path_to_uri, uri_to_path
 from agent_ls.lsp.marks.mark import ChangeHint, Mark, Span
 from agent_ls.lsp.marks.reviews import Change, Reviews
 from agent_ls.lsp.workspace.attention import Attention, lines_of_document
@@ -45,11 +45,14 @@ class ChangeHints:
         documents: DocumentStore,
         attention: Attention,
         files: ClosedFiles,
+        folders: Callable[[], Iterable[str]],
         outdated: Callable[[], None],
     ) -> None:
-        """``outdated`` is called when a closed file changes and the hints must be found again."""
+        """``folders`` yields the workspace folders' URIs; ``outdated`` is called when a closed file
+        changes and the hints must be looked up again.
+        """
         self._reviews, self._documents, self._attention = reviews, documents, attention
-        self._files, self._tell_outdated = files, outdated
+        self._files, self._folders, self._tell_outdated = files, folders, outdated
         self.is_on = False
         self._open: list[Mark] = []
         self._closed: dict[str, _Closed] = {}
@@ -95,7 +98,10 @@ class ChangeHints:
                 known = _Closed(made_of, await self._hints_in(path, path_to_uri(stamp.place)))
             found[path] = known
         self._closed = found
-        self._files.follow(self._tell_outdated, stamps)
+        # Files in a missing folder cannot be watched: watch for the folder to come back.
+        folders = (path for uri in self._folders() if (path := uri_to_path(uri)) is not None)
+        gone = frozenset(one for one in folders if not one.is_dir())
+        self._files.follow(self._tell_outdated, stamps, gone)
 
     async def _hints_in(self, path: str, uri: str) -> tuple[Mark, ...]:
         """Return the hints of a closed file; empty when the file is gone."""

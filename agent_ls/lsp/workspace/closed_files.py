@@ -28,6 +28,14 @@ class Stamp:
     """None: there is no file."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """The files and missing folders of one follower."""
+
+    seen: Mapping[str, Stamp]
+    gone: frozenset[Path]
+
+
 class ClosedFiles:
     """The closed files that the faces of one editor follow."""
 
@@ -39,7 +47,7 @@ class ClosedFiles:
     ) -> None:
         """``places`` yields the paths that are not open, with their resolved places."""
         self._places, self._pause_s = places, pause_s
-        self._followed: dict[Tell, Mapping[str, Stamp]] = {}
+        self._followed: dict[Tell, _Followed] = {}
         self._watching: asyncio.Task[None] | None = None
 
     async def stamps(self, paths: Iterable[str]) -> dict[str, Stamp]:
@@ -51,15 +59,17 @@ class ClosedFiles:
         now = await self._looked_at(places.values())
         return {path: now[place] for path, place in places.items()}
 
-    def follow(self, tell: Tell, seen: Mapping[str, Stamp]) -> None:
-        """Call ``tell`` when a file differs from its stamp.
+    def follow(
+        self, tell: Tell, seen: Mapping[str, Stamp], gone: frozenset[Path] = frozenset()
+    ) -> None:
+        """Call ``tell`` when a file differs from its stamp or a folder in ``gone`` is back.
 
         Replaces what ``tell`` followed before. Each change is reported once. Nothing is polled
         while nothing is followed.
         """
         self._followed.pop(tell, None)
-        if seen:
-            self._followed[tell] = seen
+        if seen or gone:
+            self._followed[tell] = _Followed(seen, gone)
         if self._watching is not None and (not self._followed or self._watching.done()):
             self._watching.cancel()
             self._watching = None
@@ -70,15 +80,23 @@ class ClosedFiles:
         while True:
             await asyncio.sleep(self._pause_s)
             followed = dict(self._followed)
-            stamps = (stamp for seen in followed.values() for stamp in seen.values())
+            stamps = (stamp for one in followed.values() for stamp in one.seen.values())
             now = await self._looked_at({stamp.place for stamp in stamps})
+            gone = await _still_gone({place for one in followed.values() for place in one.gone})
             for tell, before in followed.items():
-                seen = {path: now[stamp.place] for path, stamp in before.items()}
-                if self._followed.get(tell) is before and seen != before:
-                    self._followed[tell] = seen
+                seen = {path: now[stamp.place] for path, stamp in before.seen.items()}
+                after = _Followed(seen, gone.intersection(before.gone))
+                if self._followed.get(tell) is before and after != before:
+                    self._followed[tell] = after
                     tell()
 
     async def _looked_at(self, places: Collection[Path]) -> dict[Path, Stamp]:
         if not places:
             return {}
         return await asyncio.to_thread(lambda: {one: Stamp(one, signature(one)) for one in places})
+
+
+async def _still_gone(folders: Collection[Path]) -> frozenset[Path]:
+    if not folders:
+        return frozenset()
+    return await asyncio.to_thread(lambda: frozenset(one for one in folders if not one.is_dir()))

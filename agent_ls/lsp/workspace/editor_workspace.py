@@ -265,6 +265,9 @@ class EditorWorkspace:
             return EditOutcome(
                 status="refused", reason=f"{edit.new_path} is open in the editor; choose another"
             )
+        found = await self._open.find(edit.path) if isinstance(edit, ChangeText) else None
+        if found is not None and found.on_disk is not None:
+            self._saved.note_replaced(found.document.uri, found.on_disk)
         outcome = await self._open.disk.apply(edit)
         match edit:
             case DeleteFile():
