@@ -140,7 +140,8 @@ class Review:
         Errors: ``AgentLsError`` where another process writes the session, or the store fails.
         """
         if (await self.ledger()).renamed(path) or self._has_findings(path):
-            await self._wholly(self._follow(path, new_path), f"rename of {path}")
+            # Without a limit: a rename that is not recorded would be lost.
+            await self._wholly(self._follow(path, new_path), f"rename of {path}", limit_s=None)
 
     async def _follow(self, path: str, new_path: str) -> None:
         if (await self.ledger()).renamed(path) or self._has_findings(path):
@@ -154,7 +155,9 @@ class Review:
         found = self._recorder.state.findings
         return any(one == path or one.startswith(f"{path}/") for one in found)
 
-    async def _wholly(self, work: Coroutine[Any, Any, T], what: str) -> T:
+    async def _wholly(
+        self, work: Coroutine[Any, Any, T], what: str, limit_s: float | None = _MAX_WAIT_S
+    ) -> T:
         """Do one thing after the other, each to its end, whoever stops waiting for it.
 
         Errors: ``AgentLsError`` when an earlier one waits too long, maybe for the editor.
@@ -162,13 +165,13 @@ class Review:
 
         async def alone() -> T:
             try:
-                async with asyncio.timeout(_MAX_WAIT_S):
+                async with asyncio.timeout(limit_s):
                     await self._one_decision.acquire()
             except TimeoutError:
                 work.close()
                 raise AgentLsError(
-                    f"The {self._waits} is not done: the editor has not made its edit yet. Apply "
-                    "the edit there (it may be offered as a code action), then try again."
+                    f"The {self._waits} is still under way. Apply its edit if your editor offers "
+                    "it (it may be a code action), then try again."
                 ) from None
             try:
                 self._waits = what
