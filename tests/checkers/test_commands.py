@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
@@ -18,8 +19,9 @@ from agent_ls.checkers.command_options import PRESETS, CheckCommand, CommandOpti
 from agent_ls.checkers.commands import CommandChecker
 from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.domain.findings import CheckReport, Finding, Severity
+from agent_ls.loop.ports.workspace import Root
 from tests.checkers.conftest import INSTALLED
-from tests.checkers.projects import Texts, listing, told, workspace, write
+from tests.checkers.projects import BufferWorkspace, Texts, listing, told, workspace, write
 
 TODO = """\
 import os, sys
@@ -109,6 +111,21 @@ async def test_it_runs_beside_what_its_project_is_known_by(folder: Path) -> None
     assert (told(elsewhere), elsewhere.checkers, elsewhere.problems) == ([], (), ())
 
 
+async def test_only_what_a_change_brought_in_is_new_and_a_second_run_sees_the_next_text(
+    folder: Path,
+) -> None:
+    write(folder, {"deep/b.txt": "TODO old\n"})
+    space = workspace(folder)
+    checks = IntroducedChecks((CommandChecker(space, todo(folder)),), space)
+    before = {"a.txt": "TODO old\n"}
+    for text, expected in (
+        ("line\nTODO old\n", []), ("TODO old\nTODO new\n", [1]), ("done\n", []),
+        ("TODO old\nTODO new\n", [1]),
+    ):  # fmt: skip
+        report = await checks.introduced(before, {"a.txt": text}, anew=True, asker="t")
+        assert [one.start_line for one in report.findings] == expected
+
+
 async def test_what_it_writes_stays_in_the_copy(folder: Path) -> None:
     program = "import pathlib; pathlib.Path('a.txt').write_text('mended'); print('a.txt:1: odd')"
     options = todo(folder, command=f'{sys.executable} -c "{program}"')
@@ -125,6 +142,16 @@ async def test_nothing_runs_for_a_folder_that_is_not_trusted(folder: Path) -> No
         f"todo did not run: the folder {folder} is not trusted, and such a program runs what a "
         "folder brings. Trust the folder (agent-ls.trust).",
     )
+
+
+async def test_of_two_folders_only_the_trusted_one_is_checked(folder: Path) -> None:
+    other = folder.parent / "other"
+    write(other, {"a.txt": "TODO\n"})
+    space = BufferWorkspace((Root("ws", folder, True), Root("other", other.resolve(), False)), {})
+    checker = CommandChecker(space, todo(folder))
+    report = await checker.check({"ws/a.txt": "TODO", "other/a.txt": "TODO"})
+    assert told(report) == [("ws/a.txt", 0, 0, "todo")]
+    assert [str(other) in one for one in report.problems] == [True]
 
 
 @pytest.mark.parametrize(
@@ -257,6 +284,20 @@ async def test_it_gets_no_more_of_the_environment_than_it_is_given(
     (finding,) = (await check(folder, {"a.txt": ""}, options)).findings
     assert "wanted_home" in finding.message
     assert "secret_key" not in finding.message
+
+
+async def test_two_that_ask_at_once_do_not_mix_their_texts_and_a_cancelled_one_leaves_nothing(
+    folder: Path,
+) -> None:
+    checker = CommandChecker(workspace(folder), todo(folder))
+    asked = [
+        asyncio.ensure_future(checker.check({"a.txt": "\n" * number + "TODO"}))
+        for number in range(4)
+    ]
+    await asyncio.sleep(0)
+    asked[1].cancel()
+    reports = await asyncio.gather(asked[0], asked[2], asked[3])
+    assert [one.findings[0].start_line for one in reports] == [0, 2, 3]
 
 
 async def test_findings_that_name_lines_are_told_from_new_ones(folder: Path) -> None:

@@ -193,6 +193,18 @@ async def test_of_checks_that_overlap_only_the_newest_is_done(tmp_path: Path) ->
     assert checker.asked.count({"a.txt": "TODO 2"}) == 1
 
 
+async def test_two_who_ask_each_have_their_own_check(tmp_path: Path) -> None:
+    checker = TodoChecker(go_on=asyncio.Event())
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    first = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO 1"}, asker="t"))
+    await until(lambda: {"a.txt": "TODO 1"} in checker.asked)
+    second = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO 2"}, asker="u"))
+    await until(lambda: {"a.txt": "TODO 2"} in checker.asked)
+    checker.go_on.set()
+    assert [one.line_text for one in (await first).findings] == ["TODO 1"]
+    assert [one.line_text for one in (await second).findings] == ["TODO 2"]
+
+
 async def test_who_is_let_go_leaves_nothing_running_and_takes_nothing_from_others(
     tmp_path: Path,
 ) -> None:
@@ -228,6 +240,17 @@ async def test_who_is_let_go_waits_for_what_was_broken_off_before(tmp_path: Path
     checker.is_gone.set()
     await leaving
     assert checker.ended["TODO 1"] == "cancelled"
+
+
+async def test_who_stops_waiting_ends_no_check(tmp_path: Path) -> None:
+    checker = TodoChecker(go_on=asyncio.Event())
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    asking = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t"))
+    await until(lambda: {"a.txt": "TODO"} in checker.asked)
+    asking.cancel()
+    checker.go_on.set()
+    await until(lambda: checker.ended.get("TODO"))
+    assert checker.ended["TODO"] == "answered"
 
 
 async def until(what: Callable[[], object]) -> None:
@@ -344,6 +367,14 @@ async def test_all_that_is_found_in_files_includes_what_was_there_before(tmp_pat
     assert checker.asked == [{"a.txt": "x\nTODO"}]
 
 
+async def test_a_problem_of_both_is_told_once_and_nothing_counts(tmp_path: Path) -> None:
+    checker = TodoChecker(failures={"": ["not installed"], "TODO": ["not installed"]})
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
+    assert (report.findings, report.checkers) == ((), ())
+    assert report.problems == ("not installed",)
+
+
 async def test_when_the_texts_from_before_could_not_be_checked_nothing_counts_as_new(
     tmp_path: Path,
 ) -> None:
@@ -405,6 +436,14 @@ async def test_of_a_long_message_the_beginning_counts(
         assert [(one.message, one.line_text) for one in report.findings] == [(expected, "TODO 2")]
 
 
+async def test_nothing_counts_as_new_where_different_things_went_wrong(tmp_path: Path) -> None:
+    checker = TodoChecker(failures={"": ["timed out"], "TODO": ["not trusted"]})
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
+    assert (report.findings, report.mended) == ((), ())
+    assert report.problems == ("not trusted", "timed out")
+
+
 async def test_a_file_that_could_not_be_checked_takes_nothing_from_the_others(
     tmp_path: Path,
 ) -> None:
@@ -429,6 +468,35 @@ async def test_a_checker_of_single_files_is_asked_only_for_texts_it_has_not_seen
     report = await checks.introduced(before, {"a.txt": "TODO two", "b.txt": "TODO one"}, asker="t")
     assert checker.asked[2:] == [{"a.txt": "TODO two"}]
     assert [one.path for one in report.findings] == ["a.txt", "b.txt"]
+
+
+async def test_what_could_not_be_checked_is_asked_again(tmp_path: Path) -> None:
+    checker = TodoChecker(is_per_file=True, failures={"TODO": ["no"]})
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    assert (await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")).problems == (
+        "no",
+    )
+    assert (await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")).findings != ()
+
+
+async def test_texts_that_did_not_change_need_no_check(tmp_path: Path) -> None:
+    checker = TodoChecker()
+    assert await check(tmp_path, {"a.txt": "TODO"}, {"a.txt": "TODO"}, checker) == []
+    assert checker.asked == []
+
+
+async def test_every_checker_sees_its_own_files_and_all_are_reported(tmp_path: Path) -> None:
+    first, second = TodoChecker(), TodoChecker(".md", "later")
+    checks = IntroducedChecks((first, second), workspace(tmp_path))
+    report = await checks.introduced(
+        {"a.txt": "", "b.md": ""}, {"a.txt": "TODO", "b.md": "TODO"}, asker="t"
+    )
+    assert [finding.checker for finding in report.findings] == ["todo", "later"]
+    assert report.checkers == ("todo", "later")
+    assert {tuple(texts.items()) for texts in first.asked} == {
+        (("a.txt", ""),),
+        (("a.txt", "TODO"),),
+    }
 
 
 async def test_a_workspace_that_cannot_tell_what_is_unsaved_stops_nothing(tmp_path: Path) -> None:

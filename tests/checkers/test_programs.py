@@ -112,6 +112,12 @@ def test_the_users_typescript_is_found_by_its_link_on_path(places: Path) -> None
     assert found.tsc == mine.package / "bin" / "tsc"
 
 
+def test_the_users_typescript_is_found_beside_node(places: Path) -> None:
+    mine = typescript(places / "mine/lib/node_modules/typescript")
+    node = program(places / "mine/bin/node")
+    assert find_typescript([], configured="", avoid=[], node=node) == mine
+
+
 def test_a_tsc_on_path_that_leads_into_the_untrusted_folder_is_passed_over(places: Path) -> None:
     typescript(places / "repo/node_modules/typescript")
     (places / "mine/bin/tsc").symlink_to(places / "repo/node_modules/typescript/bin/tsc")

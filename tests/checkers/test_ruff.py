@@ -57,6 +57,26 @@ async def test_places_are_counted_as_editors_count_them(
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "type X = int\n", "try: pass\nexcept* OSError: pass\n", "match 1:\n    case _: pass\n",
+        "def f[T](x: T) -> T: return x\n", "", "\n", "# only words\n", 'x = f"{"a"}"\n',
+    ],
+)  # fmt: skip
+async def test_good_python_of_any_version_has_no_findings(tmp_path: Path, text: str) -> None:
+    for trusted in (True, False):
+        assert told(await check(tmp_path, {"a.py": text}, trusted=trusted)) == []
+
+
+async def test_style_is_left_to_projects_that_ask_for_it(tmp_path: Path) -> None:
+    text = f"x = 1;\ny = '{'long' * 40}'\n"
+    assert told(await check(tmp_path, {"a.py": text})) == []
+    write(tmp_path, {"ruff.toml": ALL_RULES})
+    codes = {code for *_, code in told(await check(tmp_path, {"a.py": text}))}
+    assert codes == {"E703", "E501"}
+
+
+@pytest.mark.parametrize(
     ("name", "content"),
     [
         ("ruff.toml", 'lint.select = ["E703"]\n'),
@@ -163,6 +183,12 @@ from tests.checkers.projects import workspace
 report = asyncio.run(Ruff(workspace(Path(sys.argv[1]))).check({"a.py": ""}))
 print(*report.problems)
 """
+
+
+async def test_a_path_that_leaves_the_workspace_is_a_problem(tmp_path: Path) -> None:
+    report = await check(tmp_path, {"../a.py": "x = missing\n"})
+    assert "../a.py" in report.problems[0]
+    assert report.checkers == ()
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,14 @@ from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRe
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.observers.call_summary import summary_of
-from agent_ls.observers.console import TechnicalConsole
+from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
 
@@ -161,6 +162,15 @@ def test_where_answers_stream_they_are_not_said_twice() -> None:
     assert check(answered, with_answers=False) == ["   ✓ The model answered with a final text"]
 
 
+@pytest.mark.parametrize("status", [status for status in TurnStatus if status not in
+                                    (TurnStatus.RUNNING, TurnStatus.WAITING)])  # fmt: skip
+def test_every_way_to_end_has_words(status: TurnStatus) -> None:
+    event = ev.TurnEnded(turn_id="t", stop=StopReason.MAX_STEPS, status=status, output="")
+    _, line, _ = check(event)
+    assert line.endswith("(max_steps)")
+    assert status.value not in line.split()[0]
+
+
 def test_calls_that_run_at_the_same_time_are_told_apart() -> None:
     other = call(2, "grep", pattern="x", path="src")
     answered = ev.Answered(step_id="s", message=AssistantMessage(calls=(READ, other)))
@@ -271,6 +281,19 @@ def test_the_technical_console_shows_what_the_human_log_leaves_out() -> None:
     assert not set(lines) & set(check(*happened))
 
 
+@pytest.mark.parametrize(("verbosity", "levels"), [(1, ["INFO"]), (2, ["INFO", "DEBUG"])])
+def test_the_programs_own_records_are_shown_as_far_as_they_are_wanted(
+    verbosity: int, levels: list[str]
+) -> None:
+    stream = io.StringIO()
+    handler = technical_handler(stream, verbosity)
+    for level in (logging.INFO, logging.DEBUG):
+        record = logging.LogRecord("agent_ls.x", level, "", 0, "hello", None, None)
+        if record.levelno >= handler.level:
+            handler.handle(record)
+    assert stream.getvalue().splitlines() == [f"      [{one}] agent_ls.x: hello" for one in levels]
+
+
 # The log for programs.
 
 
@@ -344,6 +367,16 @@ def test_secrets_and_broken_characters_do_not_reach_the_file(tmp_path: Path) -> 
     assert answered["event"]["message"]["text"] == "a?b"
 
 
+def test_a_log_that_was_moved_away_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    log = JsonLog(path)
+    first, second = stored(ev.CancelRequested(by="x"), ev.CancelRequested(by="y"))
+    log.on_event(first)
+    path.rename(tmp_path / "old.jsonl")
+    log.on_event(second)
+    assert [line["seq"] for line in lines_of(path)] == [2]
+
+
 def test_a_log_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"cannot be written.*another place"):
         JsonLog(tmp_path / "no" / "such" / "folder")
@@ -363,6 +396,21 @@ def test_a_turn_that_goes_on_says_what_its_process_left_unknown() -> None:
         "   🔧 run_command → make",
         "      ✗ INTERRUPTED: Its outcome is unknown.",
         "   ⚠️  Not as the agent left them, so it looks again: a.py, b.py",
+    ]
+
+
+def test_what_a_command_changed_is_told_like_an_edit() -> None:
+    run = call(1, "run_command", command="make")
+    lines = check(
+        started(run, Effect.EXECUTE),
+        ev.CommandChanged(call_id=run.id, path="a.txt", before_blob="d1", after_blob="d2"),
+        ev.CommandChanged(call_id=run.id, path="b.txt", after_blob="d2"),
+        ev.CommandChanged(call_id=run.id, path="c.txt", before_blob="d1"),
+    )
+    assert lines[1:] == [
+        "      ✎ a.txt (changed by the command)",
+        "      ✎ b.txt (made by the command)",
+        "      ✎ c.txt (removed by the command)",
     ]
 
 
@@ -422,6 +470,13 @@ def test_only_what_checkers_had_not_said_is_new(
     assert log.lines_of(reported(*now))[0] == f"      🔍 Checks: {words}"
 
 
+def test_a_checker_that_still_looks_has_mended_nothing() -> None:
+    log = HumanLog(io.StringIO())
+    log.lines_of(reported(finding("x")))
+    assert log.lines_of(reported(unanswered=("tsc",)))[0].endswith("nothing so far")
+    assert log.lines_of(reported(finding("x")))[0].endswith("1 as before")
+
+
 @pytest.mark.parametrize(
     "data, words",
     [
@@ -442,3 +497,11 @@ def test_a_command_that_did_not_end_well_is_no_success(data: Any, words: str) ->
     )
     result = ToolResult(call_id="c", text="", data=data)
     assert log.lines_of(ev.ToolCallFinished(result=result)) == [f"      {words}"]
+
+
+def test_a_check_after_an_edit_blocks_nothing() -> None:
+    outcome = HookOutcome.BLOCKED
+    checked = ev.HookRan(point=HookPoint.POST_EDIT, name="lint", outcome=outcome, text="bad")
+    assert check(checked) == ["   🪝 lint (post_edit): found something: bad"]
+    asked = ev.HookRan(point=HookPoint.BEFORE_TOOL, name="lint", outcome=outcome, text="bad")
+    assert check(asked) == ["   🪝 lint (before_tool): blocked: bad"]

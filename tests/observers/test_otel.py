@@ -23,8 +23,18 @@ from agent_ls.domain.usage import Usage
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import SessionState
 from agent_ls.observers.otel import TelemetryOptions, open_telemetry
-from agent_ls.observers.spans import Spans
-from tests.observers.stories import SESSION, Journal, asked, begun, call, ended, eventful, started
+from agent_ls.observers.spans import Spans, provider_of
+from tests.observers.stories import (
+    SESSION,
+    START_MS,
+    Journal,
+    asked,
+    begun,
+    call,
+    ended,
+    eventful,
+    started,
+)
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 
@@ -123,6 +133,21 @@ def test_a_refused_call_and_a_wait_have_spans_too() -> None:
     assert facts(wait)["agent_ls.answered_by"] == "code_action"
 
 
+def test_what_the_loop_says_is_noted_on_the_step() -> None:
+    spans = check(eventful())
+    notes = [(event.name, name) for name, them in spans.items() for event in them[0].events]
+    assert sorted(notes) == [("gate_failed", "step 3"), ("hook", "step 2"), ("recovery", "step 2")]
+
+
+def test_a_turn_says_how_it_ended_and_what_it_used() -> None:
+    (turn,) = check(eventful())["invoke_agent agent-ls"]
+    found = facts(turn)
+    assert turn.start_time == (START_MS + 10) * 10**6
+    assert (found["agent_ls.stop_reason"], found["agent_ls.status"]) == ("completed", "success")
+    assert found["gen_ai.usage.input_tokens"] == 5_000
+    assert turn.status.status_code is StatusCode.UNSET
+
+
 def test_a_failed_turn_is_an_error() -> None:
     journal = begun()
     asked(journal, 1)
@@ -199,6 +224,19 @@ def _cut_off(prompt: str) -> Journal:
 def test_a_turn_that_was_cut_off_ends_where_the_next_begins() -> None:
     (turn,) = check(_cut_off("x"))["invoke_agent agent-ls"]
     assert facts(turn)["agent_ls.turn.id"] == "trn_1"
+
+
+@pytest.mark.parametrize(
+    ("model", "provider"),
+    [
+        ("anthropic/claude", "anthropic"),
+        ("azure/gpt", "azure.ai.openai"),
+        ("bedrock/x/y", "aws.bedrock"),
+        ("gpt-5", "unknown"),
+    ],
+)
+def test_a_provider_is_called_what_the_conventions_call_it(model: str, provider: str) -> None:
+    assert provider_of(model) == provider
 
 
 def test_without_an_endpoint_there_is_nothing() -> None:

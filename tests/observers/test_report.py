@@ -12,7 +12,7 @@ import pytest
 from agent_ls.domain import events as ev
 from agent_ls.domain.agents import AgentReport
 from agent_ls.domain.approvals import Question, QuestionAnswer
-from agent_ls.domain.calls import Effect, ErrorKind, ToolCall
+from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.edits import CreateFile
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason, ModelRole
@@ -25,6 +25,7 @@ from agent_ls.observers.report.page import page
 from agent_ls.observers.tracing import trace_of
 from tests.observers.stories import (
     BLOBS,
+    COMMAND,
     NASTY,
     Journal,
     asked,
@@ -405,3 +406,15 @@ def test_where_no_price_is_known_no_sum_is_claimed() -> None:
     words = said(check(journal))
     assert "Cost price unknown" in words
     assert "$0" not in words
+
+
+def test_a_command_that_did_not_end_well_is_among_the_failed() -> None:
+    journal = begun("Run it.")
+    asked(journal, 1, COMMAND, text="")
+    journal.add(0, started(COMMAND))
+    result = ToolResult(call_id=COMMAND.id, text="Exit code 3.", data={"exit_code": 3})
+    journal.add(1, ev.ToolCallFinished(result=result))
+    ended(journal)
+    words = said(check(journal))
+    assert "Tool calls 1 1 failed" in words
+    assert "exit code 3" in words

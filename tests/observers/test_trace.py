@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from agent_ls.cli.trace import lines, rows
 from agent_ls.domain import events as ev
+from agent_ls.domain.agents import AgentReport
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.domain.model_io import FinishReason
+from agent_ls.domain.model_io import FinishReason, ModelRole
+from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
@@ -48,6 +52,28 @@ def test_a_gap_is_what_the_machine_took_between_two_steps() -> None:
     assert [step.gap_ms for step in steps] == [5, 7, 5, 15]
 
 
+def test_calls_say_who_decided_and_what_came_of_them() -> None:
+    calls = check(eventful()).turns[0].calls
+    assert [(one.tool, one.decision, one.decided_by, one.outcome) for one in calls] == [
+        ("read_file", "allow", "guards", "ok"),
+        ("grep", "", "", "ok"),
+        ("edit_file", "ask", "approval", "ok"),
+        ("run_command", "deny", "command_guard", "denied"),
+    ]
+    edit = calls[2].edits[0]
+    assert (edit.path, edit.before_blob, edit.after_blob) == ("app.py", "d1", "d2")
+    assert [one.code for one in calls[2].findings] == ["F821"]
+    assert calls[3].run is None
+
+
+def test_a_wait_says_who_answered_what_and_why() -> None:
+    (wait,) = check(eventful()).turns[0].waits
+    assert (wait.duration_ms, wait.answer, wait.answered_by) == (
+        60_000, "allow_session", "code_action",
+    )  # fmt: skip
+    assert (wait.note, wait.grant, wait.call_id) == ("go on", "edit", "cal_3")
+
+
 def test_a_turn_that_was_cut_off_has_no_end() -> None:
     journal = begun()
     asked(journal, 1, call(1, "read_file", path="a"))
@@ -70,6 +96,36 @@ def test_the_last_words_of_a_turn_that_is_closed_are_no_step() -> None:
     assert (step.text, step.is_closing, len(step.attempts)) == ("Looking.", False, 1)
     assert (closing.text, closing.is_closing, closing.number) == ("So far.", True, 2)
     assert closing.attempts[0].duration_ms == 600
+
+
+def test_what_is_done_on_the_side_counts() -> None:
+    journal = begun()
+    asked(journal, 1, text="Hm.")
+    journal.add(
+        300,
+        ev.AdviceGiven(
+            origin="confidence", role=ModelRole.CHEAP, model="small", text="0.4",
+            usage=Usage(input_tokens=10, cost_usd=0.5), duration_ms=250,
+        ),
+        ev.ChildStarted(
+            call_id="cal_9", child_id="ses_2", kind="explore", task="Look", mode=Mode.PLAN
+        ),
+    )  # fmt: skip
+    journal.add(
+        2_000,
+        ev.ChildEnded(
+            call_id="cal_9", child_id="ses_2", kind="explore", stop=StopReason.COMPLETED,
+            report=AgentReport(findings=("a.py:1",)), steps=3, usage=Usage(input_tokens=100),
+        ),
+    )  # fmt: skip
+    ended(journal)
+    (turn,) = check(journal).turns
+    advice, child = turn.sides
+    assert (advice.origin, advice.duration_ms, advice.model) == ("confidence", 250, "small")
+    assert (child.steps, child.duration_ms, child.session_id) == (3, 2_000, "ses_2")
+    assert "a.py:1" in child.text
+    assert turn.usage.input_tokens == 1_000 + 10 + 100
+    assert turn.usage.cost_usd == pytest.approx(0.5)
 
 
 def test_a_kind_of_event_without_words_of_its_own_is_noted_all_the_same() -> None:

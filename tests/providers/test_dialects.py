@@ -350,12 +350,52 @@ async def test_claudes_signed_thinking_goes_back(patient: Asking) -> None:
     assert (first["thinking"], first["signature"]) == ("Two files, ünïcode.", "signed-1")
 
 
+async def test_an_error_in_claudes_stream_is_told(patient: Asking) -> None:
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    play = sends(head(), b"event: error\n" + data(error))
+    with pytest.raises(ProviderError) as caught:
+        await check(patient, play, asked=request(model=ANTHROPIC.model))
+    assert caught.value.is_retryable
+    assert "verloaded" in caught.value.message
+
+
 async def test_thinking_that_was_lost_is_not_asked_for_again(patient: Asking) -> None:
     """Claude refuses to think when the calls before come without what led to them."""
     talk = answered([CallClosed("id_9", "read_file", "{}")])
     asked = request(*talk, model=ANTHROPIC.model, reasoning_effort="low")
     _, endpoint = await check(patient, dialects.anthropic(Said(text="Done.")), asked=asked)
     assert "thinking" not in endpoint.requests[0]
+
+
+async def test_claude_gets_four_markers_and_others_none(patient: Asking) -> None:
+    called = answered([CallClosed("id_1", "read_file", "{}")])
+    talk = (*called, AssistantMessage(text="four"), UserMessage(text="five"))
+    _, endpoint = await check(
+        patient, dialects.anthropic(Said(text="Done.")), asked=request(*talk, model=ANTHROPIC.model)
+    )
+    body = endpoint.requests[0]
+    marks = [
+        (index, block["type"])
+        for index, message in enumerate(body["messages"])
+        for block in message["content"]
+        if "cache_control" in block
+    ]
+    assert marks == [(2, "tool_result"), (3, "text"), (4, "text")]
+    assert json.dumps(body).count("cache_control") == 4
+    _, endpoint = await check(
+        patient, dialects.responses(Said(text="Done.")), asked=request(*talk, model=RESPONSES.model)
+    )
+    assert "cache_control" not in json.dumps(endpoint.requests)
+
+
+async def test_claudes_tokens_have_their_prices(patient: Asking) -> None:
+    said = Said(text="Done.", counts=Counts(input=1_000, output=50, cached=800, written=100))
+    events, _ = await check(patient, dialects.anthropic(said), asked=request(model=ANTHROPIC.model))
+    usage = end_of(events).usage
+    assert (usage.cache_read_tokens, usage.cache_write_tokens) == (800, 100)
+    # 3 USD a million fresh, 0.30 read from the cache, 3.75 written to it, 15 out.
+    expected = (100 * 3 + 800 * 0.3 + 100 * 3.75 + 50 * 15) / 1e6
+    assert usage.cost_usd == pytest.approx(expected)
 
 
 # Gemini.
@@ -409,6 +449,38 @@ async def test_encrypted_reasoning_goes_back_before_its_calls(patient: Asking) -
         "function_call_output",
     ]
     assert items[1]["encrypted_content"] == "ENCRYPTED-1"
+
+
+async def test_one_conversation_has_one_cache_key(patient: Asking) -> None:
+    keys: list[str] = []
+    for talk in ((), answered([CallClosed("id_1", "read_file", "{}")])):
+        asked = request(*talk, model=RESPONSES.model)
+        _, endpoint = await check(patient, dialects.responses(Said(text="Done.")), asked=asked)
+        keys.append(endpoint.requests[0]["prompt_cache_key"])
+    other = request(UserMessage(text="Something else."), model=RESPONSES.model)
+    _, endpoint = await check(patient, dialects.responses(Said(text="Done.")), asked=other)
+    assert keys[0] == keys[1] != endpoint.requests[0]["prompt_cache_key"]
+
+
+async def test_other_models_get_no_reasoning_of_openais(patient: Asking) -> None:
+    events, _ = await check(
+        patient, dialects.responses(TWO_CALLS), asked=request(model=RESPONSES.model)
+    )
+    talk = answered(calls_of(events), "I read both.")
+    for model, play in (
+        ("openai/x", sends(head(), data({"choices": [{"delta": {"content": "x"}}]}))),
+        (ANTHROPIC.model, dialects.anthropic(Said(text="Done."))),
+    ):
+        async with faulty(0, [play]) as endpoint:
+            patient.use(f"{endpoint.url}/v1")
+            patient.env["AGENT_LS_API_KEY"] = KEY
+            try:
+                await patient.ask(request(*talk, model=model))
+            except ProviderError:
+                assert model == "openai/x", "it has no finish reason"
+            finally:
+                del patient.env["AGENT_LS_API_KEY"]
+        assert "ENCRYPTED" not in json.dumps(endpoint.requests)
 
 
 @pytest.mark.parametrize(

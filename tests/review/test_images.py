@@ -23,8 +23,10 @@ from tests.review.reviewing import Reviewed, reviewed
 
 _OLD = b"\x89PNG\0old"
 _NEW = b"\x89PNG\0new and longer"
+_LATIN = "gr\xfc\xdfe\n".encode("latin-1")
 _TEXT = b"one\ntwo\nthree\n"
 _LARGE = b"x" * (9 * 2**20)
+_WIDE = b"line of a large text\n" * 150_000
 
 Files = dict[str, bytes]
 Do = Callable[[Path], object]
@@ -81,14 +83,23 @@ ROWS = {
     "changed": Row({"b.bin": _OLD}, _put("b.bin", _NEW), "binary, 8 bytes → 19 bytes"),
     "made": Row({}, _put("b.bin", _NEW), "new, binary, 19 bytes"),
     "deleted": Row({"b.bin": _OLD}, _gone("b.bin"), "deleted, binary, 8 bytes"),
+    "not_utf_8": Row({"b.txt": _LATIN}, _put("b.txt", _LATIN * 2), "binary, 6 bytes → 12 bytes"),
     "became_binary": Row(
         {"b.txt": _TEXT}, _put("b.txt", _NEW), "text, 14 bytes → binary, 19 bytes"
     ),
     "became_text": Row({"b.bin": _OLD}, _put("b.bin", _TEXT), "binary, 8 bytes → text, 14 bytes"),
+    "text_over_the_bound": Row({"b.txt": _TEXT}, _put("b.txt", _WIDE), "text, 14 bytes → 3.1 MB"),
     "huge_deleted": Row(
         {"b.bin": _LARGE},
         _gone("b.bin"),
         "deleted, text, 9.4 MB; cannot be undone",
+        "conflict",
+        reason="too large to be kept",
+    ),
+    "huge_changed": Row(
+        {"b.bin": _LARGE},
+        _put("b.bin", _NEW),
+        "text, 9.4 MB → binary, 19 bytes; cannot be undone",
         "conflict",
         reason="too large to be kept",
     ),
@@ -114,12 +125,36 @@ ROWS = {
         _put("b.bin", b"\0mine"),
         "changed since",
     ),
+    "made_and_changed_again": Row(
+        {},
+        _put("b.bin", _NEW),
+        "new, binary, 19 bytes",
+        "conflict",
+        _put("b.bin", b"\0mine"),
+        "changed since",
+    ),
+    "deleted_by_the_person": Row(
+        {"b.bin": _OLD},
+        _put("b.bin", _NEW),
+        "binary, 8 bytes → 19 bytes",
+        "conflict",
+        _gone("b.bin"),
+        "changed since",
+    ),
     "another_in_its_place": Row(
         {"b.bin": _OLD},
         _gone("b.bin"),
         "deleted, binary, 8 bytes",
         "conflict",
         _put("b.bin", b"\0mine"),
+        "another file",
+    ),
+    "a_folder_in_its_place": Row(
+        {"b.bin": _OLD},
+        _gone("b.bin"),
+        "deleted, binary, 8 bytes",
+        "conflict",
+        lambda at: (at / "b.bin").mkdir(),
         "another file",
     ),
     "brought_back_by_the_person": Row(
@@ -136,6 +171,13 @@ ROWS = {
         "refused",
         _link("b.bin", "c.bin"),
         "a link stands",
+    ),
+    "a_link_by_the_command": Row(
+        {"b.bin": _OLD},
+        _link("b.bin", "nowhere"),
+        "deleted, binary, 8 bytes",
+        "refused",
+        reason="a link stands",
     ),
     "a_link_out": Row(
         {"b.bin": _OLD},
@@ -311,6 +353,31 @@ async def test_it_is_restored_to_before_a_call(tmp_path: Path) -> None:
 
     after = {"b.bin": b"\0between"}
     await told(tmp_path, {"b.bin": _OLD}, story, after=after, is_open=["binary, 8 bytes → 8 bytes"])
+
+
+async def test_its_permissions_come_back_and_what_the_person_set_stays(tmp_path: Path) -> None:
+    def mode(session: Reviewed, name: str) -> int:
+        return (session.folder / name).stat().st_mode & 0o7777
+
+    async def story(session: Reviewed) -> None:
+        at = session.folder
+        for name, bits in {"gone.bin": 0o750, "both.bin": 0o755, "mine.bin": 0o755}.items():
+            (at / name).chmod(bits)
+
+        def do() -> None:
+            (at / "gone.bin").unlink()
+            for name in ("both.bin", "mine.bin"):
+                _put(name, _NEW)(at)
+                (at / name).chmod(0o644)
+
+        await session.runs(do)
+        (at / "mine.bin").chmod(0o600)
+        await session.undo()
+        modes = [mode(session, one) for one in ("gone.bin", "both.bin", "mine.bin")]
+        assert modes == [0o750, 0o755, 0o600]
+
+    files = {"gone.bin": _OLD, "both.bin": _OLD, "mine.bin": _OLD}
+    await told(tmp_path, files, story, after=files, is_open=[])
 
 
 @pytest.mark.parametrize(

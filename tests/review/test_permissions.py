@@ -67,6 +67,15 @@ async def delete_by_edits(session: Reviewed) -> None:
         await session.agent_writes(name, None)
 
 
+async def delete_by_a_command(session: Reviewed) -> None:
+    def do() -> None:
+        shutil.rmtree(session.folder / "bin")
+        for name in ("key.txt", "fixed.txt"):
+            (session.folder / name).unlink()
+
+    await session.runs(do)
+
+
 async def rewrite_by_edits(session: Reviewed) -> None:
     await delete_by_edits(session)
     for name in _FILES:
@@ -75,6 +84,10 @@ async def rewrite_by_edits(session: Reviewed) -> None:
 
 async def rewrite_by_a_command(session: Reviewed) -> None:
     await session.runs(lambda: [write(session, name, _NEW) for name in _FILES])
+
+
+async def rewrite_by_another_command(session: Reviewed) -> None:
+    await session.runs(lambda: [write(session, name, f"{_NEW}7\n", 0o600) for name in _FILES])
 
 
 async def in_place_by_a_command(session: Reviewed) -> None:
@@ -114,12 +127,45 @@ def folder_gone(session: Reviewed) -> None:
 _TABLE = {
     "deleted by edits": Row(then(delete_by_edits, undo)),
     "deleted by edits, with the folder": Row(then(delete_by_edits, folder_gone, undo)),
+    "deleted by a command, with the folder": Row(then(delete_by_a_command, undo)),
+    "deleted, undone, done again, undone": Row(then(delete_by_edits, undo, redo, undo)),
     "deleted and restored": Row(then(delete_by_edits, restore)),
+    "deleted by a command and restored": Row(then(delete_by_a_command, restore)),
     "deleted and written again by edits": Row(then(rewrite_by_edits, undo)),
+    "deleted and written again by edits, and restored": Row(then(rewrite_by_edits, restore)),
     "written anew by a command": Row(then(rewrite_by_a_command, undo)),
     "written anew by a command, and restored": Row(then(rewrite_by_a_command, restore)),
+    "written anew by a command, undone and done again, undone": Row(
+        then(rewrite_by_a_command, undo, redo, undo)
+    ),
+    "written anew by a command, then deleted": Row(
+        then(rewrite_by_a_command, delete_by_edits, undo)
+    ),
+    "written anew by a command, then deleted, and restored": Row(
+        then(rewrite_by_a_command, delete_by_edits, restore)
+    ),
+    "made what is no text, and text again, and edited": Row(
+        then(
+            lambda session: session.runs(lambda: write(session, "bin/run.sh", "\0")),
+            lambda session: session.runs(lambda: write(session, "bin/run.sh", _NEW)),
+            lambda session: session.agent("bin/run.sh", "two", "2"),
+            undo,
+        )
+    ),
+    "made what is no text, and text again, and deleted": Row(
+        then(
+            lambda session: session.runs(lambda: write(session, "bin/run.sh", "\0")),
+            lambda session: session.runs(lambda: write(session, "bin/run.sh", _NEW)),
+            gone("bin/run.sh"),
+            undo,
+        )
+    ),
     "moved": Row(then(moved("bin/run.sh", "run.sh"), undo)),
+    "moved and restored": Row(then(moved("bin/run.sh", "run.sh"), restore)),
     "moved and deleted": Row(then(moved("bin/run.sh", "run.sh"), gone("run.sh"), undo)),
+    "moved over one that was deleted": Row(
+        then(gone("key.txt"), moved("bin/run.sh", "key.txt"), undo)
+    ),
     "moved by a command": Row(
         then(
             lambda session: session.runs(
@@ -138,6 +184,19 @@ _TABLE = {
         ),
         {"bin/run.sh": 0o700, "key.txt": 0o640, "fixed.txt": 0o664},
     ),
+    "set by the person since, and restored": Row(
+        then(rewrite_by_edits, person("bin/run.sh", 0o700), restore),
+        {**_FILES, "bin/run.sh": 0o700},
+    ),
+    "set by the person before it was deleted": Row(
+        then(
+            rewrite_by_a_command,
+            person("bin/run.sh", 0o700),
+            delete_by_edits,
+            undo,
+        ),
+        {**_FILES, "bin/run.sh": 0o700},
+    ),
     "set by the person between two commands": Row(
         then(
             rewrite_by_a_command,
@@ -147,6 +206,33 @@ _TABLE = {
             undo,
         ),
         {"bin/run.sh": 0o700, "key.txt": 0o640, "fixed.txt": 0o444},
+    ),
+    "set by the person between two commands that both set others": Row(
+        then(
+            rewrite_by_a_command,
+            person("bin/run.sh", 0o700),
+            rewrite_by_another_command,
+            undo,
+        ),
+        {**_FILES, "bin/run.sh": 0o700},
+    ),
+    "set by the person between two commands, and restored": Row(
+        then(
+            rewrite_by_a_command,
+            person("bin/run.sh", 0o700),
+            in_place_by_a_command,
+            restore,
+        ),
+        {**_FILES, "bin/run.sh": 0o700},
+    ),
+    "set by the person before it was deleted and written again": Row(
+        then(
+            rewrite_by_a_command,
+            person("bin/run.sh", 0o700),
+            rewrite_by_edits,
+            undo,
+        ),
+        {**_FILES, "bin/run.sh": 0o700},
     ),
     "set by a command that changed nothing else": Row(
         then(
@@ -162,12 +248,16 @@ _TABLE = {
         {**_FILES, "bin/run.sh": 0o700},
     ),
     "lent to whoever runs it": Row(then(person("bin/run.sh", 0o4755), delete_by_edits, undo)),
+    "edited in place": Row(
+        then(lambda session: session.agent("bin/run.sh", "one", "1"), undo),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", _TABLE)
 async def test_what_comes_back_has_its_permissions(tmp_path: Path, name: str) -> None:
     folder, row = tmp_path / "work", _TABLE[name]
+    folder.mkdir()
     async with reviewed(folder, _TEXTS) as session:
         for path, mode in _FILES.items():
             change(session, path, mode)
@@ -182,7 +272,9 @@ def modes(session: Reviewed) -> dict[str, int]:
 
 
 async def test_the_permissions_go_back_with_the_last_of_the_lines(tmp_path: Path) -> None:
-    async with reviewed(tmp_path / "work", {"run.sh": _TEXT}) as session:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    async with reviewed(folder, {"run.sh": _TEXT}) as session:
         change(session, "run.sh", 0o755)
         await session.turn()
         await session.runs(lambda: write(session, "run.sh", _NEW))
@@ -199,7 +291,9 @@ async def test_the_permissions_go_back_with_the_last_of_the_lines(tmp_path: Path
 async def test_what_was_made_has_its_permissions_when_it_is_made_again(
     tmp_path: Path, how: str, taken_back: Story
 ) -> None:
-    async with reviewed(tmp_path / "work", {}) as session:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    async with reviewed(folder, {}) as session:
         await session.turn()
         if how == "edit":
             await session.agent_writes("run.sh", _TEXT)
@@ -214,7 +308,9 @@ async def test_what_was_made_has_its_permissions_when_it_is_made_again(
 
 
 async def test_a_restore_to_before_a_call_takes_the_permissions_of_then(tmp_path: Path) -> None:
-    async with reviewed(tmp_path / "work", {"run.sh": _TEXT}) as session:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    async with reviewed(folder, {"run.sh": _TEXT}) as session:
         change(session, "run.sh", 0o755)
         await session.turn()
         await session.runs(lambda: write(session, "run.sh", _NEW, 0o640))
@@ -242,3 +338,40 @@ async def test_a_journal_that_tells_of_no_permissions_brings_the_text_back(tmp_p
         await undo(session)
         assert session.texts() == {"run.sh": _TEXT, "other": ""}
         assert modes(session)["run.sh"] == modes(session)["other"]
+
+
+@pytest.mark.parametrize("taken_back", [undo, restore])
+async def test_what_the_person_set_stays_between_changes_of_a_file_that_is_no_text(
+    tmp_path: Path, taken_back: Story
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    async with reviewed(folder, {"run": "\0one"}) as session:
+        place = folder / "run"
+        change(session, "run", 0o644)
+        await session.turn()
+        await session.runs(lambda: place.write_bytes(b"\0two!"))
+        change(session, "run", 0o755)
+        await session.runs(lambda: place.write_bytes(b"\0three!!"))
+        await taken_back(session)
+        assert (session.texts(), modes(session)) == ({"run": "\0one"}, {"run": 0o755})
+
+
+@pytest.mark.parametrize("taken_back", [undo, restore])
+async def test_what_edits_do_to_a_file_that_was_no_text_counts_with_its_permissions(
+    tmp_path: Path, taken_back: Story
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    async with reviewed(folder, {"made": "\0made", "gone": "\0gone"}) as session:
+        for name in ("made", "gone"):
+            change(session, name, 0o755)
+        await session.turn()
+        await session.runs((folder / "made").unlink)
+        await session.agent_writes("made", _TEXT)
+        await session.runs(lambda: write(session, "gone", _TEXT))
+        change(session, "gone", 0o640)
+        await session.agent_writes("gone", None)
+        await taken_back(session)
+        assert session.texts() == {"made": "\0made", "gone": "\0gone"}
+        assert modes(session) == {"made": 0o755, "gone": 0o640}
