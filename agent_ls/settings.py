@@ -87,7 +87,7 @@ class Settings(Record):
     change_hints: Literal["auto", "always", "never"] = "auto"
     """Whether open changes are hints among the diagnostics; auto: where no lenses tell of them."""
     store_url: Annotated[str, Trust.NEVER] = ""
-    """An SQLAlchemy URL; empty: SQLite in the user's data folder."""
+    """``postgresql://USER@HOST/NAME``, or ``sqlite:///PATH``; empty: SQLite in the data folder."""
     telemetry: Annotated[TelemetryOptions, Trust.NEVER] = TelemetryOptions()
     """Where spans of what happens go; nowhere by default."""
     loop: LoopOptions = LoopOptions()

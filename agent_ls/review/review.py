@@ -141,7 +141,7 @@ class Review:
         """
         if (await self.ledger()).renamed(path) or self._has_findings(path):
             # Without a limit: a rename that is not recorded would be lost.
-            await self._wholly(self._follow(path, new_path), f"rename of {path}", limit_s=None)
+            await self._wholly(self._follow(path, new_path), f"rename of {path}", is_limited=False)
 
     async def _follow(self, path: str, new_path: str) -> None:
         if (await self.ledger()).renamed(path) or self._has_findings(path):
@@ -156,7 +156,7 @@ class Review:
         return any(one == path or one.startswith(f"{path}/") for one in found)
 
     async def _wholly(
-        self, work: Coroutine[Any, Any, T], what: str, limit_s: float | None = _MAX_WAIT_S
+        self, work: Coroutine[Any, Any, T], what: str, *, is_limited: bool = True
     ) -> T:
         """Do one thing after the other, each to its end, whoever stops waiting for it.
 
@@ -165,7 +165,7 @@ class Review:
 
         async def alone() -> T:
             try:
-                async with asyncio.timeout(limit_s):
+                async with asyncio.timeout(_MAX_WAIT_S if is_limited else None):
                     await self._one_decision.acquire()
             except TimeoutError:
                 work.close()

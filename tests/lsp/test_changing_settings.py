@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from agent_ls.lsp.connection import changeover
 from agent_ls.lsp.connection.changeover import Changeover
 from tests.support.raw_lsp import raw_client
 
@@ -124,26 +123,3 @@ async def test_a_request_may_wait_for_a_later_one_while_a_change_waits() -> None
         await came.wait()
         assert not changing.done()
     await asyncio.gather(asked, changing)
-
-
-async def test_a_change_comes_through_where_requests_overlap_all_the_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(changeover, "_PATIENCE_S", 0.0)
-    changes, is_done = Changeover(), asyncio.Event()
-    running: set[asyncio.Task[None]] = set()
-
-    async def ask() -> None:
-        async with changes.request():
-            if not is_done.is_set():
-                running.add(asyncio.create_task(ask()))
-            # The next request is there before this one ends.
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-
-    first = asyncio.create_task(ask())
-    await asyncio.sleep(0)
-    async with asyncio.timeout(20), changes.alone():
-        is_done.set()
-    await first
-    await asyncio.gather(*running)

@@ -93,7 +93,7 @@ async def test_a_decision_does_not_wait_forever_for_one_whose_edit_waits_in_the_
         first = asyncio.create_task(decide(session, "undo"))
         await workspace.begun.wait()
         monkeypatch.setattr(review, "_MAX_WAIT_S", 0.0)
-        with pytest.raises(AgentLsError, match=r"The undo of all files is not done"):
+        with pytest.raises(AgentLsError, match=r"The undo of all files is still under way"):
             await decide(session, "keep")
         workspace.goes_on.set()
         assert await first == [(name, "done") for name in _FILES]
