@@ -295,7 +295,10 @@ async def test_a_gate_may_ask_the_person(
     folder: Path, stage: Stage, answer: str, stop: StopReason
 ) -> None:
     scenario = SCENARIO + (SAYS_DONE if answer == "continue" else "")
-    doubts: Change = lambda kit: dataclasses.replace(kit, gates=(Doubting(),))  # noqa: E731
+
+    def doubts(kit: Kit) -> Kit:
+        return dataclasses.replace(kit, gates=(Doubting(),))
+
     ended, events = await check(folder, stage, doubts, answers=(answer,), scenario=scenario)
     assert ended.stop is stop
     [asked] = [one.question for one in events if isinstance(one, QuestionAsked)]
