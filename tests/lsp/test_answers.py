@@ -24,17 +24,18 @@ async def test_the_newest_answers_are_kept_and_only_this_person_reads_them(
     assert kept[0].stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("first_line", ["It is so.", "Done: It is so."])
 async def test_an_answer_that_cannot_be_written_is_still_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    first_line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "agent-ls").write_text("in the way")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     found = asyncio.Queue[tuple[Level, str]]()
     notices = Notices(lambda *said: found.put_nowait(said), lambda _: True, write_answer)
     stop, status = StopReason.COMPLETED, TurnStatus.SUCCESS
-    event = e.TurnEnded(turn_id="trn_1", stop=stop, status=status, output="It is so.\nReally.")
+    event = e.TurnEnded(turn_id="trn_1", stop=stop, status=status, output=f"{first_line}\nReally.")
     notices.on_event(e.StoredEvent(session_id="s", seq=1, at_ms=0, event=event))
     assert [await found.get(), await found.get()] == [
-        ("log", "It is so.\nReally."),
+        ("log", f"{first_line}\nReally."),
         ("info", "Done: It is so."),
     ]

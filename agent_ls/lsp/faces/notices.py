@@ -102,7 +102,8 @@ class Notices:
             return
         level: Level = "info"
         first_line = event.output.strip().partition("\n")[0]
-        words = f"Done: {label(first_line, _LINE_CHARACTERS)}"
+        # Many models begin with the word themselves.
+        words = f"Done: {label(first_line.removeprefix('Done: '), _LINE_CHARACTERS)}"
         if event.failure_reason:
             level = "error" if event.status is TurnStatus.FAILED else "warning"
             words = f"The agent stopped: {event.failure_reason}"
