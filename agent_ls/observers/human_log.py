@@ -20,6 +20,7 @@ from agent_ls.domain.stops import PLAIN, STATUS, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.observers.call_summary import short, summary_of
 
+_RUNS = "run_command"
 _DELEGATES = "delegate"
 """The tool whose streamed output tells what a sub-agent does."""
 _MAX_FINDINGS = 5
@@ -247,9 +248,10 @@ class HumanLog:
         seconds = _seconds(result.duration_ms)
         if result.error is not None:
             return f"✗ {which}{result.error.upper()}{seconds}: {short(result.text)}"
+        said = _last_line(result.text) if call is not None and call.tool == _RUNS else ""
         if result.bad_exit:
-            return f"✗ {which}{result.bad_exit}{seconds}"
-        return f"✓ {which}OK{seconds}"
+            return f"✗ {which}{result.bad_exit}{seconds}{said}"
+        return f"✓ {which}OK{seconds}{said}"
 
     def _closing(self, event: ev.Moved) -> list[str]:
         self._turn.is_heard = False
@@ -266,6 +268,13 @@ class HumanLog:
         cost = f", ${turn.usage.cost_usd:.4f}" if turn.usage.cost_usd else ""
         counts = f"{counted(turn.steps, 'step')}, {counted(turn.calls, 'tool call')}"
         return ["", f"{sign}{stop}", f"   {counts}, {turn.usage.total_tokens:,} tokens{cost}"]
+
+
+def _last_line(text: str) -> str:
+    """Return the last line that a command printed: test runners sum up there."""
+    _, _, printed = text.partition("\n")
+    lines = printed.rstrip().splitlines()
+    return f": {short(lines[-1])}" if lines else ""
 
 
 def _seconds(duration_ms: int) -> str:

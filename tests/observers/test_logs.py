@@ -399,6 +399,24 @@ def test_a_turn_that_goes_on_says_what_its_process_left_unknown() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Exit code 0.\n..\n2 passed in 0.1s\n\n", "✓ OK: 2 passed in 0.1s"),
+        ("Exit code 0.", "✓ OK"),
+        ("Killed. Its output until then:\n\n", "✓ OK"),
+    ],
+)
+def test_a_command_s_last_line_is_told(text: str, line: str) -> None:
+    run = call(1, "run_command", command="pytest")
+    lines = check(
+        ev.Answered(step_id="stp_1", message=AssistantMessage(calls=(run,))),
+        started(run, Effect.EXECUTE),
+        finished(run, text),
+    )
+    assert lines[-1] == f"      {line}"
+
+
 def test_what_a_command_changed_is_told_like_an_edit() -> None:
     run = call(1, "run_command", command="make")
     lines = check(
