@@ -1,0 +1,160 @@
+"""Confinement by bubblewrap: new namespaces, and a file system of only what a command may see."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from agent_ls.safety.programs import child_path
+from agent_ls.safety.sandbox.absent import KeptAbsent, keep_absent
+from agent_ls.safety.sandbox.confinement import Confinement, Wrapped
+from agent_ls.safety.sandbox.surroundings import etc_files, system_folders
+
+_ISOLATED = (
+    *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
+    *("--cap-drop", "ALL"),
+)
+_DROPPED = (
+    "TMPDIR",
+    "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+)
+"""Variables that name places which a confined command does not have."""
+_Mounts = dict[Path, tuple[str, ...]]
+"""The options of a mount, without its target, by target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """Runs commands with ``bwrap``."""
+
+    name: ClassVar[str] = "bubblewrap"
+    hides_reads: ClassVar[bool] = True
+
+    program: Path
+
+    def wrap(
+        self,
+        confinement: Confinement,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+    ) -> Wrapped:
+        """Return how to start the command confined. Errors: ``OSError``."""
+        changeable = (*confinement.roots, *confinement.writable)
+        if any(self.program.is_relative_to(folder) for folder in changeable):
+            raise OSError(f"{self.program} is inside of what a command may change")
+        kept = _keep_absent(confinement)
+        try:
+            mounts = _mounts(confinement, Path(env.get("HOME", "/")))
+            argv = (
+                *(str(self.program), *_ISOLATED),
+                *(("--share-net",) if confinement.network else ()),
+                *_options(mounts),
+                *("--remount-ro", "/", "--chdir", str(cwd), "--", *command),
+            )
+        except BaseException:
+            _end(kept)
+            raise
+        inner = {name: value for name, value in env.items() if name not in _DROPPED}
+        return Wrapped(argv, inner, lambda: _end(kept))
+
+
+def find_bubblewrap() -> Bubblewrap:
+    """Return the installed bubblewrap. Errors: ``OSError`` if there is none."""
+    found = shutil.which("bwrap", path=child_path())
+    if found is None:
+        raise FileNotFoundError("bwrap is not installed")
+    return Bubblewrap(Path(found).resolve())
+
+
+def _keep_absent(confinement: Confinement) -> list[KeptAbsent]:
+    """Put empty folders where protected names are absent; only ``work`` could create them."""
+    kept: list[KeptAbsent] = []
+    if confinement.view == "look":
+        return kept
+    try:
+        for folder in (*confinement.roots, *confinement.writable):
+            names = [path.name for path in confinement.protected if path.parent == folder]
+            if names:
+                kept.append(keep_absent(folder, names))
+    except BaseException:
+        _end(kept)
+        raise
+    return kept
+
+
+def _end(kept: Iterable[KeptAbsent]) -> None:
+    for one in kept:
+        one.end()
+
+
+def _mounts(confinement: Confinement, home: Path) -> _Mounts:
+    """Return all mounts by target. A later rule about the same target wins."""
+    is_work = confinement.view == "work"
+    mounts: _Mounts = {}
+    for path in (*system_folders(), *etc_files(network=bool(confinement.network))):
+        mounts[path] = _system(path)
+    mounts |= {Path("/proc"): ("--proc",), Path("/dev"): ("--dev",), home: ("--tmpfs",)}
+    mounts |= _temporary(confinement, home)
+    changeable = "--bind" if is_work else "--ro-bind"
+    inside = (*confinement.roots, *confinement.writable)
+    for path in confinement.readable:
+        if not any(path.is_relative_to(folder) for folder in inside):
+            mounts[path] = ("--ro-bind", str(path))
+    for path in inside:
+        mounts[path] = (changeable, str(path))
+    if is_work:
+        covered = [path for path in confinement.protected if _is_plain(path)]
+        # A folder that is a mount cannot be renamed, and what it holds cannot leave its place.
+        for path in (*covered, *confinement.hidden):
+            for above in _between(path, inside):
+                mounts.setdefault(above, ("--bind", str(above)))
+        mounts |= {path: ("--ro-bind", str(path)) for path in covered}
+    for path in confinement.hidden:
+        # Opening the device fails here, which says more than an empty file would.
+        mounts[path] = (
+            ("--perms", "0000", "--tmpfs") if path.is_dir() else ("--ro-bind", "/dev/null")
+        )
+    return mounts
+
+
+def _system(path: Path) -> tuple[str, ...]:
+    return ("--symlink", str(path.readlink())) if path.is_symlink() else ("--ro-bind", str(path))
+
+
+def _temporary(confinement: Confinement, home: Path) -> _Mounts:
+    if confinement.view == "look" or confinement.tmp is None:
+        return {Path("/tmp"): ("--tmpfs",), Path("/var/tmp"): ("--tmpfs",)}
+    places = {Path("/tmp"): "tmp", Path("/var/tmp"): "var-tmp", home / ".cache": "cache"}
+    return {path: ("--bind", str(confinement.tmp / name)) for path, name in places.items()}
+
+
+def _is_plain(path: Path) -> bool:
+    return path.exists() and path.resolve() == path
+
+
+def _between(path: Path, folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield the folders above the path that lie inside of one of these, but are none of them."""
+    for above in path.parents:
+        if any(above != folder and above.is_relative_to(folder) for folder in folders):
+            yield above
+
+
+def _options(mounts: _Mounts) -> Iterator[str]:
+    """Yield the options of all mounts, outer ones first: a later mount covers what is inside."""
+    for path in sorted(mounts, key=lambda path: len(path.parts)):
+        yield from (*mounts[path], str(path))
+    yield from (
+        word
+        for path, mount in mounts.items()
+        if mount[0] == "--perms"
+        for word in ("--remount-ro", str(path))
+    )

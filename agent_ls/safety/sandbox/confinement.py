@@ -1,0 +1,84 @@
+"""What a confined command may see and change, and the protocol of the sandboxes that enforce it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Literal, Protocol
+
+View = Literal["look", "work"]
+ALL_HOSTS = ("*",)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a command may use; the supervisor sets them before the command starts."""
+
+    processes: int = 2_000
+    """Living at the same time."""
+    file_bytes: int = 4 * 2**30
+    """The largest file that it may write."""
+    open_files: int = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What one command may see and change. All paths are absolute, without links."""
+
+    view: View
+    """``look`` changes nothing outside a private /tmp; ``work`` changes the roots."""
+    roots: tuple[Path, ...]
+    """The workspace's folders."""
+    readable: tuple[Path, ...] = ()
+    """Files and folders beyond the roots, such as toolchains in the home folder."""
+    writable: tuple[Path, ...] = ()
+    """Files and folders beyond the roots that ``work`` may change."""
+    protected: tuple[Path, ...] = ()
+    """Read-only although inside of what is writable. An absent one stays absent."""
+    hidden: tuple[Path, ...] = ()
+    """Existing files and folders inside of what is readable that look empty: secrets."""
+    network: tuple[str, ...] = ()
+    """Hosts that it may reach: none, or ``ALL_HOSTS``, or names."""
+    tmp: Path | None = None
+    """The folder that is /tmp in ``work``; None: an empty one that ends with the command."""
+    limits: Limits = field(default_factory=Limits)
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A command inside of a sandbox, ready to start."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    """The whole environment."""
+    end: Callable[[], None] = _nothing
+    """Call it on a thread once all processes of the command have ended."""
+
+
+class Sandbox(Protocol):
+    """Runs commands so that the operating system enforces a confinement."""
+
+    name: ClassVar[str]
+    """``bubblewrap``, ``landlock`` or ``seatbelt``."""
+    hides_reads: ClassVar[bool]
+    """Whether ``hidden`` files and the home folder cannot be read; else this is a promise less."""
+
+    def wrap(
+        self,
+        confinement: Confinement,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+    ) -> Wrapped:
+        """Return how to start ``command`` confined. The descriptors it is given stay open.
+
+        Looks at the disk, and may leave marks that ``Wrapped.end`` removes: call it on a thread.
+        Errors: ``OSError`` if it cannot be confined.
+        """
+        ...

@@ -1,0 +1,82 @@
+"""Finds the sandbox that works on this machine, by running a command in it."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent_ls.domain.record import Record
+from agent_ls.safety.sandbox.bubblewrap import find_bubblewrap
+from agent_ls.safety.sandbox.confinement import Confinement, Sandbox
+
+_PROBE_S = 5.0
+
+
+class SandboxOptions(Record):
+    """Which sandbox holds commands, and what they see beyond the folders."""
+
+    use: Literal["auto", "bubblewrap", "landlock", "off"] = "auto"
+    """``off``: nothing holds a command, and its text alone decides whether it asks."""
+    read: tuple[str, ...] = ()
+    """Folders that commands may read besides the workspace and the usual toolchains."""
+    write: tuple[str, ...] = ()
+    """Folders that commands may change besides the workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """The sandbox to use, or why there is none."""
+
+    sandbox: Sandbox | None
+    why: str = ""
+    """For a person: what was tried and how it failed; empty if one works, or none is wanted."""
+
+
+def probe(options: SandboxOptions) -> Probed:
+    """Return the first sandbox that works. It runs programs: call it on a thread."""
+    if options.use == "off":
+        return Probed(None)
+    failures: list[str] = []
+    for name, find in _SANDBOXES.items():
+        if options.use not in ("auto", name):
+            continue
+        try:
+            sandbox = find()
+            _try(sandbox)
+        except (OSError, subprocess.SubprocessError) as error:
+            failures.append(f"{name}: {error}")
+        else:
+            return Probed(sandbox)
+    return Probed(None, "; ".join(failures) or "this system has none")
+
+
+_SANDBOXES = {"bubblewrap": find_bubblewrap}
+"""How each sandbox is found, best first. A finder raises ``OSError`` if it is not there."""
+
+
+def _try(sandbox: Sandbox) -> None:
+    """Run a command that must not be able to write. Errors: ``OSError``."""
+    with tempfile.TemporaryDirectory(prefix="agent-ls-probe-") as name:
+        folder = Path(name).resolve()
+        tried = folder / "tried"
+        command = ("/bin/sh", "-c", f"echo > {tried} || echo held")
+        wrapped = sandbox.wrap(
+            Confinement("look", roots=(folder,)), command, cwd=folder, env={"PATH": "/usr/bin:/bin"}
+        )
+        try:
+            ran = subprocess.run(
+                wrapped.argv,
+                env=dict(wrapped.env),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_PROBE_S,
+                check=False,
+            )
+        finally:
+            wrapped.end()
+        if ran.stdout.strip() != b"held" or tried.exists():
+            said = ran.stderr.decode(errors="replace").strip().splitlines()
+            raise OSError(said[-1] if said else f"it ended with {ran.returncode}")

@@ -1,0 +1,111 @@
+"""The sandbox: what a confined command sees and changes, run for real."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_ls.safety.sandbox.absent import clear_left, keep_absent
+from agent_ls.safety.sandbox.confinement import Confinement
+from agent_ls.safety.sandbox.probe import SandboxOptions, probe
+from tests.support.sandboxes import installed_bubblewrap, run_confined
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A workspace with a repository and a secret."""
+    installed_bubblewrap()
+    top = tmp_path.resolve() / "work"
+    (top / ".git" / "hooks").mkdir(parents=True)
+    (top / "a.txt").write_text("text\n")
+    (top / "deep" / "conf").mkdir(parents=True)
+    (top / "deep" / "conf" / ".env").write_text("KEY=canary\n")
+    return top
+
+
+def _confined(folder: Path, view: str) -> Confinement:
+    return Confinement(
+        "look" if view == "look" else "work",
+        roots=(folder,),
+        protected=(folder / ".git", folder / ".envrc"),
+        hidden=(folder / "deep" / "conf" / ".env",),
+    )
+
+
+def test_a_working_sandbox_is_found_by_running_it() -> None:
+    installed_bubblewrap()
+    found = probe(SandboxOptions(use="bubblewrap"))
+    assert found.sandbox is not None, found.why
+    assert found.sandbox.name == "bubblewrap"
+
+
+def test_a_sandbox_that_does_not_work_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\necho 'no permission' >&2; exit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = probe(SandboxOptions(use="bubblewrap"))
+    assert (found.sandbox, found.why) == (None, "bubblewrap: no permission")
+
+
+def test_a_person_may_want_none() -> None:
+    assert probe(SandboxOptions(use="off")).sandbox is None
+
+
+def test_work_changes_the_workspace_and_look_does_not(folder: Path) -> None:
+    assert run_confined(_confined(folder, "look"), "echo new > b.txt").code != 0
+    assert not (folder / "b.txt").exists()
+    assert run_confined(_confined(folder, "work"), "echo new > b.txt; mv a.txt c.txt").code == 0
+    assert sorted(one.name for one in folder.iterdir()) == [".git", "b.txt", "c.txt", "deep"]
+
+
+@pytest.mark.parametrize("view", ["look", "work"])
+def test_a_secret_cannot_be_opened(folder: Path, view: str) -> None:
+    ran = run_confined(_confined(folder, view), "cat deep/conf/.env; cat a.txt")
+    assert "canary" not in ran.output
+    assert "text" in ran.output
+
+
+def test_a_protected_folder_cannot_be_moved_away_with_its_parent(folder: Path) -> None:
+    ran = run_confined(_confined(folder, "work"), "mv deep other || mv deep/conf deep/other")
+    assert ran.code != 0
+    assert (folder / "deep" / "conf" / ".env").exists()
+
+
+def test_a_name_that_is_absent_stays_absent(folder: Path) -> None:
+    ran = run_confined(
+        _confined(folder, "work"), "rmdir .envrc; echo x > .envrc; mv .envrc o; echo x > .envrc/a"
+    )
+    assert ran.code != 0
+    assert sorted(one.name for one in folder.iterdir()) == [".git", "a.txt", "deep"]
+
+
+def test_the_last_of_two_commands_removes_the_empty_folders(folder: Path) -> None:
+    first, second = keep_absent(folder, [".envrc"]), keep_absent(folder, [".envrc"])
+    first.end()
+    assert (folder / ".envrc").is_dir()
+    second.end()
+    assert not (folder / ".envrc").exists()
+
+
+def test_what_a_crash_has_left_is_cleared_and_the_persons_own_is_not(folder: Path) -> None:
+    held = keep_absent(folder, [".envrc"])
+    (folder / ".vscode").mkdir()
+    clear_left(folder, [".envrc", ".vscode"])
+    assert (folder / ".envrc").is_dir()
+    held.end()
+    (folder / ".envrc").mkdir()
+    (folder / ".envrc").chmod(0o1500)
+    clear_left(folder, [".envrc", ".vscode"])
+    assert not (folder / ".envrc").exists()
+    assert (folder / ".vscode").is_dir()
+
+
+def test_a_program_that_commands_may_change_confines_nothing(folder: Path) -> None:
+    (folder / "bwrap").write_bytes(b"")
+    inside = type(installed_bubblewrap())(folder / "bwrap")
+    with pytest.raises(OSError, match="may change"):
+        inside.wrap(_confined(folder, "work"), ("/bin/true",), cwd=folder, env={})
