@@ -1,6 +1,6 @@
 """Builds the parts and joins them; nothing else constructs parts.
 
-A part is a frozen dataclass whose fields name the ports it needs; they are filled by name.
+A part is a frozen dataclass. A field whose type is a port's gets that port.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ import asyncio
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from agent_ls import catalogue
 from agent_ls.codeintel.workspace_code import WorkspaceCode, tags_folder
@@ -25,12 +28,22 @@ from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.machine.prompts import ATTENDED, SUB_AGENT, UNATTENDED
+from agent_ls.loop.options import ModelOptions
+from agent_ls.loop.ports.agents import ChildTurns, Claims
 from agent_ls.loop.ports.checks import CompileChecks
-from agent_ls.loop.ports.models import Provider
-from agent_ls.loop.ports.people import Approver
-from agent_ls.loop.ports.workspace import Root, Workspace
+from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.codeintel import CodeIntel
+from agent_ls.loop.ports.commands import GoalCommands, Runner
+from agent_ls.loop.ports.meter import Meter
+from agent_ls.loop.ports.models import Adviser, Provider
+from agent_ls.loop.ports.people import Approver, Rules
+from agent_ls.loop.ports.reader import Reader
+from agent_ls.loop.ports.store import Blobs, Store
+from agent_ls.loop.ports.surroundings import Surroundings
+from agent_ls.loop.ports.workspace import Root, SeenTexts, Workspace
+from agent_ls.loop.sockets import CommandWatch, Tool
 from agent_ls.loop.state.recorder import Recorder
-from agent_ls.observers.otel import open_telemetry
+from agent_ls.observers.otel import Telemetry, open_telemetry
 from agent_ls.processes.launching import get_ready
 from agent_ls.safety.own_places import claim_store
 from agent_ls.safety.rules import SavedRules, rules_file
@@ -51,6 +64,43 @@ from agent_ls.workspace.meter import ProcessMeter
 from agent_ls.workspace.runner import ShellRunner
 from agent_ls.workspace.surroundings import MachineSurroundings
 from agent_ls.workspace.tree_watch import TreeWatch
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ports:
+    """The ports that all sessions share; each type stands here once."""
+
+    clock: Clock
+    ids: Ids
+    store: Store
+    blobs: Blobs
+    provider: Provider
+    models: ModelOptions
+    workspace: Workspace
+    surroundings: Surroundings
+    code: CodeIntel
+    compile_checks: CompileChecks
+    runner: Runner
+    hooks: Hooks
+    claims: Claims
+    rules: Rules
+    meter: Meter
+    order: EditOrder
+    watch: CommandWatch | None
+    telemetry: Telemetry | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionPorts:
+    """The ports of one session."""
+
+    approver: Approver
+    adviser: Adviser
+    seen: SeenTexts
+    commands: GoalCommands
+    children: ChildTurns | None = None
 
 
 class SystemClock:
@@ -109,31 +159,30 @@ async def open_sessions(
     if settings.dry_run:
         # Hooks are commands with real effects, so a dry run has none.
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
-    code = WorkspaceCode(workspace, tags_folder())
+    code, claims = WorkspaceCode(workspace, tags_folder()), FileClaims(clock)
     checks = _compile_checks(settings, workspace)
-    ports: dict[str, object] = {
-        "code": code,
-        "clock": clock,
-        "ids": ids,
-        "store": store,
-        "blobs": store,
-        "provider": host,
-        "workspace": workspace,
-        "runner": runner,
-        "hooks": Hooks(HookCommands(runner), workspace, hooks),
-        "checks": checks,
-        "claims": FileClaims(clock),
-        "is_dry_run": settings.dry_run,
-        "rules": SavedRules(rules_file()),
+    ports = Ports(
+        clock=clock,
+        ids=ids,
+        store=store,
+        blobs=store,
+        provider=host,
+        models=settings.models,
+        workspace=workspace,
+        surroundings=MachineSurroundings(workspace, checks, user_file().parent),
+        code=code,
+        compile_checks=checks,
+        runner=runner,
+        hooks=Hooks(HookCommands(runner), workspace, hooks),
+        claims=claims,
+        rules=SavedRules(rules_file()),
+        meter=ProcessMeter(clock),
+        order=EditOrder(),
         # A dry run runs no commands, so there is nothing to watch.
-        "watch": None if settings.dry_run else _watch(settings, workspace),
-        "models": settings.models,
-        "telemetry": telemetry,
-        "meter": ProcessMeter(clock),
-        "order": EditOrder(),
-        "surroundings": MachineSurroundings(workspace, checks, user_file().parent),
-        "is_attended": is_attended,
-    }
+        watch=None if settings.dry_run else _watch(settings, workspace),
+        telemetry=telemetry,
+    )
+    kits = _Kits(settings, ports, claims, is_attended, begun_s)
 
     async def close() -> None:
         await asyncio.gather(store.close(), code.close(), *(() if provider else (host.close(),)))
@@ -146,9 +195,7 @@ async def open_sessions(
         checks=checks,
         clock=clock,
         ids=ids,
-        build_kit=lambda approver, recorder: dataclasses.replace(
-            _session_kit(settings, ports, approver, recorder), begun_s=begun_s
-        ),
+        build_kit=kits.for_session,
         mode=settings.mode,
         model=settings.model,
         is_attended=is_attended,
@@ -156,6 +203,45 @@ async def open_sessions(
         on_close=close,
         on_taken=on_taken,
     )
+
+
+def build(part: type[T], options: object, *ports: object) -> T:
+    """Return a part with the ports that its fields' types ask for, and its own options.
+
+    ``options`` has a field with the part's name; ``ports`` are dataclasses such as ``Ports``.
+    Errors: a bug if a field has neither a port nor a default.
+    """
+    kinds, values = _kinds(part), dict[str, Any]()
+    for field in dataclasses.fields(cast("Any", part)):
+        if field.name == "options":
+            values["options"] = getattr(options, cast("Any", part).name)
+        elif (port := _port(kinds[field.name], ports)) is not None:
+            values[field.name] = port
+        elif field.default is field.default_factory is dataclasses.MISSING:
+            raise bug(f"{part.__name__}.{field.name}: no port is a {kinds[field.name]}")
+    return part(**values)
+
+
+def _port(kind: object, ports: Iterable[object]) -> object:
+    """Return the port of this type; None without one."""
+    for holder in ports:
+        for name, offered in _kinds(type(holder)).items():
+            if offered is kind:
+                return getattr(holder, name)
+    return None
+
+
+@cache
+def _kinds(part: type[Any]) -> Mapping[str, object]:
+    """Return the types of a dataclass's fields; of ``X | None`` it is X."""
+    hints = get_type_hints(part)
+    kinds = ((field.name, hints[field.name]) for field in dataclasses.fields(part))
+    return {
+        name: next((one for one in get_args(hint) if one is not NoneType), hint)
+        if isinstance(hint, UnionType)
+        else hint
+        for name, hint in kinds
+    }
 
 
 def _watch(settings: Settings, workspace: Workspace) -> TreeWatch | None:
@@ -167,60 +253,121 @@ def _make_schemas() -> None:
         catalogue.parameters_of(tool.Arguments)
 
 
+@dataclass(frozen=True)
+class _CheckerPorts:
+    workspace: Workspace
+
+
 def _compile_checks(settings: Settings, workspace: Workspace) -> CompileChecks:
-    ports = {"workspace": workspace}
+    ports = _CheckerPorts(workspace)
     checkers = (
-        *(_part(part, ports, settings.checkers) for part in catalogue.CHECKERS),
+        *(build(part, settings.checkers, ports) for part in catalogue.CHECKERS),
         *(catalogue.COMMAND_CHECKER(workspace, one) for one in settings.checkers.commands),
     )
     return catalogue.COMPILE_CHECKS(checkers, workspace)
 
 
-def _session_kit(
-    settings: Settings, ports: Mapping[str, Any], approver: Approver, recorder: Recorder
-) -> Kit:
-    """Return the kit of a user's session, which can start sub-agents."""
-    recorder.follow(ports["claims"])
-    # Read for each session, because a folder may be trusted since the last one.
-    kinds = agent_kinds(user_file().parent / "agents", ports["workspace"].roots)
-    budget = _policies(settings)["budget"]
-    children = Children(
-        recorder=recorder,
-        approver=approver,
-        ports=ChildPorts(
-            ports["clock"],
-            ports["ids"],
-            ports["claims"],
-            ports["workspace"],
-            ports["rules"],
-        ),
-        kinds=kinds,
-        limits=_agent_limits(settings),
-        turn_limit=Allowance(budget.max_tokens, budget.max_cost_usd),
-        build_kit=lambda order: _child_kit(settings, ports, order),
-    )
-    own = _ports_of(settings, ports, approver, recorder)
-    role = ATTENDED if ports["is_attended"] else UNATTENDED
-    return _kit(settings, {**own, "children": children}, _allowed_tools(settings), role)
+@dataclass(frozen=True, slots=True)
+class _Kits:
+    """Builds the kits of sessions and their sub-agents."""
+
+    settings: Settings
+    ports: Ports
+    follower: Reader
+    """Follows each user's session."""
+    is_attended: bool
+    begun_s: float | None
+
+    def for_session(self, approver: Approver, recorder: Recorder) -> Kit:
+        """Return the kit of a user's session, which can start sub-agents."""
+        settings, ports = self.settings, self.ports
+        recorder.follow(self.follower)
+        # Read for each session, because a folder may be trusted since the last one.
+        kinds = agent_kinds(user_file().parent / "agents", ports.workspace.roots)
+        budget = _policies(settings)["budget"]
+        children = Children(
+            recorder=recorder,
+            approver=approver,
+            ports=ChildPorts(ports.clock, ports.ids, ports.claims, ports.workspace, ports.rules),
+            kinds=kinds,
+            limits=_agent_limits(settings),
+            turn_limit=Allowance(budget.max_tokens, budget.max_cost_usd),
+            build_kit=self._for_child,
+        )
+        own = dataclasses.replace(self._own_ports(approver, recorder), children=children)
+        role = ATTENDED if self.is_attended else UNATTENDED
+        kit = self._kit(settings, own, _allowed_tools(settings), role)
+        return dataclasses.replace(kit, begun_s=self.begun_s)
+
+    def _for_child(self, order: ChildOrder) -> Kit:
+        """Return the kit of a sub-agent: its kind's role and tools, and limits of its own."""
+        kind = order.kind
+        tools = [
+            part
+            for part in _allowed_tools(self.settings)
+            if (part.name in kind.tools or part.group in kind.tools)
+            and (part.effect is Effect.READ or order.mode is not Mode.PLAN)
+            and part is not catalogue.DELEGATE
+        ]
+        own = self._own_ports(order.approver, order.recorder)
+        role = f"{kind.role.strip()}\n\n{SUB_AGENT}\n\n{REPORT_FORMAT}"
+        kit = self._kit(_narrowed(self.settings, order), own, tools, role)
+        return dataclasses.replace(kit, closing=f"Do not call tools. {REPORT_FORMAT}")
+
+    def _own_ports(self, approver: Approver, recorder: Recorder) -> SessionPorts:
+        """Return the ports of one session; attach the session's observers."""
+        ports = self.ports
+        if ports.telemetry is not None:
+            recorder.follow(ports.telemetry.reader(recorder.state))
+        recorder.follow(catalogue.MONITOR(recorder, self.settings.monitor))
+        return SessionPorts(
+            approver=approver,
+            adviser=SideModel(recorder, ports.provider, ports.clock, ports.models),
+            seen=SessionTexts(recorder, ports.store, ports.workspace),
+            commands=RecordedGoalCommands(recorder, ports.runner, ports.workspace),
+        )
+
+    def _kit(
+        self, settings: Settings, own: SessionPorts, tools: Iterable[type[Tool[Any]]], role: str
+    ) -> Kit:
+        """Return one session's kit, in the catalogue's order."""
+        ports = self.ports
+
+        def built(parts: Iterable[type[T]]) -> tuple[T, ...]:
+            return tuple(build(part, settings.policies, ports, own) for part in parts)
+
+        made = [build(part, settings.tools, ports, own) for part in tools]
+        return Kit(
+            options=settings.loop,
+            clock=ports.clock,
+            ids=ports.ids,
+            provider=ports.provider,
+            workspace=ports.workspace,
+            surroundings=ports.surroundings,
+            is_attended=self.is_attended,
+            blobs=ports.blobs,
+            compile_checks=ports.compile_checks,
+            approver=own.approver,
+            rules=ports.rules,
+            watch=ports.watch,
+            hooks=ports.hooks,
+            role=role,
+            turn_limit_s=_policies(settings)["wall_clock"].limit_s,
+            tools={tool.name: tool for tool in made},
+            specs=tuple(map(catalogue.spec_of, made)),
+            checks=built(catalogue.CHECKS),
+            compactors=built(catalogue.COMPACTORS),
+            budget_compactors=built(catalogue.BUDGET_COMPACTORS),
+            injections=built(catalogue.INJECTIONS),
+            recoveries=built(catalogue.RECOVERIES),
+            guards=built(catalogue.GUARDS),
+            follow_ups=built(catalogue.FOLLOW_UPS),
+            gates=built(catalogue.GATES),
+            order=ports.order,
+        )
 
 
-def _child_kit(settings: Settings, ports: Mapping[str, Any], order: ChildOrder) -> Kit:
-    """Return the kit of a sub-agent: its kind's role and tools, and limits of its own."""
-    kind = order.kind
-    tools = [
-        part
-        for part in _allowed_tools(settings)
-        if (part.name in kind.tools or part.group in kind.tools)
-        and (part.effect is Effect.READ or order.mode is not Mode.PLAN)
-        and part is not catalogue.DELEGATE
-    ]
-    own = _ports_of(settings, ports, order.approver, order.recorder)
-    role = f"{kind.role.strip()}\n\n{SUB_AGENT}\n\n{REPORT_FORMAT}"
-    kit = _kit(_narrowed(settings, order), own, tools, role)
-    return dataclasses.replace(kit, closing=f"Do not call tools. {REPORT_FORMAT}")
-
-
-def _allowed_tools(settings: Settings) -> list[type[Any]]:
+def _allowed_tools(settings: Settings) -> list[type[Tool[Any]]]:
     """Return the tools that the settings leave, in the catalogue's order."""
     allowed = settings.allowed_tools or ("*",)
     return [part for part in catalogue.TOOLS if any(fnmatchcase(part.name, one) for one in allowed)]
@@ -249,69 +396,3 @@ def _policies(settings: Settings) -> dict[str, Any]:
 def _agent_limits(settings: Settings) -> AgentLimits:
     limits: AgentLimits = dict(settings.tools)["delegate"]
     return limits
-
-
-def _ports_of(
-    settings: Settings, ports: Mapping[str, Any], approver: Approver, recorder: Recorder
-) -> dict[str, Any]:
-    """Return the ports with those of one session added; attach the session's observers."""
-    if (telemetry := ports["telemetry"]) is not None:
-        recorder.follow(telemetry.reader(recorder.state))
-    recorder.follow(catalogue.MONITOR(recorder, settings.monitor))
-    adviser = SideModel(recorder, ports["provider"], ports["clock"], settings.models)
-    seen = SessionTexts(recorder, ports["store"], ports["workspace"])
-    commands = RecordedGoalCommands(recorder, ports["runner"], ports["workspace"])
-    own = {"approver": approver, "adviser": adviser, "seen": seen, "commands": commands}
-    return {**ports, **own}
-
-
-def _kit(
-    settings: Settings, ports: Mapping[str, Any], tool_parts: Iterable[type[Any]], role: str
-) -> Kit:
-    """Return one session's kit, in the catalogue's order."""
-
-    def built(parts: Iterable[type[Any]], options: object) -> tuple[Any, ...]:
-        return tuple(_part(part, ports, options) for part in parts)
-
-    tools = built(tool_parts, settings.tools)
-    return Kit(
-        options=settings.loop,
-        clock=ports["clock"],
-        ids=ports["ids"],
-        provider=ports["provider"],
-        workspace=ports["workspace"],
-        surroundings=ports["surroundings"],
-        is_attended=ports["is_attended"],
-        blobs=ports["blobs"],
-        compile_checks=ports["checks"],
-        approver=ports["approver"],
-        rules=ports["rules"],
-        watch=ports["watch"],
-        hooks=ports["hooks"],
-        role=role,
-        turn_limit_s=_policies(settings)["wall_clock"].limit_s,
-        tools={tool.name: tool for tool in tools},
-        specs=tuple(map(catalogue.spec_of, tools)),
-        checks=built(catalogue.CHECKS, settings.policies),
-        compactors=built(catalogue.COMPACTORS, settings.policies),
-        budget_compactors=built(catalogue.BUDGET_COMPACTORS, settings.policies),
-        injections=built(catalogue.INJECTIONS, settings.policies),
-        recoveries=built(catalogue.RECOVERIES, settings.policies),
-        guards=built(catalogue.GUARDS, settings.policies),
-        follow_ups=built(catalogue.FOLLOW_UPS, settings.policies),
-        gates=built(catalogue.GATES, settings.policies),
-        order=ports["order"],
-    )
-
-
-def _part(part: type[Any], ports: Mapping[str, Any], options: object) -> Any:
-    """Return one policy or tool with its ports and options."""
-    values: dict[str, Any] = {}
-    for one in dataclasses.fields(part):
-        if one.name == "options":
-            values["options"] = getattr(options, part.name)
-        elif one.name in ports:
-            values[one.name] = ports[one.name]
-        elif one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING:
-            raise bug(f"{part.__name__} wants {one.name!r}, which is no port")
-    return part(**values)

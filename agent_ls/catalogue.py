@@ -12,7 +12,17 @@ from agent_ls.checkers.commands import CommandChecker
 from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff
 from agent_ls.checkers.tsc import Tsc
-from agent_ls.loop.sockets import Check, Compactor, FollowUp, Gate, Guard, Injection, Recovery
+from agent_ls.loop.sockets import (
+    Check,
+    Compactor,
+    FollowUp,
+    Gate,
+    Guard,
+    Injection,
+    Part,
+    Recovery,
+    Tool,
+)
 from agent_ls.observers.external_monitor import ExternalMonitor, MonitorOptions
 from agent_ls.policies.checks.budget import Budget
 from agent_ls.policies.checks.cancelled import Cancelled
@@ -184,7 +194,7 @@ GATES: tuple[type[Gate], ...] = (
 )
 """Before an answer is accepted; cheapest first, the first that fails wins."""
 
-POLICIES: tuple[type[Any], ...] = (
+POLICIES: tuple[type[Part], ...] = (
     *CHECKS,
     *COMPACTORS,
     *BUDGET_COMPACTORS,
@@ -196,7 +206,7 @@ POLICIES: tuple[type[Any], ...] = (
 )
 """All of them, for settings and docs."""
 
-TOOLS: tuple[type[Any], ...] = (
+TOOLS: tuple[type[Tool[Any]], ...] = (
     ReadFile,
     ListDir,
     Glob,
@@ -222,14 +232,17 @@ TOOLS: tuple[type[Any], ...] = (
 )
 """What the model can call, in the order it reads about them."""
 
-DELEGATE = Delegate
+DELEGATE: type[Tool[Any]] = Delegate
 """Only in a user's session: sub-agents cannot start sub-agents."""
 
 CHECKERS: tuple[type[Any], ...] = (
     Ruff,
     Tsc,
 )
-"""The compile gate and the diagnostics tool run the checkers that handle a file."""
+"""The compile gate and the diagnostics tool run the checkers that handle a file.
+
+``Any``, because ``Checker.name`` is a class variable of these, and a property of a command.
+"""
 
 COMMAND_CHECKER = CommandChecker
 """One for each checker command in the settings, after the checkers above."""

@@ -6,14 +6,13 @@ import argparse
 import asyncio
 import json
 import sys
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from agent_ls import catalogue
-from agent_ls.assembly import open_disk_workspace
+from agent_ls.assembly import build, open_disk_workspace
 from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.cli.output import print_json
 from agent_ls.domain.calls import ToolCall
@@ -22,13 +21,16 @@ from agent_ls.domain.events import SessionCreated, StoredEvent, TurnStarted
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Ask, Deny
+from agent_ls.loop.ports.commands import Runner
 from agent_ls.loop.ports.models import ModelFacts
+from agent_ls.loop.ports.people import Rules
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.text import visible_line
-from agent_ls.settings import load_settings
+from agent_ls.settings import Settings, load_settings
 from agent_ls.workspace.runner import ShellRunner
 
 _CALLS = {"command": "run_command", "path": "read_file", "write": "write_file"}
@@ -52,6 +54,13 @@ class Explained:
     """The decision is the same in every mode, whatever was allowed before."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Ports:
+    workspace: Workspace
+    rules: Rules
+    runner: Runner
+
+
 def explain(arguments: argparse.Namespace) -> int:
     """Print the rules' decision; nothing runs."""
     found = asyncio.run(_explained(arguments, folder_of(arguments)))
@@ -69,15 +78,15 @@ async def _explained(arguments: argparse.Namespace, folder: Path) -> Explained:
     loaded = load_settings(folders=[folder], command_line=command_line_settings(arguments))
     tell_problems(loaded)
     mode, workspace = loaded.settings.mode, open_disk_workspace([folder])
-    ports: dict[str, Any] = {"workspace": workspace, "rules": SavedRules(rules_file())}
-    planned = _planned(arguments.kind, arguments.subject, workspace)
+    ports = _Ports(workspace, SavedRules(rules_file()), ShellRunner())
+    planned = _planned(arguments.kind, arguments.subject, loaded.settings, ports)
     view = _view(mode)
     decision, by, reason, every_time = "allow", "guards", "", False
-    guards: list[type[Any]] = [one for one in catalogue.GUARDS if one.name in _GUARDS]
-    for guard in guards:
-        wanted = {one.name for one in fields(guard)}
-        own = {name: port for name, port in ports.items() if name in wanted}
-        match await guard(**own).judge(planned, view):
+    for part in catalogue.GUARDS:
+        if part.name not in _GUARDS:
+            continue
+        guard = build(part, loaded.settings.policies, ports)
+        match await guard.judge(planned, view):
             case Deny(reason=why):
                 return Explained(arguments.subject, mode.value, "deny", guard.name, why, True)
             case Ask(reason=why, broad=broad) if decision == "allow" or not (broad or every_time):
@@ -89,10 +98,10 @@ async def _explained(arguments: argparse.Namespace, folder: Path) -> Explained:
     return Explained(arguments.subject, mode.value, decision, by, reason, every_time)
 
 
-def _planned(kind: str, subject: str, workspace: Any) -> PlannedCall:
+def _planned(kind: str, subject: str, settings: Settings, ports: _Ports) -> PlannedCall:
     """Return the call to judge. Errors: ``SettingsError`` if the subject is invalid."""
     (part,) = (one for one in catalogue.TOOLS if one.name == _CALLS[kind])
-    tool = part(workspace, ShellRunner()) if kind == "command" else part(workspace)
+    tool = build(part, settings.tools, ports)
     given = {"command": subject} if kind == "command" else {"path": subject}
     if kind == "write":
         given["content"] = ""

@@ -1,7 +1,7 @@
 """The protocols of parts that plug into the loop: policies and tools.
 
 A policy is a small frozen dataclass with one method. Its fields are ``options`` and ports, filled
-by name in ``assembly``. It keeps no state: it counts events instead.
+by type in ``assembly``. It keeps no state: it counts events instead.
 """
 
 from __future__ import annotations
@@ -35,6 +35,12 @@ from agent_ls.loop.state.expressions import Destination
 from agent_ls.loop.state.view import TurnView
 
 ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel, contravariant=True)
+
+
+class Part(Protocol):
+    """A policy, tool or checker: its settings stand under its name."""
+
+    name: ClassVar[str]
 
 
 class Check(Protocol):
@@ -237,7 +243,10 @@ class Tool(Protocol[ArgumentsT]):
     description: ClassVar[str]
     effect: ClassVar[Effect]
     kind: ClassVar[ToolKind]
-    Arguments: ClassVar[type[BaseModel]]
+    group: ClassVar[str]
+    """Sub-agents get tools by name or by group: look, change, run; "" is only ever named."""
+    Arguments: ClassVar[type[Any]]
+    """A pydantic model; ``Any``, because each tool has its own."""
 
     def paths(self, arguments: ArgumentsT) -> tuple[str, ...]:
         """Return the files the call names, for guards, scheduling and display."""

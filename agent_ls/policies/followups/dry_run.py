@@ -19,12 +19,12 @@ class DryRun:
     """Records changes and commands that were only simulated. Source: seed 002, dry run."""
 
     name: ClassVar[str] = "dry_run"
-    is_dry_run: bool = False
 
     async def follow(
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
-        if not self.is_dry_run or planned.effect not in _SIMULATED or result.error is not None:
+        is_simulated = view.session.is_dry_run and planned.effect in _SIMULATED
+        if not is_simulated or result.error is not None:
             return FollowUpOutcome(result)
         command = getattr(planned.arguments, "command", None)
         about = command if isinstance(command, str) else " ".join(planned.paths)
