@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,20 @@ def test_a_program_that_commands_may_change_confines_nothing(folder: Path) -> No
     inside = type(installed_bubblewrap())(folder / "bwrap")
     with pytest.raises(OSError, match="may change"):
         inside.wrap(_confined(folder, "work"), ("/bin/true",), cwd=folder, env={})
+
+
+@pytest.mark.parametrize(
+    "network, is_reached",
+    [
+        pytest.param((), False, id="none"),
+        pytest.param(("localhost:1",), False, id="by-host"),
+        pytest.param(("*",), True, id="all"),
+    ],
+)
+def test_only_a_shared_network_has_ways_out(
+    folder: Path, network: tuple[str, ...], is_reached: bool
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        confinement = Confinement("work", roots=(folder,), network=network)
+        command = f"exec 9<>/dev/tcp/127.0.0.1/{server.getsockname()[1]}"
+        assert (run_confined(confinement, f"bash -c '{command}'").code == 0) is is_reached

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from agent_ls.safety.programs import child_path
 from agent_ls.safety.sandbox.absent import KeptAbsent, keep_absent
-from agent_ls.safety.sandbox.confinement import Confinement, Wrapped
+from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Confinement, Wrapped
 from agent_ls.safety.sandbox.surroundings import etc_files, system_folders
 
 _ISOLATED = (
@@ -56,7 +56,7 @@ class Bubblewrap:
             mounts = _mounts(confinement, Path(env.get("HOME", "/")))
             argv = (
                 *(str(self.program), *_ISOLATED),
-                *(("--share-net",) if confinement.network else ()),
+                *(("--share-net",) if confinement.network == ALL_HOSTS else ()),
                 *_options(mounts),
                 *("--remount-ro", "/", "--chdir", str(cwd), "--", *command),
             )
