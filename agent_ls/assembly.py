@@ -24,6 +24,8 @@ from agent_ls.domain.errors import bug
 from agent_ls.domain.hooks import HookOptions
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
+from agent_ls.extension.agent_kinds import agent_kinds
+from agent_ls.extension.commands import FileCommands
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.kit import Kit
@@ -34,6 +36,7 @@ from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.commands import GoalCommands, Runner
+from agent_ls.loop.ports.extension import Commands
 from agent_ls.loop.ports.meter import Meter
 from agent_ls.loop.ports.models import Adviser, Provider
 from agent_ls.loop.ports.people import Approver, Rules
@@ -49,7 +52,6 @@ from agent_ls.safety.own_places import claim_store
 from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.adviser import SideModel
-from agent_ls.session.agent_kinds import agent_kinds
 from agent_ls.session.children import ChildOrder, ChildPorts, Children
 from agent_ls.session.goal_commands import RecordedGoalCommands
 from agent_ls.session.seen_texts import SessionTexts
@@ -84,6 +86,7 @@ class Ports:
     compile_checks: CompileChecks
     runner: Runner
     hooks: Hooks
+    custom_commands: Commands
     claims: Claims
     rules: Rules
     meter: Meter
@@ -174,6 +177,7 @@ async def open_sessions(
         compile_checks=checks,
         runner=runner,
         hooks=Hooks(HookCommands(runner), workspace, hooks),
+        custom_commands=FileCommands(user_file().parent, workspace),
         claims=claims,
         rules=SavedRules(rules_file()),
         meter=ProcessMeter(clock),
@@ -193,6 +197,7 @@ async def open_sessions(
         store=store,
         workspace=workspace,
         checks=checks,
+        custom_commands=ports.custom_commands,
         clock=clock,
         ids=ids,
         build_kit=kits.for_session,
@@ -283,7 +288,7 @@ class _Kits:
         settings, ports = self.settings, self.ports
         recorder.follow(self.follower)
         # Read for each session, because a folder may be trusted since the last one.
-        kinds = agent_kinds(user_file().parent / "agents", ports.workspace.roots)
+        kinds = agent_kinds(user_file().parent, ports.workspace.roots)
         budget = _policies(settings)["budget"]
         children = Children(
             recorder=recorder,
@@ -351,6 +356,7 @@ class _Kits:
             rules=ports.rules,
             watch=ports.watch,
             hooks=ports.hooks,
+            custom_commands=ports.custom_commands,
             role=role,
             turn_limit_s=_policies(settings)["wall_clock"].limit_s,
             tools={tool.name: tool for tool in made},

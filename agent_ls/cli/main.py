@@ -25,6 +25,7 @@ _COMMANDS = {
     "sessions": "agent_ls.cli.sessions:sessions",
     "report": "agent_ls.cli.report:report",
     "trace": "agent_ls.cli.trace:trace",
+    "commands": "agent_ls.cli.commands:commands",
     "explain": "agent_ls.cli.explain:explain",
     "rules": "agent_ls.cli.rules:rules",
     "trust": "agent_ls.cli.trust:trust",
@@ -124,6 +125,9 @@ def _parser() -> argparse.ArgumentParser:
     trace = commands.add_parser("trace", help="say what each step of a session took and used")
     _add_session(trace)
     trace.add_argument("--json", action="store_true", help="print JSON")
+    custom = commands.add_parser("commands", help="list your own commands, called by /NAME")
+    _add_folder(custom)
+    custom.add_argument("--json", action="store_true", help="print JSON")
     explain = commands.add_parser("explain", help="say what the rules would decide, and why")
     explain.add_argument("kind", choices=("command", "path", "write"), help="what it is about")
     explain.add_argument("subject", help="the command, or the file to read or to write")

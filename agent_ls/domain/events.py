@@ -14,6 +14,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 from agent_ls.domain.agents import AgentReport
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
 from agent_ls.domain.calls import Effect, ToolResult
+from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.focus import Focus
@@ -112,6 +113,8 @@ class PromptQueued(_Event):
     goal: Goal | None = None
     output_schema: dict[str, JsonValue] | None = None
     focus: Focus | None = None
+    limits: TurnLimits | None = None
+    """Set only for a ``follow_up``."""
 
 
 class TurnStarted(_Event):
@@ -127,6 +130,8 @@ class TurnStarted(_Event):
     """A JSON schema: the turn ends with an object that fits it."""
     focus: Focus | None = None
     """The editor's state at the prompt."""
+    limits: TurnLimits | None = None
+    """What a custom command leaves the turn; None: all that the session has."""
 
 
 class PrefixSet(_Event):

@@ -18,3 +18,11 @@ class Mode(StrEnum):
     """Edits run too; commands that are not read-only ask."""
     AUTO = "auto"
     """Everything runs but what always asks."""
+
+
+_STRICTEST_FIRST = tuple(Mode)
+
+
+def strictest(one: Mode, other: Mode) -> Mode:
+    """Return the mode that allows less."""
+    return min(one, other, key=_STRICTEST_FIRST.index)

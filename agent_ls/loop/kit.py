@@ -13,6 +13,7 @@ from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.options import LoopOptions
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.extension import Commands
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver, Rules
 from agent_ls.loop.ports.store import Blobs
@@ -46,6 +47,8 @@ class Kit:
     approver: Approver
     rules: Rules
     hooks: Hooks
+    custom_commands: Commands
+    """The user's own prompts, called by name."""
     watch: CommandWatch | None
     """Finds the files a command changed; None: this is switched off."""
     role: str

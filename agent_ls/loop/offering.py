@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import cast, get_args
 
 from pydantic import JsonValue
 
+from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.events import OutputMethod
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.kit import Kit
@@ -18,6 +20,7 @@ EDIT_FORMATS = frozenset({"edit_file", "apply_patch"})
 _OPENAI = re.compile(r"(?:^|[/.:])(?:gpt-|chatgpt-|codex|o[1-9](?:-|$))", re.IGNORECASE)
 """Matches OpenAI model names, whoever serves them. The prefix ``openai/`` proves nothing: every
 compatible endpoint uses it."""
+_ENDS_A_TURN = "final_output"
 
 
 _REFERENCE_ARGUMENTS: dict[str, JsonValue] = {
@@ -44,7 +47,7 @@ def edit_format(model: str) -> str:
 def _offered(kit: Kit, view: TurnView) -> Iterator[ToolSpec]:
     hidden = _hidden(kit, view)
     for spec in kit.specs:
-        if spec.name in hidden:
+        if spec.name in hidden or not is_left(spec.name, view.turn.limits):
             continue
         # A tool may define ``parameters(view)`` to change its schema per turn; None hides the tool.
         parameters_in = getattr(kit.tools.get(spec.name), "parameters", None)
@@ -56,6 +59,14 @@ def _offered(kit: Kit, view: TurnView) -> Iterator[ToolSpec]:
             parameters = {**parameters, "properties": {**own, **_REFERENCE_ARGUMENTS}}
         is_same = parameters is spec.parameters
         yield spec if is_same else spec.model_copy(update={"parameters": parameters})
+
+
+def is_left(tool: str, limits: TurnLimits) -> bool:
+    """Say whether a turn with these limits has a tool; without ``final_output`` some cannot end."""
+    if not limits.tools or tool == _ENDS_A_TURN:
+        return True
+    names = EDIT_FORMATS if tool in EDIT_FORMATS else (tool,)
+    return any(fnmatchcase(name, one) for name in names for one in limits.tools)
 
 
 def _hidden(kit: Kit, view: TurnView) -> frozenset[str]:

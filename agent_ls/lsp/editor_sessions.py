@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from agent_ls.assembly import open_sessions
+from agent_ls.domain.commands import CommandList
 from agent_ls.domain.errors import AgentLsError, SessionHeld
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports.store import SessionSummary
@@ -111,6 +112,11 @@ class EditorSessions:
         Errors: ``AgentLsError`` when the store cannot be opened or read.
         """
         return await self._stored.list()
+
+    async def commands(self) -> CommandList:
+        """Return the custom commands. Errors: ``AgentLsError`` before the store is open."""
+        self._look()
+        return await self._stored.custom_commands.listed()
 
     async def interrupted(self) -> list[SessionSummary]:
         """Return sessions with an interrupted turn, newest first. Errors: as of ``list``."""

@@ -78,6 +78,7 @@ COMMANDS: Final = (
     "agent-ls.restore",
     "agent-ls.mode",
     "agent-ls.model",
+    "agent-ls.commands",
     "agent-ls.trust",
 )
 """The announced commands."""

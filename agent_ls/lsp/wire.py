@@ -908,6 +908,27 @@ class ConfigResult(Wire):
     """What is wrong with the settings, for a person."""
 
 
+class CommandsListParams(Wire):
+    """Ask for the custom commands, which a prompt calls by ``/NAME``."""
+
+
+class CommandRow(Wire):
+    """One custom command."""
+
+    name: str
+    description: str
+    argument_hint: str
+    """What to write behind the name; may be empty."""
+
+
+class CommandsListResult(Wire):
+    """The custom commands, by name."""
+
+    commands: list[CommandRow]
+    problems: list[str]
+    """The files that cannot be used, and why, for a person."""
+
+
 class EditorDiagnosticsParams(Wire):
     """All that the editor knows of one document, other servers' included."""
 

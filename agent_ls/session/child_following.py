@@ -15,11 +15,10 @@ from agent_ls.domain.events import (
     StoredEvent,
     WrapUpRequested,
 )
-from agent_ls.domain.modes import Mode
+from agent_ls.domain.modes import Mode, strictest
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.state import SessionState
 
-_STRICTNESS = tuple(Mode)
 FINISH = f"Your time is over. Do not call tools. {REPORT_FORMAT}"
 """Sent to a sub-agent that has to finish."""
 
@@ -62,8 +61,3 @@ def for_child(event: Event, state: SessionState, most: Mode) -> Event | None:
             return None if state.revoked.issuperset(grants) else event
         case _:
             return None
-
-
-def strictest(one: Mode, other: Mode) -> Mode:
-    """Return the mode that allows less."""
-    return min(one, other, key=_STRICTNESS.index)

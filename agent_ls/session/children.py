@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 
 from agent_ls.domain.agents import AgentKind, AgentLimits, Allowance, ChildResult
+from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.errors import ToolError, bug
 from agent_ls.domain.events import (
     AdvisoryRaised,
@@ -24,7 +25,7 @@ from agent_ls.domain.events import (
     WrapUpRequested,
 )
 from agent_ls.domain.ids import Ids
-from agent_ls.domain.modes import Mode
+from agent_ls.domain.modes import Mode, strictest
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports.agents import Claims
@@ -38,7 +39,7 @@ from agent_ls.loop.turn import Turn
 from agent_ls.safety.stale_grants import stale_grants
 from agent_ls.session.child_ends import ended_of
 from agent_ls.session.child_faces import ChildApprover, ChildLines
-from agent_ls.session.child_following import FINISH, Revocations, for_child, strictest
+from agent_ls.session.child_following import FINISH, Revocations, for_child
 from agent_ls.session.child_time import run_in_time
 
 _MAX_BOARD_CHARS = 2_000
@@ -152,7 +153,7 @@ class Children:
             call_id=call_id,
             task=task,
             kind=kind,
-            mode=strictest(state.mode, kind.mode),
+            mode=strictest(state.mode_of_turn, kind.mode),
             allowance=allowance,
             recorder=recorder,
             approver=ChildApprover(self.approver, recorder, name, turn.turn_id, self.ports.clock),
@@ -181,7 +182,15 @@ class Children:
         turn = _turn_of(self.recorder.state)
         asked = turn.events.of(WrapUpRequested)[-1:]
         prompt = child.task + _found_so_far(turn)
-        await recorder.emit(TurnStarted(turn_id=self.ports.ids.new("trn"), prompt=prompt))
+        # A custom command limits its sub-agents too; only the model is their kind's.
+        limits = turn.limits.model_copy(update={"model": ""})
+        await recorder.emit(
+            TurnStarted(
+                turn_id=self.ports.ids.new("trn"),
+                prompt=prompt,
+                limits=None if limits == TurnLimits() else limits,
+            )
+        )
         for one in asked:
             await recorder.emit(WrapUpRequested(by=one.by, text=FINISH))
 
@@ -198,7 +207,7 @@ class Children:
         return SessionCreated(
             session_id=child.recorder.session_id,
             roots=state.roots,
-            mode=strictest(state.mode, child.kind.mode),
+            mode=strictest(state.mode_of_turn, child.kind.mode),
             model=child.kind.model or state.model,
             agent=child.kind.name,
             parent_id=state.session_id,

@@ -35,6 +35,7 @@ from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.state import SessionState
 from agent_ls.review.review import Review
 from agent_ls.session.approvals import Approvals
+from agent_ls.session.custom_commands import expanded
 from agent_ls.session.turn_runner import TurnRunner
 
 BuildKit = Callable[[Approver, Recorder], Kit]
@@ -118,6 +119,7 @@ class Session:
         goal: Goal | None = None,
         output_schema: Schema | None = None,
         focus: Focus | None = None,
+        note: str = "",
         when_busy: Literal["steer", "follow_up"] = "steer",
     ) -> str:
         """Start a turn and return its id at once; while one runs, queue the prompt.
@@ -126,11 +128,20 @@ class Session:
         is resumed by a steer and ended by a follow-up. A queued steer keeps only its text and
         ``focus``.
 
+        A prompt ``/NAME …`` calls a custom command; one that limits its turn never steers. ``note``
+        is appended to the expanded prompt.
+
         With a ``goal`` the prompt may be empty. With an ``output_schema`` the turn's output is JSON
         that fits it. ``focus`` is the user's place in the editor.
 
-        Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty.
+        Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty
+        or calls a command that does not exist.
         """
+        prompt, limits = await expanded(prompt, self._kit.custom_commands, self._kit.tools)
+        if limits is not None:
+            when_busy = "follow_up"
+        if note:
+            prompt = f"{prompt}\n\n{note}"
         if goal is not None:
             prompt = goal.as_prompt(prompt)
         if not prompt.strip():
@@ -146,6 +157,7 @@ class Session:
             goal=goal,
             output_schema=output_schema,
             focus=focus,
+            limits=limits,
         )
         if self.state.turn is None or not (self.state.is_running or self.state.queue):
             try:

@@ -14,6 +14,7 @@ from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.extension import Commands
 from agent_ls.loop.ports.store import SessionSummary, Store
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.state.folding import fold_all
@@ -40,6 +41,7 @@ class Sessions:
         store: Store,
         workspace: Workspace,
         checks: CompileChecks,
+        custom_commands: Commands,
         clock: Clock,
         ids: Ids,
         build_kit: BuildKit,
@@ -57,6 +59,7 @@ class Sessions:
         """
         self.checks = checks
         """The checkers used by the sessions' turns."""
+        self.custom_commands = custom_commands
         self._is_dry_run = is_dry_run
         self._store = store
         self._on_close = on_close

@@ -56,6 +56,7 @@ class TurnRunner:
                     goal=prompt.goal,
                     output_schema=prompt.output_schema,
                     focus=prompt.focus,
+                    limits=prompt.limits,
                 )
             )
         except StoreError as error:

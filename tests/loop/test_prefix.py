@@ -14,6 +14,7 @@ import pytest
 
 from agent_ls import catalogue
 from agent_ls.assembly import open_sessions
+from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.events import PrefixSet, StoredEvent
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.offering import EDIT_FORMATS, offered
@@ -307,7 +308,7 @@ def specs(model: str, **options: object) -> tuple[ToolSpec, ...]:
         specs=tuple(map(catalogue.spec_of, catalogue.TOOLS)),
         tools={one.name: None for one in catalogue.TOOLS},
     )
-    view: Any = SimpleNamespace(model=model)
+    view: Any = SimpleNamespace(model=model, turn=SimpleNamespace(limits=TurnLimits()))
     return offered(kit, view)
 
 

@@ -24,9 +24,9 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
+from agent_ls.extension.agent_kinds import agent_kinds
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.state.recorder import Recorder
-from agent_ls.session.agent_kinds import agent_kinds
 from agent_ls.session.child_faces import ChildApprover
 from agent_ls.store.sql_store import open_store
 from agent_ls.tools.delegate import Delegate
@@ -162,7 +162,8 @@ You translate.
 
 
 def test_a_file_describes_a_kind_of_the_users_own(tmp_path: Path) -> None:
-    (tmp_path / "translator.md").write_text(_TRANSLATOR)
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents/translator.md").write_text(_TRANSLATOR)
     kinds = agent_kinds(tmp_path)
     assert kinds["translator"] == AgentKind(
         name="translator",
@@ -190,8 +191,9 @@ def test_a_file_describes_a_kind_of_the_users_own(tmp_path: Path) -> None:
 def test_a_file_that_describes_none_is_left_out_and_said(
     text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "bad.md").write_text(text)
-    (tmp_path / "good.md").write_text(_TRANSLATOR)
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents/bad.md").write_text(text)
+    (tmp_path / "agents/good.md").write_text(_TRANSLATOR)
     with caplog.at_level(logging.WARNING):
         kinds = agent_kinds(tmp_path)
     assert "good" in kinds
@@ -206,6 +208,22 @@ def test_a_folder_describes_kinds_only_when_it_is_trusted(is_trusted: bool, tmp_
     (place / "translator.md").write_text(_TRANSLATOR)
     root = Root("project", tmp_path / "project", is_trusted)
     assert ("translator" in agent_kinds(tmp_path / "none", [root])) is is_trusted
+
+
+@pytest.mark.parametrize("is_trusted", [True, False], ids=["trusted", "not-trusted"])
+def test_another_agents_kind_gets_our_tools_and_no_model(is_trusted: bool, tmp_path: Path) -> None:
+    place = tmp_path / "project" / ".claude" / "agents"
+    place.mkdir(parents=True)
+    head = "name: reader\ndescription: reads\nmodel: sonnet\ncolor: red"
+    (place / "one.md").write_text(f"---\n{head}\ntools: Read, Bash(ls:*)\n---\nRead.")
+    (place / "two.md").write_text("---\ndescription: does\n---\nDo.")
+    root = Root("project", tmp_path / "project", is_trusted)
+    kinds = agent_kinds(tmp_path / "none", [root])
+    assert ("reader" in kinds, "two" in kinds) == (is_trusted, is_trusted)
+    if is_trusted:
+        assert kinds["reader"].tools == ("read_file", "run_command")
+        assert kinds["reader"].model == ""
+        assert kinds["two"].tools == ("look", "change", "run")
 
 
 class Slow:

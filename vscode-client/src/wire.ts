@@ -87,6 +87,25 @@ export interface ChunksDiscarded {
   stepId: string;
 }
 
+/** One custom command. */
+export interface CommandRow {
+  name: string;
+  description: string;
+  /** What to write behind the name; may be empty. */
+  argumentHint: string;
+}
+
+/** Ask for the custom commands, which a prompt calls by `/NAME`. */
+export interface CommandsListParams {
+}
+
+/** The custom commands, by name. */
+export interface CommandsListResult {
+  commands: CommandRow[];
+  /** The files that cannot be used, and why, for a person. */
+  problems: string[];
+}
+
 /** The conversation was shortened, with loss. */
 export interface CompactedUpdate {
   sessionUpdate: "compacted";
@@ -832,6 +851,7 @@ export interface AgentRequests {
   "agent/review/decide": { params: ReviewDecideParams; result: ReviewDecideResult };
   "agent/review/diff": { params: ReviewDiffParams; result: ReviewDiffResult };
   "agent/config": { params: ConfigParams; result: ConfigResult };
+  "agent/commands": { params: CommandsListParams; result: CommandsListResult };
 }
 
 /** Notifications to the server. */

@@ -34,7 +34,7 @@ class Crew:
         self._waiting = waiting
         self._running: dict[asyncio.Task[None], PlannedCall] = {}
         options = turn.kit.options
-        self._one_by_one = not options.parallel or turn.session.mode is Mode.ASK_ALL
+        self._one_by_one = not options.parallel or turn.view.mode is Mode.ASK_ALL
         self._most = 1 if self._one_by_one else options.max_parallel_calls
         self._places = asyncio.Semaphore(self._most)
         self._asking: set[str] = set()

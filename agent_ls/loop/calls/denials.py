@@ -91,7 +91,7 @@ def _alternatives(planned: PlannedCall, turn: Turn) -> list[str]:
     finished = [one.result for one in turn.view.each(ToolCallFinished)]
     denied_ids = {one.call_id for one in finished if one.error is ErrorKind.DENIED}
     refused = {call.tool for call in calls.values() if call.id in denied_ids}
-    free = _FREE[turn.session.mode]
+    free = _FREE[turn.view.mode]
     prefix = turn.session.prefix
     offered = prefix.tools if prefix is not None else tuple(turn.kit.tools)
     return [

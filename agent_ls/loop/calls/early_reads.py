@@ -37,7 +37,7 @@ class EarlyReads:
         """Start the call if it is a read that needs no approval and no earlier call conflicts."""
         options = self._turn.kit.options
         off = not (options.early_reads and options.parallel)
-        if off or self._is_blocked or self._turn.session.mode is Mode.ASK_ALL:
+        if off or self._is_blocked or self._turn.view.mode is Mode.ASK_ALL:
             return
         tool = self._turn.kit.tools.get(call.tool)
         if tool is not None and expressions_in(call):

@@ -38,10 +38,15 @@ _OURS = {
 _VIEWS = re.compile(r'"command"\s*:\s*"(view|create)"')
 
 
+def name_here(name: str) -> str:
+    """Return our name of another agent's tool, or of ours; empty when none is known."""
+    plain = name.rpartition(".")[2].lower().replace("_", "").replace("-", "")
+    return _OURS.get(plain, "")
+
+
 def counterpart(name: str, arguments_json: str, tools: Container[str]) -> str:
     """Return our tool that does what another agent's tool does; empty when none is known."""
-    plain = name.rpartition(".")[2].lower().replace("_", "").replace("-", "")
-    ours = _OURS.get(plain, "")
+    ours = name_here(name)
     if ours == "edit_file" and (command := _VIEWS.search(arguments_json)):
         # Some agents use one tool for viewing, creating and editing.
         ours = "read_file" if command[1] == "view" else "write_file"

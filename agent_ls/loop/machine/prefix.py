@@ -43,7 +43,7 @@ def made_from(turn: Turn, rules: str) -> str:
     """Return a hash of everything whose change requires a new prefix."""
     folders = [str(root.path) for root in turn.kit.workspace.roots]
     tools = [spec.model_dump_json() for spec in turn.specs]
-    parts = [turn.kit.role, turn.session.mode, turn.session.model, *folders, *tools, rules]
+    parts = [turn.kit.role, turn.view.mode, turn.view.model, *folders, *tools, rules]
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
 
@@ -68,7 +68,7 @@ def _permissions(turn: Turn) -> str:
     kit = turn.kit
     free = [spec.name for spec in turn.specs if kit.tools[spec.name].effect in _FREE]
     return permissions(
-        turn.session.mode,
+        turn.view.mode,
         free=tuple(free),
         has_others=len(free) < len(turn.specs),
         is_attended=kit.is_attended,

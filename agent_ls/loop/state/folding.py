@@ -12,6 +12,7 @@ from types import MappingProxyType
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.focus import with_focus
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
@@ -155,6 +156,8 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
                     anchor=event.anchor,
                     goal=event.goal,
                     output_schema=event.output_schema,
+                    limits=event.limits or TurnLimits(),
+                    model=event.limits.model if event.limits else "",
                 ),
                 turns=state.turns + 1,
                 past_calls=state.past_calls.union(one.call.id for one in calls),

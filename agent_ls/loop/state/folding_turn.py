@@ -73,7 +73,7 @@ def _fold_recovery(turn: TurnState, event: e.RecoveryChosen) -> TurnState:
         case "switch_model":
             return replace(turn, model=event.model)
         case "fail_step":
-            return replace(turn, model="")
+            return replace(turn, model=turn.limits.model)
         case _:
             return turn
 

@@ -14,10 +14,11 @@ from pydantic import JsonValue
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.calls import Effect, ToolCall, ToolResult
+from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.goals import Goal
 from agent_ls.domain.messages import AssistantMessage, Message, UserMessage
-from agent_ls.domain.modes import Mode
+from agent_ls.domain.modes import Mode, strictest
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.stops import StopReason, TurnStatus
@@ -70,6 +71,8 @@ class TurnState:
     """None: an ordinary turn."""
     output_schema: dict[str, JsonValue] | None = None
     """JSON schema of the turn's output; None: any text."""
+    limits: TurnLimits = TurnLimits()
+    """What a custom command leaves the turn."""
     phase: Phase = Phase.CHECK
     stop: StopReason | None = None
     why: str = ""
@@ -91,7 +94,8 @@ class TurnState:
     partial_text: str = ""
     """Earlier pieces of an answer that is being continued."""
     model: str = ""
-    """The model that replaces the session's model while that one fails; empty: none."""
+    """The model that replaces the session's model: a custom command's, or another while that one
+    fails; empty: none."""
     touched: Mapping[str, TouchedFile] = field(default_factory=lambda: MappingProxyType({}))
     intents: Mapping[str, e.EditIntended] = field(default_factory=lambda: MappingProxyType({}))
     """By path: edits that were started and have no outcome yet."""
@@ -161,6 +165,12 @@ class SessionState:
         default_factory=lambda: MappingProxyType({})
     )
     """The last findings of the checkers, by path; clean files are absent."""
+
+    @property
+    def mode_of_turn(self) -> Mode:
+        """Return the mode that holds in the turn: the session's, unless a command is stricter."""
+        most = self.turn.limits.mode if self.turn else None
+        return self.mode if most is None else strictest(self.mode, most)
 
     @property
     def is_running(self) -> bool:

@@ -44,8 +44,8 @@ class TurnView:
 
     @property
     def mode(self) -> Mode:
-        """Return the permission mode."""
-        return self.session.mode
+        """Return the mode that holds in this turn."""
+        return self.session.mode_of_turn
 
     @property
     def goal(self) -> Goal | None:

@@ -9,7 +9,7 @@ from agent_ls.domain.goals import goal_from, typed
 from agent_ls.loop.evidence.output_schema import check_schema
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.marks.prompts import comment_prompt
+from agent_ls.lsp.marks.prompts import comment_note
 from agent_ls.session.session import Session
 
 _AROUND_LINES = 3
@@ -30,12 +30,12 @@ async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
         text, goal = typed(asked.text)
     else:
         text, goal = asked.text, goal_from(asked.goal, name="goal")
-    anchor, focus = None, edge.focus()
+    anchor, focus, note = None, edge.focus(), ""
     if (place := asked.anchor) is not None:
         edge.attention.touch(place.uri)
         lines, around = (place.line, place.last_line), 0
         if place.is_comment:
-            text, lines = await _comment(edge, place)
+            text, note, lines = await _comment(edge, place)
             around = _AROUND_LINES
         anchor = edge.attention.anchor(place.uri, lines[0])
         focus = edge.focus(place.uri, lines, around=around, problems=place.problems)
@@ -46,6 +46,7 @@ async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
         goal=goal,
         focus=focus,
         output_schema=output_schema,
+        note=note,
         when_busy=asked.when_busy,
     )
     return wire.PromptResult(session_id=session.id, turn_id=turn_id)
@@ -74,6 +75,16 @@ async def finish(edge: Edge, asked: wire.CancelParams) -> wire.CancelResult:
     return wire.CancelResult(cancelled=any(ending))
 
 
+async def list_commands(edge: Edge, asked: wire.CommandsListParams) -> wire.CommandsListResult:
+    """Return the custom commands of the user and of the trusted folders."""
+    found = await edge.sessions.commands()
+    rows = [
+        wire.CommandRow(name=one.name, description=one.description, argument_hint=one.argument_hint)
+        for one in found.commands.values()
+    ]
+    return wire.CommandsListResult(commands=rows, problems=list(found.problems.values()))
+
+
 async def _meant(edge: Edge, session_id: str | None) -> list[Session]:
     """Return the named session, or all without an interrupted turn, which waits for a resume."""
     if session_id is not None:
@@ -81,8 +92,8 @@ async def _meant(edge: Edge, session_id: str | None) -> list[Session]:
     return [one for one in edge.faces.sessions.values() if not one.is_cut_off]
 
 
-async def _comment(edge: Edge, place: wire.AnchorParams) -> tuple[str, tuple[int, int]]:
-    """Return the prompt of the instruction comment nearest to a place, and its lines."""
+async def _comment(edge: Edge, place: wire.AnchorParams) -> tuple[str, str, tuple[int, int]]:
+    """Return the prompt of the instruction comment nearest to a place, a note, and its lines."""
     path = edge.attention.path(place.uri) or place.uri
     text = edge.attention.text(place.uri)
     comments = await edge.instructions.of(place.uri)
@@ -90,4 +101,4 @@ async def _comment(edge: Edge, place: wire.AnchorParams) -> tuple[str, tuple[int
     if found is None or text is None:
         raise AgentLsError(f"There is no instruction comment in {path} any more.")
     last = found.line + text.count("\n", found.start, found.end)
-    return comment_prompt(path, found, last), (found.line, last)
+    return found.prompt, comment_note(path, found, last), (found.line, last)

@@ -121,6 +121,7 @@ VERBS: Final = (
     Verb(wire.ConfigParams, sessions.configure, method="agent/config"),
     Verb(wire.ConfigParams, sessions.choose, "agent-ls.mode", ("mode",)),
     Verb(wire.ConfigParams, sessions.choose, "agent-ls.model", ("model",)),
+    Verb(wire.CommandsListParams, turns.list_commands, "agent-ls.commands", (), "agent/commands"),
     Verb(sessions.TrustParams, sessions.trust, "agent-ls.trust", ("folder",)),
     Verb(
         wire.EditorDiagnosticsParams, editor_news.problems_found, method="agent/editorDiagnostics"

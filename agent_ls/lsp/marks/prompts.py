@@ -12,10 +12,9 @@ from agent_ls.syntax.comments import InstructionComment
 CONTINUE = "Continue: do now what you said you would do."
 
 
-def comment_prompt(path: str, comment: InstructionComment, last: int) -> str:
-    """Return the prompt for an instruction comment; the agent removes the comment when done."""
+def comment_note(path: str, comment: InstructionComment, last: int) -> str:
+    """Return what is added to an instruction comment's prompt; the agent removes it when done."""
     return (
-        f"{comment.prompt}\n\n"
         f"This instruction stands in a comment in {path}, {lines_named(comment.line, last)}. "
         "Carry it out, and remove that comment when you are done."
     )

@@ -1,7 +1,7 @@
 """The kinds of sub-agents: built in, and from files of the user and of trusted folders.
 
-A file is ``agents/NAME.md``: front matter between two lines of ``---`` (``description``, ``tools``,
-``mode``, ``model``, ``max_steps``), then the role. Invalid files are skipped and reported.
+A file is ``agents/NAME.md``: front matter (``description``, ``tools``, ``mode``, ``model``,
+``max_steps``), then the role. Invalid files are skipped and reported.
 """
 
 from __future__ import annotations
@@ -10,17 +10,15 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from agent_ls.domain.agents import AgentKind
-from agent_ls.domain.mistakes import mistakes_said
+from agent_ls.extension.files import Place, only_known, places, read_all, read_parts, tools_in
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.processes.reading import read_file
 
 _log = logging.getLogger(__name__)
 
-_FENCE = "---"
-_MAX_FILE_BYTES = 65_536
+_FOREIGN_KEYS = ("name", "description", "tools")
+"""Other agents name models in their own way."""
+_ALL = ("look", "change", "run")
 
 _EXPLORE = """\
 You are a sub-agent of agent-ls that explores a code base. Find out what you are asked. Search \
@@ -63,52 +61,24 @@ def found_kinds(
     """Return the kinds, and for the user a problem for each invalid file."""
     kinds = {kind.name: kind for kind in BUILT_IN}
     problems: list[str] = []
-    folders = [user_folder]
-    folders += [root.path / ".agent-ls" / "agents" for root in roots if root.is_trusted]
-    for folder in folders:
-        for path in sorted(folder.glob("*.md")):
-            try:
-                kind = _kind_in(path)
-            except (OSError, ValueError) as error:
-                problems.append(f"The sub-agent in {path} cannot be used: {error}.")
-                continue
+    for path, _, kind in read_all(places("agents", user_folder, roots), "*.md", _kind_in):
+        if isinstance(kind, AgentKind):
             kinds[kind.name] = kind
+        else:
+            problems.append(f"The sub-agent in {path} cannot be used: {kind}.")
     return kinds, problems
 
 
-def _kind_in(path: Path) -> AgentKind:
-    """Return the kind a file describes. Errors: ``OSError``; ``ValueError`` says what is wrong."""
-    data = read_file(path, max_bytes=_MAX_FILE_BYTES)
-    head, role = _parts(data.decode("utf-8"))
-    values: dict[str, object] = {"name": path.stem, **_front(head), "role": role.strip()}
-    try:
-        return AgentKind.model_validate(values)
-    except ValidationError as error:
-        raise ValueError(mistakes_said(error)) from None
-
-
-def _parts(text: str) -> tuple[str, str]:
-    lines = text.lstrip("\ufeff").splitlines()
-    if not lines or lines[0].strip() != _FENCE or _FENCE not in map(str.strip, lines[1:]):
+def _kind_in(path: Path, place: Place) -> AgentKind:
+    """Return the kind that a file describes. Errors: as ``read_parts``."""
+    front, role = read_parts(path, place)
+    if not front:
         raise ValueError("it does not begin with front matter between two lines of ---")
-    end = next(at for at, line in enumerate(lines) if at and line.strip() == _FENCE)
-    return "\n".join(lines[1:end]), "\n".join(lines[end + 1 :])
-
-
-def _front(text: str) -> dict[str, object]:
-    """Return the front matter's keys and values; ``tools`` is a comma-separated list."""
-    values: dict[str, object] = {}
-    for line in text.splitlines():
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        key, colon, value = line.partition(":")
-        if not colon:
-            raise ValueError(f"its line {line!r} is no “key: value”")
-        key, value = key.strip(), value.strip().strip("\"'")
-        is_list = key == "tools"
-        values[key] = (
-            tuple(one.strip() for one in value.strip("[]").split(",") if one.strip())
-            if is_list
-            else value
-        )
-    return values
+    head = only_known(front, _FOREIGN_KEYS if place.is_foreign else AgentKind.model_fields, place)
+    values: dict[str, object] = {"name": path.stem, **head, "role": role}
+    if "tools" in head:
+        values["tools"] = tools_in(head["tools"], is_foreign=place.is_foreign)
+    elif place.is_foreign:
+        # There, a kind without a list has all tools.
+        values["tools"] = _ALL
+    return AgentKind.model_validate(values)

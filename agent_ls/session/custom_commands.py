@@ -1,0 +1,50 @@
+"""Expands a prompt that calls a custom command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agent_ls.domain.commands import BUILT_IN, CommandList, CustomCommand, TurnLimits, called_in
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.loop.offering import is_left
+from agent_ls.loop.ports.extension import Commands
+
+
+async def expanded(
+    prompt: str, source: Commands, tools: Iterable[str]
+) -> tuple[str, TurnLimits | None]:
+    """Return the prompt, expanded if it calls a command, and the limits of its turn.
+
+    ``tools`` are the session's. None: no limits.
+    Errors: ``AgentLsError`` for a command that does not exist or cannot be used.
+    """
+    called = called_in(prompt)
+    if called is None or called[0] in BUILT_IN:
+        return prompt, None
+    name, arguments = called
+    found = await source.listed()
+    if (problem := found.problems.get(name)) is not None:
+        raise AgentLsError(problem)
+    command = found.commands.get(name)
+    if command is None:
+        raise AgentLsError(_unknown(name, found))
+    limits = command.limits
+    if limits.tools and not any(is_left(tool, limits) for tool in tools if tool != "final_output"):
+        raise AgentLsError(
+            f"The command /{name} leaves no tool: allowed-tools in {command.source} names none "
+            "that this session has."
+        )
+    return command.expanded(arguments), None if limits == TurnLimits() else limits
+
+
+def called(command: CustomCommand) -> str:
+    """Return how a command is called: ``/NAME HINT``."""
+    return f"/{command.name} {command.argument_hint}".rstrip()
+
+
+def _unknown(name: str, found: CommandList) -> str:
+    known = ", ".join(f"/{one}" for one in (*sorted(BUILT_IN), *found.commands))
+    return (
+        f"There is no command /{name}. The commands are: {known}. "
+        "If it is no command, begin the prompt with a word."
+    )

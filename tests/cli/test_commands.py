@@ -1,0 +1,40 @@
+"""``commands``: lists the commands of the user and of a trusted folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_ls.cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def _own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CONFIG", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+
+
+def test_commands_are_listed_with_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, folder = tmp_path / "config/agent-ls/commands", tmp_path / "project"
+    shared = folder / ".agent-ls/commands"
+    for place in (own, shared):
+        place.mkdir(parents=True)
+    (own / "bad.md").write_text("---\n")
+    (shared / "fix.md").write_text("---\ndescription: mends\nargument-hint: FILE\n---\nMend.")
+    words = ["commands", "--workspace", str(folder)]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "bad.md cannot be used: its front matter has no end" in said.err
+    assert "There are none yet. Write one as" in said.err
+    assert main(["trust", str(folder)]) == 0
+    capsys.readouterr()
+    assert main(words) == 0
+    assert capsys.readouterr().out == f"/fix FILE  mends\n    {shared / 'fix.md'}\n"
+    assert main([*words, "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert (row["name"], row["description"], row["body"]) == ("fix", "mends", "Mend.")

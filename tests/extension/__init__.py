@@ -1,0 +1,1 @@
+"""Files that extend the agent."""

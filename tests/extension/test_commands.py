@@ -1,0 +1,201 @@
+"""Custom commands: which prompts call one, what it becomes, and which files count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain.commands import CustomCommand, TurnLimits, called_in
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.modes import Mode
+from agent_ls.extension.commands import FileCommands
+from agent_ls.loop.ports.workspace import Root
+from agent_ls.session.custom_commands import expanded
+from agent_ls.workspace.disk import DiskWorkspace
+
+TOOLS = ("read_file", "grep", "edit_file", "apply_patch", "run_command", "final_output")
+
+
+@pytest.mark.parametrize(
+    "prompt, called",
+    [
+        ("/review", ("review", "")),
+        ("  /review  src/a.py now\n", ("review", "src/a.py now")),
+        ("/docs:api", ("docs:api", "")),
+        ("/review a\nb", ("review", "a\nb")),
+        ("/etc/hosts is wrong", None),
+        ("/conf.d", None),
+        ("/", None),
+        ("/ review", None),
+        ("//review", None),
+        ("review /this", None),
+        ("`/review`", None),
+    ],
+)
+def test_only_a_first_word_with_a_slash_in_front_calls(
+    prompt: str, called: tuple[str, str] | None
+) -> None:
+    assert called_in(prompt) == called
+
+
+@pytest.mark.parametrize(
+    "body, arguments, prompt",
+    [
+        ("Look at $ARGUMENTS.", "a.py b.py", "Look at a.py b.py."),
+        ("From $1 to $2.", '"one file" two three', "From one file to two."),
+        ("From $1 to $2.", "", "From  to ."),
+        ("Do it.", "for a.py", "Do it.\n\nArguments: for a.py"),
+        ("Do it.", "", "Do it."),
+        ("Say $1.", "$2 $ARGUMENTS", "Say $2."),
+        ("Say $ARGUMENTS.", "$1 `!x`", "Say $1 `!x`."),
+        ("It costs $10 and $0.", "x", "It costs $10 and $0.\n\nArguments: x"),
+        ("Say $1.", "it's", "Say it's."),
+        ("Read @docs/style.md first.", "", "Read @docs/style.md first."),
+    ],
+)
+def test_arguments_fill_the_body_once(body: str, arguments: str, prompt: str) -> None:
+    command = CustomCommand(name="c", body=body, source="c.md")
+    head = f"Command: /c {arguments}".rstrip()
+    assert command.expanded(arguments) == f"{head}\n\n{prompt}"
+
+
+def _files(folder: Path, **files: str) -> FileCommands:
+    """Write files below the user's ``config`` and the folder ``project``; trust the latter."""
+    for name, text in files.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    return _commands(folder, is_trusted=True)
+
+
+def _commands(folder: Path, *, is_trusted: bool) -> FileCommands:
+    project = folder / "project"
+    project.mkdir(exist_ok=True)
+    return FileCommands(folder / "config", DiskWorkspace((Root("project", project, is_trusted),)))
+
+
+_OWN, _FOLDER, _CLAUDE = (
+    "config/commands",
+    "project/.agent-ls/commands",
+    "project/.claude/commands",
+)
+
+
+async def test_a_trusted_folder_adds_commands_and_overrides_the_users_own(tmp_path: Path) -> None:
+    files = {
+        f"{_OWN}/review.md": "own",
+        f"{_OWN}/mine.md": "mine",
+        f"{_CLAUDE}/review.md": "theirs",
+        f"{_CLAUDE}/front/page.md": "page",
+        f"{_FOLDER}/review.md": "the folder's",
+    }
+    found = await _files(tmp_path, **files).listed()
+    bodies = {name: one.body for name, one in found.commands.items()}
+    assert bodies == {"front:page": "page", "mine": "mine", "review": "the folder's"}
+    assert not found.problems
+    untrusted = await _commands(tmp_path, is_trusted=False).listed()
+    assert {name: one.body for name, one in untrusted.commands.items()} == {
+        "mine": "mine",
+        "review": "own",
+    }
+
+
+_FRONT = """\
+---
+description: "looks for defects"
+argument-hint: [file] [focus]
+{keys}
+---
+Review $ARGUMENTS.
+"""
+
+
+@pytest.mark.parametrize(
+    "keys, limits",
+    [
+        ("", TurnLimits()),
+        ("model: ollama_chat/qwen3", TurnLimits(model="ollama_chat/qwen3")),
+        ("mode: plan", TurnLimits(mode=Mode.PLAN)),
+        ("allowed-tools: read_file, grep", TurnLimits(tools=("read_file", "grep"))),
+        (
+            "allowed-tools: Bash(git add:*), Read, edit_*",
+            TurnLimits(tools=("run_command", "read_file", "edit_*")),
+        ),
+        ("allowed-tools:\n  - Read\n  - Grep", TurnLimits(tools=("read_file", "grep"))),
+        ("# a comment\nmode: ask-all", TurnLimits(mode=Mode.ASK_ALL)),
+    ],
+)
+async def test_front_matter_describes_and_limits(
+    keys: str, limits: TurnLimits, tmp_path: Path
+) -> None:
+    files = _files(tmp_path, **{f"{_OWN}/review.md": _FRONT.format(keys=keys)})
+    command = (await files.listed()).commands["review"]
+    assert (command.description, command.argument_hint) == ("looks for defects", "[file] [focus]")
+    assert command.limits == limits
+
+
+async def test_another_agents_models_and_unknown_keys_mean_nothing_here(tmp_path: Path) -> None:
+    text = _FRONT.format(keys="model: sonnet\nmode: auto\ncolor: red\nallowed-tools: Read")
+    files = _files(tmp_path, **{f"{_CLAUDE}/review.md": text})
+    command = (await files.listed()).commands["review"]
+    assert command.limits == TurnLimits(tools=("read_file",))
+
+
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        ("", "body: must not be empty"),
+        ("---\nmode: ask\n", "its front matter has no end"),
+        ("---\nmode ask\n---\nx", "is no “key: value”"),
+        ("---\nmode: free\n---\nx", "mode: free is no mode; they are plan, ask-all"),
+        ("---\nallowed_tools: grep\n---\nx", "allowed_tools: is not known"),
+        ("Diff:\n!`git diff`", "!`git diff` would run a shell command while the prompt is made"),
+        ("x" * 70_000, "it is larger than 65,536 bytes"),
+    ],
+    ids=["empty", "open", "no-colon", "mode", "key", "shell", "large"],
+)
+async def test_a_file_that_cannot_be_used_is_said_when_it_is_called(
+    text: str, why: str, tmp_path: Path
+) -> None:
+    files = _files(tmp_path, **{f"{_OWN}/bad.md": text, f"{_OWN}/good.md": "Good."})
+    assert [*(await files.listed()).commands] == ["good"]
+    with pytest.raises(AgentLsError) as refused:
+        await expanded("/bad", files, TOOLS)
+    assert why in str(refused.value)
+    assert str(tmp_path / _OWN / "bad.md") in str(refused.value)
+
+
+async def test_a_folders_link_out_of_it_is_no_command(tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("the key is 42")
+    files = _files(tmp_path, **{f"{_CLAUDE}/good.md": "Good."})
+    (tmp_path / _CLAUDE / "bad.md").symlink_to(tmp_path / "secret.md")
+    (tmp_path / _FOLDER).parent.mkdir()
+    (tmp_path / _FOLDER).symlink_to(tmp_path)
+    found = await files.listed()
+    assert [*found.commands] == ["good"]
+    assert "leads out of the folder" in found.problems["bad"]
+
+
+async def test_what_is_called_and_is_not_there_says_what_is(tmp_path: Path) -> None:
+    files = _files(tmp_path, **{f"{_OWN}/review.md": "Review.", f"{_OWN}/goal.md": "Mine."})
+    with pytest.raises(AgentLsError, match=r"no command /reviw\. The commands are: /goal, /review"):
+        await expanded("/reviw a.py", files, TOOLS)
+    for prompt in ("/goal it is tidy", "/etc/hosts is wrong", "review it"):
+        assert await expanded(prompt, files, TOOLS) == (prompt, None)
+
+
+async def test_a_command_that_leaves_no_tool_is_refused(tmp_path: Path) -> None:
+    text = "---\nallowed-tools: WebFetch\n---\nFetch."
+    files = _files(tmp_path, **{f"{_OWN}/fetch.md": text})
+    with pytest.raises(AgentLsError, match=r"allowed-tools in .*fetch\.md names none"):
+        await expanded("/fetch", files, TOOLS)
+
+
+async def test_the_example_in_the_docs_can_be_called(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text("utf-8")
+    text = page.split("```markdown\n")[1].split("```")[0]
+    files = _files(tmp_path, **{f"{_OWN}/review.md": text})
+    prompt, limits = await expanded("/review src/cart.py rounding", files, TOOLS)
+    assert "Review src/cart.py with regard to rounding." in prompt
+    assert limits == TurnLimits(mode=Mode.PLAN, tools=("read_file", "grep", "outline"))
