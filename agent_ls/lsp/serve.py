@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from agent_ls.lsp.connection.stdio import leave, take_stdio
+from agent_ls.processes.stdio import leave, take_stdio
 
 
 def run_stdio(settings: Sequence[str] = ()) -> NoReturn:

@@ -13,8 +13,8 @@ from agent_ls.domain.plain_json import MAX_DEPTH, object_in, plain_json, softene
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.calls.arguments import plan_call
 from agent_ls.loop.evidence.fingerprints import fingerprint
-from agent_ls.lsp.marks.titles import call_title, parsed
 from agent_ls.observers.call_summary import summary_of
+from agent_ls.session.titles import call_title, parsed
 from agent_ls.store.upcasts import read_event
 from agent_ls.tools.update_plan import UpdatePlan
 

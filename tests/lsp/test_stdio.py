@@ -280,7 +280,7 @@ async def test_a_client_that_floods_has_to_wait_for_the_event_loop(line: Line) -
 
 TAKEN = """
 import os, subprocess, sys
-from agent_ls.lsp.connection.stdio import take_stdio
+from agent_ls.processes.stdio import take_stdio
 pipes = take_stdio()
 assert take_stdio() is pipes
 print("from print", flush=True)

@@ -28,12 +28,12 @@ from agent_ls.lsp.marks.mark import Mark, Nudge, PendingEdit, Span
 from agent_ls.lsp.marks.prompts import comment_prompt
 from agent_ls.lsp.marks.review_choice import Chooser, ReviewArgument
 from agent_ls.lsp.marks.reviews import Reviews
-from agent_ls.lsp.marks.titles import call_title
 from agent_ls.lsp.server import AGENT_VERSION, COMMANDS, FEATURES
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.lsp.workspace.folders import roots_of
 from agent_ls.safety.paths import locate
 from agent_ls.safety.trust import TrustedFolders
+from agent_ls.session.titles import call_title
 from agent_ls.syntax.comments import find_instructions
 from agent_ls.tools.showing import preview
 from agent_ls.workspace.disk import DiskWorkspace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_ls.lsp.connection.stdio import leave, take_stdio
+from agent_ls.processes.stdio import leave, take_stdio
 
 PIPES = take_stdio()
 

@@ -21,7 +21,8 @@ from pygls.protocol import default_converter
 from agent_ls.lsp.connection.clients import ClientProfile
 from agent_ls.lsp.connection.documents import DocumentStore
 from agent_ls.lsp.connection.protocol import AgentProtocol
-from agent_ls.lsp.connection.stdio import FrameReader, FrameWriter, Pipes
+from agent_ls.lsp.connection.stdio import FrameReader, FrameWriter
+from agent_ls.processes.stdio import Pipes
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from agent_ls.domain import events as e
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state.state import SessionState
-from agent_ls.lsp.marks.titles import call_title
 from agent_ls.safety.text import label
+from agent_ls.session.titles import call_title
 
 _REPORT_S = 0.25
 """Minimum interval between reports of streamed text."""

@@ -20,7 +20,7 @@ from agent_ls.loop.calls.plans import is_shown_wholly
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp import wire
 from agent_ls.lsp.faces.undelivered import Undelivered
-from agent_ls.lsp.marks.titles import call_title, choice_name, parsed
+from agent_ls.session.titles import call_title, choice_name, parsed
 
 _MAX_ADVICE_CHARS = 400
 """A side model's longer texts are not shown."""

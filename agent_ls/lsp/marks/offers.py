@@ -15,9 +15,9 @@ from agent_ls.domain.findings import Finding
 from agent_ls.domain.focus import MAX_PROBLEMS
 from agent_ls.lsp.marks.mark import ChangeHint, Mark, Nudge, PendingEdit
 from agent_ls.lsp.marks.prompts import finding_prompt, problem_prompt
-from agent_ls.lsp.marks.titles import choice_name
 from agent_ls.lsp.wire import AnchorParams, EditorDiagnostic
 from agent_ls.safety.text import label
+from agent_ls.session.titles import choice_name
 from agent_ls.syntax.comments import InstructionComment
 
 _TITLE_CHARACTERS = 80
