@@ -19,6 +19,7 @@ import platformdirs
 from pydantic import ValidationError, create_model
 
 from agent_ls import catalogue
+from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.hooks import HookOptions
 from agent_ls.domain.mistakes import UNKNOWN, mistakes
 from agent_ls.domain.modes import Mode
@@ -183,6 +184,37 @@ def load_settings(
         for keys, value in _leaves(source.values):
             settings = _merge(settings, source, keys, value, found)
     return LoadedSettings(settings, (*problems, *foreign), tuple(problems))
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSettings:
+    """What of a folder's settings does not count, key by key, for a person."""
+
+    never: tuple[str, ...]
+    """Ignored, trusted or not."""
+    later: tuple[str, ...]
+    """Ignored until the folder is trusted."""
+
+
+def what_a_folder_may_set(given: str | Mapping[str, Any], *, is_trusted: bool) -> FolderSettings:
+    """Return what of these settings, as TOML or as a table, would be ignored in a workspace file.
+
+    Errors: ``SettingsError`` for a text that is no TOML.
+    """
+    if isinstance(given, str):
+        try:
+            given = tomllib.loads(given)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise SettingsError(f"It cannot be read, so none of it counts: {error}.") from None
+    never, later = list[str](), list[str]()
+    settings = Settings()
+    for keys, value in _leaves(given):
+        refused = list[str]()
+        _merge(settings, _Source("it", given, True, True), keys, value, refused)
+        never += refused
+        if not refused:
+            settings = _merge(settings, _Source("it", given, True, is_trusted), keys, value, later)
+    return FolderSettings(tuple(never), tuple(later))
 
 
 def _merge(

@@ -129,8 +129,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_folder(custom)
     custom.add_argument("--json", action="store_true", help="print JSON")
     explain = commands.add_parser("explain", help="say what the rules would decide, and why")
-    explain.add_argument("kind", choices=("command", "path", "write"), help="what it is about")
-    explain.add_argument("subject", help="the command, or the file to read or to write")
+    explain.add_argument(
+        "kind", nargs="?", choices=("command", "path", "write"), help="what it is about"
+    )
+    explain.add_argument("subject", nargs="?", help="the command, or the file to read or to write")
+    explain.add_argument(
+        "--batch", action="store_true", help="answer JSON requests, one a line, on standard input"
+    )
     _add_folder(explain)
     _add_set(explain)
     explain.add_argument("--mode", choices=MODES, help="how much may happen without asking")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import assert_never
 
@@ -51,11 +53,38 @@ async def decide_call(planned: PlannedCall, workspace: Workspace) -> CommandVerd
     return await asyncio.to_thread(decide_command, command, cwd, workspace.roots)
 
 
+_Verdicts = dict[tuple[str, Path, Sequence[Root]], CommandVerdict]
+_decided: ContextVar[_Verdicts | None] = ContextVar("decided", default=None)
+
+
+@contextmanager
+def each_decided_once() -> Generator[None]:
+    """During the block, decide on a command once, however many guards ask.
+
+    Only for a block in which nothing runs and nobody is waited for.
+    """
+    token = _decided.set({})
+    try:
+        yield
+    finally:
+        _decided.reset(token)
+
+
 def decide_command(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVerdict:
     """Return the stricter of two verdicts: on the command's shape, and on the paths it names.
 
     Looks at the disk, so call it off the event loop.
     """
+    known = _decided.get()
+    if known is None:
+        return _decide_command(command, cwd, roots)
+    key = (command, cwd, roots)
+    if key not in known:
+        known[key] = _decide_command(command, cwd, roots)
+    return known[key]
+
+
+def _decide_command(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVerdict:
     verdict = decide(command, cwd, roots)
     if isinstance(verdict, Deny):
         return verdict

@@ -183,6 +183,11 @@ def _judge_with_names(
 def _judge_git(values: list[str], reach: Reach) -> None:
     use = read_git(values)
     inner = reach.moved(use.folder)
+    if inner.is_assumed:
+        # Of a folder that does not exist, only the text can be judged: as if git saw nothing odd.
+        for path in use.paths:
+            inner.check(path, may_be_name=True)
+        return
     is_repository = check_repository(inner.folder, [root.path for root in reach.roots])
     if not is_repository and use.works_anywhere:
         raise MustAskError("outside of a repository git reads any file")

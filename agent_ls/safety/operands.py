@@ -46,8 +46,14 @@ class Reach:
         object.__setattr__(self, "folder", real)
         if not is_inside(real, self.roots):
             raise MustAskError("it would run outside of the workspace")
-        if not real.is_dir():
+        if not (real.is_dir() or self.is_assumed):
             raise MustAskError(f"{_shown(real.name)} is no folder")
+
+    @property
+    def is_assumed(self) -> bool:
+        """Say whether the folder only counts as if it existed, so nothing can be said of files."""
+        around = (one for one in self.roots if self.folder.is_relative_to(one.path))
+        return not self.folder.exists() and any(one.is_assumed for one in around)
 
     @property
     def below(self) -> tuple[str, ...]:

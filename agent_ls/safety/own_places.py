@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 import platformdirs
@@ -52,7 +53,20 @@ def own_folders() -> Iterable[Path]:
         *(platformdirs.user_config_dir(_APP), platformdirs.user_data_dir(_APP)),
         *(platformdirs.user_state_dir(_APP), platformdirs.user_cache_dir(_APP)),
     )
-    return dict.fromkeys(_resolved(one) for one in (*map(Path, names), *_stores))
+    return dict.fromkeys(map(_where, (*map(Path, names), *_stores)))
+
+
+def _where(place: Path) -> Path:
+    inode = _inode(place)
+    if inode is None or _inode(known := _still(place, inode)) != inode:
+        return _resolved(place)
+    return known
+
+
+@lru_cache(maxsize=64)
+def _still(place: Path, _inode: tuple[int, int]) -> Path:
+    """Return where a folder is, resolved once as long as the name leads to the same folder."""
+    return _resolved(place)
 
 
 def _resolved(place: Path) -> Path:

@@ -67,7 +67,7 @@ def locate(path: str, roots: Sequence[Root]) -> Place:
     if holder is None:
         raise PathRefused(f"{_quoted(path)} {_leads_out(spelled)} the workspace.")
     if plain is None:
-        if not holder.path.is_dir():
+        if not (holder.is_assumed or holder.path.is_dir()):
             # The root may have been moved, and writing would create it again.
             raise PathRefused(f"{_quoted(path)} cannot be used: the folder {holder.name} is gone.")
         _check_components(path, holder, absolute)

@@ -21,6 +21,8 @@ class Root:
     """Absolute and resolved."""
     is_trusted: bool
     """Whether the user allows this folder's content to run code."""
+    is_assumed: bool = False
+    """Judged as if it existed, to explain a decision; nothing can run there."""
 
 
 @dataclass(frozen=True, slots=True)
