@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from agent_ls.safety.programs import child_path
 from agent_ls.safety.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
-from agent_ls.safety.sandbox.confinement import Confinement
+from agent_ls.safety.sandbox.confinement import Confinement, Sandbox
 
 
 def installed_bubblewrap() -> Bubblewrap:
@@ -33,15 +34,25 @@ class Ran:
     """What it printed on both channels."""
 
 
-def run_confined(confinement: Confinement, command: str, *, limit_s: float = 20.0) -> Ran:
-    """Run a shell command in the first root, confined by bubblewrap."""
+def run_confined(
+    confinement: Confinement,
+    command: str,
+    *,
+    limit_s: float = 20.0,
+    sandbox: Sandbox | None = None,
+    inside: Sequence[str] = (),
+) -> Ran:
+    """Run a shell command in the first root, confined by bubblewrap or the given sandbox.
+
+    ``inside`` is a command in which all of this runs.
+    """
     env = {"PATH": child_path(), "HOME": str(Path.home()), "LANG": "C.UTF-8"}
-    wrapped = installed_bubblewrap().wrap(
+    wrapped = (sandbox or installed_bubblewrap()).wrap(
         confinement, ("/bin/sh", "-c", command), cwd=confinement.roots[0], env=env
     )
     try:
         done = subprocess.run(
-            wrapped.argv,
+            (*inside, *wrapped.argv),
             env=dict(wrapped.env),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

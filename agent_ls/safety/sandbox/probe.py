@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,6 +13,8 @@ from typing import Literal
 from agent_ls.domain.record import Record
 from agent_ls.safety.sandbox.bubblewrap import find_bubblewrap
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox
+from agent_ls.safety.sandbox.landlock import find_landlock
+from agent_ls.safety.sandbox.seatbelt import find_seatbelt
 
 _PROBE_S = 5.0
 
@@ -18,7 +22,7 @@ _PROBE_S = 5.0
 class SandboxOptions(Record):
     """Which sandbox holds commands, and what they see beyond the folders."""
 
-    use: Literal["auto", "bubblewrap", "landlock", "off"] = "auto"
+    use: Literal["auto", "bubblewrap", "landlock", "seatbelt", "off"] = "auto"
     """``off``: nothing holds a command, and its text alone decides whether it asks."""
     read: tuple[str, ...] = ()
     """Folders that commands may read besides the workspace and the usual toolchains."""
@@ -53,7 +57,11 @@ def probe(options: SandboxOptions) -> Probed:
     return Probed(None, "; ".join(failures) or "this system has none")
 
 
-_SANDBOXES = {"bubblewrap": find_bubblewrap}
+_SANDBOXES: dict[str, Callable[[], Sandbox]] = (
+    {"seatbelt": find_seatbelt}
+    if platform.system() == "Darwin"
+    else {"bubblewrap": find_bubblewrap, "landlock": find_landlock}
+)
 """How each sandbox is found, best first. A finder raises ``OSError`` if it is not there."""
 
 

@@ -1,0 +1,101 @@
+"""Confinement by Landlock and seccomp, where bubblewrap cannot run. Needs Linux 6.2 or newer."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Confinement, Wrapped
+from agent_ls.safety.sandbox.surroundings import etc_files, git_files, system_folders
+
+_PROGRAM = str(Path(__file__).with_name("landlock_run.py"))
+_MACHINES = ("x86_64", "aarch64")
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
+_PROBE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Landlock:
+    """Runs commands below rules of the kernel, in the file system as it is.
+
+    Rules only add rights. So in the folders above a protected or hidden name no command can add,
+    remove or rename anything. The top of a workspace is always such a folder.
+    """
+
+    name: ClassVar[str] = "landlock"
+    hides_reads: ClassVar[bool] = True
+    remains: ClassVar[str] = (
+        "commands see names of files and processes outside, can change modes and times of your "
+        "files everywhere, and cannot add or remove files at the top of a workspace folder"
+    )
+
+    has_namespaces: bool
+    """Whether a command can have a network of its own; else it has none."""
+
+    def wrap(
+        self,
+        confinement: Confinement,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+    ) -> Wrapped:
+        """Return how to start the command confined. Errors: ``OSError``."""
+        shares_network = confinement.network == ALL_HOSTS
+        if confinement.network and not shares_network and not self.has_namespaces:
+            raise OSError(
+                "without namespaces, a network cannot be limited to hosts; grant all or none"
+            )
+        is_work = confinement.view == "work"
+        inside = (*confinement.roots, *confinement.writable)
+        own = Path(tempfile.mkdtemp(prefix="agent-ls-")).resolve()
+        kept = confinement.tmp if is_work else None
+        temporary = kept / "tmp" if kept else own
+        cache = kept / "cache" if kept else own
+        seen = (*system_folders(), *etc_files(network=bool(confinement.network)), Path("/proc"))
+        writable = (*inside, *(kept.iterdir() if kept else ()), own) if is_work else (own,)
+        spec = {
+            "cwd": str(cwd),
+            "shares_network": shares_network,
+            "readable": _strings((*seen, *confinement.readable, *inside)),
+            "writable": _strings(writable),
+            "protected": _strings(confinement.protected),
+            "hidden": _strings(confinement.hidden),
+            "devices": [f"/dev/{name}" for name in _DEVICES],
+        }
+        inner = {**env, "TMPDIR": str(temporary), "XDG_CACHE_HOME": str(cache)}
+        if not set(git_files(env)) & set(confinement.readable):
+            # A file that git can see but not open makes it complain.
+            inner |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+        argv = (*_PYTHON, _PROGRAM, json.dumps(spec), *command)
+        return Wrapped(argv, inner, lambda: shutil.rmtree(own, ignore_errors=True))
+
+
+# -I and -S: import nothing from the folder or the environment.
+_PYTHON = (sys.executable, "-I", "-S")
+
+
+def find_landlock() -> Landlock:
+    """Return the sandbox if the kernel has it. Errors: ``OSError`` says what is missing."""
+    if platform.system() != "Linux" or platform.machine() not in _MACHINES:
+        raise OSError(f"not on {platform.system()} {platform.machine()}")
+    tried = subprocess.run(
+        (*_PYTHON, _PROGRAM, json.dumps({"shares_network": False})),
+        capture_output=True,
+        timeout=_PROBE_S,
+        check=False,
+    )
+    return Landlock(has_namespaces=tried.returncode == 0)
+
+
+def _strings(paths: Sequence[Path]) -> list[str]:
+    return [str(path) for path in paths]
