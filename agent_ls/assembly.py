@@ -26,6 +26,7 @@ from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.extension.agent_kinds import agent_kinds
 from agent_ls.extension.commands import FileCommands
+from agent_ls.extension.skills import file_skills
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.kit import Kit
@@ -36,7 +37,7 @@ from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.commands import GoalCommands, Runner
-from agent_ls.loop.ports.extension import Commands
+from agent_ls.loop.ports.extension import Commands, Skills
 from agent_ls.loop.ports.meter import Meter
 from agent_ls.loop.ports.models import Adviser, Provider
 from agent_ls.loop.ports.people import Approver, Rules
@@ -103,6 +104,7 @@ class SessionPorts:
     adviser: Adviser
     seen: SeenTexts
     commands: GoalCommands
+    skills: Skills
     children: ChildTurns | None = None
 
 
@@ -330,6 +332,7 @@ class _Kits:
             adviser=SideModel(recorder, ports.provider, ports.clock, ports.models),
             seen=SessionTexts(recorder, ports.store, ports.workspace),
             commands=RecordedGoalCommands(recorder, ports.runner, ports.workspace),
+            skills=file_skills(user_file().parent, ports.workspace.roots),
         )
 
     def _kit(

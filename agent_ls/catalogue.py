@@ -104,6 +104,7 @@ from agent_ls.tools.references import References
 from agent_ls.tools.replace_symbol import ReplaceSymbol
 from agent_ls.tools.repository_map import RepositoryMap
 from agent_ls.tools.run_command import RunCommand
+from agent_ls.tools.skill import LoadSkill
 from agent_ls.tools.spec import parameters_of, spec_of
 from agent_ls.tools.update_plan import UpdatePlan
 from agent_ls.tools.write_file import WriteFile
@@ -225,6 +226,7 @@ TOOLS: tuple[type[Tool[Any]], ...] = (
     RunCommand,
     ReadOutput,
     Diagnostics,
+    LoadSkill,
     UpdatePlan,
     FinalOutput,
     AskUser,

@@ -21,6 +21,7 @@ from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.messages import UserMessage
 from agent_ls.domain.model_io import ModelRequest
 from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
+from agent_ls.extension.skills import found_skills
 from agent_ls.settings import LoadedSettings, Settings, load_settings, store_place, user_file
 from agent_ls.store.sql_store import open_store
 
@@ -176,10 +177,15 @@ def _own_parts(settings: Settings, folder: Path) -> list[Finding]:
         for hook in getattr(settings.hooks, point)
     ]
     found = [Finding("ok", "hooks", ", ".join(hooks))] if hooks else []
-    kinds, problems = found_kinds(user_file().parent, open_disk_workspace([folder]).roots)
+    roots = open_disk_workspace([folder]).roots
+    kinds, problems = found_kinds(user_file().parent, roots)
     if own := [name for name in kinds if name not in {kind.name for kind in BUILT_IN}]:
         found.append(Finding("ok", "sub-agents", ", ".join(own)))
-    return found + [Finding("wrong", "sub-agents", problem) for problem in problems]
+    found += [Finding("wrong", "sub-agents", problem) for problem in problems]
+    skills, problems = found_skills(user_file().parent, roots)
+    if skills.listed:
+        found.append(Finding("ok", "skills", ", ".join(one.name for one in skills.listed)))
+    return found + [Finding("wrong", "skills", problem) for problem in problems]
 
 
 def _ripgrep() -> Finding:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from agent_ls.domain.commands import CommandList
@@ -12,4 +14,40 @@ class Commands(Protocol):
 
     async def listed(self) -> CommandList:
         """Return the commands as their files are now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A skill as the model sees it before it is loaded."""
+
+    name: str
+    description: str
+    """When it is of use."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSkill:
+    """A skill's instructions and files."""
+
+    folder: Path
+    body: str
+    files: tuple[str, ...]
+    """Relative to the folder; of many the first."""
+
+
+class Skills(Protocol):
+    """The skills of a session."""
+
+    @property
+    def listed(self) -> tuple[Skill, ...]:
+        """Return the skills, by name."""
+        ...
+
+    async def load(self, name: str) -> LoadedSkill:
+        """Return a skill. Errors: ``ToolError``."""
+        ...
+
+    async def read(self, name: str, file: str) -> str:
+        """Return the text of one of a skill's files. Errors: ``ToolError``."""
         ...
