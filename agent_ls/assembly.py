@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -44,9 +45,12 @@ from agent_ls.loop.ports.people import Approver, Rules
 from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.ports.store import Blobs, Store
 from agent_ls.loop.ports.surroundings import Surroundings
+from agent_ls.loop.ports.tools import ToolSource
 from agent_ls.loop.ports.workspace import Root, SeenTexts, Workspace
 from agent_ls.loop.sockets import CommandWatch, Tool
 from agent_ls.loop.state.recorder import Recorder
+from agent_ls.mcp.pins import SavedPins, pins_file
+from agent_ls.mcp.servers import Servers
 from agent_ls.observers.otel import Telemetry, open_telemetry
 from agent_ls.processes.launching import get_ready
 from agent_ls.safety.own_places import claim_store
@@ -64,7 +68,7 @@ from agent_ls.workspace.dry_run import DryRunner, DryRunWorkspace
 from agent_ls.workspace.file_claims import FileClaims
 from agent_ls.workspace.hook_commands import HookCommands
 from agent_ls.workspace.meter import ProcessMeter
-from agent_ls.workspace.runner import ShellRunner
+from agent_ls.workspace.runner import ShellRunner, command_environment
 from agent_ls.workspace.surroundings import MachineSurroundings
 from agent_ls.workspace.tree_watch import TreeWatch
 
@@ -94,6 +98,7 @@ class Ports:
     order: EditOrder
     watch: CommandWatch | None
     telemetry: Telemetry | None
+    tool_source: ToolSource | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +169,8 @@ async def open_sessions(
     if settings.dry_run:
         # Hooks are commands with real effects, so a dry run has none.
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
+    # A dry run carries nothing out, and what a server's tool does cannot be simulated.
+    servers = None if settings.dry_run else tool_servers(settings, workspace)
     code, claims = WorkspaceCode(workspace, tags_folder()), FileClaims(clock)
     checks = _compile_checks(settings, workspace)
     ports = Ports(
@@ -187,11 +194,13 @@ async def open_sessions(
         # A dry run runs no commands, so there is nothing to watch.
         watch=None if settings.dry_run else _watch(settings, workspace),
         telemetry=telemetry,
+        tool_source=servers,
     )
     kits = _Kits(settings, ports, claims, is_attended, begun_s)
 
     async def close() -> None:
-        await asyncio.gather(store.close(), code.close(), *(() if provider else (host.close(),)))
+        hosts = (*(() if provider else (host,)), *((servers,) if servers else ()))
+        await asyncio.gather(store.close(), code.close(), *(one.close() for one in hosts))
         if telemetry is not None:
             await asyncio.to_thread(telemetry.close)
 
@@ -251,6 +260,17 @@ def _kinds(part: type[Any]) -> Mapping[str, object]:
     }
 
 
+def tool_servers(settings: Settings, workspace: Workspace) -> Servers:
+    """Return the tool servers of the settings and of trusted folders; none is started."""
+    return Servers(
+        settings.mcp,
+        workspace,
+        SavedPins(pins_file()),
+        command_environment(),
+        settings.allowed_tools,
+    )
+
+
 def _watch(settings: Settings, workspace: Workspace) -> TreeWatch | None:
     return TreeWatch(workspace) if settings.loop.watch_commands else None
 
@@ -304,7 +324,10 @@ class _Kits:
         own = dataclasses.replace(self._own_ports(approver, recorder), children=children)
         role = ATTENDED if self.is_attended else UNATTENDED
         kit = self._kit(settings, own, _allowed_tools(settings), role)
-        return dataclasses.replace(kit, begun_s=self.begun_s)
+        source = ports.tool_source
+        # Sub-agents have no tools of servers. Names cannot clash: ours have no slash.
+        tools = kit.tools if source is None else ChainMap(dict(kit.tools), source.tools)
+        return dataclasses.replace(kit, begun_s=self.begun_s, source=source, tools=tools)
 
     def _for_child(self, order: ChildOrder) -> Kit:
         """Return the kit of a sub-agent: its kind's role and tools, and limits of its own."""

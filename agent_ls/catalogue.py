@@ -68,6 +68,7 @@ from agent_ls.policies.guards.path_guard import PathGuard
 from agent_ls.policies.guards.plan_mode import PlanMode
 from agent_ls.policies.guards.repeated_call import RepeatedCall
 from agent_ls.policies.guards.replan import Replan
+from agent_ls.policies.guards.tool_servers import ToolServers
 from agent_ls.policies.injections.failure_evidence import FailureEvidence
 from agent_ls.policies.injections.files_changed import FilesChanged
 from agent_ls.policies.injections.orientation import Orientation
@@ -164,6 +165,7 @@ GUARDS: tuple[type[Guard], ...] = (
     OfferedTools,
     PathGuard,
     CommandGuard,
+    ToolServers,
     Replan,
     RepeatedCall,
     PlanMode,

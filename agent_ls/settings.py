@@ -25,6 +25,7 @@ from agent_ls.domain.mistakes import UNKNOWN, mistakes
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record, Trust
 from agent_ls.loop.options import LoopOptions, ModelOptions
+from agent_ls.mcp.configured import ToolServerOptions
 from agent_ls.observers.otel import TelemetryOptions
 from agent_ls.processes.reading import read_file
 from agent_ls.safety.trust import TrustedFolders, trust_file
@@ -101,6 +102,8 @@ class Settings(Record):
     """How models are reached."""
     hooks: Annotated[HookOptions, Trust.NEVER] = HookOptions()
     """Commands of the user's own that look at calls and model requests."""
+    mcp: Annotated[ToolServerOptions, Trust.NEVER] = ToolServerOptions()
+    """Tool servers (Model Context Protocol), and how much of them the model gets."""
     checkers: Annotated[CheckerSettings, Trust.NEVER] = CheckerSettings()
     """How ruff and tsc are found and run, and which commands check besides."""
     policies: PolicySettings = PolicySettings()

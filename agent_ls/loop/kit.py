@@ -18,6 +18,7 @@ from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver, Rules
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.surroundings import Surroundings
+from agent_ls.loop.ports.tools import ToolSource
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import (
     Check,
@@ -65,6 +66,8 @@ class Kit:
     guards: tuple[Guard, ...]
     follow_ups: tuple[FollowUp, ...]
     gates: tuple[Gate, ...]
+    source: ToolSource | None = None
+    """Tools of servers, offered after ``specs``; ``tools`` has them too. None: there are none."""
     is_attended: bool = True
     """Whether a person can answer questions."""
     turn_limit_s: float = 0.0

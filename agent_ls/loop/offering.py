@@ -9,6 +9,7 @@ from typing import cast, get_args
 
 from pydantic import JsonValue
 
+from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.events import OutputMethod
 from agent_ls.domain.model_io import ToolSpec
@@ -46,7 +47,7 @@ def edit_format(model: str) -> str:
 
 def _offered(kit: Kit, view: TurnView) -> Iterator[ToolSpec]:
     hidden = _hidden(kit, view)
-    for spec in kit.specs:
+    for spec in (*kit.specs, *_foreign(kit, view)):
         if spec.name in hidden or not is_left(spec.name, view.turn.limits):
             continue
         # A tool may define ``parameters(view)`` to change its schema per turn; None hides the tool.
@@ -67,6 +68,21 @@ def is_left(tool: str, limits: TurnLimits) -> bool:
         return True
     names = EDIT_FORMATS if tool in EDIT_FORMATS else (tool,)
     return any(fnmatchcase(name, one) for name in names for one in limits.tools)
+
+
+def _foreign(kit: Kit, view: TurnView) -> tuple[ToolSpec, ...]:
+    """Return the tools of servers: of many only those that were found, or were offered before."""
+    if kit.source is None:
+        return ()
+    prefix = view.session.prefix
+    known = set(prefix.tools) if prefix is not None else set[str]()
+    for state in view.turn.calls:
+        match state.result:
+            case ToolResult(data={"found": list() as names}):
+                known.update(map(str, names))
+            case _:
+                pass
+    return kit.source.offered(known)
 
 
 def _hidden(kit: Kit, view: TurnView) -> frozenset[str]:

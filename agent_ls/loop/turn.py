@@ -114,6 +114,12 @@ class Turn:
             task.cancel()
         self.early.clear()
 
+    async def settle_tools(self) -> None:
+        """Learn which tools of servers there are, before the turn's first request."""
+        if self.kit.source is not None:
+            await self.kit.source.settle()
+            self._tools_tokens = sum(map(spec_tokens, self.specs))
+
     async def learn_facts(self) -> None:
         """Fetch the current model's limits and prices, unless they are already known."""
         model = self.view.model

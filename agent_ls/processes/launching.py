@@ -191,6 +191,8 @@ class _Launcher:
                     # Our standard output is the connection to the editor.
                     (os.POSIX_SPAWN_DUP2, nowhere, 1),
                 ],
+                # Whoever kills our process group must not keep it from ending the programs.
+                setsid=True,
             )
             os.close(nowhere)
         ours.setblocking(False)

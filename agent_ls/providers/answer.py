@@ -22,6 +22,7 @@ from agent_ls.domain.model_io import (
     TextDelta,
 )
 from agent_ls.domain.usage import Usage
+from agent_ls.providers.dialect import tool_name
 
 MAX_CHARACTERS = 16 * 2**20
 MAX_CALLS = 1000
@@ -100,7 +101,7 @@ class _OpenCall:
 
     def close(self) -> CallClosed:
         self.is_closed = True
-        return CallClosed(self.call_id, self.name, self.text or "{}")
+        return CallClosed(self.call_id, tool_name(self.name), self.text or "{}")
 
 
 def _is_object(text: str) -> bool:
@@ -181,7 +182,7 @@ class Answer:
         for call in self._calls:
             is_last = call is self._calls[-1]
             if self._finish is FinishReason.LENGTH and is_last and not call.is_whole:
-                yield CallCut(call.call_id, call.name, call.text)
+                yield CallCut(call.call_id, tool_name(call.name), call.text)
             elif not call.is_closed:
                 # Even if its JSON is broken: the model then gets an error as the result.
                 yield call.close()

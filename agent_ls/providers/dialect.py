@@ -53,13 +53,23 @@ def chat_tools(tools: Sequence[ToolSpec]) -> list[Object]:
         {
             "type": "function",
             "function": {
-                "name": tool.name,
+                "name": wire_name(tool.name),
                 "description": tool.description,
                 "parameters": tool.parameters,
             },
         }
         for tool in tools
     ]
+
+
+def wire_name(tool: str) -> str:
+    """Return a tool's name for a provider: most refuse the ``/`` of ``server/tool``."""
+    return tool.replace("/", "__", 1)
+
+
+def tool_name(wire: str) -> str:
+    """Return our name of a tool that a provider's answer names."""
+    return wire if "/" in wire else wire.replace("__", "/", 1)
 
 
 def mark_for_cache(messages: Sequence[Object]) -> list[Object]:
@@ -122,7 +132,10 @@ def _assistant(
             {
                 "id": names[call.id],
                 "type": "function",
-                "function": {"name": call.tool or "unknown", "arguments": _arguments(call)},
+                "function": {
+                    "name": wire_name(call.tool) or "unknown",
+                    "arguments": _arguments(call),
+                },
             }
             for call in message.calls
         ],

@@ -21,10 +21,13 @@ _PAUSES_S = (0.0, 0.0, 0.0, 0.1, 0.2, 0.4, 0.8)
 """Pauses before an edit is planned again. The first tries are immediate, to fit between two
 keystrokes. Later ones wait for somebody who holds a key down."""
 
-_NOT_AS_APPROVED = (
-    "The file changed after the user had approved this edit, which would now change something else "
-    "than they were shown. Nothing is changed. Read the file; your next edit is shown to them anew."
-)
+_NOT_AS_APPROVED = {
+    Effect.WRITE: "The file changed after the user had approved this edit, which would now change "
+    "something else than they were shown. Nothing is changed. Read the file; your next edit is "
+    "shown to them anew.",
+    Effect.EXECUTE: "What this call does changed after the user had approved it. Nothing was run. "
+    "Call again: it is shown to them anew.",
+}
 
 
 async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
@@ -88,11 +91,11 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
     )
     replans = 0
     while True:
-        if planned.approved and planned.effect is Effect.WRITE:
-            # The file may have changed while the person decided, or since the last try.
+        if planned.approved and planned.effect in _NOT_AS_APPROVED:
+            # The file, or a tool server, may have changed while the person decided.
             preview = await planned.tool.preview(planned.arguments)
             if digest(planned, preview) != planned.approved:
-                return ToolOutput(_NOT_AS_APPROVED, ErrorKind.RUNTIME)
+                return ToolOutput(_NOT_AS_APPROVED[planned.effect], ErrorKind.RUNTIME)
         output = await planned.tool.run(planned.arguments, context)
         failed = await apply_all(planned.call.id, output.edits, turn)
         if failed is None:

@@ -42,7 +42,9 @@ async def ask_before_llm_call(turn: Turn) -> None:
         await turn.emit(said.ran(_BEFORE, hook, outcome=outcome))
     if (system, tools) == (prefix.system, prefix.tools):
         return
-    by = f"changed by the hooks {', '.join(changed_by)}" if changed_by else "no hook changes it now"
+    by = "the tools on offer changed" if prefix.unhooked is None else "no hook changes it now"
+    if changed_by:
+        by = f"changed by the hooks {', '.join(changed_by)}"
     is_plain = (system, tools) == (plain, offered)
     changed = {"system": system, "tools": tools, "reason": by}
     await turn.emit(prefix.model_copy(update=changed | {"unhooked": None if is_plain else plain}))

@@ -84,6 +84,7 @@ async def _walk(turn: Turn) -> None:
     if any(True for _ in turn.view.each(CancelRequested)):
         # The process died between the cancel request and the end; the request still counts.
         raise asyncio.CancelledError
+    await turn.settle_tools()
     while turn.state.phase is not Phase.DONE:
         # The person or a recovery may have switched the model.
         await turn.learn_facts()

@@ -100,4 +100,6 @@ class Approval:
 
 
 def _what(planned: PlannedCall) -> str:
+    if "/" in planned.tool.name:
+        return f"{planned.tool.name} is a tool of a server"
     return f"{planned.tool.name} {_WORDS[planned.effect]}"

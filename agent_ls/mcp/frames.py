@@ -1,0 +1,56 @@
+"""What the server and its host of tool-server sessions say to each other: one JSON line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from agent_ls.domain.record import Record
+
+MAX_LINE_BYTES = 16 * 2**20
+"""Of one message, of a server or of ours."""
+
+Failure = Literal["failed", "gone", "timeout", "changed"]
+"""``gone``: the server ended or must be started again. ``changed``: its definitions did."""
+
+
+class Launch(Record):
+    """How a server is started or reached; nothing in it is looked up any more."""
+
+    argv: tuple[str, ...] = ()
+    env: Mapping[str, str] = Field(default_factory=dict[str, str])
+    cwd: str = "/"
+    url: str = ""
+    headers: Mapping[str, str] = Field(default_factory=dict[str, str])
+    roots: tuple[str, ...] = ()
+    """URIs of the folders that the agent works in, for a server that asks."""
+
+
+class Order(Record):
+    """What the host is to do for one server."""
+
+    number: int
+    op: Literal["open", "call", "close", "cancel"]
+    server: str = ""
+    launch: Launch | None = None
+    name: str = ""
+    arguments: Mapping[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    pinned: str = ""
+    """Digest of the definitions that the person approved; a call under others is not made."""
+    limit_s: float = 60.0
+    max_bytes: int = 200_000
+
+
+class Reply(Record):
+    """The one answer to an order."""
+
+    number: int
+    failure: Failure | None = None
+    text: str = ""
+    """The result's text, or what went wrong."""
+    is_error: bool = False
+    """The tool says that it failed."""
+    tools: tuple[dict[str, Any], ...] = ()
+    """For ``open`` and ``changed``: the definitions, as the server sent them."""

@@ -1,0 +1,275 @@
+"""The host of tool-server sessions: a child process, the only one that loads the MCP library.
+
+So its import, its tasks and what a server sends cost the editor nothing. It carries out orders,
+decides nothing, and ends with the server, as do the programs it started. ``link`` starts it as
+``python -m agent_ls.mcp.host``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+import mcp_types as types
+from mcp.client.client import Client
+from mcp.client.session import ClientRequestContext, IncomingMessage
+from mcp.shared.exceptions import MCPError
+from pydantic import FileUrl
+
+from agent_ls import __version__
+from agent_ls.mcp.definitions import digest_of
+from agent_ls.mcp.frames import MAX_LINE_BYTES, Failure, Launch, Order, Reply
+from agent_ls.mcp.program_pipes import ProgramPipes
+from agent_ls.processes.sealing import seal
+
+_LOOK_AGAIN_S = 30.0
+"""A server need not tell that its definitions changed, so they are looked at again."""
+_MAX_PAGES = 50
+_MAX_LISTED = 1_000
+_KEYS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+"""What counts of a definition; the rest is for drawing it."""
+
+
+class OrderFailed(Exception):
+    """Why an order could not be carried out."""
+
+    def __init__(self, failure: Failure, text: str, tools: Sequence[dict[str, Any]] = ()) -> None:
+        super().__init__(text)
+        self.failure: Failure = failure
+        self.text = text
+        self.tools = tuple(tools)
+
+
+class Connection:
+    """A session with one server, from its start to its end."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._over = asyncio.Event()
+        self._pipes = ProgramPipes(launch, self._over.set)
+        self._roots = launch.roots
+        self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._is_changed = True
+        self._listed_s = 0.0
+        self.tools: list[dict[str, Any]] = []
+        self._task = asyncio.ensure_future(self._live())
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether the server ended or is ending."""
+        return self._over.is_set() or self._task.done()
+
+    async def look(self) -> list[dict[str, Any]]:
+        """Return the definitions of its tools, asked for again when they may have changed."""
+        client = await asyncio.shield(self._client)
+        if not self._is_changed and time.monotonic() - self._listed_s < _LOOK_AGAIN_S:
+            return self.tools
+        self._is_changed = False
+        found: list[dict[str, Any]] = []
+        cursor: str | None = None
+        for _ in range(_MAX_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            for tool in page.tools:
+                dumped = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+                found.append({key: dumped[key] for key in _KEYS if key in dumped})
+            cursor = page.next_cursor
+            if not cursor or len(found) > _MAX_LISTED:
+                break
+        self.tools, self._listed_s = found[:_MAX_LISTED], time.monotonic()
+        return self.tools
+
+    async def call(self, order: Order) -> Reply:
+        """Call a tool, unless the definitions are not those that the person approved."""
+        tools = await self.look()
+        if digest_of(tools) != order.pinned:
+            raise OrderFailed("changed", "its tools changed", tools)
+        client = await self._client
+        result = await client.call_tool(order.name, dict(order.arguments))
+        return Reply(
+            number=order.number,
+            text=_rendered(result, order.max_bytes),
+            is_error=result.is_error,
+        )
+
+    async def close(self) -> None:
+        """End the session and the program; returns when both are gone."""
+        self._over.set()
+        if not self._client.done():
+            # It may hang before it answered the first request.
+            self._task.cancel()
+        await asyncio.wait([self._task])
+
+    def why_gone(self) -> str:
+        """Return why the server is gone, for a person."""
+        why = self._pipes.trouble or "it ended"
+        words = self._pipes.last_words
+        return f"{why}; its last words: {words}" if words else why
+
+    async def _live(self) -> None:
+        """Hold the session; the library wants it opened and closed by one task."""
+        try:
+            client = Client(
+                self._pipes.opened(),
+                cache=None,
+                message_handler=self._take_news,
+                list_roots_callback=self._list_roots,
+                client_info=types.Implementation(name="agent-ls", version=__version__),
+            )
+            async with client:
+                self._client.set_result(client)
+                await self._over.wait()
+        except asyncio.CancelledError:
+            self._client.cancel()
+        except BaseException as error:
+            if not self._client.done():
+                self._client.set_exception(_first(error))
+        finally:
+            self._over.set()
+
+    async def _take_news(self, message: IncomingMessage) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self._is_changed = True
+
+    async def _list_roots(self, context: ClientRequestContext) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=FileUrl(uri)) for uri in self._roots])
+
+
+class Host:
+    """Carries out orders, several at once."""
+
+    def __init__(self, tell: Callable[[Reply], None]) -> None:
+        self._tell = tell
+        self._connections: dict[str, Connection] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+
+    def take(self, order: Order) -> None:
+        """Start the order, or cancel the order with the same number."""
+        if order.op == "cancel":
+            if task := self._tasks.get(order.number):
+                task.cancel()
+            return
+        task = self._tasks[order.number] = asyncio.ensure_future(self._carry_out(order))
+        task.add_done_callback(lambda _: self._tasks.pop(order.number, None))
+
+    async def _carry_out(self, order: Order) -> None:
+        try:
+            async with asyncio.timeout(order.limit_s):
+                reply = await self._done(order)
+        except TimeoutError:
+            await self._close(order.server)
+            reply = _failed(order, "timeout", f"it did not answer within {order.limit_s:g} s")
+        except OrderFailed as error:
+            reply = _failed(order, error.failure, error.text, error.tools)
+        except Exception as error:
+            connection = self._connections.get(order.server)
+            if connection is None or connection.is_over:
+                why = connection.why_gone() if connection else _said(error)
+                await self._close(order.server)
+                reply = _failed(order, "gone", why if connection else _said(error))
+            else:
+                reply = _failed(order, "failed", _said(error))
+        self._tell(reply)
+
+    async def _done(self, order: Order) -> Reply:
+        connection = self._connections.get(order.server)
+        match order.op:
+            case "open" if order.launch is not None:
+                await self._close(order.server)
+                connection = self._connections[order.server] = Connection(order.launch)
+                return Reply(number=order.number, tools=tuple(await connection.look()))
+            case "call":
+                if connection is None or connection.is_over:
+                    raise OrderFailed("gone", connection.why_gone() if connection else "")
+                return await connection.call(order)
+            case _:
+                await self._close(order.server)
+                return Reply(number=order.number)
+
+    async def _close(self, server: str) -> None:
+        if connection := self._connections.pop(server, None):
+            await connection.close()
+
+
+def _failed(
+    order: Order, failure: Failure, text: str, tools: tuple[dict[str, Any], ...] = ()
+) -> Reply:
+    return Reply(number=order.number, failure=failure, text=text, tools=tools)
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return the first real error of nested groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error
+
+
+def _said(error: BaseException) -> str:
+    error = _first(error)
+    words = error.error.message if isinstance(error, MCPError) else str(error)
+    return f"{type(error).__name__}: {words}"[:1_000]
+
+
+def _rendered(result: types.CallToolResult, max_bytes: int) -> str:
+    """Return what a tool answered as text, cut to ``max_bytes``."""
+    parts = [_part(one) for one in result.content]
+    if not parts and result.structured_content is not None:
+        parts = [json.dumps(result.structured_content, ensure_ascii=False, indent=1)]
+    data = "\n".join(parts).encode(errors="replace")
+    if len(data) <= max_bytes:
+        return data.decode()
+    cut = data[:max_bytes].decode(errors="ignore")
+    return f"{cut}\n… ({len(data) - max_bytes:,} bytes left out)"
+
+
+def _part(block: types.ContentBlock) -> str:
+    match block:
+        case types.TextContent(text=text):
+            return text
+        case types.ImageContent() | types.AudioContent():
+            return f"[{block.type} {block.mime_type}, {len(block.data) * 3 // 4:,} bytes]"
+        case types.ResourceLink():
+            return f"[resource {block.uri}: {block.name}]"
+        case types.EmbeddedResource(resource=types.TextResourceContents() as resource):
+            return f"[resource {resource.uri}]\n{resource.text}"
+        case types.EmbeddedResource(resource=resource):
+            return f"[resource {resource.uri}, which is no text]"
+
+
+async def _serve(orders: int, replies: int) -> None:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(MAX_LINE_BYTES)
+    await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(orders, "rb", buffering=0)
+    )
+
+    def tell(reply: Reply) -> None:
+        line = memoryview(reply.model_dump_json(exclude_defaults=True).encode() + b"\n")
+        while line:
+            line = line[os.write(replies, line) :]
+
+    host = Host(tell)
+    while line := await reader.readline():
+        host.take(Order.model_validate_json(line))
+    # The server is gone. The launcher ends what we started as soon as we are gone, too.
+    os._exit(0)
+
+
+def main() -> None:
+    """Serve until the server closes its pipe."""
+    orders, replies = os.dup(0), os.dup(1)
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    # What a library prints must not look like a reply.
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    seal()
+    asyncio.run(_serve(orders, replies))
+
+
+if __name__ == "__main__":
+    main()

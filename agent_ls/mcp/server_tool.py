@@ -1,0 +1,211 @@
+"""The tools that the model sees of tool servers: theirs, the start of one, and the search."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from pydantic import BaseModel, Field, JsonValue
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
+from agent_ls.domain.model_io import ToolSpec
+from agent_ls.domain.record import Record
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.mcp.arguments import Given, SchemaArguments
+from agent_ls.mcp.definitions import Definition
+from agent_ls.mcp.frames import Reply
+from agent_ls.safety.text import label, plain_output_slowly, visible
+
+FIND_TOOL = "find_tool"
+_MAX_TITLE_CHARS = 120
+_MAX_FOUND = 8
+_SHOWN_CHARS = 160
+
+
+class Calls(Protocol):
+    """What these tools need of the servers."""
+
+    async def call(self, server: str, tool: Definition, arguments: Given) -> Reply:
+        """Call a tool; errors: ``ToolError``."""
+        ...
+
+    async def start(self, server: str) -> tuple[str, ...]:
+        """Approve and start a server; return its tools' names; errors: ``ToolError``."""
+        ...
+
+    def change(self, server: str) -> str:
+        """Return how a server changed since it was approved; empty: not at all."""
+        ...
+
+    def stamp(self, server: str) -> str:
+        """Return a short hash of what was approved of a server."""
+        ...
+
+    def start_shown(self, server: str) -> str:
+        """Return what a server's start would run, for a person."""
+        ...
+
+    def find(self, query: str) -> Sequence[ToolSpec]:
+        """Return the tools that fit best, the best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTool:
+    """A tool of an approved server; what it says is foreign text."""
+
+    effect: ClassVar[Effect] = Effect.EXECUTE
+    kind: ClassVar[ToolKind] = ToolKind.OTHER
+
+    servers: Calls
+    server: str
+    definition: Definition
+
+    @property
+    def name(self) -> str:
+        """Return ``server/tool``."""
+        return f"{self.server}/{self.definition.name}"
+
+    @property
+    def description(self) -> str:
+        """Return the server's words, marked as such."""
+        return f"{self.definition.description}\n(Words of the tool server {self.server}.)".strip()
+
+    @property
+    def Arguments(self) -> SchemaArguments:
+        """Return what checks the arguments."""
+        return SchemaArguments(self.definition.parameters)
+
+    def paths(self, arguments: Given) -> tuple[str, ...]:
+        """Return none: which arguments are files only the server knows."""
+        return ()
+
+    def grant(self, arguments: Given) -> str:
+        """Return the rule for this tool of the server as it was approved.
+
+        Shape: ``mcp:server/tool@hash``, so that no grant outlives a change of the server.
+        """
+        return f"mcp:{self.name}@{self.servers.stamp(self.server)}"
+
+    async def preview(self, arguments: Given) -> Preview:
+        """Return the arguments, and how the server changed since it was approved."""
+        payload = json.dumps(arguments.values, indent=1, ensure_ascii=False)
+        change = self.servers.change(self.server)
+        if change:
+            payload += (
+                f"\n\nThe tool server {self.server} changed since you approved it:\n{change}\n"
+                "Your yes accepts this and makes the call."
+            )
+        return Preview(
+            title=label(f"Call {self.name}", _MAX_TITLE_CHARS),
+            payload=visible(payload),
+            kind=self.kind,
+            grant=None if change else self.grant(arguments),
+        )
+
+    async def run(self, arguments: Given, context: ToolContext) -> ToolOutput:
+        """Call the tool; a failed call is an error with the server's words."""
+        reply = await self.servers.call(self.server, self.definition, arguments)
+        text = (await plain_output_slowly(reply.text)).strip() or "(nothing)"
+        return ToolOutput(
+            f"The tool server {self.server} answers:\n{text}",
+            error=ErrorKind.RUNTIME if reply.is_error else None,
+            value=text,
+        )
+
+
+class NoArguments(Record):
+    """None are needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartServer:
+    """Asks the person to approve a server, starts it, and makes its tools known."""
+
+    effect: ClassVar[Effect] = Effect.EXECUTE
+    kind: ClassVar[ToolKind] = ToolKind.EXECUTE
+    Arguments: ClassVar[type[BaseModel]] = NoArguments
+
+    servers: Calls
+    server: str
+
+    @property
+    def name(self) -> str:
+        """Return ``server/start``."""
+        return f"{self.server}/start"
+
+    @property
+    def description(self) -> str:
+        """Return what it does."""
+        return (
+            f"Ask the user to approve the tool server {self.server}, which is configured but not "
+            "approved. Its tools can be called afterwards."
+        )
+
+    def paths(self, arguments: NoArguments) -> tuple[str, ...]:
+        """Return none."""
+        return ()
+
+    def grant(self, arguments: NoArguments) -> None:
+        """Return None: each start is approved by itself."""
+
+    async def preview(self, arguments: NoArguments) -> Preview:
+        """Return the exact command or address, and what of it changed."""
+        return Preview(
+            title=label(f"Start the tool server {self.server}", _MAX_TITLE_CHARS),
+            payload=self.servers.start_shown(self.server),
+            kind=self.kind,
+        )
+
+    async def run(self, arguments: NoArguments, context: ToolContext) -> ToolOutput:
+        """Start it and name its tools."""
+        names = await self.servers.start(self.server)
+        if not names:
+            return ToolOutput(f"The tool server {self.server} runs, but has no tools.")
+        return ToolOutput(f"The tool server {self.server} runs. Its tools: {', '.join(names)}.")
+
+
+class FindToolArguments(Record):
+    """What the tool has to do."""
+
+    query: str = Field(min_length=1, max_length=400, description="What the tool has to do.")
+
+
+@dataclass(frozen=True, slots=True)
+class FindTool:
+    """Finds tools of servers that have too many to offer all."""
+
+    name: ClassVar[str] = FIND_TOOL
+    description: ClassVar[str] = (
+        "Search the tools of the connected tool servers by words. Those found can be called from "
+        "your next step on."
+    )
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.SEARCH
+    Arguments: ClassVar[type[BaseModel]] = FindToolArguments
+
+    servers: Calls
+
+    def paths(self, arguments: FindToolArguments) -> tuple[str, ...]:
+        """Return none."""
+        return ()
+
+    def grant(self, arguments: FindToolArguments) -> None:
+        """Return None."""
+
+    async def preview(self, arguments: FindToolArguments) -> Preview:
+        """Return the words."""
+        title = label(f"Find tools: {arguments.query}", _MAX_TITLE_CHARS)
+        return Preview(title=title, payload=visible(arguments.query), kind=self.kind)
+
+    async def run(self, arguments: FindToolArguments, context: ToolContext) -> ToolOutput:
+        """Name the tools that fit best."""
+        found = self.servers.find(arguments.query)[:_MAX_FOUND]
+        if not found:
+            return ToolOutput("No tool fits. Use other words.")
+        lines = [f"{one.name}: {label(one.description, _SHOWN_CHARS)}" for one in found]
+        names: list[JsonValue] = [one.name for one in found]
+        return ToolOutput("\n".join(lines), data={"found": names})

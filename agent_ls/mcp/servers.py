@@ -1,0 +1,446 @@
+"""The tool servers of one workspace: which are approved, which run, and what they offer.
+
+Nothing starts that was not approved: by the person's own settings, or by their yes. What was
+approved is pinned; when the start or the definitions change, calls wait for another yes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from rapidfuzz import fuzz, utils
+
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.errors import SettingsError, ToolError
+from agent_ls.domain.model_io import ToolSpec
+from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.mcp.arguments import Given, SchemaArguments
+from agent_ls.mcp.configured import ServerPlan, ToolServerOptions, filled, plans
+from agent_ls.mcp.definitions import Definition, Listing, difference, read_listing
+from agent_ls.mcp.frames import Launch, Order, Reply
+from agent_ls.mcp.link import HostLink, ServerFailed
+from agent_ls.mcp.pins import Pin, SavedPins
+from agent_ls.mcp.server_tool import FIND_TOOL, FindTool, ServerTool, StartServer
+from agent_ls.safety.programs import child_path
+from agent_ls.safety.text import cleaned, visible_line
+
+_log = logging.getLogger(__name__)
+
+_MAX_FAILURES = 3
+"""A server that failed so often in a row is not started again by this process."""
+_LEARN_S = 20.0
+"""How long a turn waits for servers whose tools are not known yet."""
+_MIN_SCORE = 45.0
+
+
+@dataclass(slots=True, eq=False)
+class Server:
+    """One configured server, and what is known of it."""
+
+    plan: ServerPlan
+    pin: Pin | None = None
+    changed: Listing | None = None
+    """Its definitions, when they are not those of the pin."""
+    is_open: bool = False
+    failures: int = 0
+    """In a row."""
+    trouble: str = ""
+    """Why it could not be started or did not answer, the last time; empty: it did."""
+    problems: tuple[str, ...] = ()
+    """Why some of its tools are left out."""
+    opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def is_approved(self) -> bool:
+        """Say whether it may be started as it is configured now."""
+        if self.pin is None:
+            return not self.plan.place
+        return self.pin.launch == self.plan.launch
+
+    @property
+    def tools(self) -> tuple[Definition, ...]:
+        """Return the approved tools that the settings leave; none unless it may be started."""
+        if self.pin is None or not self.is_approved:
+            return ()
+        return tuple(one for one in self.pin.tools if self.plan.options.tools.take(one.name))
+
+    @property
+    def state(self) -> str:
+        """Return how it is, for a person."""
+        if self.pin is not None and not self.is_approved:
+            return "its start changed since you approved it"
+        if not self.is_approved:
+            return "not approved"
+        if self.changed is not None:
+            return "its tools changed since you approved them"
+        if self.trouble:
+            return self.trouble
+        if self.pin is None:
+            return "not started yet"
+        return f"{len(self.tools)} tools{', running' if self.is_open else ''}"
+
+
+class Servers:
+    """The ``ToolSource`` of one process."""
+
+    def __init__(
+        self,
+        options: ToolServerOptions,
+        workspace: Workspace,
+        pins: SavedPins,
+        environment: Mapping[str, str],
+        allowed: Collection[str] = (),
+    ) -> None:
+        """``environment`` is what every command gets; ``allowed`` the setting ``allowed_tools``."""
+        self._options = options
+        self._workspace = workspace
+        self._pins = pins
+        self._environment = environment
+        self._allowed = allowed
+        self._link = HostLink()
+        self._servers: dict[str, Server] = {}
+        self._tools: dict[str, Any] = {}
+        self._specs: tuple[ToolSpec, ...] = ()
+        self._told: set[str] = set()
+
+    @property
+    def tools(self) -> dict[str, Any]:
+        """Return the tools that can be called now; always the same mapping."""
+        return self._tools
+
+    @property
+    def servers(self) -> Mapping[str, Server]:
+        """Return the configured servers, by name."""
+        return self._servers
+
+    async def close(self) -> None:
+        """End all servers."""
+        await self._link.close()
+
+    async def settle(self) -> None:
+        """Read what is configured and approved; start the user's own that were never started."""
+        await self.look()
+        new = [
+            one
+            for one in self._servers.values()
+            if one.is_approved and one.pin is None and one.failures < _MAX_FAILURES
+        ]
+        if new:
+            await asyncio.wait(
+                [asyncio.ensure_future(self._learned(one)) for one in new], timeout=_LEARN_S
+            )
+            self._make_tools()
+
+    async def look(self) -> None:
+        """Read what is configured and approved; start nothing."""
+        found, problems = await asyncio.to_thread(plans, self._options, self._workspace.roots)
+        before, self._servers = self._servers, {}
+        for plan in found:
+            old = before.get(plan.name)
+            is_same = old is not None and old.plan == plan
+            server = old if old is not None and is_same else Server(plan)
+            self._servers[plan.name] = server
+            try:
+                server.pin = await asyncio.to_thread(self._pins.find, plan.name, plan.place)
+            except SettingsError as error:
+                problems = (*problems, str(error))
+            if server.pin and server.changed and server.pin.digest == server.changed.digest:
+                server.changed = None
+        for name, old in before.items():
+            is_gone = self._servers.get(name) is not old or not old.is_approved or not old.pin
+            if old.is_open and is_gone:
+                old.is_open, old.changed = False, None
+                await self._ask(Order(number=0, op="close", server=name))
+        for problem in problems:
+            self._tell(problem)
+        self._make_tools()
+
+    def offered(self, known: Collection[str]) -> tuple[ToolSpec, ...]:
+        """Return the tools to offer: all, or the search and those that are known."""
+        if FIND_TOOL not in self._tools:
+            return self._specs
+        return tuple(one for one in self._specs if one.name == FIND_TOOL or one.name in known)
+
+    def held(self, tool: str) -> str:
+        """Return why a person must see this call in every mode; empty: they need not."""
+        found = self._tools.get(tool)
+        if isinstance(found, StartServer):
+            return f"The tool server {found.server} is not approved as it is configured now."
+        if isinstance(found, ServerTool) and self._servers[found.server].changed is not None:
+            return f"The tool server {found.server} changed since it was approved."
+        return ""
+
+    def change(self, server: str) -> str:
+        """Return how a server's definitions changed since they were approved."""
+        one = self._servers.get(server)
+        if one is None or one.changed is None or one.pin is None:
+            return ""
+        told = difference(one.pin.tools, one.changed.tools)
+        return told or "(a part of its definitions that is not shown to the model)"
+
+    def stamp(self, server: str) -> str:
+        """Return a short hash of what was approved of a server."""
+        one = self._servers[server]
+        facts = (*one.plan.launch, one.pin.digest if one.pin else "")
+        return hashlib.sha256("\n".join(facts).encode(errors="replace")).hexdigest()[:12]
+
+    def start_shown(self, server: str) -> str:
+        """Return what a server's start would run, and what of it changed."""
+        one = self._servers[server]
+        if one.pin is None:
+            return one.plan.shown
+        old, new = one.pin.launch, one.plan.launch
+        lines = [f"- {line}" for line in old if line not in new]
+        lines += [f"+ {line}" for line in new if line not in old]
+        if not lines:
+            lines = ["(the order of its arguments)"]
+        changed = "\n".join(map(visible_line, lines))
+        return f"{one.plan.shown}\n\nChanged since you approved it:\n{changed}"
+
+    def find(self, query: str) -> Sequence[ToolSpec]:
+        """Return the tools whose names and descriptions fit the words best."""
+        words = utils.default_process(query)
+        scored = [
+            (_score(words, spec), spec) for spec in self._specs if spec.name in self._searchable()
+        ]
+        scored.sort(key=lambda pair: -pair[0])
+        return [spec for score, spec in scored if score >= _MIN_SCORE]
+
+    async def start(self, server: str) -> tuple[str, ...]:
+        """Pin a server's start as approved, start it, and return its tools' names.
+
+        Errors: ``ToolError``.
+        """
+        one = self._servers[server]
+        tools = one.pin.tools if one.pin else ()
+        digest = one.pin.digest if one.pin else ""
+        await self._save(
+            one,
+            Pin(
+                server=server,
+                place=one.plan.place,
+                launch=one.plan.launch,
+                digest=digest,
+                tools=tools,
+            ),
+        )
+        one.failures = 0
+        await self._open(one)
+        self._make_tools()
+        return tuple(f"{server}/{tool.name}" for tool in one.tools)
+
+    async def accept(self, server: str) -> None:
+        """Pin a server's changed definitions as approved. Errors: ``ToolError``."""
+        one = self._servers[server]
+        if one.pin is None or one.changed is None:
+            return
+        update = {"digest": one.changed.digest, "tools": one.changed.tools}
+        one.changed = None
+        await self._save(one, one.pin.model_copy(update=update))
+        self._make_tools()
+
+    async def call(self, server: str, tool: Definition, arguments: Given) -> Reply:
+        """Call a tool, starting its server if needed.
+
+        A change that is known is accepted: the guard lets such a call pass only with the person's
+        yes to exactly this change.
+        Errors: ``ToolError``.
+        """
+        one = self._servers[server]
+        if one.changed is not None:
+            await self.accept(server)
+            tool = _still_there(one, tool, arguments)
+        await self._open(one)
+        assert one.pin is not None
+        order = Order(
+            number=0,
+            op="call",
+            server=server,
+            name=tool.raw,
+            arguments=arguments.values,
+            pinned=one.pin.digest,
+            limit_s=one.plan.options.timeout_s,
+            max_bytes=self._options.max_result_bytes,
+        )
+        try:
+            reply = await self._link.ask(order)
+        except ServerFailed as error:
+            raise self._error(one, error) from None
+        one.failures = 0
+        return reply
+
+    async def _learned(self, one: Server) -> None:
+        try:
+            await self._open(one)
+        except ToolError as error:
+            self._tell(error.text)
+
+    async def _open(self, one: Server) -> None:
+        """Start an approved server unless it runs; pin its definitions if it has no pin.
+
+        Errors: ``ToolError``, also when its definitions are not the pinned ones.
+        """
+        async with one.opening:
+            if one.is_open:
+                return
+            if one.failures >= _MAX_FAILURES:
+                raise ToolError(
+                    f"The tool server {one.plan.name} failed {_MAX_FAILURES} times "
+                    f"({one.trouble}) and is not started again in this session.",
+                    ErrorKind.RUNTIME,
+                )
+            try:
+                reply = await self._link.ask(self._start_order(one))
+            except (ServerFailed, OSError) as error:
+                raise self._error(one, error) from None
+            one.is_open, one.trouble = True, ""
+            await self._compare(one, reply.tools)
+
+    async def _compare(self, one: Server, raw: Sequence[Mapping[str, Any]]) -> None:
+        listing = await asyncio.to_thread(read_listing, raw)
+        one.problems = listing.problems
+        for problem in listing.problems:
+            self._tell(f"tool server {one.plan.name}: {problem}.")
+        if one.pin is None or not one.pin.digest:
+            await self._save(
+                one,
+                Pin(
+                    server=one.plan.name,
+                    place=one.plan.place,
+                    launch=one.plan.launch,
+                    digest=listing.digest,
+                    tools=listing.tools,
+                ),
+            )
+        elif one.pin.digest != listing.digest:
+            one.changed = listing
+            raise ToolError(_changed(one.plan.name), ErrorKind.DENIED)
+
+    def _start_order(self, one: Server) -> Order:
+        """Return the order to start a server. Errors: ``ServerFailed`` without its program."""
+        options, folder = one.plan.options, one.plan.folder
+        roots = tuple(root.path.as_uri() for root in self._workspace.roots)
+        if options.url:
+            launch = Launch(url=options.url, headers=filled(options.headers), roots=roots)
+        else:
+            program = shutil.which(options.command, path=child_path())
+            if "/" in options.command:
+                program = str(Path(folder) / options.command)
+            if program is None:
+                raise ServerFailed("gone", f"there is no program {options.command}")
+            env = {**self._environment, **filled(options.env)}
+            argv = (program, *options.args)
+            launch = Launch(argv=argv, env=env, cwd=folder, roots=roots)
+        return Order(
+            number=0,
+            op="open",
+            server=one.plan.name,
+            launch=launch,
+            limit_s=one.plan.options.timeout_s,
+        )
+
+    def _error(self, one: Server, error: ServerFailed | OSError) -> ToolError:
+        """Record a failure and return it as the call's error."""
+        name = one.plan.name
+        if isinstance(error, OSError):
+            error = ServerFailed("gone", str(error))
+        if error.failure == "changed":
+            one.changed = read_listing(error.tools)
+            return ToolError(_changed(name), ErrorKind.DENIED)
+        words = cleaned(error.text)
+        if error.failure == "failed":
+            return ToolError(f"The tool server {name} refused the call: {words}", ErrorKind.RUNTIME)
+        one.is_open, one.trouble = False, visible_line(words)
+        one.failures += 1
+        if error.failure == "timeout":
+            text = f"The tool server {name} was stopped: {words}."
+            return ToolError(text, ErrorKind.TIMEOUT)
+        return ToolError(f"The tool server {name} is gone: {words}.", ErrorKind.RUNTIME)
+
+    async def _save(self, one: Server, pin: Pin) -> None:
+        try:
+            await asyncio.to_thread(self._pins.save, pin)
+        except SettingsError as error:
+            raise ToolError(str(error), ErrorKind.RUNTIME) from None
+        one.pin = pin
+
+    async def _ask(self, order: Order) -> None:
+        try:
+            await self._link.ask(order)
+        except ServerFailed as error:
+            _log.debug("%s", error)
+
+    def _make_tools(self) -> None:
+        """Bring the mapping of tools and their specs up to date."""
+        own: dict[str, Any] = {}
+        for name, server in self._servers.items():
+            if not server.is_approved:
+                start = StartServer(self, name)
+                own[start.name] = start
+            for definition in server.tools:
+                tool = ServerTool(self, name, definition)
+                own[tool.name] = tool
+        allowed = {name: one for name, one in own.items() if self._is_allowed(name)}
+        self._tools.clear()
+        self._tools.update(allowed)
+        if len(allowed) > self._options.max_offered:
+            self._tools[FIND_TOOL] = FindTool(self)
+        self._specs = tuple(map(_spec, self._tools.values()))
+
+    def _searchable(self) -> Collection[str]:
+        return self._tools.keys() - {FIND_TOOL}
+
+    def _is_allowed(self, name: str) -> bool:
+        return not self._allowed or any(fnmatchcase(name, one) for one in self._allowed)
+
+    def _tell(self, problem: str) -> None:
+        """Log a problem once."""
+        if problem not in self._told:
+            self._told.add(problem)
+            _log.warning("%s", problem)
+
+
+def _still_there(one: Server, tool: Definition, arguments: Given) -> Definition:
+    """Return the tool as it is after an accepted change. Errors: ``ToolError``."""
+    now = next((each for each in one.tools if each.raw == tool.raw), None)
+    try:
+        if now is None:
+            raise ValueError("it is gone")
+        SchemaArguments(now.parameters).model_validate(arguments.values)
+    except ValueError as error:
+        name = f"{one.plan.name}/{tool.name}"
+        text = f"The change is accepted, but {name} was not called: {error}. Look at its parameters"
+        raise ToolError(f"{text}, which are new.", ErrorKind.RUNTIME) from None
+    return now
+
+
+def _changed(name: str) -> str:
+    return (
+        f"The tool server {name} changed its tools since the user approved them, so nothing was "
+        "called. Call again: the user is then asked."
+    )
+
+
+def _spec(tool: Any) -> ToolSpec:
+    if isinstance(tool, ServerTool):
+        parameters = tool.definition.parameters
+        return ToolSpec(name=tool.name, description=tool.description, parameters=parameters)
+    schema = tool.Arguments.model_json_schema()
+    parameters = {"type": "object", "properties": schema.get("properties", {})}
+    parameters |= {key: schema[key] for key in ("required",) if key in schema}
+    return ToolSpec(name=tool.name, description=tool.description, parameters=parameters)
+
+
+def _score(words: str, spec: ToolSpec) -> float:
+    """Return how well a tool fits the words, 0 to 100; its name counts most."""
+    name = utils.default_process(spec.name)
+    text = utils.default_process(spec.description)
+    return max(fuzz.token_set_ratio(words, name), 0.9 * fuzz.token_set_ratio(words, text))
