@@ -189,7 +189,7 @@ async def open_sessions(
         custom_commands=FileCommands(user_file().parent, workspace),
         claims=claims,
         rules=SavedRules(rules_file()),
-        meter=ProcessMeter(clock),
+        meter=ProcessMeter(clock, lambda: _written_folders(settings, workspace)),
         order=EditOrder(),
         # A dry run runs no commands, so there is nothing to watch.
         watch=None if settings.dry_run else _watch(settings, workspace),
@@ -269,6 +269,13 @@ def tool_servers(settings: Settings, workspace: Workspace) -> Servers:
         command_environment(),
         settings.allowed_tools,
     )
+
+
+def _written_folders(settings: Settings, workspace: Workspace) -> list[Path]:
+    """Return a folder on each disk that sessions write to."""
+    place = store_place(settings)
+    kept = [] if "://" in place else [Path(place).parent]
+    return [*(root.path for root in workspace.roots), *kept]
 
 
 def _watch(settings: Settings, workspace: Workspace) -> TreeWatch | None:

@@ -25,6 +25,7 @@ from agent_ls.loop.sockets import (
 )
 from agent_ls.observers.external_monitor import ExternalMonitor, MonitorOptions
 from agent_ls.policies.checks.budget import Budget
+from agent_ls.policies.checks.call_limit import CallLimit
 from agent_ls.policies.checks.cancelled import Cancelled
 from agent_ls.policies.checks.confidence import Confidence
 from agent_ls.policies.checks.context_full import ContextFull
@@ -117,6 +118,7 @@ CHECKS: tuple[type[Check], ...] = (
     LateFindings,
     Resources,
     StepLimit,
+    CallLimit,
     Budget,
     WallClock,
     ContextFull,

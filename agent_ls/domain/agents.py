@@ -61,6 +61,8 @@ class AgentLimits(Record):
     """Part of the rest that one sub-agent gets at most."""
     max_tokens: Annotated[int, Trust.LOWER] = Field(default=250_000, ge=0)
     """What one gets at most, whatever the budget; 0: no limit of its own."""
+    max_per_turn: Annotated[int, Trust.LOWER] = Field(default=20, ge=0)
+    """Sub-agents that one turn may start; 0: no limit."""
     min_tokens: int = Field(default=5_000, ge=0)
     """With less than this nothing is worth delegating."""
 

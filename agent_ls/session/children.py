@@ -141,6 +141,13 @@ class Children:
             )
         state = self.recorder.state
         turn = _turn_of(state)
+        # Those that run may have no event yet.
+        started = {one.child_id for one in turn.events.of(ChildStarted)} | set(self._running)
+        if 0 < self.limits.max_per_turn <= len(started):
+            raise ToolError(
+                f"This turn has started {len(started)} sub-agents, which is all it may: "
+                "do the rest yourself."
+            )
         reserved = Allowance(
             sum(one.allowance.tokens for one in self._running.values()),
             sum(one.allowance.cost_usd for one in self._running.values()),

@@ -1,9 +1,13 @@
-"""Measure the memory, CPU time and descriptors of this process and its children."""
+"""Measure memory, CPU time and descriptors of this process and its children, and free disk."""
 
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import psutil
 
@@ -17,8 +21,9 @@ _FRESH_S = 5.0
 class ProcessMeter:
     """The ``Meter`` port over the operating system, cached for some seconds."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, folders: Callable[[], Iterable[Path]] = tuple) -> None:
         self._clock = clock
+        self._folders = folders
         self._last: Consumption | None = None
         self._at_s = 0.0
 
@@ -26,13 +31,16 @@ class ProcessMeter:
         """Return the consumption, at most some seconds old; never raises."""
         now_s = self._clock.monotonic_s()
         if self._last is None or now_s - self._at_s >= _FRESH_S:
-            self._last = await asyncio.to_thread(measured)
+            self._last = await asyncio.to_thread(measured, tuple(self._folders()))
             self._at_s = now_s
         return self._last
 
 
-def measured() -> Consumption:
-    """Return the total memory and CPU time, and the most descriptors of a single process."""
+def measured(folders: Iterable[Path] = ()) -> Consumption:
+    """Return the total memory and CPU time, and the most descriptors of a single process.
+
+    ``folders`` are places on the disks that are written to.
+    """
     own = psutil.Process()
     memory, cpu, descriptors = 0, 0.0, 0
     for one in (own, *own.children(recursive=True)):
@@ -48,8 +56,18 @@ def measured() -> Consumption:
     gone = own.cpu_times()
     cpu += getattr(gone, "children_user", 0.0) + getattr(gone, "children_system", 0.0)
     return Consumption(
-        memory_bytes=memory, cpu_s=cpu, descriptors=descriptors, max_descriptors=_limit()
+        memory_bytes=memory,
+        cpu_s=cpu,
+        descriptors=descriptors,
+        max_descriptors=_limit(),
+        free_disk_bytes=min(_free(folders), default=None),
     )
+
+
+def _free(folders: Iterable[Path]) -> Iterator[int]:
+    for folder in folders:
+        with suppress(OSError):
+            yield shutil.disk_usage(folder).free
 
 
 def _descriptors(process: psutil.Process) -> int:

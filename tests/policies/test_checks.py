@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from agent_ls.domain.events import AdvisoryRaised, CancelRequested, Compacted, Moved
+from agent_ls.domain.calls import ToolResult
+from agent_ls.domain.events import (
+    AdvisoryRaised,
+    CancelRequested,
+    Compacted,
+    Event,
+    Moved,
+    ToolCallFinished,
+    TurnStarted,
+)
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
@@ -13,12 +22,13 @@ from agent_ls.domain.verdicts import CloseOut, Compact, Halt, Nudge, Proceed
 from agent_ls.loop.sockets import Check
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.checks.budget import Budget, BudgetOptions
+from agent_ls.policies.checks.call_limit import CallLimit, CallLimitOptions
 from agent_ls.policies.checks.cancelled import Cancelled
 from agent_ls.policies.checks.context_full import ContextFull
 from agent_ls.policies.checks.failure_limit import FailureLimit
 from agent_ls.policies.checks.step_limit import StepLimit, StepLimitOptions
 from agent_ls.policies.checks.wall_clock import WallClock, WallClockOptions
-from tests.policies.views import Expected, prepared, recovered, said, spent, steps, view_of
+from tests.policies.views import Expected, call_of, prepared, recovered, said, spent, steps, view_of
 
 GOES_ON = Expected(Proceed)
 
@@ -75,6 +85,37 @@ async def test_steps_are_counted_in_answers(count, mode, options, expected) -> N
 async def test_attempts_that_brought_no_answer_are_not_steps() -> None:
     failed = [prepared(1), spent(finish=None), recovered("transport", "fail_step")] * 60
     await check(StepLimit(), view_of(*failed), GOES_ON)
+
+
+def calls(count: int, first: int = 0) -> list[Event]:
+    """Return calls that the model made, with their results."""
+    asked = [call_of("grep", id=f"cal_{first + i}") for i in range(count)]
+    ended = [ToolCallFinished(result=ToolResult(call_id=one.id, text="")) for one in asked]
+    return [prepared(), said("", *asked), *ended]
+
+
+CLOSED_FOR_CALLS = Expected(CloseOut, StopReason.RESOURCE_LIMIT)
+CALL_LIMIT = {
+    "one-call-below-the-limit-goes-on": (499, 0, {}, GOES_ON),
+    "at-the-limit-the-turn-closes": (500, 0, {}, CLOSED_FOR_CALLS),
+    "earlier-turns-do-not-count": (499, 499, {}, GOES_ON),
+    "they-count-for-the-session": (5, 5, {"max_session_calls": 10}, CLOSED_FOR_CALLS),
+    "below-the-limit-of-the-session": (5, 4, {"max_session_calls": 10}, GOES_ON),
+    "zero-is-no-limit": (600, 600, {"max_calls": 0, "max_session_calls": 0}, GOES_ON),
+    "the-reason-names-the-setting": (
+        3,
+        0,
+        {"max_calls": 3},
+        Expected(CloseOut, StopReason.RESOURCE_LIMIT, ("3 calls", "policies.call_limit.max_calls")),
+    ),
+}
+
+
+@pytest.mark.parametrize("count, before, options, expected", CALL_LIMIT.values(), ids=CALL_LIMIT)
+async def test_calls_are_counted_in_a_turn_and_a_session(count, before, options, expected) -> None:
+    earlier = (TurnStarted(turn_id="trn_0", prompt="x"), *calls(before, 10_000)) if before else ()
+    view = view_of(*calls(count), earlier=earlier)
+    await check(CallLimit(CallLimitOptions(**options)), view, expected)
 
 
 CLOSED_FOR_BUDGET = Expected(CloseOut, StopReason.BUDGET_LIMIT)

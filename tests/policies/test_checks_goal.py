@@ -203,9 +203,16 @@ RESOURCES = {
     "at-the-limit-the-turn-closes": (Consumption(2 * GB, 0, 0, 0), {}, FULL),
     "processor-time": (Consumption(0, 60.0, 0, 0), {"max_cpu_s": 60}, FULL),
     "four-fifths-of-the-descriptors": (Consumption(0, 0, 800, 1_000), {}, FULL),
+    "a-disk-almost-full": (Consumption(0, 0, 0, 0, 199_000_000), {}, FULL),
+    "a-disk-with-room": (Consumption(0, 0, 0, 0, 200_000_000), {}, GOES_ON),
+    "a-full-disk-that-does-not-matter": (
+        Consumption(0, 0, 0, 0, 0),
+        {"min_free_disk_bytes": 0},
+        GOES_ON,
+    ),
     "without-limits-nothing-is-measured": (
         Consumption(9 * GB, 9.0, 9, 9),
-        {"max_memory_bytes": 0, "max_descriptors_share": 0},
+        {"max_memory_bytes": 0, "max_descriptors_share": 0, "min_free_disk_bytes": 0},
         GOES_ON,
     ),
 }

@@ -95,3 +95,52 @@ async def test_the_wish_to_finish(tmp_path: Path, model_host: Provider, model_po
     child = await check(tmp_path, model_host, model_port, lambda session: session.wrap_up("test"))
     assert child.turn is not None
     assert [one.by for one in child.turn.events.of(e.WrapUpRequested)] == ["test"]
+
+
+_MANY = """
+[[answer]]
+when.first = "Begin."
+[[answer.call]]
+tool = "delegate"
+arguments = { kind = "explore", task = "Look at a.txt." }
+[[answer.call]]
+tool = "delegate"
+arguments = { kind = "explore", task = "Look at b.txt." }
+[[answer.call]]
+tool = "delegate"
+arguments = { kind = "explore", task = "Look at c.txt." }
+
+[[answer]]
+when.first = "Look at"
+repeat = 0
+text = "Looked."
+
+[[answer]]
+when.first = "Begin."
+text = "Done."
+"""
+
+
+async def test_a_turn_starts_only_so_many(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        scripted(_MANY, port=model_port, is_strict=False),
+        open_test_sessions(
+            tmp_path, model_host, settings_toml='mode = "auto"\ntools.delegate.max_per_turn = 2'
+        ) as sessions,
+    ):
+        session = await sessions.create()
+        await session.submit("Begin.")
+        async with asyncio.timeout(TURN_LIMIT_S):
+            await session.wait_idle()
+        journal = await sessions._store.load(session.id)
+    events = [one.event for one in journal]
+    refused = [
+        one.result.text
+        for one in events
+        if isinstance(one, e.ToolCallFinished) and one.result.error
+    ]
+    assert sum(isinstance(one, e.ChildStarted) for one in events) == 2
+    assert len(refused) == 1
+    assert "all it may" in refused[0]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -73,3 +75,12 @@ async def test_a_child_that_has_ended_leaves_its_time() -> None:
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", burn)
     assert await asyncio.wait_for(child.wait(), 60) == 0
     assert measured().cpu_s >= before + 0.25
+
+
+async def test_the_fullest_disk_counts(tmp_path: Path) -> None:
+    folders = (tmp_path, Path("/"), tmp_path / "absent")
+    used = await ProcessMeter(FixedClock(), lambda: folders).measure()
+    free = min(shutil.disk_usage(folder).free for folder in folders[:2])
+    assert used.free_disk_bytes is not None
+    assert abs(used.free_disk_bytes - free) < 2**30
+    assert (await ProcessMeter(FixedClock()).measure()).free_disk_bytes is None

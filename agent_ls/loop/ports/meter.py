@@ -1,4 +1,4 @@
-"""Memory, processor time and file descriptors of the server and its children."""
+"""Memory, processor time, descriptors and disk of the server and its children."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ class Consumption:
     """Open file descriptors of the process that has the most."""
     max_descriptors: int
     """Limit of file descriptors per process; 0: unknown."""
+    free_disk_bytes: int | None = None
+    """Free room on the fullest disk that is written to; None: unknown."""
 
 
 class Meter(Protocol):

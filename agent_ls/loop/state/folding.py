@@ -30,6 +30,10 @@ _TELLS_CALL = frozenset(
 _SHOWN_CHARS = 1_000
 
 
+def _results(turn: TurnState | None) -> int:
+    return len(turn.events.of(e.ToolCallFinished)) if turn else 0
+
+
 def fold_all(stored: Iterable[e.StoredEvent]) -> SessionState:
     """Return the state after all events of a journal."""
     state = SessionState()
@@ -160,6 +164,7 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
                     model=event.limits.model if event.limits else "",
                 ),
                 turns=state.turns + 1,
+                earlier_results=state.earlier_results + _results(state.turn),
                 past_calls=state.past_calls.union(one.call.id for one in calls),
                 title=state.title or event.prompt.strip().partition("\n")[0][:80],
                 queue=without_first(state.queue, event.prompt),

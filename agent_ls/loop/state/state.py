@@ -138,6 +138,8 @@ class SessionState:
     turn: TurnState | None = None
     """The running turn, or the last one."""
     turns: int = 0
+    earlier_results: int = 0
+    """How many calls of earlier turns have a result."""
     past_calls: frozenset[str] = frozenset()
     """Calls of earlier turns' last steps: what comes of them late is not the running turn's."""
     title: str = ""

@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Nudge, Proceed
-from agent_ls.loop.ports.meter import Meter
+from agent_ls.loop.ports.meter import Consumption, Meter
 from agent_ls.loop.state.view import TurnView
 
 _MB = 1_000_000
@@ -25,6 +25,8 @@ class ResourcesOptions(Record):
     """Processor time since the server began; 0: no limit."""
     max_descriptors_share: float = Field(default=0.8, ge=0, le=1)
     """Part of the descriptors that one process may open; 0: no limit."""
+    min_free_disk_bytes: int = Field(default=200_000_000, ge=0)
+    """Room that stays on the disks of the folders and of the store; 0: no limit."""
     warn_at: float = Field(default=0.7, gt=0, le=1)
     """Share of a limit from which it is said once."""
 
@@ -41,7 +43,19 @@ class Resources:
     options: ResourcesOptions = ResourcesOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        shares = await self._shares()
+        options = self.options
+        limits = (options.max_memory_bytes, options.max_cpu_s, options.max_descriptors_share)
+        if not any((*limits, options.min_free_disk_bytes)):
+            return Proceed()
+        used = await self.meter.measure()
+        free_bytes = used.free_disk_bytes
+        if free_bytes is not None and free_bytes < options.min_free_disk_bytes:
+            return CloseOut(
+                StopReason.RESOURCE_LIMIT,
+                f"Only {free_bytes / _MB:,.0f} MB are free on a disk that agent-ls writes to. "
+                "Make room, or lower policies.resources.min_free_disk_bytes in the settings.",
+            )
+        shares = self._shares(used)
         if not shares:
             return Proceed()
         share, words = max(shares)
@@ -59,11 +73,8 @@ class Resources:
             )
         return Proceed()
 
-    async def _shares(self) -> list[tuple[float, str]]:
+    def _shares(self, used: Consumption) -> list[tuple[float, str]]:
         options = self.options
-        if not (options.max_memory_bytes or options.max_cpu_s or options.max_descriptors_share):
-            return []
-        used = await self.meter.measure()
         descriptors = int(used.max_descriptors * options.max_descriptors_share)
         rows = (
             (used.memory_bytes / _MB, options.max_memory_bytes / _MB, "MB of memory"),
