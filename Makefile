@@ -6,6 +6,8 @@
 #   make test-newer the unit tests on each newer Python that this machine has
 #   make test-all   all of these, and the long ones
 #   make coverage   that no line and no branch of the loop is left out by its tests
+#   make audit      known faults in what the locks name; asks advisory services
+#   make sbom       dist/agent-ls.cdx.json: everything that the locks name
 #   make demo       the main job on a small project, with the scripted model
 SHELL := /bin/sh
 PY := .venv/bin/python
@@ -19,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # On two cores a third worker uses what the others leave while they wait for editors and servers.
 PYTEST := $(PY) -m pytest -n 3 --dist worksteal
 
-.PHONY: help setup node-tools editors format generate lock wheel clean demo bench \
+.PHONY: help setup node-tools editors format generate lock audit sbom wheel clean demo bench \
 	check check-format check-lint check-types check-imports check-tidy \
 	test test-python test-client test-real test-newer test-all coverage
 
@@ -113,6 +115,12 @@ generate: setup
 
 lock:
 	scripts/lock.sh
+
+audit:
+	scripts/audit.sh
+
+sbom: setup
+	$(PY) tools/generate_sbom.py
 
 wheel: setup
 	$(PY) -m hatchling build --target wheel
