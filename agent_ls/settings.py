@@ -8,6 +8,7 @@ folder is trusted it may only tighten. Nothing here is fatal: what is wrong is c
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -177,7 +178,7 @@ def load_settings(
         _Source("environment", values) for values in _from_environment(environment or os.environ)
     ]
     for root in roots:
-        path = root / ".agent-ls" / "config.toml"
+        path = _file_of(root)
         sources.append(_Source(str(path), _read_toml(path, foreign), True, is_trusted))
     sources.append(_Source("editor settings", editor or {}, True, is_trusted))
     sources.append(_Source("command line", command_line or {}))
@@ -218,6 +219,32 @@ def what_a_folder_may_set(given: str | Mapping[str, Any], *, is_trusted: bool) -
         if not refused:
             settings = _merge(settings, _Source("it", given, True, is_trusted), keys, value, later)
     return FolderSettings(tuple(never), tuple(later))
+
+
+def folder_settings(folder: Path) -> Mapping[str, Any]:
+    """Return the values of a folder's own settings file; empty if it cannot be read."""
+    return _read_toml(_file_of(folder), [])
+
+
+def settings_switched_on(values: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return which of these values, of a folder's, count only after trust, and which never do."""
+    settings = load_settings().settings
+    before, after = (_Source("", {}, is_repository=True, is_trusted=one) for one in (False, True))
+    on: list[str] = []
+    off: list[str] = []
+    for keys, value in _leaves(values):
+        if _unknown(keys, value):
+            continue
+        shown = f"{'.'.join(keys)} = {json.dumps(value, default=str)}"
+        if _refusal(settings, after, keys, value):
+            off.append(shown)
+        elif _refusal(settings, before, keys, value):
+            on.append(shown)
+    return tuple(on), tuple(off)
+
+
+def _file_of(folder: Path) -> Path:
+    return folder / ".agent-ls" / "config.toml"
 
 
 def _merge(

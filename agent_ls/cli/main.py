@@ -147,6 +147,8 @@ def _parser() -> argparse.ArgumentParser:
     rules.add_argument("--json", action="store_true", help="print JSON")
     trust = commands.add_parser("trust", help="trust a folder's own tools and settings")
     trust.add_argument("folder", nargs="?", help="the folder; without one those are listed")
+    trust.add_argument("--show", action="store_true", help="only say what it would switch on")
+    trust.add_argument("--yes", action="store_true", help="do not ask")
     trust.add_argument("--forget", metavar="FOLDER", help="trust this one no longer")
     trust.add_argument("--json", action="store_true", help="print JSON")
     doctor = commands.add_parser("doctor", help="say what works on this machine")

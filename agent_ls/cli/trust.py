@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 from pathlib import Path
 
@@ -10,16 +11,25 @@ from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import SettingsError
 from agent_ls.safety.text import visible_line
 from agent_ls.safety.trust import TrustedFolders, trust_file
+from agent_ls.settings import load_settings
+from agent_ls.trusting import switched_on
+
+_DECLINED = 1
 
 
 def trust(arguments: argparse.Namespace) -> int:
-    """Trust or forget a folder, then list the trusted folders. Errors: ``SettingsError``."""
+    """Trust or forget a folder, then list the trusted folders. Errors: ``SettingsError``.
+
+    On a terminal the user is asked first; elsewhere the command is the yes.
+    """
     trusted = TrustedFolders(trust_file())
     if arguments.folder is not None:
         folder = Path(arguments.folder).resolve()
         if not folder.is_dir():
             # The user cannot have reviewed a folder that does not exist yet.
             raise SettingsError(f"there is no folder {visible_line(str(folder))}")
+        if not _agrees(folder, arguments):
+            return 0 if arguments.show else _DECLINED
         trusted.trust(folder)
     if arguments.forget is not None:
         # The folder may have become a link since, so accept both names.
@@ -41,3 +51,20 @@ def trust(arguments: argparse.Namespace) -> int:
     for one in found:
         sys.stdout.write(f"{visible_line(one)}\n")
     return 0
+
+
+def _agrees(folder: Path, arguments: argparse.Namespace) -> bool:
+    """Say what trusting the folder would switch on, and whether the user wants that."""
+    found = asyncio.run(switched_on(folder, load_settings().settings))
+    if arguments.show and arguments.json:
+        print_json({"on": found.on, "off": found.off})
+        return False
+    place = sys.stdout if arguments.show else sys.stderr
+    place.write(f"{visible_line(str(folder))}\n{found.words}\n")
+    if arguments.show:
+        return False
+    if arguments.yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return True
+    sys.stderr.write("Trust this folder? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -26,9 +26,10 @@ class FileCommands:
 
     async def listed(self) -> CommandList:
         """Return the commands; a trusted folder's override the user's own."""
-        return await asyncio.to_thread(self._listed)
+        return await asyncio.to_thread(self.now)
 
-    def _listed(self) -> CommandList:
+    def now(self) -> CommandList:
+        """Return the commands, read on this thread."""
         commands: dict[str, CustomCommand] = {}
         problems: dict[str, str] = {}
         found = places("commands", self.user_folder, self.workspace.roots)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from agent_ls.domain.focus import Focus
@@ -48,6 +50,8 @@ class Edge:
         """Build the parts that need no disk; ``open`` does the rest."""
         self.server = server
         self.trust = TrustedFolders(trust_file())
+        self.trust_shown: set[Path] = set()
+        """Folders of which was shown what trust switches on, where no message can ask."""
         self.loaded = LoadedSettings(Settings(), ())
         self.initial_settings = initial_settings
         """Settings from ``initializationOptions``."""
@@ -125,16 +129,16 @@ class Edge:
             self._use_settings()
             await self.sessions.open(self.settings)
 
-    async def reload(self) -> None:
-        """Load changed settings; while a turn runs, wait until it ends."""
+    async def reload(self, *, is_forced: bool = False) -> None:
+        """Load changed settings, or reopen all if forced; a running turn ends first."""
         async with self._reloading:
             loaded = await asyncio.to_thread(self._load_settings)
-            if loaded == self.loaded:
+            if loaded == self.loaded and not is_forced:
                 return
             async with self.changeover.alone():
                 if self.faces.is_busy:
                     self.editor.say("info", "The changed settings hold after the running turn.")
-                    self.faces.when_idle(self.reload)
+                    self.faces.when_idle(partial(self.reload, is_forced=is_forced))
                     return
                 before, self.loaded = self.loaded.problems, loaded
                 self._tell_problems(before)

@@ -908,6 +908,31 @@ class ConfigResult(Wire):
     """What is wrong with the settings, for a person."""
 
 
+class TrustParams(Deciding):
+    """Trust folders, or ask what that would switch on."""
+
+    folder: Name | None = None
+    """A URI or an absolute path; null: all folders that are open."""
+    is_agreed: StrictBool = False
+    """The person has seen what it switches on and said yes."""
+
+
+class TrustOffer(Wire):
+    """What trusting one folder would switch on."""
+
+    uri: str
+    is_trusted: bool
+    switches_on: list[str]
+    stays_off: list[str]
+    """What the folder holds and what never counts, such as hooks."""
+
+
+class TrustResult(Wire):
+    """The folders that were asked about."""
+
+    folders: list[TrustOffer]
+
+
 class CommandsListParams(Wire):
     """Ask for the custom commands, which a prompt calls by ``/NAME``."""
 

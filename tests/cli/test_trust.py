@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -84,3 +85,40 @@ def test_a_damaged_list_trusts_nothing_and_is_not_written_over(
         assert "repair or delete that file" in capsys.readouterr().err
     assert trust_file().read_text("latin-1") == damaged
     assert not TrustedFolders(trust_file()).is_trusted(tmp_path)
+
+
+def test_what_trust_would_switch_on_is_said_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = tmp_path / "project" / ".agent-ls" / "commands" / "fix.md"
+    command.parent.mkdir(parents=True)
+    command.write_text("Fix.")
+    folder = tmp_path / "project"
+    assert main(["trust", "--show", str(folder)]) == 0
+    assert capsys.readouterr().out == f"{folder}\nIt would switch on:\n  command /fix\n"
+    assert main(["trust", "--show", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"on": ["command /fix"], "off": []}
+    assert TrustedFolders(trust_file()).all() == ()
+
+
+@pytest.mark.parametrize(
+    "answer, code",
+    [("y\n", 0), ("YES\n", 0), ("\n", 1), ("no\n", 1), ("", 1), (None, 0)],
+    ids=["y", "yes", "enter", "no", "end", "option"],
+)
+def test_on_a_terminal_only_a_yes_trusts(
+    answer: str | None, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("stdin", "stderr"):
+        stream = Terminal(answer or "")
+        monkeypatch.setattr(f"sys.{name}", stream)
+    option = ["--yes"] if answer is None else []
+    assert main(["trust", str(tmp_path), *option]) == code
+    assert TrustedFolders(trust_file()).is_trusted(tmp_path) is (code == 0)
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is one."""
+
+    def isatty(self) -> bool:
+        return True

@@ -8,7 +8,7 @@ import type { Panel } from "./panel";
 import type { Review } from "./review";
 import type { Server } from "./server";
 import { chosen } from "./settings";
-import type { ApprovalChoice, SessionRow } from "./wire";
+import type { ApprovalChoice, SessionRow, TrustOffer } from "./wire";
 import { message } from "./words";
 
 export interface Parts {
@@ -155,8 +155,9 @@ async function pickMode({ conversation }: Parts): Promise<void> {
 async function trustFolders(conversation: Conversation): Promise<void> {
   const roots = conversation.choices?.roots.filter((root) => !root.isTrusted) ?? [];
   if (!roots.length) return;
-  const paths = roots.map(({ uri }) => vscode.Uri.parse(uri).fsPath).join("\n");
-  const detail = `${paths}\n\nThe agent may then run the tools that come with it, and its settings count.`;
+  const uris = roots.map(({ uri }) => uri);
+  const offers = await Promise.all(uris.map((uri) => conversation.trust(uri)));
+  const detail = offers.flatMap(({ folders }) => folders.map(described)).join("\n\n");
   const trust = "Trust";
   const answer = await vscode.window.showWarningMessage(
     roots.length === 1 ? "Trust this folder?" : "Trust these folders?",
@@ -164,8 +165,14 @@ async function trustFolders(conversation: Conversation): Promise<void> {
     trust,
   );
   if (answer !== trust) return;
-  for (const { uri } of roots) await vscode.commands.executeCommand("agent-ls.trust", uri);
+  for (const uri of uris) await conversation.trust(uri, true);
   await conversation.configure();
+}
+
+function described({ uri, switchesOn, staysOff }: TrustOffer): string {
+  const on = switchesOn.length ? switchesOn : ["nothing that is there now"];
+  const off = staysOff.length ? ["These stay off:", ...staysOff] : [];
+  return [`${vscode.Uri.parse(uri).fsPath} would switch on:`, ...on, ...off].join("\n");
 }
 
 async function pickModel({ conversation }: Parts): Promise<void> {

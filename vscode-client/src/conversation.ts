@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import { follow, fromSnapshot } from "./fold/reduce";
 import { EMPTY, type State } from "./fold/state";
 import type { Agent } from "./server";
-import type { ConfigResult, SnapshotResult, Update, UpdateParams } from "./wire";
+import type { ConfigResult, SnapshotResult, TrustResult, Update, UpdateParams } from "./wire";
 import { message } from "./words";
 
 /** After these in another session, that one may be the current one. */
@@ -99,6 +99,11 @@ export class Conversation implements vscode.Disposable {
     } catch (error) {
       void vscode.window.showErrorMessage(message(error));
     }
+  }
+
+  /** What trusting a folder switches on; with a person's yes it is trusted. */
+  trust(folder: string, isAgreed = false): Promise<TrustResult> {
+    return this.#agent.request("agent/trust", { folder, isAgreed });
   }
 
   dispose(): void {

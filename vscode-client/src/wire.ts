@@ -747,6 +747,28 @@ export type ToolKind =
   | "fetch"
   | "other";
 
+/** What trusting one folder would switch on. */
+export interface TrustOffer {
+  uri: string;
+  isTrusted: boolean;
+  switchesOn: string[];
+  /** What the folder holds and what never counts, such as hooks. */
+  staysOff: string[];
+}
+
+/** Trust folders, or ask what that would switch on. */
+export interface TrustParams {
+  /** A URI or an absolute path; null: all folders that are open. */
+  folder?: string | null;
+  /** The person has seen what it switches on and said yes. */
+  isAgreed?: boolean;
+}
+
+/** The folders that were asked about. */
+export interface TrustResult {
+  folders: TrustOffer[];
+}
+
 /** The turn is over. */
 export interface TurnEndedUpdate {
   sessionUpdate: "turn_ended";
@@ -852,6 +874,7 @@ export interface AgentRequests {
   "agent/review/diff": { params: ReviewDiffParams; result: ReviewDiffResult };
   "agent/config": { params: ConfigParams; result: ConfigResult };
   "agent/commands": { params: CommandsListParams; result: CommandsListResult };
+  "agent/trust": { params: TrustParams; result: TrustResult };
 }
 
 /** Notifications to the server. */

@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
+from agent_ls.lsp.connection.uris import path_to_uri
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks import offers
 from agent_ls.lsp.marks.mark import CHANGE_CODE, SOURCE, ChangeHint, Mark
 from agent_ls.lsp.marks.review_offers import redo_offers, review_offers
 from agent_ls.lsp.marks.shapes import diagnostic_of, in_order
+
+_FOR_AGENTS = (".agent-ls", ".claude", ".mcp.json")
 
 
 async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeAction]:
@@ -32,10 +35,19 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
         *await _comments(edge, uri, where, problems),
         *offers.problem_offers(uri, edge.attention.path(uri), problems),
         *offers.selection_offers(uri, where, problems),
+        *_about_trust(edge),
         *_about_turns(edge),
     ]
     only = params.context.only
     return found if not only else [one for one in found if offers.is_wanted(one, only)]
+
+
+def _about_trust(edge: Edge) -> Iterator[types.CodeAction]:
+    """Offer to trust folders that hold something for agents."""
+    for root in edge.workspace.roots:
+        if not root.is_trusted and any((root.path / one).exists() for one in _FOR_AGENTS):
+            is_agreed = root.path in edge.trust_shown
+            yield offers.trust_offer(root.name, path_to_uri(root.path), is_agreed=is_agreed)
 
 
 def _about_turns(edge: Edge) -> Iterator[types.CodeAction]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -11,7 +10,7 @@ from agent_ls import catalogue
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import Mode
 from agent_ls.lsp import wire
-from agent_ls.lsp.connection.uris import path_to_uri, uri_to_path
+from agent_ls.lsp.connection.uris import path_to_uri
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.faces.publisher import session_info
 
@@ -33,19 +32,6 @@ class ForkParams(wire.Deciding):
     """Null: the current session."""
     turn: Annotated[int, Field(strict=True, ge=1)] | wire.Name | None = None
     """An id, or a number from 1; null: the newest turn that is over."""
-
-
-class TrustParams(wire.Deciding):
-    """Trust folders."""
-
-    folder: wire.Name | None = None
-    """A URI or an absolute path; null: all folders that are open."""
-
-
-class TrustResult(wire.Wire):
-    """The folders that are trusted now."""
-
-    folders: list[str]
 
 
 async def list_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.SessionsListResult:
@@ -173,23 +159,3 @@ async def configure(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
         ],
         problems=list(edge.loaded.problems),
     )
-
-
-async def trust(edge: Edge, asked: TrustParams) -> TrustResult:
-    """Trust a folder, or all open ones: their own tools and settings apply from now on."""
-    edge.refresh_roots()
-    # A missing folder is not trusted: anything may later appear under its path.
-    folders = [root.path for root in edge.workspace.roots if root.path.is_dir()]
-    if asked.folder is not None:
-        folders = [uri_to_path(asked.folder) or Path(asked.folder)]
-    if not folders or not all(one.is_absolute() and one.is_dir() for one in folders):
-        raise AgentLsError(
-            "agent-ls.trust needs a folder that is there: its URI, or an absolute path."
-        )
-    for one in folders:
-        edge.trust.trust(one)
-    edge.refresh_roots()
-    edge.spawn(edge.reload())
-    names = [str(one) for one in folders]
-    edge.editor.say("info", f"Trusted: {', '.join(names)}. Its own tools and settings count now.")
-    return TrustResult(folders=names)

@@ -28,6 +28,7 @@ from agent_ls.lsp.handlers import (
     review_views,
     sessions,
     text_document_content,
+    trust,
     turns,
 )
 from agent_ls.lsp.marks.review_choice import ReviewArgument
@@ -122,7 +123,8 @@ VERBS: Final = (
     Verb(wire.ConfigParams, sessions.choose, "agent-ls.mode", ("mode",)),
     Verb(wire.ConfigParams, sessions.choose, "agent-ls.model", ("model",)),
     Verb(wire.CommandsListParams, turns.list_commands, "agent-ls.commands", (), "agent/commands"),
-    Verb(sessions.TrustParams, sessions.trust, "agent-ls.trust", ("folder",)),
+    Verb(wire.TrustParams, trust.ask, "agent-ls.trust", ("folder",)),
+    Verb(wire.TrustParams, trust.answer, method="agent/trust"),
     Verb(
         wire.EditorDiagnosticsParams, editor_news.problems_found, method="agent/editorDiagnostics"
     ),

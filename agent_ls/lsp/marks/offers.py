@@ -94,6 +94,15 @@ def mark_offers(mark: Mark, diagnostic: types.Diagnostic) -> Iterator[types.Code
             return
 
 
+def trust_offer(folder: str, uri: str, *, is_agreed: bool) -> types.CodeAction:
+    """Return the action that trusts a folder, or that first asks or shows what it switches on."""
+    what = "what was listed" if is_agreed else "its own settings, commands and tools…"
+    given = {"folder": uri, "isAgreed": is_agreed}
+    return action(
+        f"Agent: Trust {label(folder, _TITLE_CHARACTERS)} — {what}", "agent-ls.trust", given
+    )
+
+
 def comment_offer(
     uri: str, comment: InstructionComment, problems: Sequence[types.Diagnostic] = ()
 ) -> types.CodeAction:

@@ -138,7 +138,7 @@ class EditorClient:
             return None
         params = types.ShowMessageRequestParams(
             type=types.MessageType.Info,
-            message=text,
+            message=_plain(text),
             actions=[types.MessageActionItem(title=one) for one in choices],
         )
         try:
@@ -162,10 +162,7 @@ class EditorClient:
 
     def say(self, level: Level, text: str) -> None:
         """Show a message, or write it to the client's log."""
-        # The text may hold the model's words and file names. Some editors render Markdown links in
-        # it, even links that run commands.
-        plain = visible(text).replace("](", "] (")
-        params = {"type": _LEVELS[level].value, "message": plain}
+        params = {"type": _LEVELS[level].value, "message": _plain(text)}
         shown = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE
         self._server.protocol.notify(shown, params)
 
@@ -194,6 +191,14 @@ class EditorClient:
             _log.info("no answer to an edit: %s", error)
             return Reply("nothing")
         return Reply("yes") if result.applied else Reply("no", result.failure_reason or "")
+
+
+def _plain(text: str) -> str:
+    """Return a text for a message box, which may hold the model's words and file names.
+
+    Some editors render Markdown links in it, even links that run commands.
+    """
+    return visible(text).replace("](", "] (")
 
 
 def _workspace_edit(

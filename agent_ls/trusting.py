@@ -1,0 +1,119 @@
+"""Lists what trusting a folder would switch on; reads files and runs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from agent_ls.checkers.programs import has_typescript, own_programs
+from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
+from agent_ls.extension.commands import FileCommands
+from agent_ls.extension.skills import found_skills
+from agent_ls.loop.ports.surroundings import RULE_FILES
+from agent_ls.loop.ports.workspace import Root
+from agent_ls.processes.reading import read_file
+from agent_ls.safety.text import label
+from agent_ls.settings import Settings, folder_settings, settings_switched_on
+from agent_ls.workspace.disk import DiskWorkspace
+
+_NOBODY = Path("/nonexistent")
+"""Stands for the user's configuration folder, whose files count already."""
+_MAX_LINE_CHARS = 160
+_CHECKERS = ("ruff",)
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchedOn:
+    """What would count, and what stays off all the same; one line each, safe to show."""
+
+    on: tuple[str, ...]
+    off: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """Return both as text for a person."""
+        on = "".join(f"\n  {one}" for one in self.on) or " nothing that is there now."
+        off = "".join(f"\n  {one}" for one in self.off)
+        return f"It would switch on:{on}" + (f"\nThese stay off:{off}" if off else "")
+
+
+async def switched_on(
+    folder: Path, settings: Settings, editor: Mapping[str, Any] | None = None
+) -> SwitchedOn:
+    """Return what trusting a folder would switch on.
+
+    ``settings`` are those in force; ``editor`` are the editor's settings, which a folder may hold.
+    """
+    return await asyncio.to_thread(_switched_on, folder, settings, editor or {})
+
+
+def _switched_on(folder: Path, settings: Settings, editor: Mapping[str, Any]) -> SwitchedOn:
+    own, off = settings_switched_on(folder_settings(folder))
+    of_editor, off_in_editor = settings_switched_on(editor)
+    root = Root(folder.name, folder, is_trusted=True)
+    on = [
+        *(f"setting {one}" for one in own),
+        *(f"editor setting {one}" for one in of_editor),
+        *_instructions(folder),
+        *_extensions(root),
+        *_servers(folder),
+        *_programs(folder, settings),
+    ]
+    stays = (f"setting {one}" for one in (*off, *off_in_editor))
+    return SwitchedOn(tuple(map(_line, on)), tuple(map(_line, stays)))
+
+
+def _line(text: str) -> str:
+    return label(text, _MAX_LINE_CHARS)
+
+
+def _instructions(folder: Path) -> Iterator[str]:
+    found = next((name for name in RULE_FILES if (folder / name).is_file()), None)
+    if found is not None:
+        yield f"instructions in {found}, as if they were yours"
+
+
+def _extensions(root: Root) -> Iterator[str]:
+    listed = FileCommands(_NOBODY, DiskWorkspace((root,))).now()
+    yield from (f"command /{name}" for name in listed.commands)
+    skills, _ = found_skills(_NOBODY, [root])
+    yield from (f"skill {one.name}" for one in skills.listed)
+    kinds, _ = found_kinds(_NOBODY, [root])
+    yield from (f"sub-agent {one.name}" for one in kinds.values() if one not in BUILT_IN)
+
+
+def _servers(folder: Path) -> Iterator[str]:
+    """Yield the MCP servers that the folder names, with the whole command of each."""
+    try:
+        told: object = json.loads(read_file(folder / ".mcp.json"))
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, RecursionError):
+        yield "MCP servers in .mcp.json, which cannot be read"
+        return
+    servers = _table(_table(told).get("mcpServers"))
+    for name, one in servers.items():
+        server = _table(one)
+        arguments = server.get("args")
+        words = [server.get("command") or server.get("url") or "without a command"]
+        words += cast("list[object]", arguments) if isinstance(arguments, list) else []
+        yield f"MCP server {name}: {' '.join(map(str, words))}"
+
+
+def _table(value: object) -> dict[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _programs(folder: Path, settings: Settings) -> Iterator[str]:
+    for place in own_programs([folder]):
+        for name in _CHECKERS:
+            if (place / name).is_file():
+                yield f"program {(place / name).relative_to(folder)}"
+    if has_typescript([folder]):
+        yield "program node_modules/typescript"
+    for one in settings.checkers.commands:
+        yield f"your checker {one.name}: {one.command}"
