@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -30,6 +31,7 @@ from agent_ls.processes.sealing import seal
 
 _LOOK_AGAIN_S = 30.0
 """A server need not tell that its definitions changed, so they are looked at again."""
+_CLOSE_S = 1.5
 _MAX_PAGES = 50
 _MAX_LISTED = 1_000
 _KEYS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
@@ -156,6 +158,10 @@ class Host:
         task = self._tasks[order.number] = asyncio.ensure_future(self._carry_out(order))
         task.add_done_callback(lambda _: self._tasks.pop(order.number, None))
 
+    async def close(self) -> None:
+        """End all sessions and servers."""
+        await asyncio.gather(*map(self._close, list(self._connections)))
+
     async def _carry_out(self, order: Order) -> None:
         try:
             async with asyncio.timeout(order.limit_s):
@@ -166,14 +172,17 @@ class Host:
         except OrderFailed as error:
             reply = _failed(order, error.failure, error.text, error.tools)
         except Exception as error:
-            connection = self._connections.get(order.server)
-            if connection is None or connection.is_over:
-                why = connection.why_gone() if connection else _said(error)
-                await self._close(order.server)
-                reply = _failed(order, "gone", why if connection else _said(error))
-            else:
-                reply = _failed(order, "failed", _said(error))
+            reply = _failed(order, *await self._judged(order, error))
         self._tell(reply)
+
+    async def _judged(self, order: Order, error: Exception) -> tuple[Failure, str]:
+        """Return what an error means: the end of the server, or of this order alone."""
+        connection = self._connections.get(order.server)
+        is_over = connection is not None and connection.is_over
+        if connection is not None and not is_over and order.op == "call":
+            return "failed", _said(error)
+        await self._close(order.server)
+        return "gone", connection.why_gone() if connection and is_over else _said(error)
 
     async def _done(self, order: Order) -> Reply:
         connection = self._connections.get(order.server)
@@ -211,7 +220,7 @@ def _first(error: BaseException) -> BaseException:
 def _said(error: BaseException) -> str:
     error = _first(error)
     words = error.error.message if isinstance(error, MCPError) else str(error)
-    return f"{type(error).__name__}: {words}"[:1_000]
+    return " ".join(f"{type(error).__name__}: {words}".split())[:500]
 
 
 def _rendered(result: types.CallToolResult, max_bytes: int) -> str:
@@ -253,9 +262,18 @@ async def _serve(orders: int, replies: int) -> None:
             line = line[os.write(replies, line) :]
 
     host = Host(tell)
-    while line := await reader.readline():
-        host.take(Order.model_validate_json(line))
-    # The server is gone. The launcher ends what we started as soon as we are gone, too.
+
+    async def follow() -> None:
+        while line := await reader.readline():
+            host.take(Order.model_validate_json(line))
+
+    following = asyncio.ensure_future(follow())
+    loop.add_signal_handler(signal.SIGTERM, following.cancel)
+    await asyncio.wait([following])
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_CLOSE_S):
+            await host.close()
+    # The launcher ends what may be left as soon as we are gone.
     os._exit(0)
 
 

@@ -19,6 +19,7 @@ from agent_ls.safety.programs import child_path
 _log = logging.getLogger(__name__)
 
 _MODULE = "agent_ls.mcp.host"
+_END_S = 2.0
 _GRACE_S = 8.0
 """More than the host needs to load and to notice a time limit; after it, it hangs."""
 _ENVIRONMENT = (
@@ -83,6 +84,9 @@ class HostLink:
     async def close(self) -> None:
         """End the host, and with it the servers; later orders fail."""
         self._is_closed = True
+        if self._piped is not None:
+            self._piped.stdin.close()
+            await asyncio.wait([asyncio.ensure_future(self._piped.program.wait())], timeout=_END_S)
         await self._end()
 
     async def _send(self, order: Order) -> None:

@@ -23,7 +23,7 @@ _MAX_NOISE_LINES = 200
 _MAX_UNASKED = 5_000
 """Messages after our newest one, before the server is ended: it floods."""
 _LAST_WORDS_BYTES = 2_000
-_END_S = 1.0
+_END_S = 0.5
 
 
 class ProgramPipes:

@@ -1,0 +1,54 @@
+"""Tool servers for real: a test says what its server does, and gets the part that holds it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from agent_ls.assembly import open_disk_workspace
+from agent_ls.mcp.configured import ServerOptions, ToolServerOptions
+from agent_ls.mcp.pins import SavedPins
+from agent_ls.mcp.servers import Servers
+from agent_ls.workspace.runner import command_environment
+
+PROGRAM = Path(__file__).with_name("server.py")
+
+
+def server(mode: str, **more: Any) -> ServerOptions:
+    """Return the settings of a server that behaves like this."""
+    given: dict[str, Any] = {"command": sys.executable, "args": (str(PROGRAM), mode), **more}
+    return ServerOptions.model_validate(given)
+
+
+@asynccontextmanager
+async def opened(
+    place: Path, servers: dict[str, ServerOptions], **more: Any
+) -> AsyncIterator[Servers]:
+    """Open servers of the user's settings, with pins and a workspace below ``place``."""
+    options = ToolServerOptions.model_validate({"servers": servers, **more})
+    project = place / "project"
+    project.mkdir(exist_ok=True)
+    found = Servers(
+        options,
+        open_disk_workspace([project]),
+        SavedPins(place / "pins.json"),
+        command_environment(),
+    )
+    try:
+        yield found
+    finally:
+        await found.close()
+
+
+async def run(servers: Servers, tool: str, **arguments: Any) -> str:
+    """Call a tool as the loop does, and return its text."""
+    return (await output_of(servers, tool, **arguments)).text
+
+
+async def output_of(servers: Servers, tool: str, **arguments: Any) -> Any:
+    found = servers.tools[tool]
+    context: Any = None
+    return await found.run(found.Arguments.model_validate(arguments), context)

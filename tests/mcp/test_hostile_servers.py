@@ -1,0 +1,241 @@
+"""What a server can do to us: nothing but an error result, or a tool that is left out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+import pytest_asyncio
+
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.errors import ToolError
+from agent_ls.mcp.servers import Servers
+from tests.mcp.conftest import opened, output_of, run, server
+from tests.mcp.server import TOOLS
+
+pytestmark = [pytest.mark.heavy, pytest.mark.asyncio(loop_scope="module")]
+
+LISTINGS = (*TOOLS, "endless")
+STARTS = ("hangs at start", "ends at start", "noise at start")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def servers(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Servers]:
+    modes = {f"s-{mode.replace('_', '-').replace(' ', '-')}": mode for mode in (*LISTINGS, *STARTS)}
+    several = {name: server(mode, timeout_s=4) for name, mode in modes.items()}
+    several["good"] = server("good", timeout_s=3, env={"OWN": "1"})
+    place = tmp_path_factory.mktemp("servers")
+    async with opened(place, several, max_offered=10_000) as found:
+        await found.settle()
+        yield found
+
+
+def names(servers: Servers, mode: str) -> list[str]:
+    top = f"s-{mode.replace('_', '-')}/"
+    return [name.removeprefix(top) for name in servers.tools if name.startswith(top)]
+
+
+async def test_names_are_plain_and_shadow_nothing(servers: Servers) -> None:
+    found = names(servers, "names")
+    assert found[:3] == ["edit_file", "run_command_x", "read"]
+    assert len(found) == 4
+    assert found[3].startswith("x" * 33)
+    assert len(found[3]) == 40
+    # The names of all tools of servers have a slash, ours have none.
+    assert all("/" in name for name in servers.tools)
+    problems = servers.servers["s-names"].problems
+    assert any("looks like that of" in problem for problem in problems)
+    assert any("no plain letters" in problem for problem in problems)
+    assert not any("\u200b" in problem or "\u202e" in problem for problem in problems)
+
+
+async def test_descriptions_lose_what_is_hidden_and_say_whose_they_are(servers: Servers) -> None:
+    description = servers.tools["s-hidden/look"].description
+    assert description == "Looks. around\n(Words of the tool server s-hidden.)"
+
+
+@pytest.mark.parametrize(
+    "mode, why",
+    [
+        ("hidden_argument", "the name of an argument has hidden characters"),
+        ("remote_reference", "refers to another document"),
+        ("doubling", "too large"),
+        ("large", "too large"),
+    ],
+)
+async def test_what_cannot_be_made_plain_is_left_out(servers: Servers, mode: str, why: str) -> None:
+    assert names(servers, mode) == []
+    (problem,) = servers.servers[f"s-{mode.replace('_', '-')}"].problems
+    assert why in problem
+
+
+async def test_a_schema_that_holds_itself_ends(servers: Servers) -> None:
+    tool = servers.tools["s-own-parts/x"]
+    once = {"type": "object", "properties": {"deep": {}}}
+    assert tool.definition.parameters["properties"] == {"deep": once}
+
+
+async def test_a_pattern_is_left_to_the_server(servers: Servers) -> None:
+    started_s = time.monotonic()
+    servers.tools["s-pattern/x"].Arguments.model_validate({"a": "a" * 60 + "!"})
+    assert time.monotonic() - started_s < 1
+
+
+@pytest.mark.parametrize("mode, count", [("many", 200), ("endless", 50)])
+async def test_tools_are_counted(servers: Servers, mode: str, count: int) -> None:
+    assert len(names(servers, mode)) == count
+
+
+@pytest.mark.parametrize(
+    "mode, state",
+    [
+        ("hangs at start", "it did not answer within 4 s"),
+        ("ends at start", "no licence found"),
+        ("noise at start", "1 tools, running"),
+        ("no_object", "ValidationError"),
+    ],
+)
+async def test_a_bad_start_is_told(servers: Servers, mode: str, state: str) -> None:
+    name = mode.replace(" ", "-").replace("_", "-")
+    assert state in servers.servers[f"s-{name}"].state
+
+
+@pytest.mark.parametrize(
+    "what, kind, words",
+    [
+        ("hang", ErrorKind.TIMEOUT, "it did not answer within 3 s"),
+        ("crash", ErrorKind.RUNTIME, "out of cheese"),
+        ("flood", ErrorKind.RUNTIME, "floods us with messages"),
+        ("noise", ErrorKind.RUNTIME, "what is no message"),
+        ("giant", ErrorKind.RUNTIME, "a message of over 16,777,216 bytes"),
+        ("unknown", ErrorKind.RUNTIME, "refused the call: ValidationError"),
+        ("no result", ErrorKind.RUNTIME, "refused the call: ValidationError"),
+    ],
+)
+async def test_a_bad_answer_is_an_error_and_the_next_call_works(
+    servers: Servers, what: str, kind: ErrorKind, words: str
+) -> None:
+    with pytest.raises(ToolError) as error:
+        await run(servers, "good/do", do=what)
+    assert error.value.kind is kind
+    assert words in error.value.text
+    assert len(error.value.text) < 2_000
+    assert "done again" in await run(servers, "good/do", do="again")
+
+
+@pytest.mark.parametrize(
+    "what, words",
+    [
+        ("some noise", "done some noise"),
+        ("hidden", "ab red"),
+        ("image", "[image image/png, 6 bytes]"),
+        ("sampling", "Sampling not supported"),
+        ("elicitation", "Elicitation not supported"),
+    ],
+)
+async def test_an_answer_is_foreign_text(servers: Servers, what: str, words: str) -> None:
+    found = await run(servers, "good/do", do=what)
+    assert found.startswith("The tool server good answers:\n")
+    assert words in found
+    assert found.isascii()
+
+
+async def test_a_tool_that_says_that_it_failed_has_failed(servers: Servers) -> None:
+    found = await output_of(servers, "good/do", do="error")
+    assert (found.error, "the disk is full" in found.text) == (ErrorKind.RUNTIME, True)
+
+
+async def test_a_long_answer_is_cut_at_the_limit(servers: Servers) -> None:
+    found = await run(servers, "good/do", do="long")
+    assert len(found.encode()) < 200_200
+    assert "(400,000 bytes left out)" in found
+
+
+async def test_a_server_gets_few_variables_and_the_folders(servers: Servers) -> None:
+    os.environ["SOME_API_KEY"] = "x"
+    given = await run(servers, "good/do", do="environment")
+    assert "OWN" in given
+    assert "API_KEY" not in given
+    del os.environ["SOME_API_KEY"]
+    assert json.dumps(servers._workspace.roots[0].path.as_uri()) in await run(  # pyright: ignore[reportPrivateUsage]
+        servers, "good/do", do="roots"
+    )
+    assert (await run(servers, "good/do", do="folder")).endswith(str(Path.home()))
+
+
+async def test_what_fails_three_times_is_not_started_again(tmp_path: Path) -> None:
+    async with opened(tmp_path, {"bad": server("good")}) as servers:
+        await servers.settle()
+        for _ in range(3):
+            with pytest.raises(ToolError, match="is gone"):
+                await run(servers, "bad/do", do="crash")
+        with pytest.raises(ToolError, match="failed 3 times"):
+            await run(servers, "bad/do", do="again")
+
+
+async def test_a_call_that_is_cancelled_leaves_the_server_running(tmp_path: Path) -> None:
+    async with opened(tmp_path, {"good": server("good")}) as servers:
+        await servers.settle()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await run(servers, "good/do", do="hang")
+        assert servers.servers["good"].failures == 0
+
+
+async def test_nothing_of_a_server_is_left_when_agent_ls_closes(tmp_path: Path) -> None:
+    async with opened(tmp_path, {"good": server("good")}) as servers:
+        await servers.settle()
+        pids = [int(one) for one in (await run(servers, "good/do", do="child")).split()[-2:]]
+    await _all_gone(pids)
+
+
+async def test_nothing_of_a_server_is_left_when_it_is_stopped(tmp_path: Path) -> None:
+    async with opened(tmp_path, {"good": server("good", timeout_s=2)}) as servers:
+        await servers.settle()
+        pids = [int(one) for one in (await run(servers, "good/do", do="child")).split()[-2:]]
+        with pytest.raises(ToolError):
+            await run(servers, "good/do", do="hang")
+        await _all_gone(pids)
+
+
+async def test_a_server_ends_with_an_agent_ls_that_is_killed(tmp_path: Path) -> None:
+    program = (
+        "import asyncio, pathlib, sys\n"
+        "from tests.mcp.conftest import opened, run, server\n"
+        "async def main():\n"
+        f"    async with opened(pathlib.Path({str(tmp_path)!r}), {{'a': server('good')}}) as s:\n"
+        "        await s.settle()\n"
+        "        print(await run(s, 'a/do', do='child'), flush=True)\n"
+        "        await asyncio.sleep(600)\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen(  # noqa: ASYNC220 - the test waits for its two lines
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+    ) as owner:
+        assert owner.stdout is not None
+        owner.stdout.readline()
+        pids = [int(one) for one in owner.stdout.readline().split()]
+        owner.kill()
+    await _all_gone(pids)
+
+
+async def _all_gone(pids: list[int]) -> None:
+    until_s = time.monotonic() + 4
+    while any(map(_is_running, pids)):
+        assert time.monotonic() < until_s, f"still there: {pids}"
+        await asyncio.sleep(0.05)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
