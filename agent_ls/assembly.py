@@ -188,7 +188,7 @@ async def open_sessions(
         hooks=Hooks(HookCommands(runner), workspace, hooks),
         custom_commands=FileCommands(user_file().parent, workspace),
         claims=claims,
-        rules=SavedRules(rules_file()),
+        rules=SavedRules(rules_file(), settings.rules),
         meter=ProcessMeter(clock, lambda: _written_folders(settings, workspace)),
         order=EditOrder(),
         # A dry run runs no commands, so there is nothing to watch.

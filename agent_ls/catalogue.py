@@ -69,6 +69,7 @@ from agent_ls.policies.guards.path_guard import PathGuard
 from agent_ls.policies.guards.plan_mode import PlanMode
 from agent_ls.policies.guards.repeated_call import RepeatedCall
 from agent_ls.policies.guards.replan import Replan
+from agent_ls.policies.guards.standing_rules import StandingRules
 from agent_ls.policies.guards.tool_servers import ToolServers
 from agent_ls.policies.injections.failure_evidence import FailureEvidence
 from agent_ls.policies.injections.files_changed import FilesChanged
@@ -168,6 +169,7 @@ GUARDS: tuple[type[Guard], ...] = (
     PathGuard,
     CommandGuard,
     ToolServers,
+    StandingRules,
     Replan,
     RepeatedCall,
     PlanMode,

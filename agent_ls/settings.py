@@ -25,6 +25,7 @@ from agent_ls.domain.hooks import HookOptions
 from agent_ls.domain.mistakes import UNKNOWN, mistakes
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record, Trust
+from agent_ls.domain.rules import RuleOptions
 from agent_ls.loop.options import LoopOptions, ModelOptions
 from agent_ls.mcp.configured import ToolServerOptions
 from agent_ls.observers.otel import TelemetryOptions
@@ -47,6 +48,7 @@ _ENV_NOT_SETTINGS = frozenset(
 """Read elsewhere: the key by the provider's credentials, the next by the tests; the others are
 what commands and hooks of ours are given, which may well call us."""
 
+_RULES = ("rules",)
 _STRICTNESS = list(Mode)
 
 
@@ -107,6 +109,8 @@ class Settings(Record):
     """Tool servers (Model Context Protocol), and how much of them the model gets."""
     checkers: Annotated[CheckerSettings, Trust.NEVER] = CheckerSettings()
     """How ruff and tsc are found and run, and which commands check besides."""
+    rules: RuleOptions = RuleOptions()
+    """What is always allowed, asked for or denied, by pattern."""
     policies: PolicySettings = PolicySettings()
     """Options of the loop's policies."""
     tools: ToolSettings = ToolSettings()
@@ -265,6 +269,9 @@ def _merge(
             problems.append(f"{source.name}: {key} is not a setting.")
             return settings
         place = cast("dict[str, Any]", inner)
+    if keys[:-1] == _RULES and isinstance(place.get(keys[-1]), list):
+        # Rules of all sources hold, so one source cannot take those of another away.
+        value = [*place[keys[-1]], {"text": value, "source": source.name}]
     place[keys[-1]] = value
     if str(value).lower() == "nan":
         problems.append(f"{source.name}: {key}: is not a number.")
@@ -337,6 +344,8 @@ def _tightens(settings: Settings, keys: tuple[str, ...], value: Any) -> bool:
     """Say whether a value makes the agent more careful than it is."""
     if keys in (("dry_run",), ("allowed_tools",)):
         return bool(value)
+    if keys in ((*_RULES, "ask"), (*_RULES, "deny")):
+        return True
     if keys == ("change_hints",):
         return value == "always"
     if keys == ("mode",):
@@ -360,6 +369,9 @@ def _leaves(
     for key, value in values.items():
         if isinstance(value, Mapping) and value:
             yield from _leaves(cast("Mapping[str, Any]", value), (*above, str(key)))
+        elif above == _RULES and isinstance(value, list):
+            # One by one, so that a mistake in one rule does not lose the others.
+            yield from (((*above, str(key)), one) for one in cast("list[object]", value))
         else:
             yield (*above, str(key)), value
 

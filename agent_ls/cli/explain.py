@@ -26,7 +26,7 @@ def explain(arguments: argparse.Namespace) -> int:
     loaded = load_settings(folders=[folder], command_line=command_line_settings(arguments))
     tell_problems(loaded)
     roots = open_disk_workspace([folder]).roots
-    settings, saved = loaded.settings, SavedRules(rules_file())
+    settings, saved = loaded.settings, SavedRules(rules_file(), loaded.settings.rules)
     if arguments.batch:
         return explain_batch(roots, settings, saved)
     if arguments.subject is None:

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from agent_ls.cli.judging import Judged, Kind, Question, judge
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.rules import Decision, PatternRule, RuleOptions, WrittenRule, parse_rule
 from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.command_places import each_decided_once
+from agent_ls.safety.rules import SavedRules
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.settings import Settings, what_a_folder_may_set
 
@@ -138,12 +141,56 @@ def _question(kind: Kind, given: Mapping[str, Any], defaults: _Defaults) -> Ques
         subject,
         roots,
         _mode(given.get("mode"), defaults.settings.mode),
-        defaults.rules,
+        _rules(given["rules"], kind) if given.get("rules") is not None else defaults.rules,
         defaults.settings,
         cwd,
         str(given.get("content") or ""),
         tuple(map(str, given.get("grants") or ())),
     )
+
+
+_KIND_OF_RULE = {"command": "run_command", "path": "read", "write": "edit"}
+_DECISIONS = {"reject": "deny", "block": "deny", "never": "deny", "always": "allow"}
+
+
+def _rules(given: object, kind: Kind) -> Rules:
+    """Return rules as texts, as objects, or as texts by decision."""
+    texts: list[tuple[str, str]] = []
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, dict):
+        lists = cast("dict[str, Any]", given)
+        for decision, some in lists.items():
+            some = [some] if isinstance(some, str) else some
+            texts += ((decision, str(one)) for one in some)
+    else:
+        for one in cast("list[Any]", given):
+            texts.append(_rule(cast("dict[str, Any]", one)) if isinstance(one, dict) else ("", one))
+    by_decision: dict[str, list[WrittenRule]] = {"allow": [], "ask": [], "deny": []}
+    for decision, text in texts:
+        rule = _read_rule(f"{_DECISIONS.get(decision, decision)} {text}".strip(), kind)
+        by_decision[rule.decision].append(WrittenRule(text=rule.notation, source="request"))
+    options = RuleOptions.model_validate(by_decision)
+    return SavedRules(Path(os.devnull) / "none", options)
+
+
+def _rule(given: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the decision and the text of a rule that is written as an object."""
+    decision = given.get("decision") or given.get("verdict") or given.get("action") or "allow"
+    tool, pattern = given.get("tool") or given.get("subject"), given.get("pattern")
+    pattern = pattern or given.get("rule") or given.get("command") or given.get("path") or ""
+    return str(decision), f"{tool}({pattern})" if tool else str(pattern)
+
+
+def _read_rule(text: str, kind: Kind) -> PatternRule:
+    try:
+        return parse_rule(text)
+    except ValueError:
+        # A bare pattern is about the kind of call that is asked about.
+        decision, _, rest = text.partition(" ")
+        if decision not in get_args(Decision):
+            decision, rest = "allow", text
+        return parse_rule(f"{decision} {_KIND_OF_RULE[kind]}: {rest}")
 
 
 def _mode(given: object, default: Mode) -> Mode:

@@ -16,7 +16,7 @@ from agent_ls.domain.errors import PathRefused, SettingsError, WorkspaceError
 from agent_ls.domain.events import SessionCreated, StoredEvent, TurnStarted
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.verdicts import Ask, Defer, Deny, GuardVerdict
+from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny, GuardVerdict
 from agent_ls.loop.ports.commands import Runner
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.ports.people import Rules
@@ -32,7 +32,7 @@ Kind = Literal["command", "path", "write"]
 
 _CALLS: dict[Kind, str] = {"command": "run_command", "path": "read_file", "write": "write_file"}
 """The tool whose call each kind of question is about."""
-_GUARDS = ("path_guard", "command_guard", "plan_mode", "approval")
+_GUARDS = ("path_guard", "command_guard", "standing_rules", "plan_mode", "approval")
 """The guards that judge the call itself; the others depend on a turn's events."""
 
 
@@ -61,7 +61,7 @@ class Judged:
     decision: Literal["allow", "ask", "deny", "error"]
     """``error``: the call could not even be made, such as for a path that is no path."""
     decided_by: str
-    """The name of the guard."""
+    """The name of the guard, or the rule of the person."""
     reason: str
     every_time: bool
     """The decision is the same in every mode, whatever was allowed before."""
@@ -90,12 +90,15 @@ async def judge(question: Question) -> Judged:
         verdict: GuardVerdict = await guard.judge(planned, view)
         is_of_mode = guard.name in ("approval", "plan_mode")
         match verdict:
-            case Deny(reason=why):
-                return Judged(_refusal(planned, ports.workspace), guard.name, why, not is_of_mode)
+            case Deny(reason=why, rule=rule):
+                kind = _refusal(planned, ports.workspace)
+                return Judged(kind, rule or guard.name, why, not is_of_mode)
             case Defer(reason=why):
                 return Judged("ask", guard.name, why, every_time=False)
-            case Ask(reason=why, broad=broad) if _outranks(broad, found):
-                found = Judged("ask", guard.name, why, not broad and not is_of_mode)
+            case Ask(reason=why, broad=broad, rule=rule) if _outranks(broad, found):
+                found = Judged("ask", rule or guard.name, why, not broad and not is_of_mode)
+            case Allow(rule=rule) if rule and found.decision == "allow":
+                found = Judged("allow", rule, f"Allowed by {rule}.", every_time=False)
             case _:
                 pass
     return found

@@ -221,6 +221,8 @@ class Allow:
     """How long the call waits before it runs."""
     reads_only: bool = False
     """The command plainly only reads, and runs in the environment for such commands."""
+    rule: str = ""
+    """The person's rules or grant that decided; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +234,8 @@ class Ask:
     """Whether ``allow_session`` may be offered and earlier grants count."""
     reads_only: bool = False
     """As in ``Allow``."""
+    rule: str = ""
+    """As in ``Allow``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +245,8 @@ class Deny:
     reason: str
     whatever_tool: bool = False
     """No other tool may do it either, so none is suggested."""
+    rule: str = ""
+    """As in ``Allow``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ judged here as the file tools judge it, in every mode; ``commands`` judges the s
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -121,6 +122,16 @@ def _judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Ask | Deny 
             # One place outside is enough to show: a copy names each target twice.
             reasons.setdefault(_OUTSIDE if verdict.endswith(f"{_OUTSIDE}.") else verdict, verdict)
     return Ask(" ".join(reasons.values()), broad=False) if reasons else None
+
+
+def named_files(
+    command: str, cwd: Path, roots: Sequence[Root]
+) -> Iterator[tuple[Use, Path, set[str]]]:
+    """Yield the places that a command names, each with its use and its names below its root."""
+    named = dict.fromkeys(named_places(command, cwd))
+    for one in itertools.islice(named, _MAX_PLACES):
+        for place in _places(one):
+            yield one.use, place, _names(place, roots)
 
 
 def _judge(named: Named, roots: Sequence[Root]) -> Deny | str | None:

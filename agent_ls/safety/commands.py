@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 from collections.abc import Sequence as PySequence
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def decide(command: str, cwd: Path, roots: PySequence[Root]) -> CommandVerdict:
     if destroyed := catastrophe(command):
         return Deny(f"This command is never run: {destroyed}.")
     try:
-        _judge_all(read_shell(command), cwd, roots)
+        _judge_all(read_shell(command), cwd, roots, _judge)
     except MustAskError as error:
         reason = f"The command is not plainly read-only: {error}."
         return Ask(reason, broad=not _must_be_seen(command))
@@ -61,6 +62,33 @@ def decide(command: str, cwd: Path, roots: PySequence[Root]) -> CommandVerdict:
         reason = f"The command cannot be checked: {error}."
         return Ask(reason, broad=not _must_be_seen(command))
     return Allow()
+
+
+def is_covered(
+    command: str,
+    cwd: Path,
+    roots: PySequence[Root],
+    covers: Callable[[PySequence[str], Path], bool],
+) -> bool:
+    """Say whether every part of a command plainly reads, or ``covers`` its words in its folder.
+
+    A text that is not read with certainty is never covered. Looks at the disk.
+    """
+
+    def judge(step: Step, reach: Reach) -> None:
+        try:
+            _judge(step, reach)
+        except MustAskError:
+            if not covers((step.name, *step.values), reach.folder):
+                raise
+            for word in step.reads:
+                reach.check(word.value)
+
+    try:
+        _judge_all(read_shell(command), cwd, roots, judge)
+    except (MustAskError, OSError, ValueError, subprocess.SubprocessError):
+        return False
+    return True
 
 
 _MUST_BE_SEEN = re.compile(
@@ -77,16 +105,18 @@ def _must_be_seen(command: str) -> bool:
     return not command.strip() or too_long or bool(_MUST_BE_SEEN.search(command))
 
 
-def _judge_all(tree: Sequence, cwd: Path, roots: PySequence[Root]) -> None:
+def _judge_all(
+    tree: Sequence, cwd: Path, roots: PySequence[Root], judge: Callable[[Step, Reach], None]
+) -> None:
     """Judge each command in every folder it may run in."""
     judged: set[tuple[Step, Reach]] = set()
 
-    def judge(step: Step, reach: Reach) -> None:
+    def judge_new(step: Step, reach: Reach) -> None:
         if (step, reach) not in judged:
-            _judge(step, reach)
+            judge(step, reach)
             judged.add((step, reach))
 
-    walk = Walk(judge)
+    walk = Walk(judge_new)
     walk.sequence(tree, (State(Reach(cwd, tuple(roots))),))
 
 

@@ -104,11 +104,11 @@ def named_places(command: str, cwd: Path) -> Iterator[Named]:
         for token in _TOKEN.findall(command):
             yield Named("any", token, (cwd,), cwd)
     if tree is not None:
-        yield from _Reading(cwd).read(tree.root_node)
+        yield from Reading(cwd).read(tree.root_node)
 
 
 @dataclass(slots=True)
-class _Reading:
+class Reading:
     """State while a command is read from left to right."""
 
     cwd: Path
@@ -119,6 +119,10 @@ class _Reading:
     runs_code: bool = False
     """Whether an interpreter was seen, so that here-documents count as code."""
     depth: int = 0
+    commands: list[list[list[str]]] = field(default_factory=list[list[list[str]]])
+    """The words of each command that was read, wrappers included, each with its values."""
+    texts: list[str] = field(default_factory=list[str])
+    """Here-documents that a shell may run."""
 
     def __post_init__(self) -> None:
         self.folders = {self.cwd: None}
@@ -129,6 +133,7 @@ class _Reading:
         self.variables["PWD"] = [str(self.cwd)]
 
     def read(self, root: Node) -> Iterator[Named]:
+        """Yield the paths that the commands below a node name."""
         apart: list[tuple[int, list[Path | None]]] = []
         for node in walk(root):
             while apart and node.start_byte >= apart[-1][0]:
@@ -149,6 +154,7 @@ class _Reading:
                 case "file_redirect":
                     yield from self._redirect(node)
                 case "heredoc_body" | "herestring_redirect" if self.runs_code:
+                    self.texts.append(_text(node).removeprefix("<<<").strip(" \t'\""))
                     yield from self._tokens(_text(node))
                 case _:
                     pass
@@ -174,6 +180,7 @@ class _Reading:
         given = [
             self._values(one.children[0] if one.type == "command_name" else one) for one in nodes
         ]
+        self.commands.append([values for values in given if values])
         name, given = _program(given)
         if name in ("cd", "pushd", "popd"):
             self._move(name, given)
@@ -227,13 +234,13 @@ class _Reading:
         for values, its in zip(given, _uses(name, given, use), strict=True):
             for value in values if its is not None else ():
                 # A piece of a word may be a path too, but it is not certain what happens to it.
-                whole = () if its in ("read", "any") else _unbraced(value)
+                whole = () if its in ("read", "any") else unbraced(value)
                 yield from self._named(its or "any", whole)
                 yield from self._named("read" if its == "read" else "any", _pieces(value))
 
     def _copied(self, name: str, given: Sequence[list[str]]) -> Iterator[Named]:
         """Yield reads of the sources, and writes to the target and to their names below it."""
-        into = [one for values in given for value in values for one in _unbraced(value)]
+        into = [one for values in given for value in values for one in unbraced(value)]
         options = ("of=", "--target-directory=")
         goals = [one.partition("=")[2] for one in into if one.startswith(options)]
         if name not in ("rsync", "scp"):
@@ -380,7 +387,7 @@ def _outputs(name: str, given: Sequence[list[str]]) -> Iterator[str]:
             yield from values
 
 
-def _unbraced(word: str) -> list[str]:
+def unbraced(word: str) -> list[str]:
     """Return the words of a brace expansion."""
     found, at = [word], 0
     while at < len(found) < _MAX_VALUES:

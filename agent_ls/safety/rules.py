@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.record import Record
+from agent_ls.domain.rules import GRANT, PatternRule, RuleOptions, granted_rule
 from agent_ls.safety.user_files import changing, user_file
 
 
@@ -22,12 +23,20 @@ class Rule(Record):
     """One decision that holds for all sessions of these folders."""
 
     grant: str
-    """What it covers, as approvals name it: ``edit``, ``run_command:make test``."""
+    """What it covers, as approvals name it: ``edit``, ``run_command:make test``, or a pattern as in
+    ``rule run_command: pytest *``."""
     folders: tuple[str, ...]
-    """Absolute, sorted: it holds when exactly these are open."""
-    decision: Literal["allow", "reject"]
+    """Absolute, sorted: it holds when exactly these are open; none: everywhere."""
+    decision: Literal["allow", "ask", "reject"]
+
+    @property
+    def pattern(self) -> PatternRule | None:
+        """Return the rule by pattern; None for any other."""
+        rule, decision = granted_rule(self.grant), _DECISIONS[self.decision]
+        return rule and rule.model_copy(update={"decision": decision, "source": "rules"})
 
 
+_DECISIONS = {"allow": "allow", "ask": "ask", "reject": "deny"}
 _RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(tuple[Rule, ...])
 
 
@@ -38,9 +47,13 @@ def rules_file() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class SavedRules:
-    """The rules in a file that may not exist. Other servers write it, so nothing is cached."""
+    """The rules in a file that may not exist, and those in the settings.
+
+    Other servers write the file, so nothing is cached.
+    """
 
     file: Path
+    options: RuleOptions = RuleOptions()
 
     def all(self) -> tuple[Rule, ...]:
         """Return the rules, oldest first; none when the file is missing.
@@ -65,19 +78,31 @@ class SavedRules:
         """Return what holds for a grant when exactly these folders are open; None: nothing."""
         places = _names(folders)
         for rule in self.all():
-            if rule.grant == grant and rule.folders == places:
+            if rule.grant == grant and rule.folders == places and rule.decision != "ask":
                 return rule.decision
-        return None
+        is_allowed = any(
+            one.grant == grant and one.decision == "allow" for one in self.patterns(folders)
+        )
+        return "allow" if is_allowed and grant.startswith(GRANT) else None
 
     def granted(self, folders: Sequence[Path]) -> tuple[str, ...]:
         """Return the grants that are always allowed there."""
         places = _names(folders)
-        return tuple(
-            rule.grant for rule in self.all() if rule.folders == places and rule.decision == "allow"
-        )
+        saved = [one for one in self.all() if one.folders == places and one.decision == "allow"]
+        by_pattern = [one for one in self.patterns(folders) if one.decision == "allow"]
+        return tuple(dict.fromkeys(one.grant for one in (*saved, *by_pattern)))
+
+    def patterns(self, folders: Sequence[Path]) -> tuple[PatternRule, ...]:
+        """Return the rules by pattern that hold there.
+
+        Errors: as ``all``.
+        """
+        places = _names(folders)
+        saved = (one.pattern for one in self.all() if one.folders in ((), places))
+        return (*self.options.patterns, *(one for one in saved if one is not None))
 
     def add(
-        self, grant: str, folders: Sequence[Path], decision: Literal["allow", "reject"]
+        self, grant: str, folders: Sequence[Path], decision: Literal["allow", "ask", "reject"]
     ) -> None:
         """Save a rule; it replaces an older one for the same grant and folders.
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.batch import batch
+
 _ROOT = ["/proj"]
 _COMMANDS = {"kind": "command", "roots": _ROOT}
 _WRITES = {"kind": "write", "roots": _ROOT, "content": "x"}
@@ -68,19 +70,6 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """The answers to all cases, by one process that also gets lines that are no text."""
     lines = [case if isinstance(case, str) else json.dumps(case) for case, _ in _CASES]
     return batch(tmp_path_factory.mktemp("here"), *lines, "\udcff")
-
-
-def batch(folder: Path, *lines: str) -> list[dict[str, Any]]:
-    """Return the answers to these requests."""
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "agent_ls", "explain", "--json", "--batch"],
-        input="\n".join(lines).encode("utf-8", "surrogateescape"),
-        cwd=folder,
-        capture_output=True,
-        check=True,
-        timeout=60,
-    )
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.mark.parametrize("number", range(len(_CASES)))

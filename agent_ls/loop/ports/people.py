@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
+from agent_ls.domain.rules import PatternRule
 
 
 class Approver(Protocol):
@@ -30,6 +31,10 @@ class Rules(Protocol):
 
     def granted(self, folders: Sequence[Path]) -> tuple[str, ...]:
         """Return the grants that are always allowed in these folders."""
+        ...
+
+    def patterns(self, folders: Sequence[Path]) -> tuple[PatternRule, ...]:
+        """Return the rules by pattern that hold in these folders."""
         ...
 
     def add(

@@ -8,6 +8,7 @@ from typing import ClassVar, assert_never
 
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.rules import granted_rule
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
 from agent_ls.loop.calls.plans import is_as_approved
 from agent_ls.loop.ports.people import Rules
@@ -15,6 +16,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.command_places import decide_call
+from agent_ls.safety.rule_matching import allowing
 from agent_ls.safety.stale_grants import stale_grants
 
 _JUDGED_LATER = frozenset({Effect.DELEGATE})
@@ -42,7 +44,8 @@ class Approval:
         grant = planned.grant
         rule = await self._rule(grant)
         if rule == "reject":
-            return Deny(f"A rule of the user rejects this always ({grant}); do it another way.")
+            why = f"A rule of the user rejects this always ({grant}); do it another way."
+            return Deny(why, rule=f"reject {grant}")
         match view.mode:
             case Mode.PLAN:
                 # The guard ``plan_mode`` has stopped calls that are not part of an approved plan.
@@ -59,6 +62,18 @@ class Approval:
                 return Allow()
             case _:
                 assert_never(view.mode)
+
+    async def _permitted(self, planned: PlannedCall, view: TurnView) -> str:
+        """Return what the person has allowed that covers this call; empty for nothing."""
+        grant, roots = planned.grant, self.workspace.roots
+        if grant is not None and await self._holds(grant, view):
+            return grant
+        rules = [rule for one in view.session.grants if (rule := granted_rule(one))]
+        if self.rules is not None:
+            found = await asyncio.to_thread(self.rules.patterns, [root.path for root in roots])
+            rules += [one for one in found if one.decision == "allow"]
+        held = [one for one in rules if await self._holds(one.grant, view)]
+        return await asyncio.to_thread(allowing, planned, self.workspace, held) if held else ""
 
     async def _holds(self, grant: str, view: TurnView) -> bool:
         """Say whether the person allowed this before, and no file that it may run changed since.
@@ -91,8 +106,8 @@ class Approval:
         if not isinstance(verdict, Ask):
             return verdict
         grant = planned.grant
-        if grant is not None and view.mode is not Mode.PLAN and await self._holds(grant, view):
-            return Allow()
+        if view.mode is not Mode.PLAN and (rule := await self._permitted(planned, view)):
+            return Allow(rule=rule)
         if await is_as_approved(planned, view):
             return Allow()
         why = f" {verdict.reason}" if verdict.reason else ""

@@ -1,10 +1,31 @@
-"""Tables of commands, one a line, each file named after the verdict that it expects."""
+"""Tables of commands, one a line, each file named after the verdict that it expects.
+
+Tables of requests to ``explain --batch`` hold the verdict in each row.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 
 def rows(name: str) -> list[str]:
     """Return the commands of a table."""
     return Path(__file__).with_name(f"{name}.txt").read_text("utf-8").splitlines()
+
+
+def requests(name: str) -> list[dict[str, Any]]:
+    """Return the requests of a table, which hold what the verdict is to be.
+
+    A row without a verdict says what the rows below it have in common.
+    """
+    found: list[dict[str, Any]] = []
+    shared: dict[str, Any] = {}
+    for line in Path(__file__).with_name(f"{name}.jsonl").read_text("utf-8").splitlines():
+        row: dict[str, Any] = json.loads(line)
+        if "expect" in row:
+            found.append({**shared, **row})
+        else:
+            shared = row
+    return found

@@ -1,0 +1,222 @@
+"""Says which rule by pattern covers a call. An allowance reads strictly, the other two leniently.
+
+Looks at the disk (links), so call it off the event loop.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+
+import pathspec
+
+from agent_ls.domain.calls import Effect
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.rules import Decision, PatternRule
+from agent_ls.domain.verdicts import Ask, Deny
+from agent_ls.loop.ports.workspace import Root, Workspace
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.safety import paths
+from agent_ls.safety.command_places import COMMAND_TOOL, named_files
+from agent_ls.safety.commands import is_covered
+from agent_ls.safety.control_files import names_of
+from agent_ls.safety.named_places import UNKNOWN, Use, at_home
+from agent_ls.safety.named_programs import named_programs
+
+_UNSEEN = "a rule about commands may apply, but which programs it runs cannot be seen"
+
+
+def objection(
+    planned: PlannedCall, workspace: Workspace, rules: Sequence[PatternRule]
+) -> Deny | Ask | None:
+    """Return what the strictest rule that covers any part of a call says; None: no such rule."""
+    for decision in ("deny", "ask"):
+        strict = [one for one in rules if one.decision == decision]
+        if strict and (found := _covering(planned, workspace, strict)):
+            return _verdict(decision, found)
+    commands = [one for one in rules if one.decision != "allow" and one.subject == "run_command"]
+    if commands and planned.tool.name == COMMAND_TOOL:
+        command, cwd = _command(planned, workspace)
+        seen = named_programs(command, cwd)
+        if seen is None or any(UNKNOWN in words[0] for words in seen):
+            return Ask(f"The command is not run unasked: {_UNSEEN}.", broad=False)
+    return None
+
+
+def _verdict(decision: Decision, rule: PatternRule) -> Deny | Ask:
+    name = f"{rule.decision} {rule.notation}"
+    where = f" in {rule.source}" if rule.source else ""
+    if decision == "deny":
+        why = f"The user's rule “{name}”{where} denies this always; do it another way."
+        return Deny(why, rule=name)
+    return Ask(f"The rule “{name}”{where} asks for this in every mode.", broad=False, rule=name)
+
+
+def allowing(planned: PlannedCall, workspace: Workspace, rules: Sequence[PatternRule]) -> str:
+    """Return the rules that allow a whole call, for a person; empty if a part is not allowed."""
+    if planned.tool.name == COMMAND_TOOL:
+        return _allowed_command(planned, workspace, rules)
+    if planned.effect is Effect.WRITE and planned.paths:
+        found = [_allowed_edit(path, workspace.roots, rules) for path in planned.paths]
+        return _said(one for one in found if one is not None) if all(found) else ""
+    if planned.paths:
+        return ""
+    return _said(
+        [one for one in _about(rules, "tool") if fnmatchcase(planned.tool.name, one.pattern)][:1]
+    )
+
+
+def _said(rules: Iterable[PatternRule]) -> str:
+    return ", ".join(dict.fromkeys(f"allow {one.notation}" for one in rules))
+
+
+def _about(rules: Iterable[PatternRule], subject: str) -> list[PatternRule]:
+    return [one for one in rules if one.subject == subject]
+
+
+def _command(planned: PlannedCall, workspace: Workspace) -> tuple[str, Path]:
+    _, cwd = workspace.locate(str(getattr(planned.arguments, "cwd", ".")))
+    return str(getattr(planned.arguments, "command", "")), cwd
+
+
+def _allowed_command(
+    planned: PlannedCall, workspace: Workspace, rules: Sequence[PatternRule]
+) -> str:
+    command, cwd = _command(planned, workspace)
+    used: list[PatternRule] = []
+
+    def covers(words: Sequence[str], folder: Path) -> bool:
+        is_at_top = any(folder == root.path for root in workspace.roots)
+        for one in _about(rules, "run_command"):
+            # A relative program is another one in another folder.
+            if _fits_exactly(one, words) and (is_at_top or "/" not in words[0].lstrip("/")):
+                used.append(one)
+                return True
+        return False
+
+    return _said(used) if is_covered(command, cwd, workspace.roots, covers) else ""
+
+
+def _allowed_edit(
+    path: str, roots: Sequence[Root], rules: Sequence[PatternRule]
+) -> PatternRule | None:
+    place = paths.locate(path, roots)
+    spellings = {"/".join(place.spelled), str(place.below)}
+    for one in _about(rules, "edit"):
+        if all(_spec(one.pattern).match_file(name) for name in spellings):
+            return one
+    return None
+
+
+def _covering(
+    planned: PlannedCall, workspace: Workspace, rules: Sequence[PatternRule]
+) -> PatternRule | None:
+    """Return the first of these rules, which deny or ask, that covers any part of a call."""
+    for one in _about(rules, "tool"):
+        if fnmatchcase(planned.tool.name.lower(), one.pattern.lower()):
+            return one
+    files = [one for one in rules if one.subject in ("edit", "read")]
+    for path in planned.paths if files else ():
+        use: Use = "write" if planned.effect is Effect.WRITE else "read"
+        if found := _about_file(files, use, *_place(path, workspace.roots)):
+            return found
+    if planned.tool.name != COMMAND_TOOL:
+        return None
+    command, cwd = _command(planned, workspace)
+    programs = _about(rules, "run_command")
+    for words in (named_programs(command, cwd) or ()) if programs else ():
+        if found := next((one for one in programs if _fits_loosely(one, words)), None):
+            return found
+    for its, place, names in named_files(command, cwd, workspace.roots) if files else ():
+        if found := _about_file(files, its, place, names):
+            return found
+    return None
+
+
+def _place(path: str, roots: Sequence[Root]) -> tuple[Path, set[str]]:
+    try:
+        place = paths.locate(path, roots)
+    except WorkspaceError:
+        # The guard of paths refuses it.
+        return Path(path), set()
+    return place.absolute, names_of(place.spelled) | names_of(place.below.parts)
+
+
+def _about_file(
+    rules: Iterable[PatternRule], use: Use, place: Path, names: Iterable[str]
+) -> PatternRule | None:
+    """Return the first rule about a file, or about a folder that a rule's pattern is all of."""
+    for one in rules:
+        # Who may not read a file may not change it either: an edit shows what was there.
+        if one.subject == "edit" and use == "read":
+            continue
+        pattern = one.pattern.lower()
+        spellings = set(names)
+        if pattern.startswith(("~/", "//")):
+            pattern = at_home(one.pattern).lower()
+            spellings = names_of(place.parts[1:])
+        spec = _spec(f"/{pattern.lstrip('/')}" if pattern.startswith("/") else pattern)
+        if any(spec.match_file(name) or spec.match_file(f"{name}/_") for name in spellings):
+            return one
+    return None
+
+
+@lru_cache(maxsize=1_000)
+def _spec(pattern: str) -> pathspec.GitIgnoreSpec:
+    return pathspec.GitIgnoreSpec.from_lines([pattern])
+
+
+def _fits_exactly(rule: PatternRule, words: Sequence[str]) -> bool:
+    """Say whether a rule covers a program with these words and no other."""
+    wanted = rule.words
+    if len(words) < len(wanted) or (len(words) > len(wanted) and not rule.is_prefix):
+        return False
+    return all(_word(one).fullmatch(word) for one, word in zip(wanted, words, strict=False))
+
+
+def _fits_loosely(rule: PatternRule, words: Sequence[str]) -> bool:
+    """Say whether a rule is about this program, with options before the words that it names."""
+    wanted, rest = list(rule.words), [word.lower() for word in words]
+    if not wanted:
+        return rule.is_prefix
+    if not _is_program(wanted.pop(0), rest.pop(0)):
+        return False
+    if not rule.is_prefix:
+        return len(rest) == len(wanted) and all(
+            _word(one.lower()).fullmatch(word) for one, word in zip(wanted, rest, strict=True)
+        )
+    may_be_value = False
+    for word in rest:
+        if wanted and (UNKNOWN in word or _word(wanted[0].lower()).fullmatch(word)):
+            wanted.pop(0)
+            may_be_value = False
+        elif word.startswith("-"):
+            may_be_value = True
+        elif may_be_value:
+            may_be_value = False
+        else:
+            break
+    return not wanted
+
+
+def _is_program(wanted: str, name: str) -> bool:
+    wanted = wanted.rsplit("/", 1)[-1].lower()
+    return bool(_word(wanted).fullmatch(name)) or (
+        any(sign in name for sign in "*?[") and fnmatchcase(wanted, name)
+    )
+
+
+@lru_cache(maxsize=1_000)
+def _word(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+
+
+def granted_hosts(rules: Sequence[PatternRule]) -> Iterator[str]:
+    """Yield the hosts that rules allow commands to reach and none denies or asks for."""
+    refused = [one.pattern for one in _about(rules, "host") if one.decision != "allow"]
+    for one in _about(rules, "host"):
+        if one.decision == "allow" and not any(fnmatchcase(one.pattern, no) for no in refused):
+            yield one.pattern
