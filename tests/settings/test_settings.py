@@ -270,3 +270,28 @@ def test_a_file_of_a_repository_that_cannot_be_read_is_told_and_left_out(
     assert loaded.settings.mode is Mode.ASK
     (problem,) = loaded.problems
     assert "could not be read, so none of it counts" in problem
+
+
+def test_rules_of_all_sources_hold_and_name_their_source(tmp_path: Path) -> None:
+    loaded = check(
+        tmp_path,
+        user='[rules]\nallow = ["Bash(make:*)", "nonsense"]\ndeny = ["read: a"]\n',
+        repository='[rules]\nallow = ["run_command: *"]\nask = ["run_command: x"]\ndeny = []\n',
+        editor={"rules": {"deny": ["edit: b"]}},
+        command_line={"rules": {"deny": "host: *"}},
+        is_trusted=True,
+    )
+    named = [(one.decision, one.notation) for one in loaded.settings.rules.patterns]
+    assert named == [
+        ("deny", "read: a"),
+        ("deny", "edit: b"),
+        ("deny", "host: *"),
+        ("ask", "run_command: x"),
+        ("allow", "run_command: make *"),
+    ]
+    sources = [one.source for one in loaded.settings.rules.patterns]
+    assert sources[1:3] == ["editor settings", "command line"]
+    assert sources[0] == sources[4] == str(user_file())
+    own, foreign = loaded.problems
+    assert "'nonsense' is no rule" in own
+    assert "rules.allow was ignored" in foreign
