@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -17,7 +16,6 @@ from typing import ClassVar
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Confinement, Wrapped
 from agent_ls.safety.sandbox.surroundings import etc_files, git_files, system_folders
 
-_PROGRAM = str(Path(__file__).with_name("landlock_run.py"))
 _MACHINES = ("x86_64", "aarch64")
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
 _PROBE_S = 5.0
@@ -63,25 +61,25 @@ class Landlock:
         cache = kept / "cache" if kept else own
         seen = (*system_folders(), *etc_files(network=bool(confinement.network)), Path("/proc"))
         writable = (*inside, *(kept.iterdir() if kept else ()), own) if is_work else (own,)
-        spec = {
-            "cwd": str(cwd),
-            "shares_network": shares_network,
-            "readable": _strings((*seen, *confinement.readable, *inside)),
-            "writable": _strings(writable),
-            "protected": _strings(confinement.protected),
-            "hidden": _strings(confinement.hidden),
-            "devices": [f"/dev/{name}" for name in _DEVICES],
-        }
+        options = (
+            *("--chdir", str(cwd)),
+            *(("--share-net", "yes") if shares_network else ()),
+            *_each("--read", (*seen, *confinement.readable, *inside)),
+            *_each("--write", writable),
+            *_each("--protect", confinement.protected),
+            *_each("--hide", confinement.hidden),
+            *_each("--device", (Path("/dev") / name for name in _DEVICES)),
+        )
         inner = {**env, "TMPDIR": str(temporary), "XDG_CACHE_HOME": str(cache)}
         if not set(git_files(env)) & set(confinement.readable):
             # A file that git can see but not open makes it complain.
             inner |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
-        argv = (*_PYTHON, _PROGRAM, json.dumps(spec), *command)
+        argv = (*_START, *options, "--", *command)
         return Wrapped(argv, inner, lambda: shutil.rmtree(own, ignore_errors=True))
 
 
 # -I and -S: import nothing from the folder or the environment.
-_PYTHON = (sys.executable, "-I", "-S")
+_START = (sys.executable, "-I", "-S", str(Path(__file__).with_name("landlock_run.py")))
 
 
 def find_landlock() -> Landlock:
@@ -89,7 +87,7 @@ def find_landlock() -> Landlock:
     if platform.system() != "Linux" or platform.machine() not in _MACHINES:
         raise OSError(f"not on {platform.system()} {platform.machine()}")
     tried = subprocess.run(
-        (*_PYTHON, _PROGRAM, json.dumps({"shares_network": False})),
+        (*_START, "--"),
         capture_output=True,
         timeout=_PROBE_S,
         check=False,
@@ -97,5 +95,6 @@ def find_landlock() -> Landlock:
     return Landlock(has_namespaces=tried.returncode == 0)
 
 
-def _strings(paths: Sequence[Path]) -> list[str]:
-    return [str(path) for path in paths]
+def _each(option: str, paths: Iterable[Path]) -> Iterator[str]:
+    for path in paths:
+        yield from (option, str(path))

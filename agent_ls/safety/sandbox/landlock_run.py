@@ -1,23 +1,23 @@
 """Confine this process by Landlock, seccomp and a network of its own, and become the command.
 
-Started by its path: ``landlock_run.py SPEC COMMAND...``, where SPEC is JSON from ``landlock.py``.
-It imports nothing of the project. Without a command it tells whether namespaces can be had.
+Started by its path, with the options that ``landlock.py`` writes. It imports nothing of the
+project, and little else, because each command waits for it. Without a command its exit code tells
+whether it can have a network of its own.
 Source: the kernel's ``userspace-api/landlock.rst`` and ``userspace-api/seccomp_filter.rst``.
 """
 
 from __future__ import annotations
 
+import _socket
 import ctypes
 import fcntl
-import json
 import os
-import platform
-import signal
-import socket
 import struct
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _PATH_BENEATH = 1
@@ -37,6 +37,11 @@ _ON_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | _DEVICE_CONTROL
 _SCOPED = 0b11
 """No signals to processes outside, and no abstract sockets of theirs."""
 
+_OPTIONS = ("--chdir", "--share-net", "--read", "--write", "--protect", "--hide", "--device")
+_KILL = 9
+_IGNORED = (13, 25)
+"""Broken pipes and files that are too long."""
+
 _MACHINES = {
     # The machine's number, and those of socket, socketpair and clone; then those that are refused:
     # unshare, setns, add_key, request_key, keyctl.
@@ -54,20 +59,29 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def main() -> None:
     """Confine this process; run the command of the arguments."""
-    spec, command = json.loads(sys.argv[1]), sys.argv[2:]
-    _libc.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    has_network = spec["shares_network"] or _enter_namespaces()
+    options, command = _options(sys.argv[1:])
+    _libc.prctl(_SET_DEATH_SIGNAL, _KILL, 0, 0, 0)
+    has_network = bool(options["--share-net"]) or _enter_namespaces()
     if not command:
         sys.exit(0 if has_network else 1)
-    os.chdir(spec["cwd"])
+    os.chdir(*options["--chdir"])
     _drop_capabilities()
     _check(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "no new privileges")
-    _restrict_files(spec)
+    _restrict_files(options)
     _restrict_calls(has_network=has_network)
     # Python ignores these signals, and the command would inherit that.
-    for name in ("SIGPIPE", "SIGXFSZ"):
-        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    for number in _IGNORED:
+        _libc.signal(number, None)
     os.execv(command[0], command)
+
+
+def _options(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the values of each option, and the command behind ``--``."""
+    end = words.index("--")
+    options: dict[str, list[str]] = {name: [] for name in _OPTIONS}
+    for name, value in zip(words[:end:2], words[1:end:2], strict=True):
+        options[name].append(value)
+    return options, words[end + 1 :]
 
 
 def _check(result: int, what: str) -> int:
@@ -89,8 +103,9 @@ def _enter_namespaces() -> bool:
         ):
             with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - a quick start
                 file.write(text)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-            fcntl.ioctl(asking, _SET_INTERFACE, struct.pack("16sH22x", b"lo", _IS_UP))
+        asking = _socket.socket(_INET, _DATAGRAM)
+        fcntl.ioctl(asking.fileno(), _SET_INTERFACE, struct.pack("16sH22x", b"lo", _IS_UP))
+        asking.close()
     except OSError:
         # Then the network is one without loopback: the filter says it more clearly.
         return False
@@ -105,22 +120,22 @@ def _drop_capabilities() -> None:
     _check(_libc.capset(header, bytes(24)), "capabilities")
 
 
-def _restrict_files(spec: dict[str, list[str]]) -> None:
+def _restrict_files(options: dict[str, list[str]]) -> None:
     version = _check(_libc.syscall(_CREATE_RULESET, None, 0, 1), "landlock")
     handled = _ALL | (_DEVICE_CONTROL if version >= 5 else 0)
     attributes = struct.pack("QQQ", handled, 0, _SCOPED if version >= 6 else 0)
     # Older kernels know a shorter structure.
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     ruleset = _check(_libc.syscall(_CREATE_RULESET, attributes, size, 0), "landlock")
-    hidden, protected = spec["hidden"], spec["protected"] + spec["hidden"]
-    for path in spec["readable"] + spec["writable"]:
+    hidden, writable = options["--hide"], options["--write"]
+    for path in options["--read"] + writable:
         for part, is_whole in _carved(path, hidden):
             _allow(ruleset, part, (_READ if is_whole else _READ_DIR) & handled)
-    for path in spec["writable"]:
-        for part, is_whole in _carved(path, protected):
+    for path in writable:
+        for part, is_whole in _carved(path, hidden + options["--protect"]):
             if is_whole:
                 _allow(ruleset, part, handled)
-    for path in spec["devices"]:
+    for path in options["--device"]:
         _allow(ruleset, path, _ON_FILES & handled)
     _check(_libc.syscall(_RESTRICT_SELF, ruleset, 0), "landlock")
     os.close(ruleset)
@@ -137,10 +152,13 @@ def _carved(path: str, without: list[str]) -> Iterator[tuple[str, bool]]:
     above = path.rstrip("/") + "/"
     is_whole = not any(one.startswith(above) for one in without)
     yield path, is_whole
-    if not is_whole and os.path.isdir(path):  # noqa: PTH112 - a quick start
-        with suppress(OSError):
-            for name in os.listdir(path):  # noqa: PTH208 - a quick start
-                yield from _carved(above + name, without)
+    if not is_whole:
+        try:
+            names = os.listdir(path)  # noqa: PTH208 - a quick start
+        except OSError:
+            return
+        for name in names:
+            yield from _carved(above + name, without)
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
@@ -163,7 +181,7 @@ def _restrict_calls(*, has_network: bool) -> None:
 
     Landlock does not look at the sockets of the file system, such as those of a container engine.
     """
-    number, socket_call, pair_call, clone_call, refused = _MACHINES[platform.machine()]
+    number, socket_call, pair_call, clone_call, refused = _MACHINES[os.uname().machine]
     families = (_NETLINK, _INET, _INET6) if has_network else (_NETLINK,)
     program = [
         _load(4), *_unless(number, _fail(_ENOSYS)),
