@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -57,29 +57,29 @@ def _living(mark: str, but: int) -> list[str]:
     return found
 
 
-async def _until(holds: bool, mark: str, but: int, limit_s: float) -> list[str]:
+def _until(holds: bool, mark: str, but: int, limit_s: float) -> list[str]:
     """Wait until processes with the mark live, or until none does; return those that live."""
     deadline_s = time.monotonic() + limit_s
     while bool(living := _living(mark, but)) is not holds and time.monotonic() < deadline_s:
-        await asyncio.sleep(0.05)
+        threading.Event().wait(0.05)
     return living
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
 @pytest.mark.parametrize("end", ["killed", "stopped"])
-async def test_nothing_survives(tmp_path: Path, command: str, end: str) -> None:
+def test_nothing_survives(tmp_path: Path, command: str, end: str) -> None:
     mark = f"{os.getpid()}.{uuid.uuid4().int % 10**9}"
     arguments = [sys.executable, "-c", _SERVER, command.format(mark=mark), str(tmp_path), end]
-    server = subprocess.Popen(arguments, stdin=subprocess.PIPE, text=True)  # noqa: ASYNC220
+    server = subprocess.Popen(arguments, stdin=subprocess.PIPE, text=True)
     try:
         assert server.stdin is not None
-        assert await _until(True, f"sleep {mark}", server.pid, _READY_S)
+        assert _until(True, f"sleep {mark}", server.pid, _READY_S)
         if end == "killed":
             server.kill()
         else:
             server.stdin.write("stop\n")
             server.stdin.flush()
-        assert await _until(False, mark, server.pid, _LIMIT_S) == []
+        assert _until(False, mark, server.pid, _LIMIT_S) == []
     finally:
         server.kill()
         server.wait()
