@@ -19,6 +19,7 @@ from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.options import configuration, without_defaults
 from agent_ls.lsp.connection.uris import uri_to_path
+from agent_ls.lsp.conversation.page import is_conversation
 from agent_ls.lsp.editor_sessions import EditorSessions
 from agent_ls.lsp.faces.faces import Faces
 from agent_ls.lsp.marks.instructions import Instructions
@@ -81,6 +82,7 @@ class Edge:
             self.pending_edits,
             self.reviews,
             self._look_again,
+            lambda session_id: self.sessions.resume_listed(session_id),
         )
         self.changeover = Changeover()
         self.sessions = EditorSessions(
@@ -107,7 +109,9 @@ class Edge:
 
     def refresh_roots(self) -> None:
         """Update the workspace roots and their trust."""
-        folders, documents = self.server.protocol.folders, self.server.documents.uris()
+        folders = self.server.protocol.folders
+        # A conversation's folder is none to work in.
+        documents = [one for one in self.server.documents.uris() if not is_conversation(one)]
         roots = roots_of(folders, documents, self.trust)
         if roots != self.workspace.roots:
             self.workspace.replace_disk(DiskWorkspace(roots))
@@ -128,6 +132,7 @@ class Edge:
             self._tell_problems()
             self._use_settings()
             await self.sessions.open(self.settings)
+        self.spawn(self.faces.conversations.look())
 
     async def reload(self, *, is_forced: bool = False) -> None:
         """Load changed settings, or reopen all if forced; a running turn ends first."""

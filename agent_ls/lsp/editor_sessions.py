@@ -167,6 +167,18 @@ class EditorSessions:
             session.resume()
         return session
 
+    async def resume_listed(self, session_id: str) -> Session:
+        """Open a session of these folders and make it the current one; no turn continues in it.
+
+        Errors: ``AgentLsError`` when it is another folder's, or cannot be opened.
+        """
+        async with self._request():
+            if session_id not in {one.session_id for one in await self.list()}:
+                raise AgentLsError(
+                    "It belongs to another folder. Open a file of that folder in this editor first."
+                )
+            return await self.resume(session_id, continue_turn=False)
+
     async def fork(self, session_id: str, turn: str | None = None) -> Session:
         """Fork a session after a turn; the fork becomes the current one."""
         self._look()

@@ -38,10 +38,17 @@ _ALL_FILES: Final = types.FileOperationRegistrationOptions(
 
 FEATURES: Final[dict[str, Any]] = {
     types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(
-        code_action_kinds=[types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite]
+        code_action_kinds=[
+            types.CodeActionKind.QuickFix,
+            types.CodeActionKind.RefactorRewrite,
+            types.CodeActionKind.Source,
+        ]
     ),
     types.TEXT_DOCUMENT_CODE_LENS: types.CodeLensOptions(resolve_provider=False),
     types.TEXT_DOCUMENT_HOVER: None,
+    types.TEXT_DOCUMENT_FOLDING_RANGE: None,
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: None,
+    types.TEXT_DOCUMENT_DOCUMENT_LINK: types.DocumentLinkOptions(resolve_provider=False),
     types.WORKSPACE_TEXT_DOCUMENT_CONTENT: None,
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: None,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: None,
@@ -57,6 +64,8 @@ COMMANDS: Final = (
     "agent-ls.steer",
     "agent-ls.stop",
     "agent-ls.finish",
+    "agent-ls.conversation",
+    "agent-ls.conversation.send",
     "agent-ls.session.list",
     "agent-ls.session.new",
     "agent-ls.session.resume",

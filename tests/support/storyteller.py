@@ -18,7 +18,7 @@ from agent_ls.providers.scripted import ScriptedModel
 from tests.support.client_editors import KINDS, ClientEditor
 from tests.support.markers import Place, Step, Story
 
-_WAIT_S = 60
+_WAIT_S = 15
 """A guard, not a measure: on a machine that does much else a start has taken more than 20 s."""
 SERVER = (sys.executable, "-m", "agent_ls", "serve")
 
@@ -49,6 +49,8 @@ class Storyteller:
         self.editor: ClientEditor
         self.ends = 0
         """How many ends of turns the story has waited for."""
+        self.chat = Path()
+        """The conversation's file, which steps name ``chat``."""
         self.next_pick: str | None = None
         """The button that the person presses in the next editor."""
 
@@ -137,7 +139,7 @@ class Storyteller:
         return "\n".join([*lines, "server log:", self.log.read_text()[-4000:]])
 
     def _uri(self, path: str) -> str:
-        return self.editor.uri(path)
+        return self.editor.uri(str(self.chat) if path == "chat" else path)
 
     def _golden(self, name: str) -> str:
         return self.story.archive.members[f"golden {name}"]
@@ -254,11 +256,71 @@ class Storyteller:
         params = {"approvalId": asked[-1], "choice": choice}
         await self.step_request("agent/approval/resolve", params, f'"settled": {settled}')
 
-    async def step_answer_is_written(self, golden: str) -> None:
-        """The newest message names a private file with the whole answer."""
-        place = Path(await self._said(r"… read ([^']+\.md)"))
-        assert place.read_text() == self._golden(golden)
-        assert place.stat().st_mode & 0o777 == 0o600
+    async def step_converse(self) -> None:
+        """Open the conversation, as the person does, by its command."""
+        self.chat = Path(await self.editor.execute("agent-ls.conversation"))
+        await self.step_reread()
+
+    async def step_reread(self) -> None:
+        """Open the conversation's file, or open it again."""
+        if self._uri("chat") in self.editor.buffers:
+            await self.editor.close(self._uri("chat"))
+        await self.editor.open(str(self.chat), "markdown")
+
+    async def step_write_below(self, words: str) -> None:
+        """Write at the end of the conversation."""
+        text = self.editor.buffers[self._uri("chat")].text
+        await self.editor.change(self._uri("chat"), text + words)
+
+    async def step_send(self, title: str, before: str = "") -> None:
+        """Take the code action in the conversation whose title contains this.
+
+        ``before`` is where the cursor is; without it, at the end.
+        """
+        buffer = self.editor.buffers[self._uri("chat")]
+        await self._until(lambda: before in buffer.text or None, before)
+        line = buffer.text[: buffer.text.rindex(before)].count("\n")
+        await self.step_codeaction(Place("chat", line, line), title)
+
+    async def step_chat(self, golden: str) -> None:
+        """Wait until the conversation's buffer is the golden."""
+        buffers, uri = self.editor.buffers, self._uri("chat")
+        await self._until(
+            lambda: self._is_chat(buffers[uri].text, golden) or None, f"the text {golden}"
+        )
+
+    async def step_chat_file(self, golden: str) -> None:
+        """The conversation's file comes to be the golden, for the person alone."""
+        for _ in range(_WAIT_S * 5):
+            if self.chat.exists() and self._is_chat(self.chat.read_text(), golden):
+                break
+            await self._news(0.2)
+        self._is_chat(self.chat.read_text(), golden, must=True)
+        assert self.chat.stat().st_mode & 0o777 == 0o600
+
+    def _is_chat(self, text: str, golden: str, *, must: bool = False) -> bool:
+        told = re.sub(r"ses_\w+", "ses_…", text)
+        told = re.sub(r"[\d,]+ tokens(, \$[\d.]+)?", "N tokens", told)
+        assert told == self._golden(golden) or not must, told
+        return told == self._golden(golden)
+
+    async def step_regions(self, kind: str, golden: str) -> None:
+        """The folds, symbols or links of the conversation, each as one line."""
+        method = {"folds": "foldingRange", "symbols": "documentSymbol", "links": "documentLink"}
+        params = {"textDocument": {"uri": self._uri("chat")}}
+        found = await self.editor.request(f"textDocument/{method[kind]}", params)
+        lines = self.editor.buffers[self._uri("chat")].text.split("\n")
+        if kind == "folds":
+            told = [f"{lines[one['startLine']]} … {lines[one['endLine']]}" for one in found]
+        elif kind == "symbols":
+            told = [f"{lines[one['range']['start']['line']]}: {one['name']}" for one in found]
+        else:
+            told = []
+            for one in found:
+                start, end = one["range"]["start"], one["range"]["end"]
+                words = lines[start["line"]][start["character"] : end["character"]]
+                told.append(f"{words}: {self.editor.path_of(one['target']).name}")
+        assert told == self._golden(golden).splitlines(), told
 
     async def step_returned(self, *words: str) -> None:
         """The person gets these words back: in the panel's update, else in one message."""

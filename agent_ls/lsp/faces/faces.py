@@ -18,7 +18,7 @@ from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp import wire
 from agent_ls.lsp.connection.documents import DocumentEvent
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
-from agent_ls.lsp.faces.answers import write_answer
+from agent_ls.lsp.conversation.conversations import Conversations
 from agent_ls.lsp.faces.notices import Notices
 from agent_ls.lsp.faces.progress import Limits, TurnProgress
 from agent_ls.lsp.faces.publisher import Publisher, droppable_size, joined
@@ -51,8 +51,11 @@ class Faces:
         pending_edits: PendingEdits,
         reviews: Reviews,
         outdated: Callable[[], None],
+        resume: Callable[[str], Awaitable[Session]],
     ) -> None:
-        """``outdated`` is called when closed files changed and the marks must be found again."""
+        """``outdated`` is called when closed files changed and the marks must be found again;
+        ``resume`` opens the session of a conversation document.
+        """
         self._server = server
         self._attention = attention
         self.sessions: dict[str, Session] = {}
@@ -79,10 +82,13 @@ class Faces:
         )
         self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
         has_panel = server.profile.opted_in
+        self.conversations = Conversations(
+            server, editor, _tool_kinds(), attention.uri, self.sessions, resume
+        )
         self.notices = Notices(
             editor.say,
             self.marks.is_shown,
-            None if has_panel else write_answer,
+            None if has_panel else server.profile.message_characters,
             lambda path: not editor.follows_disk and attention.open_uri(path) is not None,
         )
         self._unpriced = UnpricedBudget(lambda words: editor.say("warning", words))
@@ -119,6 +125,7 @@ class Faces:
             self.notices.begin(session.state)
             if not is_reviewed:
                 self.progress.begin(session.state)
+                self.conversations.begin(session)
             if self.publisher is not None:
                 self.publisher.begin(session.state)
         self.sessions[session.id] = session
@@ -196,6 +203,7 @@ class Faces:
         # Marks first: notices ask them whether a question is shown.
         shown: tuple[Reader, ...] = (self.marks, self.progress, self.notices)
         others: tuple[Reader, ...] = (self._reviews, self.rechecks, self._unpriced)
+        others = (*others, self.conversations)
         return [*shown, *others, *((self.publisher,) if self.publisher else ())]
 
     def _publish_marks(self, uri: str, marks: list[Mark]) -> None:

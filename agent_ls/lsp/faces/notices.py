@@ -7,27 +7,24 @@ messages. Everything else is log, mark, progress or update.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.loop.state.state import SessionState
+from agent_ls.lsp.conversation.page import shown_place
 from agent_ls.lsp.faces.undelivered import Undelivered
 from agent_ls.lsp.workspace.editor_port import Level
 from agent_ls.safety.text import label, visible_line
 
 Say = Callable[[Level, str], None]
-WriteAnswer = Callable[[str, str], Awaitable[Path | None]]
-"""Takes a turn's id and its answer; returns the written file."""
 
 _OUTPUT_CHARACTERS = 20_000
 _YES_OR_NO = (ApprovalChoice.ALLOW_ONCE, ApprovalChoice.REJECT_ONCE)
 _LINE_CHARACTERS = 120
 """Maximum length of an answer or request within a message."""
-_TITLE_CHARACTERS = 40
 
 
 class Notices:
@@ -37,19 +34,19 @@ class Notices:
         self,
         say: Say,
         is_shown: Callable[[str], bool],
-        write_answer: WriteAnswer | None = None,
+        characters: int | None = None,
         keeps_open: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """``is_shown`` says whether a document shows this approval or question. ``write_answer`` is
-        None for a client with the panel. ``keeps_open`` says whether the editor still shows a path
+        """``is_shown`` says whether a document shows this approval or question. ``characters`` is
+        the longest message that the editor shows without blocking, 0 without limit; None for a
+        client with the panel. ``keeps_open`` says whether the editor still shows a path
         whose file is gone.
         """
         self._say = say
         self._is_shown = is_shown
-        self._write_answer = write_answer
+        self._characters = characters
         self._keeps_open = keeps_open
         self._told: set[str] = set()
-        self._tasks: set[asyncio.Future[None]] = set()
         self._queues: dict[str, Undelivered] = {}
         """Per session: the user's words that have not reached the model."""
 
@@ -60,7 +57,7 @@ class Notices:
             case e.CancelRequested() if returned:
                 self._say_returned(returned)
             case e.TurnEnded():
-                self._on_end(stored.event)
+                self._on_end(stored.session_id, stored.event)
             case e.ApprovalRequested(request=request):
                 choices = " or ".join(one for one in _YES_OR_NO if one in request.choices)
                 command = f"agent-ls.approval.resolve with {request.id} and {choices}"
@@ -91,34 +88,27 @@ class Notices:
 
     def _say_returned(self, words: list[str]) -> None:
         """Show the user the words that the model never got; the panel restores them by itself."""
-        if self._write_answer is not None:
+        if self._characters is not None:
             said = "; ".join(f"“{visible_line(one)}”" for one in words)
             self._say("warning", f"Stopped before the agent got your words: {said}")
 
-    def _on_end(self, event: e.TurnEnded) -> None:
+    def _on_end(self, session_id: str, event: e.TurnEnded) -> None:
         if event.output:
             self._say("log", event.output[:_OUTPUT_CHARACTERS])
         if event.status is TurnStatus.CANCELLED:
             return
-        level: Level = "info"
-        first_line = event.output.strip().partition("\n")[0]
-        # Many models begin with the word themselves.
-        words = f"Done: {label(first_line.removeprefix('Done: '), _LINE_CHARACTERS)}"
         if event.failure_reason:
-            level = "error" if event.status is TurnStatus.FAILED else "warning"
-            words = f"The agent stopped: {event.failure_reason}"
-        if self._write_answer is not None and event.output.strip():
-            task = asyncio.ensure_future(self._say_where(level, words, event, self._write_answer))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        elif event.failure_reason:
-            self._say(level, words)
+            level: Level = "error" if event.status is TurnStatus.FAILED else "warning"
+            # What to do about it stands at the end: not cut.
+            self._say(level, f"The agent stopped: {event.failure_reason}")
+        elif self._characters is not None:
+            # Many models begin with the word themselves.
+            first_line = event.output.strip().partition("\n")[0].removeprefix("Done: ")
+            where = "" if self._characters else f" … read {shown_place(session_id)}"
+            self._say("info", self._fitted("Done: ", first_line or "no answer") + where)
 
-    async def _say_where(
-        self, level: Level, words: str, event: e.TurnEnded, write_answer: WriteAnswer
-    ) -> None:
-        place = await write_answer(event.turn_id, event.output)
-        self._say(level, words if place is None else f"{words} … read {place}")
+    def _fitted(self, beginning: str, text: str) -> str:
+        return beginning + label(text, (self._characters or _LINE_CHARACTERS) - len(beginning))
 
     def _tell_once(self, problems: tuple[str, ...]) -> None:
         """Warn why a checker could not run; repeated reasons only go to the log."""
@@ -134,10 +124,9 @@ class Notices:
 
         def say() -> None:
             is_shown = self._is_shown(subject_id)
-            if is_shown and self._write_answer is not None:
+            if is_shown and self._characters is not None:
                 # The document may be open but not visible; only the panel is sure to show it.
-                asked = label(title, _TITLE_CHARACTERS)
-                self._say("warning", f"The agent asks: {asked} (answer: code action)")
+                self._say("warning", self._fitted("The agent asks: ", title))
             elif not is_shown:
                 words = f"{sentence(title)} {reason}"
                 said = f"The agent asks: {sentence(label(words, _LINE_CHARACTERS))}"

@@ -12,7 +12,9 @@ from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.lsp.connection.uris import path_to_uri
+from agent_ls.lsp.conversation.page import is_conversation
 from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.handlers import conversation
 from agent_ls.lsp.marks import offers
 from agent_ls.lsp.marks.mark import CHANGE_CODE, SOURCE, ChangeHint, Mark
 from agent_ls.lsp.marks.review_offers import redo_offers, review_offers
@@ -24,6 +26,10 @@ _FOR_AGENTS = (".agent-ls", ".claude", ".mcp.json")
 async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeAction]:
     """Return the actions: pending answers first, prompts and turn commands last."""
     uri, where = params.text_document.uri, in_order(params.range)
+    only = params.context.only
+    if is_conversation(uri):
+        found = [*conversation.actions(edge, uri, where), *_about_turns(edge)]
+        return found if not only else [one for one in found if offers.is_wanted(one, only)]
     edge.attention.touch(uri)
     lines = where.start.line, where.end.line
     problems = _problems(edge, uri, params.context.diagnostics)
@@ -37,8 +43,8 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
         *offers.selection_offers(uri, where, problems),
         *_about_trust(edge),
         *_about_turns(edge),
+        *offers.conversation_offers(has_panel=edge.server.profile.opted_in),
     ]
-    only = params.context.only
     return found if not only else [one for one in found if offers.is_wanted(one, only)]
 
 

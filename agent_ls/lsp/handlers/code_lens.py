@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from lsprotocol import types
 
+from agent_ls.lsp.conversation.page import is_conversation
 from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.handlers import conversation
 from agent_ls.lsp.marks.offers import comment_offer
 from agent_ls.lsp.marks.review_offers import review_lenses
 
@@ -12,6 +14,8 @@ from agent_ls.lsp.marks.review_offers import review_lenses
 async def handle(edge: Edge, params: types.CodeLensParams) -> list[types.CodeLens]:
     """Return the document's lenses."""
     uri = params.text_document.uri
+    if is_conversation(uri):
+        return conversation.lenses(edge, uri)
     lenses: list[types.CodeLens] = []
     for comment in await edge.instructions.of(uri):
         place = types.Position(comment.line, 0)

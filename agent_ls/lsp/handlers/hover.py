@@ -7,7 +7,7 @@ import re
 from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
-from agent_ls.domain.calls import ToolKind
+from agent_ls.lsp.conversation.transcript import LANGUAGES, fenced
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks.reviews import Change
 from agent_ls.safety.text import visible
@@ -15,7 +15,6 @@ from agent_ls.safety.text import visible
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]()<>#|!~&]")
 _SHOWN_LINES = 40
 _SHOWN_CHARACTERS = 100
-_LANGUAGES = {ToolKind.EXECUTE: "sh", ToolKind.EDIT: "diff", ToolKind.DELETE: "diff"}
 
 
 async def handle(edge: Edge, params: types.HoverParams) -> types.Hover | None:
@@ -42,12 +41,10 @@ async def handle(edge: Edge, params: types.HoverParams) -> types.Hover | None:
 def approval_words(request: ApprovalRequest) -> str:
     """Return an approval in full, as Markdown."""
     preview = request.preview
-    fence = _fence(preview.payload)
-    language = _LANGUAGES.get(preview.kind, "")
+    block = "\n".join(fenced(preview.payload, LANGUAGES.get(preview.kind, "")))
     return (
-        f"**The agent asks:** {plain(preview.title)}\n\n"
-        f"{fence}{language}\n{visible(preview.payload)}\n{fence}\n\n{plain(request.reason)}"
-    ).rstrip()
+        f"**The agent asks:** {plain(preview.title)}\n\n{block}\n\n{plain(request.reason)}".rstrip()
+    )
 
 
 def change_words(change: Change) -> str:
@@ -64,7 +61,8 @@ def change_words(change: Change) -> str:
     text = "\n".join(shown)
     since = "\n\nThese lines were changed since." if change.placed.is_changed else ""
     words = f"**The agent changed this:** {plain(_short(change.turn.prompt))}"
-    return f"{words}\n\n{_fence(text)}diff\n{visible(text)}\n{_fence(text)}{since}"
+    block = "\n".join(fenced(text, "diff"))
+    return f"{words}\n\n{block}{since}"
 
 
 def _short(prompt: str) -> str:
@@ -74,11 +72,3 @@ def _short(prompt: str) -> str:
 def plain(text: str) -> str:
     """Return text escaped for Markdown: no links, no pictures, nothing hidden."""
     return _MARKDOWN.sub(r"\\\g<0>", visible(text))
-
-
-def _fence(payload: str) -> str:
-    """Return a code fence that does not occur in the payload."""
-    fence = "```"
-    while fence in payload:
-        fence += "`"
-    return fence

@@ -56,13 +56,13 @@ def waiting_offers(
     if isinstance(asked, Question):
         for option in asked.options:
             yield action(
-                f"Agent: answer “{_short(option)}” — {_short(asked.text)}",
+                f"Agent: answer “{short(option)}” — {short(asked.text)}",
                 "agent-ls.question.resolve",
                 {"questionId": asked.id, "sessionId": session_id, "text": option},
                 diagnostic=diagnostic,
             )
         return
-    what = _short(asked.preview.title)
+    what = short(asked.preview.title)
     for choice in asked.choices:
         if choice not in _BY_HAND:
             continue
@@ -86,7 +86,7 @@ def mark_offers(mark: Mark, diagnostic: types.Diagnostic) -> Iterator[types.Code
             yield from _pending_offers(mark.subject, diagnostic)
         case Finding():
             wish = finding_prompt(mark.subject, mark.span.line)
-            title = f"Ask the agent to fix: {_short(mark.subject.message)}"
+            title = f"Ask the agent to fix: {short(mark.subject.message)}"
             place = AnchorParams(uri=mark.uri, line=mark.span.line)
             yield _asking(title, wish, place, diagnostic=diagnostic)
         case ChangeHint():
@@ -109,7 +109,7 @@ def comment_offer(
     """Return the action that runs an instruction comment."""
     told = _told(problems)
     place = AnchorParams(uri=uri, line=comment.line, is_comment=True, problems=told)
-    return _asking(f"Run agent: {_short(comment.prompt)}", "", place)
+    return _asking(f"Run agent: {short(comment.prompt)}", "", place)
 
 
 def problem_offers(
@@ -119,7 +119,7 @@ def problem_offers(
     for one in problems if path is not None else ():
         line = one.range.start.line
         wish = problem_prompt(path or uri, line, one.message, one.source or "")
-        title = f"Ask the agent to fix: {_short(one.message)}"
+        title = f"Ask the agent to fix: {short(one.message)}"
         yield _asking(title, wish, AnchorParams(uri=uri, line=line), diagnostic=one)
 
 
@@ -143,13 +143,21 @@ def selection_offers(
 
 def turn_offers(session_id: str, prompt: str, *, is_cut_off: bool) -> Iterator[types.CodeAction]:
     """Yield actions to finish or stop a turn, or to resume an interrupted one."""
-    title = _short(prompt.strip().partition("\n")[0])
+    title = short(prompt.strip().partition("\n")[0])
     if is_cut_off:
         yield action(f"Resume the agent: {title}", "agent-ls.session.resume", session_id)
     else:
         # The first lets the agent conclude, the second cancels.
         yield action(f"Let the agent finish up: {title}", "agent-ls.finish", session_id)
         yield action(f"Stop the agent: {title}", "agent-ls.stop", session_id)
+
+
+def conversation_offers(*, has_panel: bool) -> Iterator[types.CodeAction]:
+    """Yield the action that opens the conversation document; the panel has it already."""
+    if not has_panel:
+        # A source action shows no light bulb on every line.
+        title, kind = "Open the conversation with the agent", types.CodeActionKind.Source
+        yield action(title, "agent-ls.conversation", kind=kind)
 
 
 def is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str]) -> bool:
@@ -211,5 +219,6 @@ def _pending_offers(
     yield action(title, "agent-ls.edit.discard", pending.id, diagnostic=diagnostic)
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Return a text as it stands in an action's title."""
     return label(text, _TITLE_CHARACTERS)

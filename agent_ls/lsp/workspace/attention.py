@@ -11,6 +11,7 @@ from agent_ls.domain.verdicts import Allow
 from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind, DocumentStore
 from agent_ls.lsp.connection.positions import content_length, split_lines
 from agent_ls.lsp.connection.uris import uri_to_path
+from agent_ls.lsp.conversation.page import is_conversation
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.safety.control_files import judge_read
 
@@ -21,13 +22,13 @@ class Attention:
     def __init__(self, documents: DocumentStore, workspace: EditorWorkspace) -> None:
         self._documents = documents
         self._workspace = workspace
-        self._order: list[str] = list(documents.uris())
-        """The open documents, least recently used first."""
+        self._order: list[str] = [one for one in documents.uris() if not is_conversation(one)]
+        """The open documents but the conversations, least recently used first."""
         documents.listen(self._on_document)
 
     def touch(self, uri: str) -> None:
         """Record that the user did something in a document."""
-        found = self._documents.spelled(uri)
+        found = None if is_conversation(uri) else self._documents.spelled(uri)
         if found is not None and self._order[-1:] != [found]:
             self._order = [one for one in self._order if one != found] + [found]
 

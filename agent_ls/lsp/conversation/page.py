@@ -1,0 +1,160 @@
+"""A conversation document's text: its place on disk, its heading for the person's words, merging.
+
+Pure but for ``place_of`` and ``rewrite``. The text above the heading is the server's, the text
+below it the person's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import platformdirs
+
+from agent_ls.domain.edits import Replacement
+
+ENDING = ".agent-ls.md"
+HEADING = "# Write here, then take the code action Send"
+"""The last heading. ``plain_lines`` keeps it out of everything above."""
+
+_HEADING_LINE = re.compile(rf"^{re.escape(HEADING)}[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_FRONT_MATTER = re.compile(r"\A---\r?\nsession: (ses_\w+)\r?\n---\r?$", re.MULTILINE)
+_NAME_CHARACTERS = 6
+"""How many final characters of a session's id name its document, as in lists of sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Lines of a page, 0-based and inclusive."""
+
+    first: int
+    last: int
+    name: str = ""
+    """A turn's title, a waiting subject's id, or a linked file's URI."""
+    text: str = ""
+    """The linked words of the line."""
+
+    def moved(self, lines: int) -> Region:
+        """Return the region so many lines further down."""
+        return Region(self.first + lines, self.last + lines, self.name, self.text)
+
+
+@dataclass(slots=True)
+class Page:
+    """The rendered text of a session, and what stands where in it."""
+
+    lines: list[str] = field(default_factory=list[str])
+    turns: list[Region] = field(default_factory=list[Region])
+    steps: list[Region] = field(default_factory=list[Region])
+    waiting: list[Region] = field(default_factory=list[Region])
+    links: list[Region] = field(default_factory=list[Region])
+
+    @property
+    def text(self) -> str:
+        """Return the whole text up to and with the last heading."""
+        return "".join(f"{line}\n" for line in self.lines)
+
+    def add(self, other: Page) -> None:
+        """Append another page."""
+        at = len(self.lines)
+        self.lines += other.lines
+        self.turns += [one.moved(at) for one in other.turns]
+        self.steps += [one.moved(at) for one in other.steps]
+        self.waiting += [one.moved(at) for one in other.waiting]
+        self.links += [one.moved(at) for one in other.links]
+
+
+def is_conversation(uri: str) -> bool:
+    """Say whether a document is a conversation, by its name."""
+    return uri.endswith(ENDING)
+
+
+def place_of(session_id: str) -> Path:
+    """Return where a session's document lies: its name is made of the id alone."""
+    name = session_id[-_NAME_CHARACTERS:].lower() + ENDING
+    return platformdirs.user_state_path("agent-ls") / name
+
+
+def shown_place(session_id: str) -> str:
+    """Return the same as a person writes it, with ``~`` for their home."""
+    place = place_of(session_id)
+    home = Path.home()
+    return f"~/{place.relative_to(home)}" if place.is_relative_to(home) else str(place)
+
+
+def front_matter(session_id: str) -> list[str]:
+    """Return the first lines of a session's document."""
+    return ["---", f"session: {session_id}", "---", ""]
+
+
+def session_named(text: str) -> str | None:
+    """Return the session id in a document's front matter; it counts only at its own place."""
+    found = _FRONT_MATTER.search(text)
+    return found[1] if found else None
+
+
+def words_below(text: str) -> str:
+    """Return what the person wrote below the last heading, without blank ends."""
+    found = _HEADING_LINE.search(text)
+    return text[found.end() :].strip() if found else ""
+
+
+def merged(text: str, page: str, sent: str) -> str:
+    """Return the page with the words that the person has below the heading of ``text``.
+
+    ``sent`` are words that were sent and go, if they still begin what stands there. Without the
+    heading everything that differs from the page is the person's.
+    """
+    found = _HEADING_LINE.search(text)
+    at = found.end() if found else _equal_ends(text, page)[0]
+    below = text[at:]
+    words = below.lstrip()
+    if sent and words.startswith(sent):
+        below = below[: len(below) - len(words)] + words.removeprefix(sent)
+    return page + (below if below.strip() else "\n")
+
+
+def change_of(text: str, wanted: str) -> Replacement | None:
+    """Return the one change that makes ``text`` the wanted text; None when it is already."""
+    if text == wanted:
+        return None
+    head, tail = _equal_ends(text, wanted)
+    start = text.rfind("\n", 0, head) + 1
+    tail = min(tail, len(text) - start, len(wanted) - start)
+    end = len(text) - tail
+    if end > 0 and text[end - 1] != "\n":
+        # Whole lines, so that it ends in none where the cursor may be.
+        end = text.find("\n", end) + 1 or len(text)
+    back = len(text) - end
+    return Replacement(start=start, end=end, text=wanted[start : len(wanted) - back])
+
+
+def _equal_ends(one: str, other: str) -> tuple[int, int]:
+    """Return how many characters two texts share at their beginning and at their end."""
+    from rapidfuzz.distance import Postfix, Prefix
+
+    return Prefix.similarity(one, other), Postfix.similarity(one, other)
+
+
+def rewrite(place: Path, page: str, sent: str) -> None:
+    """Write the page to its file, readable by this user only; what the person wrote there stays.
+
+    Errors: ``OSError``, and ``UnicodeDecodeError`` for a file that is no text.
+    """
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    before = place.read_text(encoding="utf-8") if place.exists() else ""
+    wanted = merged(before, page, sent)
+    if wanted == before:
+        return
+    # In one go: a crash must not take the person's words.
+    number, name = tempfile.mkstemp(dir=place.parent, prefix=".", suffix=ENDING)
+    try:
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.write(wanted)
+        Path(name).replace(place)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,399 @@
+"""Renders a session as Markdown: a fold of the updates that the panel gets, and nothing else.
+
+Owns what a turn looks like. Knows no editor, no file and no time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from agent_ls.domain.approvals import ApprovalChoice
+from agent_ls.domain.calls import ToolKind
+from agent_ls.domain.plans import PlanStatus
+from agent_ls.domain.stops import TurnStatus
+from agent_ls.lsp import wire
+from agent_ls.lsp.conversation.page import HEADING, Page, Region, front_matter
+from agent_ls.safety.text import label, visible, visible_line
+
+_TITLE_CHARACTERS = 80
+_LINE_CHARACTERS = 160
+_MOST_FINDINGS = 5
+_VERBS = {
+    ToolKind.READ: "read",
+    ToolKind.EDIT: "edit",
+    ToolKind.DELETE: "delete",
+    ToolKind.MOVE: "move",
+    ToolKind.EXECUTE: "run",
+}
+"""The other kinds are told by the tool's name."""
+LANGUAGES = {ToolKind.EXECUTE: "sh", ToolKind.EDIT: "diff", ToolKind.DELETE: "diff"}
+"""The language of a payload's code block."""
+_GOOD_EXIT = "Exit code 0"
+"""How a command's result begins that went well."""
+_BOXES = {
+    PlanStatus.PENDING: "[ ]",
+    PlanStatus.IN_PROGRESS: "[ ] *now:*",
+    PlanStatus.COMPLETED: "[x]",
+    PlanStatus.BLOCKED: "[ ] *blocked:*",
+}
+_SHOWN_OTHERWISE = ("ask_user", "update_plan")
+"""Tools whose calls are seen as a question or as the plan."""
+_ALLOWED = (ApprovalChoice.ALLOW_ONCE, ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS)
+_HOW = "Answer by a code action, or write your words below and take Send."
+
+
+def fenced(text: str, language: str) -> list[str]:
+    """Return a text as lines of a Markdown code block that nothing in it can end."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return [f"{fence}{language}", *visible(text).strip("\n").split("\n"), fence]
+
+
+def plain_lines(text: str) -> list[str]:
+    """Return a text's lines with hidden characters shown, and none that is the last heading."""
+    lines = visible(text.replace("\r\n", "\n")).strip("\n").split("\n")
+    return [f"\\{one}" if one.startswith(HEADING) else one for one in lines]
+
+
+@dataclass(slots=True)
+class _Call:
+    """One step's call."""
+
+    title: str
+    kind: ToolKind
+    outcome: str = " …"
+    added_lines: int = 0
+    removed_lines: int = 0
+    place: wire.Location | None = None
+    is_rejected: bool = False
+
+    def page(self) -> Page:
+        has_changed = self.added_lines or self.removed_lines
+        counts = f" +{self.added_lines} -{self.removed_lines}" if has_changed else ""
+        page = Page([f"- {self.title}{counts}{self.outcome}"])
+        place = self.place
+        if place is not None and place.uri is not None and place.path in self.title:
+            page.links.append(Region(0, 0, place.uri, place.path))
+        return page
+
+    def finish(self, update: wire.ToolCallProgress) -> None:
+        """Show how it ended: a command by its last line, since test runners sum up there."""
+        text = update.content.text if update.content else ""
+        first, _, printed = text.partition("\n")
+        if self.is_rejected:
+            return
+        if update.status == "failed":
+            self.outcome = f": failed, {label(first, _LINE_CHARACTERS)}"
+        elif self.kind is ToolKind.EXECUTE:
+            last = printed.rstrip().splitlines()[-1:]
+            exit_words = [] if first.startswith(_GOOD_EXIT) else [first]
+            said = label(" ".join([*exit_words, *last]), _LINE_CHARACTERS)
+            self.outcome = f": {said}" if said else ""
+        else:
+            self.outcome = ""
+
+
+@dataclass(slots=True)
+class _Text:
+    """Paragraphs, or with ``mark`` quoted or listed lines."""
+
+    text: str
+    mark: str = ""
+
+    def page(self) -> Page:
+        return Page([f"{self.mark}{one}".rstrip() for one in plain_lines(self.text)])
+
+
+@dataclass(slots=True)
+class _Asked:
+    """An approval or a question; a line once it is settled."""
+
+    asked: wire.PermissionRequested | wire.QuestionAsked
+    call: _Call | None = None
+    """Whose line tells the approval's outcome."""
+    settled: str = ""
+    is_done: bool = False
+    """Nothing is shown any more."""
+
+    def page(self) -> Page:
+        if self.is_done:
+            return Page()
+        if self.settled:
+            return Page([f"- {self.settled}"])
+        lines = self._lines()
+        page = Page(lines)
+        asked = self.asked
+        is_approval = isinstance(asked, wire.PermissionRequested)
+        subject = asked.approval_id if is_approval else asked.question_id
+        page.waiting.append(Region(0, len(lines) - 1, subject))
+        return page
+
+    def _lines(self) -> list[str]:
+        match self.asked:
+            case wire.PermissionRequested() as asked:
+                block = fenced(asked.payload, LANGUAGES.get(asked.kind, ""))
+                reason = [*plain_lines(asked.reason), ""] if asked.reason else []
+                title = visible_line(asked.title)
+                return [f"**Allow?** {title}", "", *block, "", *reason, _HOW]
+            case wire.QuestionAsked() as asked:
+                first, *more = plain_lines(asked.text)
+                options = [f"- {visible_line(one)}" for one in asked.options]
+                spaced = ["", *options] if options else []
+                return [f"**Question:** {first}", *more, *spaced, "", _HOW]
+
+    def settle(self, update: wire.PermissionResolved | wire.QuestionResolved) -> None:
+        match self.asked, update:
+            case wire.PermissionRequested() as asked, wire.PermissionResolved():
+                verb = "allowed" if update.outcome in _ALLOWED else "rejected"
+                if update.outcome is ApprovalChoice.AMEND:
+                    verb = "changed"
+                elif update.outcome is ApprovalChoice.CANCELLED:
+                    verb = "not answered"
+                note = f": “{label(update.note, _LINE_CHARACTERS)}”" if update.note else ""
+                self.settled = f"{verb}: {visible_line(asked.title)}{note}"
+                self.is_done = self.call is not None and verb in ("allowed", "rejected")
+                if self.call is not None and verb == "rejected":
+                    self.call.is_rejected, self.call.outcome = True, f": rejected{note}"
+            case wire.QuestionAsked() as asked, wire.QuestionResolved():
+                question = label(asked.text, _LINE_CHARACTERS)
+                answer = f"“{label(update.text, _LINE_CHARACTERS)}”" if update.text else "nothing"
+                self.settled = f"asked: {question} Answered: {answer}"
+            case _:
+                return
+
+
+_Item = _Call | _Text | _Asked
+
+
+@dataclass(slots=True)
+class _Turn:
+    prompt: str = ""
+    items: list[_Item] = field(default_factory=list[_Item])
+    plan: tuple[wire.PlanEntry, ...] = ()
+    calls: dict[str, _Call] = field(default_factory=dict[str, _Call])
+    asked: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
+    notices: dict[str, _Text] = field(default_factory=dict[str, _Text])
+    pieces: list[str] = field(default_factory=list[str])
+    """The streamed text of the step, until its whole answer is there."""
+    answer: str = ""
+    step: int = 0
+    usage_before: tuple[int, float] = (0, 0.0)
+    ended: str = ""
+
+    def page(self, usage: tuple[int, float]) -> Page:
+        first, *rest = plain_lines(self.prompt)
+        page = Page([f"# {first}", ""])
+        if any(rest):
+            page.add(Page([*plain_lines("\n".join(rest)), ""]))
+        self._add_items(page)
+        if self.plan:
+            lines = [f"- {_BOXES[one.status]} {visible_line(one.content)}" for one in self.plan]
+            page.add(Page([*lines, ""]))
+        if text := "".join(self.pieces).strip():
+            page.add(Page([*plain_lines(text), ""]))
+        page.add(Page([self._state(page, usage), ""]))
+        page.turns.append(Region(0, len(page.lines) - 1, label(first, _TITLE_CHARACTERS)))
+        return page
+
+    def _add_items(self, page: Page) -> None:
+        """Add the items; lines of steps stand together as one list that folds."""
+        pages = [shown for one in self.items if (shown := one.page()).lines]
+        for is_step, group in groupby(pages, _is_step):
+            begun = len(page.lines)
+            for one in group:
+                page.add(one)
+                if not is_step:
+                    page.add(Page([""]))
+            if is_step:
+                if len(page.lines) - begun > 1:
+                    page.steps.append(Region(begun, len(page.lines) - 1))
+                page.add(Page([""]))
+
+    def _state(self, page: Page, usage: tuple[int, float]) -> str:
+        if not self.ended:
+            return "*Waits for you.*" if page.waiting else f"*Works, step {max(1, self.step)} …*"
+        tokens, cost = usage[0] - self.usage_before[0], usage[1] - self.usage_before[1]
+        money = f", ${cost:.4f}" if cost > 0 else ""
+        steps = f"{self.step} step{'' if self.step == 1 else 's'}"
+        return f"*{self.ended} ({steps}, {tokens:,} tokens{money})*"
+
+
+def _is_step(shown: Page) -> bool:
+    return len(shown.lines) == 1 and shown.lines[0].startswith("- ")
+
+
+class Transcript:
+    """One session's text, so far."""
+
+    def __init__(self, session_id: str) -> None:
+        self._past = Page(front_matter(session_id))
+        """All turns but the last, rendered."""
+        self._turn: _Turn | None = None
+        self._queue: list[str] = []
+        self._usage = (0, 0.0)
+        """Tokens and dollars of the session."""
+
+    def page(self) -> Page:
+        """Return the text as it is now, up to the last heading."""
+        page = Page()
+        page.add(self._past)
+        if self._turn is not None:
+            page.add(self._turn.page(self._usage))
+        for words in self._queue:
+            page.add(Page([f"> {label(words, _LINE_CHARACTERS)} *(waits)*", ""]))
+        page.add(Page([HEADING]))
+        return page
+
+    def feed(self, update: wire.Update) -> None:
+        """Take in the next update."""
+        match update:
+            case wire.TurnStartedUpdate():
+                self._begin()
+            case wire.UsageUpdate(total=total, cost=cost):
+                self._usage = (total.input_tokens + total.output_tokens, cost.amount)
+            case wire.QueuedUpdate(content=content):
+                self._queue.append(content.text)
+            case _ if self._turn is not None:
+                for take in _TAKES:
+                    take(self._turn, update)
+                self._unqueue(self._turn, update)
+            case _:
+                pass
+
+    def _begin(self) -> None:
+        if self._turn is not None:
+            self._past.add(self._turn.page(self._usage))
+        self._turn = _Turn(usage_before=self._usage)
+
+    def _unqueue(self, turn: _Turn, update: wire.Update) -> None:
+        """Take out of the queue what reached the model, or was stopped."""
+        match update:
+            case wire.UserMessageUpdate(origin="user" | "steer", content=content):
+                if content.text in self._queue:
+                    self._queue.remove(content.text)
+            case wire.CancelUpdate(returned=returned):
+                self._queue.clear()
+                turn.items += [_Text(f"Not read by the agent: {one}", "> ") for one in returned]
+            case _:
+                pass
+
+
+def _take_words(turn: _Turn, update: wire.Update) -> None:
+    """Take in what the person and the agent say."""
+    match update:
+        case wire.UserMessageUpdate(origin="user", content=content):
+            turn.prompt = content.text
+        case wire.UserMessageUpdate(origin="steer", content=content):
+            turn.items.append(_Text(content.text, "> "))
+        case wire.AgentMessageChunk(content=content):
+            turn.pieces.append(content.text)
+        case wire.ChunksDiscarded():
+            turn.pieces.clear()
+        case wire.AgentMessage(content=content):
+            turn.pieces.clear()
+            turn.answer = content.text
+            if content.text.strip():
+                turn.items.append(_Text(content.text))
+        case wire.PlanUpdate(entries=entries):
+            turn.plan = tuple(entries)
+        case _:
+            pass
+
+
+def _take_call(turn: _Turn, update: wire.Update) -> None:
+    match update:
+        case wire.ToolCallUpdate(tool=tool, kind=kind) if tool not in _SHOWN_OTHERWISE:
+            what = update.title.removeprefix(tool).strip()
+            call = _Call(f"{_VERBS.get(kind, tool.replace('_', ' '))} {what}".rstrip(), kind)
+            turn.calls[update.tool_call_id] = call
+            turn.items.append(call)
+        case wire.ToolCallProgress(locations=locations, status=status):
+            call = turn.calls.get(update.tool_call_id)
+            if call is not None and locations:
+                call.place = locations[0]
+            if call is not None and status in ("completed", "failed"):
+                call.finish(update)
+        case wire.FileEdited(status="applied"):
+            call = turn.calls.get(update.tool_call_id)
+            if call is not None:
+                call.added_lines += update.added_lines
+                call.removed_lines += update.removed_lines
+                call.place = call.place or update.location
+        case _:
+            pass
+
+
+def _take_asked(turn: _Turn, update: wire.Update) -> None:
+    match update:
+        case wire.PermissionRequested():
+            call = turn.calls.get(update.tool_call_id)
+            turn.asked[update.approval_id] = _Asked(update, call)
+            turn.items.append(turn.asked[update.approval_id])
+        case wire.QuestionAsked():
+            turn.asked[update.question_id] = _Asked(update)
+            turn.items.append(turn.asked[update.question_id])
+        case (
+            wire.PermissionResolved(approval_id=subject)
+            | wire.QuestionResolved(question_id=subject)
+        ):
+            if subject in turn.asked:
+                turn.asked[subject].settle(update)
+        case _:
+            pass
+
+
+def _take_notice(turn: _Turn, update: wire.Update) -> None:
+    """Take in what else the panel tells in its log."""
+    match update:
+        case wire.NoticeUpdate(notice_id=known) if known in turn.notices:
+            turn.items.remove(turn.notices.pop(known))
+            _take_notice(turn, update)
+        case wire.NoticeUpdate(text=text) if text and update.origin != "prefix":
+            warning = "" if update.level == "info" else f"{update.level}: "
+            said = _Text(f"{warning}{label(text, _LINE_CHARACTERS)}", "- ")
+            turn.items.append(said)
+            if update.notice_id:
+                turn.notices[update.notice_id] = said
+        case wire.GateFailedUpdate(text=text):
+            turn.items.append(_Text(f"not accepted: {label(text, _LINE_CHARACTERS)}", "- "))
+        case wire.CompactedUpdate(before_tokens=before, after_tokens=after):
+            words = f"shortened the conversation: {before:,} to {after:,} tokens"
+            turn.items.append(_Text(words, "- "))
+        case wire.FindingsUpdate(findings=findings) if findings:
+            turn.items += [
+                _Text(f"found: {one.path}:{one.line + 1} {visible_line(one.message)}", "- ")
+                for one in findings[:_MOST_FINDINGS]
+            ]
+        case _:
+            pass
+
+
+def _take_progress(turn: _Turn, update: wire.Update) -> None:
+    match update:
+        case wire.PhaseUpdate(step=step):
+            turn.step = max(turn.step, step)
+        case wire.TurnEndedUpdate():
+            turn.pieces.clear()
+            if update.output.strip() and update.output.strip() != turn.answer.strip():
+                turn.items.append(_Text(update.output))
+            turn.ended = f"Stopped: {update.failure_reason}" if update.failure_reason else "Done"
+            if update.status is TurnStatus.CANCELLED:
+                turn.ended = "Stopped"
+            for asked in turn.asked.values():
+                asked.settled = asked.settled or "not answered"
+            for call in turn.calls.values():
+                call.outcome = call.outcome.removesuffix(" …")
+        case _:
+            pass
+
+
+_TAKES: tuple[Callable[[_Turn, wire.Update], None], ...] = (
+    _take_words,
+    _take_call,
+    _take_asked,
+    _take_notice,
+    _take_progress,
+)

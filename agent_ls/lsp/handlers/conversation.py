@@ -1,0 +1,196 @@
+"""The conversation document: opens it, sends what the person wrote in it, and finds one's way.
+
+What the words below the last heading are follows from what the session waits for: an answer, a
+rejection with words, a steer, or a prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lsprotocol import types
+
+from agent_ls.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalRequest,
+    Question,
+    QuestionAnswer,
+)
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.goals import typed
+from agent_ls.lsp import wire
+from agent_ls.lsp.connection.positions import index_to_column
+from agent_ls.lsp.connection.uris import path_to_uri
+from agent_ls.lsp.conversation.page import Page, Region, is_conversation, shown_place
+from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.marks import offers
+from agent_ls.session.session import Session
+
+
+class OpenParams(wire.Deciding):
+    """Open a conversation document."""
+
+    session_id: wire.Name | None = None
+    """Null: the current session."""
+
+
+class SendParams(wire.Deciding):
+    """Send the words below the last heading of a conversation document."""
+
+    uri: wire.Name | None = None
+    """Null: the only open document that has such words."""
+    subject_id: wire.Name | None = None
+    """The approval or question that the person saw waiting; null: whatever waits."""
+
+
+async def show(edge: Edge, asked: OpenParams) -> str:
+    """Open the document in the editor, or say where it is; return its path."""
+    session = await edge.sessions.session(asked.session_id)
+    place = await edge.faces.conversations.show(session)
+    # Later: some editors block until a command is answered.
+    edge.spawn(_go_to(edge, session, path_to_uri(place)))
+    return str(place)
+
+
+async def _go_to(edge: Edge, session: Session, uri: str) -> None:
+    below = types.Position(len(_page_of(edge, session).lines), 0)
+    if not await edge.review_documents.go_to(uri, types.Range(below, below)):
+        edge.editor.say("info", f"The conversation: {shown_place(session.id)}")
+
+
+async def send(edge: Edge, asked: SendParams) -> wire.ResolveResult:
+    """Send the words, and take them out of the document.
+
+    Errors: ``AgentLsError`` when there are none, or it is not clear whose.
+    """
+    uri, session = _meant(edge, asked.uri)
+    words = edge.faces.conversations.words(uri)
+    if not words:
+        raise AgentLsError("Write your words below the last heading first.")
+    waiting = _waiting(session)
+    subject_id = asked.subject_id or (waiting.id if waiting else None)
+    is_sent = await _say(edge, session, subject_id, words)
+    if is_sent:
+        edge.faces.conversations.note_sent(session.id, words)
+    else:
+        edge.editor.say("info", "That is already settled; your words were not sent.")
+    return wire.ResolveResult(settled=is_sent)
+
+
+async def _say(edge: Edge, session: Session, subject_id: str | None, words: str) -> bool:
+    if subject_id is None:
+        text, goal = typed(words)
+        await session.submit(text, goal=goal, focus=edge.focus(), when_busy="steer")
+        return True
+    if subject_id in session.state.approvals:
+        answer = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, note=words)
+        return await session.resolve_approval(subject_id, answer)
+    return await session.resolve_question(subject_id, QuestionAnswer(text=words))
+
+
+def _meant(edge: Edge, uri: str | None) -> tuple[str, Session]:
+    conversations = edge.faces.conversations
+    uris = [one for one in edge.server.documents.uris() if uri in (None, one)]
+    found = [(one, session) for one in uris if (session := conversations.session_of(one))]
+    written = [one for one in found if conversations.words(one[0])]
+    chosen = written or found
+    if len(chosen) != 1:
+        which = "No conversation" if not chosen else "More than one conversation with words"
+        raise AgentLsError(f"{which} is open here; agent-ls.conversation opens the current one.")
+    return chosen[0]
+
+
+def _waiting(session: Session) -> ApprovalRequest | Question | None:
+    """Return what the session has waited for longest."""
+    state = session.state
+    waiting = [*state.approvals.values(), *state.questions.values()]
+    return min(waiting, key=lambda one: one.id.partition("_")[2], default=None)
+
+
+def actions(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeAction]:
+    """Yield the code actions in a conversation document: what waits on the lines first."""
+    session = edge.faces.conversations.session_of(uri)
+    if session is None:
+        return
+    if edge.faces.conversations.words(uri):
+        yield _send_offer(session, uri)
+    here = {one.name for one in _page_of(edge, session).waiting if _touches(one, where)}
+    waiting = [one for one in edge.faces.marks.waiting() if one[0] == session.id]
+    for session_id, asked in sorted(waiting, key=lambda one: one[1].id not in here):
+        yield from offers.waiting_offers(session_id, asked)
+
+
+def _send_offer(session: Session, uri: str) -> types.CodeAction:
+    waiting = _waiting(session)
+    argument = {"uri": uri}
+    match waiting:
+        case ApprovalRequest():
+            title = f"Send: reject with these words — {offers.short(waiting.preview.title)}"
+        case Question():
+            title = f"Send: answer with these words — {offers.short(waiting.text)}"
+        case None:
+            title = "Send: say this now" if session.state.is_running else "Send"
+    if waiting is not None:
+        argument["subjectId"] = waiting.id
+    return offers.action(title, "agent-ls.conversation.send", argument)
+
+
+def lenses(edge: Edge, uri: str) -> list[types.CodeLens]:
+    """Return the lenses of a conversation document: Send at the last heading."""
+    session = edge.faces.conversations.session_of(uri)
+    if session is None or not edge.faces.conversations.words(uri):
+        return []
+    place = types.Position(len(_page_of(edge, session).lines) - 1, 0)
+    command = _send_offer(session, uri).command
+    return [types.CodeLens(types.Range(place, place), command)]
+
+
+def _page_of(edge: Edge, session: Session) -> Page:
+    return edge.faces.conversations.page(session.id)
+
+
+def _page(edge: Edge, uri: str) -> Page:
+    session = edge.faces.conversations.session_of(uri) if is_conversation(uri) else None
+    return _page_of(edge, session) if session else Page()
+
+
+def _touches(region: Region, where: types.Range) -> bool:
+    return region.first <= where.end.line and where.start.line <= region.last
+
+
+# Finding one's way.
+
+
+async def folds(edge: Edge, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
+    """Return the folds: each turn's steps."""
+    page = _page(edge, params.text_document.uri)
+    return [types.FoldingRange(one.first, one.last) for one in page.steps]
+
+
+async def symbols(edge: Edge, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+    """Return the symbols: one a turn."""
+    page = _page(edge, params.text_document.uri)
+    return [
+        types.DocumentSymbol(
+            name=one.name or "(empty)",
+            kind=types.SymbolKind.String,
+            range=types.Range(types.Position(one.first, 0), types.Position(one.last, 0)),
+            selection_range=types.Range(types.Position(one.first, 0), types.Position(one.first, 0)),
+        )
+        for one in page.turns
+    ]
+
+
+async def links(edge: Edge, params: types.DocumentLinkParams) -> list[types.DocumentLink]:
+    """Return the links: the files of the steps."""
+    page = _page(edge, params.text_document.uri)
+    encoding = edge.server.documents.encoding
+    found: list[types.DocumentLink] = []
+    for one in page.links:
+        line = page.lines[one.first]
+        start = line.index(one.text)
+        ends = (index_to_column(line, at, encoding) for at in (start, start + len(one.text)))
+        places = (types.Position(one.first, column) for column in ends)
+        found.append(types.DocumentLink(types.Range(*places), target=one.name))
+    return found

@@ -1,0 +1,288 @@
+"""A conversation's text: how updates are rendered, and how it and the person's words are merged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+from agent_ls.domain.edits import apply_replacements
+from agent_ls.lsp import wire
+from agent_ls.lsp.conversation.page import (
+    HEADING,
+    change_of,
+    merged,
+    place_of,
+    rewrite,
+    session_named,
+    words_below,
+)
+from agent_ls.lsp.conversation.transcript import Transcript, fenced
+
+UPDATE: TypeAdapter[wire.Update] = TypeAdapter(wire.Update)
+BEGIN = [
+    {"sessionUpdate": "turn_started", "turnId": "trn_1", "anchor": None},
+    {
+        "sessionUpdate": "user_message_chunk",
+        "content": {"text": "Mend it\n\nsoon"},
+        "origin": "user",
+    },
+]
+
+
+def text(words: str) -> dict[str, str]:
+    return {"text": words}
+
+
+def call(tool: str, title: str, kind: str, number: str = "c") -> dict[str, object]:
+    return {
+        "sessionUpdate": "tool_call",
+        "toolCallId": number,
+        "stepId": "s",
+        "tool": tool,
+        "title": title,
+        "kind": kind,
+        "rawInput": {},
+    }
+
+
+def ended(status: str, said: str, **more: object) -> dict[str, object]:
+    result = {"toolCallId": "c", "status": status, "content": text(said), **more}
+    return {"sessionUpdate": "tool_call_update", **result}
+
+
+def asked(payload: str) -> dict[str, object]:
+    return {
+        "sessionUpdate": "permission_request",
+        "approvalId": "apr_1",
+        "toolCallId": "other",
+        "tool": "run_command",
+        "title": "Run: x",
+        "kind": "execute",
+        "reason": "",
+        "payload": payload,
+        "location": None,
+        "grant": None,
+        "options": [],
+        "rawInput": None,
+    }
+
+
+def settled(outcome: str, note: str = "") -> dict[str, object]:
+    answer = {"approvalId": "apr_1", "outcome": outcome, "by": "user", "note": note}
+    return {"sessionUpdate": "permission_resolved", **answer}
+
+
+def over(stop: str, status: str, output: str = "", why: str = "") -> dict[str, object]:
+    return {
+        "sessionUpdate": "turn_ended",
+        "turnId": "trn_1",
+        "stopReason": stop,
+        "status": status,
+        "output": output,
+        "failureReason": why,
+        "openTasks": [],
+    }
+
+
+CHUNK = {"sessionUpdate": "agent_message_chunk", "stepId": "s", "content": text("It is")}
+MESSAGE = {
+    "sessionUpdate": "agent_message",
+    "stepId": "s",
+    "content": text("It is so.\r\n"),
+    "thought": "",
+    "isPartial": False,
+}
+STEER = {"sessionUpdate": "user_message_chunk", "content": text("or later"), "origin": "steer"}
+QUEUED = {"sessionUpdate": "prompt_queued", "content": text("or later"), "whenBusy": "steer"}
+TROUBLE = {"sessionUpdate": "notice", "level": "warning", "origin": "model", "noticeId": "n"}
+USAGE = {
+    "sessionUpdate": "usage_update",
+    "used": 1,
+    "size": None,
+    "cost": {"amount": 0.02},
+    "total": {
+        "inputTokens": 1000,
+        "outputTokens": 500,
+        "cacheReadTokens": 0,
+        "cacheWriteTokens": 0,
+        "reasoningTokens": 0,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "updates, expected",
+    [
+        pytest.param([], "*Works, step 1 …*", id="begun"),
+        pytest.param([CHUNK, CHUNK], "It isIt is\n\n*Works, step 1 …*", id="streamed"),
+        pytest.param(
+            [CHUNK, {"sessionUpdate": "agent_chunks_discarded", "stepId": "s"}],
+            "*Works, step 1 …*",
+            id="streamed-in-vain",
+        ),
+        pytest.param([CHUNK, MESSAGE], "It is so.\n\n*Works, step 1 …*", id="whole-answer"),
+        pytest.param(
+            [call("read_file", "read_file a.py", "read")],
+            "- read a.py …\n\n*Works, step 1 …*",
+            id="call-runs",
+        ),
+        pytest.param(
+            [
+                call("run_command", "run_command pytest", "execute"),
+                ended("completed", "Exit code 0.\n2 ok\n"),
+            ],
+            "- run pytest: 2 ok\n\n*Works, step 1 …*",
+            id="command-sums-up",
+        ),
+        pytest.param(
+            [call("grep", "grep x", "search"), ended("failed", "bad pattern\nmore")],
+            "- grep x: failed, bad pattern\n\n*Works, step 1 …*",
+            id="call-fails",
+        ),
+        pytest.param(
+            [asked("echo '```'")],
+            "**Allow?** Run: x\n\n````sh\necho '```'\n````\n\n"
+            "Answer by a code action, or write your words below and take Send.\n\n*Waits for you.*",
+            id="approval-with-a-fence-inside",
+        ),
+        pytest.param(
+            [asked("x"), settled("reject_once", "no\nnever")],
+            "- rejected: Run: x: “no\\nnever”\n\n*Works, step 1 …*",
+            id="rejected-with-words",
+        ),
+        pytest.param(
+            [QUEUED], "*Works, step 1 …*\n\n> or later *(waits)*", id="a-steer-waits-below"
+        ),
+        pytest.param([QUEUED, STEER], "> or later\n\n*Works, step 1 …*", id="a-steer-is-read"),
+        pytest.param(
+            [QUEUED, {"sessionUpdate": "cancel_requested", "by": "user", "returned": ["or later"]}],
+            "> Not read by the agent: or later\n\n*Works, step 1 …*",
+            id="a-steer-that-a-stop-overtook",
+        ),
+        pytest.param(
+            [{**TROUBLE, "text": "slow"}, {**TROUBLE, "text": "slower"}],
+            "- warning: slower\n\n*Works, step 1 …*",
+            id="a-notice-replaces-one",
+        ),
+        pytest.param(
+            [{**TROUBLE, "text": "slow"}, {**TROUBLE, "text": ""}],
+            "*Works, step 1 …*",
+            id="a-notice-is-taken-back",
+        ),
+        pytest.param(
+            [MESSAGE, USAGE, over("completed", "success", "It is so.")],
+            "It is so.\n\n*Done (0 steps, 1,500 tokens, $0.0200)*",
+            id="done",
+        ),
+        pytest.param(
+            [asked("x"), over("cancelled", "cancelled")],
+            "- not answered\n\n*Stopped (0 steps, 0 tokens)*",
+            id="stopped",
+        ),
+        pytest.param(
+            [over("max_steps", "partial", "Half.", "It used all 2 steps.")],
+            "Half.\n\n*Stopped: It used all 2 steps. (0 steps, 0 tokens)*",
+            id="stopped-early",
+        ),
+        pytest.param(
+            [{**MESSAGE, "content": text(f"{HEADING}\n\x1b[2Jx\u202e")}],
+            f"\\{HEADING}\n\\x1b[2Jx\\u202e\n\n*Works, step 1 …*",
+            id="an-answer-can-neither-forge-the-heading-nor-hide-characters",
+        ),
+    ],
+)
+def test_a_turn_is_rendered(updates: list[dict[str, object]], expected: str) -> None:
+    transcript = Transcript("ses_1")
+    for one in [*BEGIN, *updates]:
+        transcript.feed(UPDATE.validate_python(one))
+    beginning = "---\nsession: ses_1\n---\n\n# Mend it\n\nsoon\n\n"
+    assert transcript.page().text == f"{beginning}{expected}\n\n{HEADING}\n"
+
+
+PAGE = f"# One\n\nx\n\n{HEADING}\n"
+LONGER = f"# One\n\nx\n\ny\n\n{HEADING}\n"
+
+
+@pytest.mark.parametrize(
+    "before, page, sent, after",
+    [
+        pytest.param("", PAGE, "", f"{PAGE}\n", id="empty"),
+        pytest.param(f"{PAGE}\nmy words\n", LONGER, "", f"{LONGER}\nmy words\n", id="words-stay"),
+        pytest.param(f"{PAGE}\nsay it\n", LONGER, "say it", f"{LONGER}\n", id="sent-words-go"),
+        pytest.param(
+            f"{PAGE}\nsay it\nand more",
+            LONGER,
+            "say it",
+            f"{LONGER}\n\nand more",
+            id="later-words-stay",
+        ),
+        pytest.param(
+            f"{PAGE}\nother", LONGER, "say it", f"{LONGER}\nother", id="changed-words-are-not-sent"
+        ),
+        pytest.param(
+            f"# Mine\n\n{HEADING}\nw", PAGE, "", f"{PAGE}w", id="changes-above-change-nothing"
+        ),
+        pytest.param("# One\n\nx\n\nwords", PAGE, "", f"{PAGE}words", id="the-heading-was-deleted"),
+        pytest.param(
+            f"{PAGE}a\n{HEADING}\nb", PAGE, "", f"{PAGE}a\n{HEADING}\nb", id="a-second-heading"
+        ),
+    ],
+)
+def test_the_page_is_renewed_and_the_persons_words_stay(
+    before: str, page: str, sent: str, after: str
+) -> None:
+    assert merged(before, page, sent) == after
+    change = change_of(before, after)
+    made = before if change is None else apply_replacements(before, (change,))
+    assert made == after
+
+
+def test_an_edit_touches_neither_what_is_read_nor_what_is_written() -> None:
+    change = change_of(f"{PAGE}\nmy words", f"{LONGER}\nmy words")
+    assert change is not None
+    assert (change.start, change.end, change.text) == (PAGE.index(HEADING), 10, "y\n\n")
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        pytest.param(f"{HEADING}\r\nwords\r\n", "words", id="crlf"),
+        pytest.param(f"{HEADING}  \n\n a\n\n b \n", "a\n\n b", id="blanks"),
+        pytest.param(f"x{HEADING}\nwords", "", id="no-heading"),
+        pytest.param(HEADING, "", id="nothing-below"),
+    ],
+)
+def test_words_are_what_stands_below_the_heading(text: str, expected: str) -> None:
+    assert words_below(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        pytest.param("---\nsession: ses_01A\n---\n\n# x", "ses_01A", id="front-matter"),
+        pytest.param("\n---\nsession: ses_01A\n---\n", None, id="not-at-the-front"),
+        pytest.param("---\nsession: ../x\n---\n", None, id="no-id"),
+    ],
+)
+def test_a_document_names_its_session(text: str, expected: str | None) -> None:
+    assert session_named(text) == expected
+
+
+def test_a_file_is_private_and_keeps_the_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    place = place_of("ses_01KABCDEFGH")
+    assert place == tmp_path / "agent-ls/cdefgh.agent-ls.md"
+    rewrite(place, PAGE, "")
+    place.write_text(place.read_text() + "draft ünï")
+    rewrite(place, LONGER, "")
+    assert place.read_text() == f"{LONGER}\ndraft ünï"
+    assert place.stat().st_mode & 0o777 == 0o600
+    assert list(place.parent.iterdir()) == [place]
+
+
+def test_a_fence_is_longer_than_any_in_the_text() -> None:
+    assert fenced("a\n`````\nb\n", "sh") == ["``````sh", "a", "`````", "b", "``````"]
