@@ -20,6 +20,7 @@ from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_USAGE
 MODES = ("plan", "ask-all", "ask", "accept-edits", "auto")
 
 _COMMANDS = {
+    "acp": "agent_ls.cli.acp:acp",
     "run": "agent_ls.cli.run:run",
     "resume": "agent_ls.cli.run:resume",
     "sessions": "agent_ls.cli.sessions:sessions",
@@ -93,6 +94,8 @@ def _parser() -> argparse.ArgumentParser:
     serve = commands.add_parser("serve", help="speak LSP on standard input and output")
     _add_set(serve)
     serve.add_argument("--stdio", action="store_true", help="accepted, and the only way there is")
+    acp = commands.add_parser("acp", help="speak the Agent Client Protocol (Zed, JetBrains)")
+    _add_set(acp)
     run = commands.add_parser("run", help="carry out one prompt on the files of a folder")
     run.add_argument("prompt", nargs="?", help="what to do; - reads it from standard input")
     run.add_argument(

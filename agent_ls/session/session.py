@@ -111,6 +111,13 @@ class Session:
         turn = self.state.turn
         return [*stored, *(one for one in turn.events if one.seq > last)] if turn else stored
 
+    async def content(self, digest: str) -> bytes | None:
+        """Return a file's content that an event names by its digest; None when it is gone.
+
+        Errors: ``StoreError`` when it cannot be read.
+        """
+        return await self._kit.blobs.get_blob(digest)
+
     async def submit(
         self,
         prompt: str,

@@ -1,0 +1,1 @@
+"""The second edge: the Agent Client Protocol on standard input and output."""

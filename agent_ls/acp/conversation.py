@@ -1,0 +1,260 @@
+"""One session as its client sees it: updates go out, prompts and answers come in."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Final, Literal
+
+from acp import Client, RequestError
+from acp.schema import (
+    AllowedOutcome,
+    PermissionOption,
+    PromptResponse,
+    ToolCallLocation,
+    ToolCallUpdate,
+    Usage,
+)
+
+from agent_ls.acp.diffs import from_unified
+from agent_ls.acp.editor_files import SESSION, EditorFiles
+from agent_ls.acp.outbox import Outbox, Update
+from agent_ls.acp.prompt_blocks import Block, words_of
+from agent_ls.acp.translation import Content, Translation, fenced, plan_update, text_content
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalRequest,
+    Question,
+    QuestionAnswer,
+)
+from agent_ls.domain.calls import ToolKind
+from agent_ls.domain.errors import AgentLsError, WorkspaceError
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.usage import Usage as Used
+from agent_ls.session.session import Session
+from agent_ls.session.titles import choice_name
+
+_log = logging.getLogger(__name__)
+
+_KINDS: Final[
+    Mapping[str, Literal["allow_once", "allow_always", "reject_once", "reject_always"]]
+] = {
+    ApprovalChoice.ALLOW_ONCE: "allow_once",
+    ApprovalChoice.ALLOW_SESSION: "allow_always",
+    ApprovalChoice.ALLOW_ALWAYS: "allow_always",
+    ApprovalChoice.REJECT_ONCE: "reject_once",
+    ApprovalChoice.REJECT_ALWAYS: "reject_always",
+}
+"""The protocol's kind of each choice; it has none for changed arguments."""
+
+_STOPS: Final[Mapping[StopReason, Literal["max_tokens", "max_turn_requests", "refusal"]]] = {
+    StopReason.MAX_STEPS: "max_turn_requests",
+    StopReason.BUDGET_LIMIT: "max_tokens",
+    StopReason.CONTEXT_FULL: "max_tokens",
+    StopReason.REFUSAL: "refusal",
+}
+"""Every other stop is an end of the turn, whose last words tell why."""
+
+_IN_WORDS: Final = "in-words"
+_NO_ANSWER: Final = "no-answer"
+_INTERNAL_ERROR: Final = -32603
+
+
+class Conversation:
+    """A reader of one session, and the way back to it."""
+
+    def __init__(
+        self,
+        session: Session,
+        workspace: EditorFiles,
+        client: Client,
+        tool_kinds: Mapping[str, ToolKind],
+    ) -> None:
+        """Show every later event of the session to the client."""
+        self.session = session
+        self.workspace = workspace
+        self._client = client
+        self._tool_kinds = tool_kinds
+        self._outbox = Outbox(lambda update: client.session_update(session.id, update))
+        state = session.state
+        self._translation = Translation(
+            tool_kinds, self._place, session.content, title=state.title, used=state.usage
+        )
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        """Requests to the client that wait for the person, by approval or question."""
+        self._is_stopping = False
+        session.follow(self)
+
+    async def prompt(self, blocks: Sequence[Block]) -> PromptResponse:
+        """Carry out a prompt and return how its turn ended; while one runs, steer it.
+
+        Errors: ``RequestError`` with the reason when the turn failed.
+        """
+        words = words_of(blocks, self.workspace)
+        SESSION.set(self.session.id)
+        if self._is_stopping:
+            await self.session.wait_idle()
+        if not self.session.is_busy:
+            self.workspace.begin_turn()
+        before = self.session.state.usage
+        await self.session.submit(words)
+        ended = await self.session.wait_idle()
+        await self._outbox.flush()
+        if ended is None:
+            raise AgentLsError("The turn was broken off; load the session again to go on with it.")
+        if ended.stop is StopReason.ERROR:
+            raise RequestError(_INTERNAL_ERROR, ended.failure_reason)
+        is_cancelled = ended.stop is StopReason.CANCELLED
+        return PromptResponse(
+            stop_reason="cancelled" if is_cancelled else _STOPS.get(ended.stop, "end_turn"),
+            usage=_usage(before, self.session.state.usage),
+        )
+
+    async def cancel(self) -> None:
+        """Stop the running turn; the prompt's answer says so."""
+        self._is_stopping = self.session.is_busy
+        await self.session.cancel("user")
+
+    async def replay(self) -> None:
+        """Send the whole session again, for a client that opens it; return when it is sent."""
+        translation = Translation(
+            self._tool_kinds, self._place, self.session.content, is_replay=True
+        )
+        for stored in await self.session.journal():
+            for update in translation.feed(stored.event):
+                self._outbox.put(update)
+        if self.session.state.plan:
+            self._outbox.put(plan_update(self.session.state.plan))
+        await self._outbox.flush()
+
+    def say(self, update: Update) -> None:
+        """Send an update that no event stands for."""
+        self._outbox.put(update)
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Send the updates of an event, and ask the person what it asks."""
+        for update in self._translation.feed(stored.event):
+            self._outbox.put(update)
+        match stored.event:
+            case e.ApprovalRequested(request=request):
+                self._ask(request.id, self._approve(request))
+            case e.QuestionAsked(question=question):
+                self._ask(question.id, self._answer(question))
+            case e.ApprovalResolved(approval_id=subject) | e.QuestionResolved(question_id=subject):
+                self._settled(subject)
+            case e.TurnEnded():
+                self._is_stopping = False
+            case _:
+                pass
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Send a streamed piece."""
+        for update in self._translation.feed_piece(piece):
+            self._outbox.put(update)
+
+    def _ask(self, subject: str, asking: Coroutine[None, None, None]) -> None:
+        task = self._asking[subject] = asyncio.create_task(asking)
+        task.add_done_callback(lambda _: self._asking.pop(subject, None))
+
+    def _settled(self, subject: str) -> None:
+        """Stop waiting for the client when something else has settled what it was asked."""
+        task = self._asking.get(subject)
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+
+    async def _approve(self, request: ApprovalRequest) -> None:
+        preview = request.preview
+        place = self._place(preview.path) if preview.path else None
+        payload: Sequence[Content] = from_unified(preview.payload, self._place) or [
+            fenced(preview.payload)
+        ]
+        call = ToolCallUpdate(
+            tool_call_id=request.call_id,
+            title=preview.title,
+            kind=preview.kind.value,
+            status="pending",
+            content=[*payload, text_content(request.reason)],
+            locations=[ToolCallLocation(path=place, line=preview.line)] if place else None,
+        )
+        options = [
+            PermissionOption(
+                option_id=choice, name=choice_name(choice, preview.grant), kind=_KINDS[choice]
+            )
+            for choice in request.choices
+            if choice in _KINDS
+        ]
+        chosen = await self._chosen(call, options)
+        if chosen is None:
+            await self.cancel()
+        else:
+            answer = ApprovalAnswer(choice=ApprovalChoice(chosen))
+            await self._resolve(self.session.resolve_approval(request.id, answer))
+
+    async def _answer(self, question: Question) -> None:
+        call = ToolCallUpdate(
+            tool_call_id=question.id, status="pending", content=[text_content(question.text)]
+        )
+        options = [
+            PermissionOption(option_id=str(number), name=one, kind="allow_once")
+            for number, one in enumerate(question.options)
+        ]
+        if not options:
+            go_on = "Go on without an answer"
+            options.append(PermissionOption(option_id=_NO_ANSWER, name=go_on, kind="allow_once"))
+        stop = "Stop here; I answer with my next message"
+        options.append(PermissionOption(option_id=_IN_WORDS, name=stop, kind="reject_once"))
+        chosen = await self._chosen(call, options)
+        if chosen in (None, _IN_WORDS):
+            await self.cancel()
+            return
+        is_answered = chosen != _NO_ANSWER
+        answer = QuestionAnswer(
+            text=question.options[int(chosen)] if is_answered else "",
+            by="user" if is_answered else "nobody",
+        )
+        await self._resolve(self.session.resolve_question(question.id, answer))
+
+    async def _chosen(self, call: ToolCallUpdate, options: list[PermissionOption]) -> str | None:
+        """Return the chosen option's id; None when the person wants none of it, or cannot say."""
+        await self._outbox.flush()
+        try:
+            said = await self._client.request_permission(
+                session_id=self.session.id, tool_call=call, options=options
+            )
+        except (RequestError, ValueError) as error:
+            _log.warning("the client could not ask the person: %s", error)
+            return None
+        except ConnectionError:
+            # The session is closed and the turn stays open: whoever loads it is asked again.
+            raise asyncio.CancelledError from None
+        outcome = said.outcome
+        offered = {one.option_id for one in options}
+        is_chosen = isinstance(outcome, AllowedOutcome) and outcome.option_id in offered
+        return outcome.option_id if is_chosen else None
+
+    async def _resolve(self, resolving: Coroutine[None, None, bool]) -> None:
+        try:
+            await resolving
+        except AgentLsError as error:
+            _log.warning("an answer was not taken: %s", error)
+
+    def _place(self, path: str) -> str | None:
+        try:
+            return str(self.workspace.locate(path)[1])
+        except WorkspaceError:
+            return None
+
+
+def _usage(before: Used, after: Used) -> Usage:
+    """Return what was used between two states of a session."""
+    return Usage(
+        total_tokens=after.total_tokens - before.total_tokens,
+        input_tokens=after.input_tokens - before.input_tokens,
+        output_tokens=after.output_tokens - before.output_tokens,
+        thought_tokens=after.reasoning_tokens - before.reasoning_tokens,
+        cached_read_tokens=after.cache_read_tokens - before.cache_read_tokens,
+        cached_write_tokens=after.cache_write_tokens - before.cache_write_tokens,
+    )

@@ -1,0 +1,71 @@
+"""Changes of files as the protocol's diffs: two texts and an absolute path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from acp.schema import FileEditToolCallContent
+
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_NO_END = "\\ No newline at end of file"
+_MAX_DIFF_CHARACTERS = 500_000
+
+Place = Callable[[str], str | None]
+"""Returns the absolute path for the model's name of a file; None outside the folders."""
+
+
+def whole(path: str, before: str | None, after: str | None) -> FileEditToolCallContent | None:
+    """Return the change of a whole file; None when it is too large to be shown."""
+    if len(before or "") + len(after or "") > _MAX_DIFF_CHARACTERS:
+        return None
+    return FileEditToolCallContent(type="diff", path=path, old_text=before, new_text=after or "")
+
+
+def from_unified(payload: str, place: Place) -> list[FileEditToolCallContent] | None:
+    """Return a preview's unified diff as one diff a hunk; None when it is not exactly one.
+
+    The preview shows hidden characters as escapes and so do the diffs: they are what the person
+    judges, and are never applied.
+    """
+    try:
+        found = list(_hunks(payload.splitlines(), place))
+    except ValueError:
+        return None
+    return found or None
+
+
+def _hunks(lines: Sequence[str], place: Place) -> Iterator[FileEditToolCallContent]:
+    at, is_new, path = 0, False, None
+    while at < len(lines):
+        if lines[at].startswith("--- ") and lines[at + 1 : at + 2]:
+            is_new, old, new = lines[at] == "--- /dev/null", lines[at][4:], lines[at + 1][4:]
+            path = place((old if new == "/dev/null" else new)[2:])
+            at += 2
+        elif path is not None and (match := _HUNK.match(lines[at])):
+            left, right, at = _sides(lines, at + 1, int(match[1] or 1), int(match[2] or 1))
+            old_text = None if is_new else left
+            yield FileEditToolCallContent(type="diff", path=path, old_text=old_text, new_text=right)
+        else:
+            raise ValueError(lines[at])
+
+
+def _sides(lines: Sequence[str], at: int, old: int, new: int) -> tuple[str, str, int]:
+    """Return a hunk's two texts, and where the next hunk begins."""
+    sides: tuple[list[str], list[str]] = ([], [])
+    touched: tuple[list[str], ...] = sides
+    while at < len(lines) and (old > len(sides[0]) or new > len(sides[1]) or lines[at] == _NO_END):
+        line = lines[at]
+        at += 1
+        if line == _NO_END:
+            for side in touched:
+                side[-1] = side[-1].removesuffix("\n")
+            continue
+        touched = {" ": sides, "-": sides[:1], "+": sides[1:]}.get(line[:1], ())
+        if not touched:
+            raise ValueError(line)
+        for side in touched:
+            side.append(f"{line[1:]}\n")
+    if (len(sides[0]), len(sides[1])) != (old, new):
+        raise ValueError("the hunk is not as long as it says")
+    return "".join(sides[0]), "".join(sides[1]), at
