@@ -14,6 +14,9 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from acp import PROTOCOL_VERSION, Client, RequestError
 from acp.schema import (
     AgentCapabilities,
+    AvailableCommand,
+    AvailableCommandInput,
+    AvailableCommandsUpdate,
     ClientCapabilities,
     CloseSessionResponse,
     FileSystemCapabilities,
@@ -21,6 +24,7 @@ from acp.schema import (
     InitializeResponse,
     ListSessionsResponse,
     LoadSessionResponse,
+    McpCapabilities,
     NewSessionResponse,
     PromptCapabilities,
     PromptResponse,
@@ -34,12 +38,14 @@ from acp.schema import (
     SessionModeState,
     SessionResumeCapabilities,
     SetSessionModeResponse,
+    UnstructuredCommandInput,
 )
 
 from agent_ls import __version__, catalogue
 from agent_ls.acp.conversation import Conversation
 from agent_ls.acp.editor_files import EditorFiles
 from agent_ls.acp.prompt_blocks import Block
+from agent_ls.acp.tool_servers import ToolServer, settings_of
 from agent_ls.assembly import open_sessions
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
 from agent_ls.domain.modes import Mode
@@ -126,6 +132,7 @@ class Agent:
             agent_info=Implementation(name="agent-ls", title="agent-ls", version=__version__),
             agent_capabilities=AgentCapabilities(
                 load_session=True,
+                mcp_capabilities=McpCapabilities(http=True),
                 prompt_capabilities=PromptCapabilities(embedded_context=True),
                 session_capabilities=SessionCapabilities(
                     list=SessionListCapabilities(),
@@ -142,15 +149,15 @@ class Agent:
         self,
         cwd: str,
         additional_directories: Sequence[str] | None = None,
-        mcp_servers: Sequence[Any] | None = None,
+        mcp_servers: Sequence[ToolServer] | None = None,
         **_: Any,
     ) -> NewSessionResponse:
         """Begin a session in a folder."""
-        _tell_unused(mcp_servers)
         async with self._opening:
-            opened = await self._open(cwd, additional_directories)
+            opened = await self._open(cwd, additional_directories, mcp_servers)
             session = await opened.sessions.fresh()
         conversation = self._attached(opened, session)
+        conversation.say(await _commands(opened.sessions))
         return NewSessionResponse(session_id=session.id, modes=_modes(conversation))
 
     @_in_words
@@ -158,13 +165,12 @@ class Agent:
         self,
         cwd: str,
         session_id: str,
-        mcp_servers: Sequence[Any] | None = None,
+        mcp_servers: Sequence[ToolServer] | None = None,
         additional_directories: Sequence[str] | None = None,
         **_: Any,
     ) -> LoadSessionResponse:
         """Open a stored session and send all of it."""
-        _tell_unused(mcp_servers)
-        conversation = await self._stored(cwd, additional_directories, session_id)
+        conversation = await self._stored(session_id, cwd, additional_directories, mcp_servers)
         await conversation.replay()
         return LoadSessionResponse(modes=_modes(conversation))
 
@@ -174,12 +180,11 @@ class Agent:
         session_id: str,
         cwd: str,
         additional_directories: Sequence[str] | None = None,
-        mcp_servers: Sequence[Any] | None = None,
+        mcp_servers: Sequence[ToolServer] | None = None,
         **_: Any,
     ) -> ResumeSessionResponse:
         """Open a stored session whose transcript the client has."""
-        _tell_unused(mcp_servers)
-        conversation = await self._stored(cwd, additional_directories, session_id)
+        conversation = await self._stored(session_id, cwd, additional_directories, mcp_servers)
         return ResumeSessionResponse(modes=_modes(conversation))
 
     @_in_words
@@ -192,7 +197,7 @@ class Agent:
     ) -> ListSessionsResponse:
         """Return the newest sessions of a folder; without one, of the folders that are open."""
         async with self._opening:
-            opened = self._opened if cwd is None else [await self._open(cwd, None)]
+            opened = self._opened if cwd is None else [await self._open(cwd)]
         found = {
             one.session_id: (one, place.workspace)
             for place in opened
@@ -246,13 +251,18 @@ class Agent:
             *(one.sessions.close() for one in self._opened), return_exceptions=True
         )
 
-    async def _open(self, cwd: str, additional: Sequence[str] | None) -> _Opened:
+    async def _open(
+        self,
+        cwd: str,
+        additional: Sequence[str] | None = None,
+        servers: Sequence[ToolServer] | None = None,
+    ) -> _Opened:
         """Return the sessions of folders with today's settings and trust."""
         roots = _roots([cwd, *(additional or ())])
         loaded = await asyncio.to_thread(
             load_settings,
             folders=[root.path for root in roots],
-            command_line=self._command_line,
+            command_line=_with_servers(self._command_line, servers, roots),
         )
         if loaded.own_problems:
             # As on the command line: a mistyped limit must not become no limit.
@@ -280,17 +290,23 @@ class Agent:
         return conversation
 
     async def _stored(
-        self, cwd: str, additional: Sequence[str] | None, session_id: str
+        self,
+        session_id: str,
+        cwd: str,
+        additional: Sequence[str] | None,
+        servers: Sequence[ToolServer] | None,
     ) -> Conversation:
         """Return a session of this folder. Errors: ``StoreError`` when it has none of this id."""
         async with self._opening:
             known = self._conversations.get(session_id)
             if known is not None and not known.session.is_closed:
                 return known
-            opened = await self._open(cwd, additional)
+            opened = await self._open(cwd, additional, servers)
             if session_id not in {one.session_id for one in await opened.sessions.list()}:
                 raise StoreError(f"{cwd} has no session {session_id}; list them to see which are.")
-            return self._attached(opened, await opened.sessions.open(session_id))
+            conversation = self._attached(opened, await opened.sessions.open(session_id))
+            conversation.say(await _commands(opened.sessions))
+            return conversation
 
     async def _conversation(self, session_id: str) -> Conversation:
         """Return an open session, or one that was closed because others were used since."""
@@ -331,7 +347,33 @@ def _modes(conversation: Conversation) -> SessionModeState:
     )
 
 
-def _tell_unused(mcp_servers: Sequence[Any] | None) -> None:
-    if mcp_servers:
-        names = ", ".join(str(one.name) for one in mcp_servers)
-        _log.warning("tool servers of the editor are not used: %s", names)
+def _with_servers(
+    command_line: Mapping[str, Any], servers: Sequence[ToolServer] | None, roots: tuple[Root, ...]
+) -> Mapping[str, Any]:
+    """Return the settings with the editor's tool servers, which a folder may have named."""
+    if not servers:
+        return command_line
+    if all(root.is_trusted for root in roots):
+        # The command line wins: it names its servers for agent-ls.
+        return {**settings_of(servers), **command_line}
+    names = ", ".join(one.name for one in servers)
+    _log.warning("the editor's tool servers (%s) are used once the folder is trusted", names)
+    return command_line
+
+
+async def _commands(sessions: Sessions) -> AvailableCommandsUpdate:
+    """Return the custom commands, which the client offers behind a slash."""
+    found = await sessions.custom_commands.listed()
+    return AvailableCommandsUpdate(
+        session_update="available_commands_update",
+        available_commands=[
+            AvailableCommand(
+                name=one.name,
+                description=one.description or one.source,
+                input=AvailableCommandInput(UnstructuredCommandInput(hint=one.argument_hint))
+                if one.argument_hint
+                else None,
+            )
+            for one in found.commands.values()
+        ],
+    )

@@ -12,6 +12,7 @@ from acp.schema import (
     AllowedOutcome,
     PermissionOption,
     PromptResponse,
+    TextContentBlock,
     ToolCallLocation,
     ToolCallUpdate,
     Usage,
@@ -32,6 +33,7 @@ from agent_ls.domain.approvals import (
 )
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
+from agent_ls.domain.goals import typed
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage as Used
 from agent_ls.session.session import Session
@@ -93,14 +95,17 @@ class Conversation:
 
         Errors: ``RequestError`` with the reason when the turn failed.
         """
-        words = words_of(blocks, self.workspace)
+        words, goal = words_of(blocks, self.workspace), None
+        if all(isinstance(one, TextContentBlock) for one in blocks):
+            # What a goal runs is what the person typed, never what a file says.
+            words, goal = typed(words)
         SESSION.set(self.session.id)
         if self._is_stopping:
             await self.session.wait_idle()
         if not self.session.is_busy:
             self.workspace.begin_turn()
         before = self.session.state.usage
-        await self.session.submit(words)
+        await self.session.submit(words, goal=goal)
         ended = await self.session.wait_idle()
         await self._outbox.flush()
         if ended is None:

@@ -30,7 +30,7 @@ def from_unified(payload: str, place: Place) -> list[FileEditToolCallContent] | 
     """
     try:
         found = list(_hunks(payload.splitlines(), place))
-    except ValueError:
+    except (ValueError, IndexError):
         return None
     return found or None
 

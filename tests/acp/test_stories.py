@@ -16,7 +16,9 @@ import psutil
 import pytest
 from acp import RequestError, embedded_text_resource, image_block, resource_block
 from acp import resource_link_block as link
+from acp.schema import McpServerStdio
 
+from agent_ls.safety.trust import TrustedFolders, trust_file
 from tests.support.acp_editor import AcpEditor, acp_agent
 from tests.support.scripted import scripted
 
@@ -449,6 +451,48 @@ async def test_the_mode_can_be_switched(root: Path, warm_host: Mapping[str, str]
         assert await wire.prompt(made.session_id, "Do it") == "end_turn"
     assert "mode: accept-edits" in editor.lines
     assert editor.questions == []
+
+
+SERVER = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    open("started", "a").write(asked["method"])
+    known = {"initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                            "serverInfo": {"name": "s", "version": "1"}},
+             "tools/list": {"tools": [{"name": "greet", "inputSchema": {"type": "object"}}]}}
+    if "id" in asked:
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": known.get(asked["method"], {})}
+        print(json.dumps(answer), flush=True)
+"""
+
+
+@pytest.mark.parametrize("is_trusted", [False, True])
+async def test_commands_and_tool_servers_of_a_folder_count_once_it_is_trusted(
+    root: Path, warm_host: Mapping[str, str], is_trusted: bool
+) -> None:
+    (root / ".agent-ls" / "commands").mkdir(parents=True)
+    (root / ".agent-ls/commands/tidy.md").write_text("Tidy up $1 please.")
+    marker = root.parent / "started"
+    server = McpServerStdio(
+        name="my server!",
+        command=sys.executable,
+        args=["-c", SERVER.replace("started", str(marker))],
+        env=[],
+    )
+    if is_trusted:
+        TrustedFolders(trust_file()).trust(root)
+    expected = 'tools = ["my-server__greet"], contains = ["Tidy up app.py please."]'
+    scenario = f"[[answer]]\nexpect = {{ {expected} }}\n" if is_trusted else "[[answer]]\n"
+    words = "/tidy app.py" if is_trusted else "Hello"
+    editor = AcpEditor(root)
+    async with (
+        scripted(f'{scenario}text = "Yes."') as model,
+        acp_agent(editor, variables(model, warm_host)) as wire,
+    ):
+        made = await wire.agent.new_session(cwd=str(root), mcp_servers=[server])
+        assert await wire.prompt(made.session_id, words) == "end_turn"
+    assert ("commands: tidy" in editor.lines, marker.exists()) == (is_trusted, is_trusted)
 
 
 @dataclass(frozen=True)

@@ -243,8 +243,16 @@ def _lines(update: Any, root: Path) -> list[str]:
             return [f"mode: {update.current_mode_id}"]
         case schema.SessionInfoUpdate():
             return [f"title: {update.title}"]
+        case _:
+            return _other_lines(update)
+
+
+def _other_lines(update: Any) -> list[str]:
+    match update:
         case schema.UsageUpdate():
             return []
+        case schema.AvailableCommandsUpdate():
+            return [f"commands: {', '.join(one.name for one in update.available_commands)}"]
         case _:
             return [f"{type(update).__name__}: {update}"]
 
