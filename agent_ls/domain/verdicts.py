@@ -6,7 +6,7 @@ A feature that does not fit needs a new verdict here, never a branch in a phase.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from agent_ls.domain.findings import CheckReport
 from agent_ls.domain.goals import Proof
@@ -213,6 +213,10 @@ RecoveryVerdict = (
 )
 
 
+Consent = Literal["none", "mode", "person"]
+"""Who allowed a call: nobody, as it needs no consent; the chosen mode; a person, now or before."""
+
+
 @dataclass(frozen=True, slots=True)
 class Allow:
     """Guard: no objection."""
@@ -223,6 +227,7 @@ class Allow:
     """The command plainly only reads, and runs in the environment for such commands."""
     rule: str = ""
     """The person's rules or grant that decided; empty: none."""
+    consent: Consent = "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from agent_ls.domain.usage import Usage
 from agent_ls.domain.verdicts import (
     CheckVerdict,
     CompactorVerdict,
+    Consent,
     GateVerdict,
     GuardVerdict,
     RecoveryVerdict,
@@ -110,6 +111,8 @@ class PlannedCall:
     """Where the result is stored besides the conversation."""
     reads_only: bool = False
     """The guards found that the call's command plainly only reads."""
+    consent: Consent = "none"
+    """Who allowed the call."""
     approved: str = ""
     """Digest of the preview that the person approved; empty: no approval, or a broader one."""
 
@@ -202,6 +205,8 @@ class ToolContext:
     """Shows live output, which is not stored."""
     reads_only: bool = False
     """Copied from ``PlannedCall.reads_only``."""
+    consent: Consent = "none"
+    """Copied from ``PlannedCall.consent``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from agent_ls.safety.text import visible_line
 
 _MAX_FITTING = 2_000
 _MAX_WALKED = 20_000
-_NOT_WALKED = frozenset({".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__"})
+NOT_WALKED = frozenset({".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__"})
 """Folders of third-party code, where files named like secrets are test data."""
 SECRET_SAMPLES = words(
     """
@@ -105,7 +105,7 @@ class Reach:
         top = (self.folder / path).resolve()
         if not top.is_dir():
             return
-        skipped = frozenset[str]() if follows else _NOT_WALKED
+        skipped = frozenset[str]() if follows else NOT_WALKED
         for entry, below in walk_folder(top, hidden=hidden, skipped=skipped):
             name = "/".join(below)
             if follows and entry.is_symlink():
@@ -151,7 +151,7 @@ class Reach:
         except (FileNotFoundError, NotADirectoryError):
             return
         if stat.S_ISREG(facts.st_mode):
-            if facts.st_nlink > 1 and not _NOT_WALKED & set(real.parts):
+            if facts.st_nlink > 1 and not NOT_WALKED & set(real.parts):
                 raise MustAskError(f"{_shown(path)} is a hard link")
         elif not stat.S_ISDIR(facts.st_mode):
             raise MustAskError(f"{_shown(path)} is neither a file nor a folder")
@@ -173,7 +173,7 @@ def walk_folder(
     top: Path,
     *,
     hidden: bool = True,
-    skipped: frozenset[str] = _NOT_WALKED,
+    skipped: frozenset[str] = NOT_WALKED,
     is_walked: Callable[[tuple[str, ...]], bool] = lambda _: True,
 ) -> Iterator[tuple[os.DirEntry[str], tuple[str, ...]]]:
     """Yield every entry below a folder with its components, following no link.

@@ -9,12 +9,13 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
+from typing import ClassVar
 
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile, apply_replacements
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
-from agent_ls.loop.ports.commands import CommandOutcome
+from agent_ls.loop.ports.commands import WORK, Boundary, Bounds, CommandOutcome
 from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Workspace
 from agent_ls.loop.state.spelling import canonical
 
@@ -194,6 +195,8 @@ class DryRunWorkspace:
 class DryRunner:
     """A command runner that runs nothing."""
 
+    boundary: ClassVar[Boundary] = "off"
+
     async def run(
         self,
         command: str,
@@ -202,6 +205,7 @@ class DryRunner:
         timeout_s: float,
         on_output: Callable[[str], None] | None = None,
         env: Mapping[str, str] | None = None,
+        bounds: Bounds = WORK,
     ) -> CommandOutcome:
         """Return a simulated outcome."""
         return CommandOutcome(exit_code=None, output="", end="simulated", duration_ms=0)

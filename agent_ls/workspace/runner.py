@@ -15,16 +15,19 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import psutil
 
-from agent_ls.loop.ports.commands import CommandOutcome
+from agent_ls.loop.ports.commands import WORK, Boundary, Bounds, CommandOutcome
 from agent_ls.loop.settling import settled
 from agent_ls.processes.launching import Program, start
 from agent_ls.safety.programs import child_path
+from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Limits, Wrapped
+from agent_ls.safety.sandbox.confining import Confiner
+from agent_ls.workspace.host_proxy import HostProxy
 from agent_ls.workspace.live_output import LiveOutput
 
 SHELL = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
@@ -64,11 +67,27 @@ _SWEEP_S = 1.0
 _DRAIN_S = 0.3
 _STATUS = 3
 """The supervisor's descriptor for its final status."""
+_PROXY = 4
+"""The descriptor over which a command hands over its proxy's port."""
 _SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
+_PYTHON = str(Path(sys.executable).resolve())
+"""Without links, which may lead through folders that a sandbox does not show."""
 
 
+@dataclass(frozen=True, slots=True)
 class ShellRunner:
-    """Runs commands on this machine."""
+    """Runs commands on this machine, confined if there is a sandbox."""
+
+    confiner: Confiner | None = None
+    is_wanted: bool = False
+    """Whether commands should be confined, although this machine may have no sandbox."""
+
+    @property
+    def boundary(self) -> Boundary:
+        """Say whether a sandbox holds commands to their bounds."""
+        if self.confiner is not None:
+            return "sandbox"
+        return "missing" if self.is_wanted else "off"
 
     async def run(
         self,
@@ -78,6 +97,7 @@ class ShellRunner:
         timeout_s: float,
         on_output: Callable[[str], None] | None = None,
         env: Mapping[str, str] | None = None,
+        bounds: Bounds = WORK,
     ) -> CommandOutcome:
         """Run a shell command to its end; on time-out or cancellation kill all its processes.
 
@@ -86,7 +106,13 @@ class ShellRunner:
         started_s = time.monotonic()
         output = _Output(on_output)
         end: Literal["exited", "timed_out"] = "exited"
-        running = await _start(command, cwd, dict(env or {}))
+        proxy = self._proxy(bounds)
+        wrapped = await asyncio.to_thread(self._wrapped, command, cwd, env or {}, bounds, proxy)
+        try:
+            running = await _start(wrapped, cwd, proxy)
+        except BaseException:
+            await settled(asyncio.to_thread(wrapped.end))
+            raise
         reading = asyncio.create_task(_read(running.output, output))
         try:
             async with asyncio.timeout(timeout_s):
@@ -101,9 +127,17 @@ class ShellRunner:
             finally:
                 reading.cancel()
                 status = running.status()
+                if proxy is not None:
+                    proxy.close()
+                await settled(asyncio.to_thread(wrapped.end))
         output.end()
+        is_held = wrapped.argv[0] != _PYTHON
+        if is_held and status.code is None and (why := _refusal(output.text())):
+            raise OSError(None, f"the sandbox could not be set up: {why}")
         if end == "exited" and status.left:
             output.note(f"[ended with the command: {', '.join(status.left)}]")
+        for note in proxy.notes if proxy is not None else ():
+            output.note(note)
         return CommandOutcome(
             exit_code=status.code if end == "exited" else None,
             output=output.text(),
@@ -111,6 +145,30 @@ class ShellRunner:
             duration_ms=int((time.monotonic() - started_s) * 1000),
             is_cut=output.is_cut,
         )
+
+    def _wrapped(self, command: str, cwd: Path, env: Mapping[str, str], bounds: Bounds) -> Wrapped:
+        """Return the supervised command with its environment, in the sandbox if it is confined."""
+        whole = {**command_environment(), **env}
+        confiner = None if bounds.view == "outside" else self.confiner
+        limits = json.dumps(asdict(Limits())) if confiner else ""
+        argv = (
+            # -I and -S: the supervisor imports nothing from the folder or the environment.
+            *(_PYTHON, "-I", "-S", _SUPERVISOR, str(_STATUS), limits),
+            *(SHELL, *_SHELL_OPTIONS, "-c", command),
+        )
+        if confiner is None:
+            return Wrapped(argv, whole)
+        if proxy is not None:
+            argv = proxy.command(argv, _PROXY)
+            bounds = replace(bounds, readable=(*bounds.readable, *proxy.readable))
+            whole |= proxy.env
+        return confiner.wrapped(argv, bounds, cwd=cwd, env=whole, text=command)
+
+
+def _refusal(output: str) -> str:
+    """Return why the sandbox did not start the supervisor; empty if it did."""
+    first = output.split("\n", 1)[0]
+    return first if first.startswith("bwrap: ") else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +217,7 @@ class _Running:
         return _Status(found["code"], tuple(found["left"]))
 
 
-async def _start(command: str, cwd: Path, env: dict[str, str]) -> _Running:
+async def _start(wrapped: Wrapped, cwd: Path, proxy: HostProxy | None) -> _Running:
     """Start the command under a supervisor, with our own pipes.
 
     With asyncio's pipes, ``wait`` would wait for every process that holds their other ends.
@@ -175,17 +233,16 @@ async def _start(command: str, cwd: Path, env: dict[str, str]) -> _Running:
             read_end, write_end = os.pipe()
             ours.append(read_end)
             theirs.append(write_end)
-        output, status = theirs[1], theirs[2]
+        output = theirs[1]
         os.set_blocking(ours[2], False)
+        if proxy is not None:
+            theirs.append(proxy.descriptor)
+            proxy.start()
         process = await start(
-            # -I and -S: the supervisor imports nothing from the folder or the environment.
-            [
-                *(sys.executable, "-I", "-S", _SUPERVISOR, str(_STATUS)),
-                *(SHELL, *_SHELL_OPTIONS, "-c", command),
-            ],
+            wrapped.argv,
             cwd=cwd,
-            env=command_environment() | env | {_MARK: mark},
-            descriptors=(stdin, output, output, status),
+            env={**wrapped.env, _MARK: mark},
+            descriptors=(stdin, output, output, *theirs[2:]),
         )
     except BaseException:
         for descriptor in ours:

@@ -10,13 +10,20 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import platform
+import resource
 import select
 import signal
 import sys
 import time
 from contextlib import suppress
 
+_SET_DUMPABLE = 4
 _SET_CHILD_SUBREAPER = 36
+_KEYCTL = {"x86_64": 250, "aarch64": 219}
+"""Numbers of the system call, which the C library has no function for."""
+_JOIN_SESSION_KEYRING = 1
+_LOOK_S = 0.1
 _LINGER_S = 0.2
 _TERM_GRACE_S = 0.5
 _KILL_S = 1.0
@@ -24,11 +31,14 @@ _POLL_S = 0.02
 
 
 def main() -> int:
-    """Run ``argv[2:]``; write its exit code and leftover processes to descriptor ``argv[1]``."""
-    status, command = int(sys.argv[1]), sys.argv[2:]
+    """Run ``argv[3:]``; write its exit code and leftover processes to descriptor ``argv[1]``.
+
+    ``argv[2]`` holds the limits in JSON; an empty text stands for none.
+    """
+    status, limits, command = int(sys.argv[1]), json.loads(sys.argv[2] or "{}"), sys.argv[3:]
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            _leave_parent(ctypes.CDLL(None), is_limited=bool(limits))
     wake, wakened = os.pipe()
     os.set_blocking(wakened, False)
     signal.signal(signal.SIGCHLD, _note)
@@ -36,9 +46,9 @@ def main() -> int:
     # Such signals often go to a whole group; this process must outlive the group.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _note)
-    child = _start(command, status)
+    child = _start(command, status, limits)
     _let_go_of_output()
-    code = _wait(child, wake)
+    code = _wait(child, wake, limits.get("processes"))
     if code is not None:
         _linger(child, wake)
     left = _names(_descendants())
@@ -52,7 +62,30 @@ def _note(_number: int, _frame: object) -> None:
     """Do nothing: the wake-up descriptor makes ``select`` return."""
 
 
-def _start(command: list[str], status: int) -> int:
+def _leave_parent(libc: ctypes.CDLL, *, is_limited: bool) -> None:
+    """Adopt orphans; behind a sandbox also leave the person's keys, and hide this process."""
+    libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    if is_limited:
+        libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+        if number := _KEYCTL.get(platform.machine()):
+            libc.syscall(number, _JOIN_SESSION_KEYRING, None)
+
+
+def _limit(limits: dict[str, int]) -> None:
+    """Set the limits of this process and its children, never above those it has."""
+    wanted = {
+        resource.RLIMIT_FSIZE: limits.get("file_bytes"),
+        resource.RLIMIT_NOFILE: limits.get("open_files"),
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, number in wanted.items():
+        if number is not None:
+            hard = resource.getrlimit(kind)[1]
+            number = number if hard == resource.RLIM_INFINITY else min(number, hard)
+            resource.setrlimit(kind, (number, number))
+
+
+def _start(command: list[str], status: int, limits: dict[str, int]) -> int:
     """Start the command in its own session, without input; return its pid."""
     child = os.fork()
     if child:
@@ -66,6 +99,8 @@ def _start(command: list[str], status: int) -> int:
         # Restore the defaults: a new program would inherit ignored signals.
         for name in ("SIGPIPE", "SIGXFSZ", "SIGCHLD", "SIGTERM", "SIGINT", "SIGHUP"):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
+        if limits:
+            _limit(limits)
         os.execv(command[0], command)
     except OSError as error:
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())
@@ -80,13 +115,15 @@ def _let_go_of_output() -> None:
     os.dup2(null, 2)
 
 
-def _wait(child: int, wake: int) -> int | None:
-    """Return the child's exit code; None if standard input closed first."""
+def _wait(child: int, wake: int, most_processes: int | None) -> int | None:
+    """Return the child's exit code; None if standard input closed first, or it has too many."""
     while True:
         code = _reap(child)
         if code is not None:
             return code
-        ready, _, _ = select.select([0, wake], [], [])
+        if most_processes and len(_descendants()) > most_processes:
+            return None
+        ready, _, _ = select.select([0, wake], [], [], _LOOK_S if most_processes else None)
         if wake in ready:
             os.read(wake, 4_096)
         if 0 in ready:

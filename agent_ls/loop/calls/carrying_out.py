@@ -73,11 +73,13 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
         planned, decided = await ask_before_tool(planned, decided, turn)
         origin, verdict = decided
         match verdict:
-            case Allow(after_s=after_s, reads_only=reads_only):
+            case Allow(after_s=after_s):
                 await _decided(planned, turn, "allow", origin)
                 if after_s:
                     await turn.kit.clock.sleep(after_s)
-                return replace(planned, reads_only=reads_only)
+                return replace(
+                    planned, reads_only=verdict.reads_only, consent=verdict.consent
+                )
             case Deny(reason=reason, whatever_tool=whatever_tool):
                 await _decided(planned, turn, "deny", origin, reason)
                 # ``denied`` may ask the person: ask one question at a time, and count earlier
@@ -95,12 +97,14 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 if isinstance(outcome, ToolResult):
                     return outcome
                 if outcome.call is planned.call:
-                    return replace(outcome, reads_only=verdict.reads_only)
+                    return replace(
+                        outcome, reads_only=verdict.reads_only, consent="person"
+                    )
                 planned = outcome
                 decided = await decide(planned, turn)
                 if isinstance(decided[1], Ask) and decided[1].broad:
                     # The person wrote these arguments, which counts as approval.
-                    decided = (_AMENDED, Allow())
+                    decided = (_AMENDED, Allow(consent="person"))
             case _:
                 assert_never(verdict)
 

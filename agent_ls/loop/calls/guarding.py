@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny, GuardVerdict
+from agent_ls.domain.verdicts import Allow, Ask, Consent, Defer, Deny, GuardVerdict
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.turn import Turn
 
@@ -26,16 +26,21 @@ async def decide(planned: PlannedCall, turn: Turn) -> Decided:
     origin = NO_OBJECTION
     decided: Allow | Ask | Defer = Allow()
     reads_only = False
+    consent: Consent = "none"
     for guard in turn.kit.guards:
         failed = Deny(f"The check {guard.name} failed, so the call was not run. The log says why.")
         verdict = await turn.consult(guard.name, guard.judge(planned, turn.view), failed)
         if isinstance(verdict, Deny):
             return guard.name, verdict
-        reads_only = reads_only or (isinstance(verdict, Allow) and verdict.reads_only)
+        if isinstance(verdict, Allow):
+            reads_only = reads_only or verdict.reads_only
+            consent = verdict.consent if verdict.consent != "none" else consent
         if _rank(verdict) > _rank(decided):
             origin, decided = guard.name, verdict
-    if isinstance(decided, Allow | Ask):
-        # Decided once and carried along: checking again later could give another answer.
+    # Decided once and carried along: checking again later could give another answer.
+    if isinstance(decided, Allow):
+        decided = replace(decided, reads_only=reads_only, consent=consent)
+    elif isinstance(decided, Ask):
         decided = replace(decided, reads_only=reads_only)
     return origin, decided
 

@@ -88,6 +88,7 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
         view=turn.view,
         report=lambda text: turn.recorder.whisper(CallOutputStreamed(planned.call.id, text)),
         reads_only=planned.reads_only,
+        consent=planned.consent,
     )
     replans = 0
     while True:

@@ -60,7 +60,7 @@ async def ask_before_tool(
             planned = changed
             decided = await decide(planned, turn)
     if allowed_by and isinstance(decided[1], Ask) and decided[1].broad:
-        decided = (allowed_by, Allow(reads_only=decided[1].reads_only))
+        decided = (allowed_by, Allow(reads_only=decided[1].reads_only, consent="person"))
     return planned, decided
 
 

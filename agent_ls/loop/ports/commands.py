@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from agent_ls.domain.images import Images
 from agent_ls.domain.permissions import Modes
+from agent_ls.domain.verdicts import Consent
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,39 @@ class CommandOutcome:
     """Whether the output exceeded the cap."""
 
 
+Boundary = Literal["sandbox", "missing", "off"]
+"""What holds commands: a sandbox, none although one is wanted, or none as the person wants it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a command may see and change, as its caller knows it. It counts where a sandbox works.
+
+    The runner adds the folders, what is protected in them, and what is secret.
+    """
+
+    view: Literal["look", "work", "outside"] = "work"
+    """``look`` changes nothing, ``work`` changes the workspace, ``outside`` is not confined."""
+    consent: Consent = "none"
+    """Whoever allowed it: a person's command sees secrets, and only with consent git commits."""
+    network: tuple[str, ...] = ()
+    """Hosts that it may reach; ``*`` is every host."""
+    readable: tuple[Path, ...] = ()
+    """Files and folders beyond the workspace that it may read."""
+    writable: tuple[Path, ...] = ()
+    """Files and folders beyond the workspace that it may change."""
+
+
+WORK = Bounds()
+
+
 class Runner(Protocol):
     """Runs commands in their own process group, with an allow-listed environment and no stdin."""
+
+    @property
+    def boundary(self) -> Boundary:
+        """Say whether a sandbox holds commands to their bounds."""
+        ...
 
     async def run(
         self,
@@ -36,6 +68,7 @@ class Runner(Protocol):
         timeout_s: float,
         on_output: Callable[[str], None] | None = None,
         env: Mapping[str, str] | None = None,
+        bounds: Bounds = WORK,
     ) -> CommandOutcome:
         """Run a shell command to its end; on timeout or cancellation kill it with all its children.
 

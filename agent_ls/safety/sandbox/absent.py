@@ -38,6 +38,12 @@ class KeptAbsent:
             os.close(self._lock)
 
 
+def absent_names(folder: Path, names: Iterable[str]) -> list[str]:
+    """Return the names that are absent in a folder; those that are kept absent count too."""
+    places = ((name, folder / name) for name in names)
+    return [name for name, place in places if not os.path.lexists(place) or _is_ours(place)]
+
+
 def keep_absent(folder: Path, names: Iterable[str]) -> KeptAbsent:
     """Create an empty folder for each absent name.
 

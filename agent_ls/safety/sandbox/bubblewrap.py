@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from agent_ls.safety.programs import child_path
-from agent_ls.safety.sandbox.absent import KeptAbsent, keep_absent
+from agent_ls.safety.sandbox.absent import KeptAbsent, absent_names, keep_absent
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Confinement, Wrapped
 from agent_ls.safety.sandbox.surroundings import etc_files, system_folders
 
@@ -81,10 +81,10 @@ def _keep_absent(confinement: Confinement) -> list[KeptAbsent]:
     if confinement.view == "look":
         return kept
     try:
-        for folder in (*confinement.roots, *confinement.writable):
+        for folder in {path.parent for path in confinement.protected}:
             names = [path.name for path in confinement.protected if path.parent == folder]
-            if names:
-                kept.append(keep_absent(folder, names))
+            if folder.is_dir() and (absent := absent_names(folder, names)):
+                kept.append(keep_absent(folder, absent))
     except BaseException:
         _end(kept)
         raise

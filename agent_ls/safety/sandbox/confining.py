@@ -1,0 +1,177 @@
+"""Builds a command's confinement from its bounds, and what is special in the workspace."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_ls.loop.ports.commands import Bounds
+from agent_ls.safety.own_places import own_folders
+from agent_ls.safety.sandbox.absent import clear_left
+from agent_ls.safety.sandbox.confinement import Confinement, Limits, Sandbox, Wrapped
+from agent_ls.safety.sandbox.probe import SandboxOptions
+from agent_ls.safety.sandbox.surroundings import KEPT_ABSENT, git_files, toolchains
+from agent_ls.safety.sandbox.survey import survey
+
+_GIT = re.compile(r"(?:^|[\s;&|(])git\s")
+_GIT_STEERED = ("hooks", "config", "config.worktree")
+"""What in ``.git`` makes git run programs."""
+_PACKAGE = Path(__file__).parents[2]
+_OURS = (_PACKAGE / "workspace" / "supervisor.py", _PACKAGE / "safety" / "ripgrep.conf")
+"""Our own files that are used inside of the sandbox."""
+_TEMPORARY = ("tmp", "var-tmp", "cache")
+_MAX_POINTER_BYTES = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Confiner:
+    """Confines this server's commands. ``end`` it with the server."""
+
+    sandbox: Sandbox
+    options: SandboxOptions
+    roots: Callable[[], Sequence[Path]]
+    """The workspace's folders, without links."""
+    place: Path
+    """What all commands of this server have as /tmp."""
+
+    def wrapped(
+        self,
+        argv: Sequence[str],
+        bounds: Bounds,
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        text: str = "",
+    ) -> Wrapped:
+        """Return how to start a command within its bounds, which are not ``outside``.
+
+        ``text`` is the shell command, if it is one. Looks at the disk: call it on a thread.
+        Errors: ``OSError``.
+        """
+        confinement = self._confinement(bounds, env, uses_git=bool(_GIT.search(text)))
+        return self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
+
+    def end(self) -> None:
+        """Delete the private temporary files."""
+        shutil.rmtree(self.place, ignore_errors=True)
+
+    def _confinement(
+        self, bounds: Bounds, env: Mapping[str, str], *, uses_git: bool
+    ) -> Confinement:
+        roots = tuple(self.roots())
+        may_commit = uses_git and bounds.consent != "none"
+        repository = _Repository.of(roots)
+        surveys = [survey(root) for root in roots]
+        protected = [root / name for root in roots for name in KEPT_ABSENT]
+        protected += [path for one in surveys for path in one.steering]
+        readable = [
+            *toolchains(env),
+            *_existing(self.options.read),
+            *_interpreter(), *bounds.readable,
+            *repository.folders,
+        ]
+        writable = [*_existing(self.options.write), *bounds.writable]
+        if may_commit:
+            readable += [*git_files(env), *repository.tops]
+            writable += repository.folders
+            protected = [path for path in protected if path.name != ".git"]
+            protected += [one / name for one in repository.folders for name in _GIT_STEERED]
+        hidden = [path for path in own_folders() if path.exists()]
+        # git would take a covered file for a changed one; its own text was judged already.
+        if not (bounds.consent == "person" or (uses_git and bounds.view == "look")):
+            hidden += [path for one in surveys for path in one.secret]
+        return Confinement(
+            "look" if bounds.view == "look" else "work",
+            roots=roots,
+            readable=tuple(readable),
+            writable=tuple(writable),
+            protected=tuple(dict.fromkeys(protected)),
+            hidden=tuple(_inside(hidden, (*roots, *writable))),
+            network=bounds.network,
+            tmp=self.place,
+            limits=Limits(),
+        )
+
+
+def open_confiner(
+    sandbox: Sandbox, options: SandboxOptions, roots: Callable[[], Sequence[Path]]
+) -> Confiner:
+    """Return a confiner with a temporary folder of its own; clear what a crash has left."""
+    place = Path(tempfile.mkdtemp(prefix="agent-ls-tmp-")).resolve()
+    for name in _TEMPORARY:
+        (place / name).mkdir()
+    for root in roots():
+        clear_left(root, KEPT_ABSENT)
+    return Confiner(sandbox, options, roots, place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Repository:
+    """Where the repositories of the roots keep their data, and their top folders."""
+
+    folders: tuple[Path, ...]
+    tops: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, roots: Iterable[Path]) -> _Repository:
+        found = [pair for root in roots for pair in _repository(root)]
+        return cls(tuple(folder for folder, _ in found), tuple(top for _, top in found))
+
+
+def _repository(root: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield the data folder of the repository at or above a folder, and its top."""
+    for top in (root, *root.parents):
+        dot = top / ".git"
+        if dot.is_symlink():
+            return
+        if dot.is_dir():
+            yield dot, top
+            return
+        if dot.is_file():
+            yield from ((common, top) for common in _common(dot))
+            return
+
+
+def _common(dot: Path) -> Iterator[Path]:
+    """Yield the data folder that a work tree shares, if it knows of this work tree.
+
+    Else a ``.git`` file that came with a download could name any folder.
+    """
+    own = Path(_pointer(dot).removeprefix("gitdir:").strip())
+    if (
+        own.is_absolute()
+        and own.parent.name == "worktrees"
+        and _pointer(own / "gitdir") == str(dot)
+    ):
+        yield own.parent.parent.resolve()
+
+
+def _pointer(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_MAX_POINTER_BYTES).decode(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _interpreter() -> Iterator[Path]:
+    """Yield what the supervisor needs."""
+    yield Path(sys.base_prefix).resolve()
+    yield from _OURS
+
+
+def _existing(names: Iterable[str]) -> list[Path]:
+    paths = (Path(name).expanduser() for name in names)
+    return [path.resolve() for path in paths if path.is_absolute() and path.exists()]
+
+
+def _inside(paths: Iterable[Path], folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield the real places of paths that exist inside of these folders, each once."""
+    for path in dict.fromkeys(path.resolve() for path in paths if path.exists()):
+        if any(path.is_relative_to(folder) for folder in folders):
+            yield path
