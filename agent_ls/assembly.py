@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import logging
 import time
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,6 +56,8 @@ from agent_ls.observers.otel import Telemetry, open_telemetry
 from agent_ls.processes.launching import get_ready
 from agent_ls.safety.own_places import claim_store
 from agent_ls.safety.rules import SavedRules, rules_file
+from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.probe import probe
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.adviser import SideModel
 from agent_ls.session.children import ChildOrder, ChildPorts, Children
@@ -73,6 +76,7 @@ from agent_ls.workspace.surroundings import MachineSurroundings
 from agent_ls.workspace.tree_watch import TreeWatch
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +169,8 @@ async def open_sessions(
     telemetry = open_telemetry(settings.telemetry)
     host = provider or catalogue.PROVIDER(settings.provider)
     await host.start(settings.model)
-    runner, hooks = ShellRunner(), settings.hooks
+    hooks, confiner = settings.hooks, await _open_confiner(settings, workspace)
+    runner = ShellRunner(confiner, is_wanted=settings.sandbox.use != "off")
     if settings.dry_run:
         # Hooks are commands with real effects, so a dry run has none.
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
@@ -203,6 +208,8 @@ async def open_sessions(
         await asyncio.gather(store.close(), code.close(), *(one.close() for one in hosts))
         if telemetry is not None:
             await asyncio.to_thread(telemetry.close)
+        if confiner is not None:
+            await asyncio.to_thread(confiner.end)
 
     return Sessions(
         store=store,
@@ -276,6 +283,21 @@ def _written_folders(settings: Settings, workspace: Workspace) -> list[Path]:
     place = store_place(settings)
     kept = [] if "://" in place else [Path(place).parent]
     return [*(root.path for root in workspace.roots), *kept]
+
+
+async def _open_confiner(settings: Settings, workspace: Workspace) -> Confiner | None:
+    """Return what confines commands, if one is wanted and works on this machine."""
+    probed = await asyncio.to_thread(probe, settings.sandbox)
+    if probed.why:
+        _log.warning("no sandbox holds commands: %s", probed.why)
+    if probed.sandbox is None:
+        return None
+    return await asyncio.to_thread(
+        open_confiner,
+        probed.sandbox,
+        settings.sandbox,
+        lambda: [root.path for root in workspace.roots],
+    )
 
 
 def _watch(settings: Settings, workspace: Workspace) -> TreeWatch | None:

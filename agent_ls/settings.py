@@ -30,6 +30,7 @@ from agent_ls.loop.options import LoopOptions, ModelOptions
 from agent_ls.mcp.configured import ToolServerOptions
 from agent_ls.observers.otel import TelemetryOptions
 from agent_ls.processes.reading import read_file
+from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.trust import TrustedFolders, trust_file
 
 _ENV = "AGENT_LS_"
@@ -38,6 +39,7 @@ _ENV_SHORT = {
     "MODE": ("mode",),
     "STORE_URL": ("store_url",),
     "API_BASE": ("provider", "api_base"),
+    "SANDBOX": ("sandbox", "use"),
 }
 _ENV_NOT_SETTINGS = frozenset(
     {
@@ -107,6 +109,8 @@ class Settings(Record):
     """Commands of the user's own that look at calls and model requests."""
     mcp: Annotated[ToolServerOptions, Trust.NEVER] = ToolServerOptions()
     """Tool servers (Model Context Protocol), and how much of them the model gets."""
+    sandbox: Annotated[SandboxOptions, Trust.NEVER] = SandboxOptions()
+    """What holds commands to the workspace."""
     checkers: Annotated[CheckerSettings, Trust.NEVER] = CheckerSettings()
     """How ruff and tsc are found and run, and which commands check besides."""
     rules: RuleOptions = RuleOptions()

@@ -41,6 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
         ours = name.startswith("AGENT_LS_") and name not in _KEPT_VARIABLES
         if ours or name.endswith("_API_KEY"):
             del os.environ[name]
+    # What the text of a command decides is tested without a sandbox behind it; tests of the sandbox
+    # switch it on.
+    os.environ["AGENT_LS_SANDBOX"] = "off"
     place = Path(tempfile.mkdtemp(prefix="agent-ls-tests-"))
     _private.append(place)
     for name in ("CONFIG", "DATA", "STATE", "CACHE"):

@@ -27,10 +27,11 @@ configuration folder (`agent-ls doctor` says where), `AGENT_LS_*` environment va
 
 A nested key is written as a TOML table, as `AGENT_LS_POLICIES__STEP_LIMIT__MAX_STEPS` in the
 environment, and as `--set policies.step_limit.max_steps=20` on the command line.
-`AGENT_LS_MODEL`, `AGENT_LS_MODE`, `AGENT_LS_STORE_URL` and `AGENT_LS_API_BASE` are short names.
+`AGENT_LS_MODEL`, `AGENT_LS_MODE`, `AGENT_LS_STORE_URL`, `AGENT_LS_API_BASE` and `AGENT_LS_SANDBOX`
+are short names.
 
 What comes from a workspace or an editor may have been written by a repository.
-So `provider`, `telemetry`, `checkers`, `hooks`, `mcp` and `store_url` are never taken from there,
+So `provider`, `telemetry`, `checkers`, `hooks`, `mcp`, `sandbox` and `store_url` are never taken from there,
 nor are `mode = "auto"` and `policies.mask_secrets`, and
 before you trust the folder (command `agent-ls.trust`) its settings may only make the agent more
 careful.

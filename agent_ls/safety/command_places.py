@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +18,7 @@ from typing import assert_never
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.verdicts import Allow, Ask, Deny
+from agent_ls.loop.ports.commands import Boundary
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.commands import CommandVerdict, decide
@@ -33,15 +35,22 @@ from agent_ls.safety.named_places import UNKNOWN, Named, Use, at_home, named_pla
 from agent_ls.safety.own_places import holds_own, is_own
 from agent_ls.safety.paths import is_inside
 from agent_ls.safety.text import visible_line
+from agent_ls.safety.work import is_work
 
 COMMAND_TOOL = "run_command"
 _MAX_PLACES = 2_000
 _DEVICES = ("/dev/", "/proc/self/fd/")
 _TEMPORARY = ("/tmp", "/var/tmp")
+_WIDE_READER = re.compile(
+    r"(?:^|[\s;&|(])(?:git|rg|find)(?=\s|$)|(?:^|[\s;&|(])(?:e|f)?grep\s(?=.*\s-\w*[rR]|.*--recursive)"
+)
+"""Programs that read configuration, or whole folders."""
 _OUTSIDE = "is outside the workspace, and the command would change it"
 
 
-async def decide_call(planned: PlannedCall, workspace: Workspace) -> CommandVerdict | None:
+async def decide_call(
+    planned: PlannedCall, workspace: Workspace, boundary: Boundary = "off"
+) -> CommandVerdict | None:
     """Return the verdict on the call's command; None if the tool runs no command."""
     if planned.tool.name != COMMAND_TOOL:
         return None
@@ -51,10 +60,10 @@ async def decide_call(planned: PlannedCall, workspace: Workspace) -> CommandVerd
         _, cwd = workspace.locate(folder)
     except WorkspaceError as error:
         return Deny(str(error), whatever_tool=True)
-    return await asyncio.to_thread(decide_command, command, cwd, workspace.roots)
+    return await asyncio.to_thread(decide_command, command, cwd, workspace.roots, boundary)
 
 
-_Verdicts = dict[tuple[str, Path, Sequence[Root]], CommandVerdict]
+_Verdicts = dict[tuple[str, Path, Sequence[Root], Boundary], CommandVerdict]
 _decided: ContextVar[_Verdicts | None] = ContextVar("decided", default=None)
 
 
@@ -71,25 +80,32 @@ def each_decided_once() -> Generator[None]:
         _decided.reset(token)
 
 
-def decide_command(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVerdict:
+def decide_command(
+    command: str, cwd: Path, roots: Sequence[Root], boundary: Boundary = "off"
+) -> CommandVerdict:
     """Return the stricter of two verdicts: on the command's shape, and on the paths it names.
 
-    Looks at the disk, so call it off the event loop.
+    In a sandbox, what tests, builds or runs the project needs no consent. Looks at the disk, so
+    call it off the event loop.
     """
     known = _decided.get()
     if known is None:
-        return _decide_command(command, cwd, roots)
-    key = (command, cwd, roots)
+        return _decide_command(command, cwd, roots, boundary)
+    key = (command, cwd, roots, boundary)
     if key not in known:
-        known[key] = _decide_command(command, cwd, roots)
+        known[key] = _decide_command(command, cwd, roots, boundary)
     return known[key]
 
 
-def _decide_command(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVerdict:
+def _decide_command(
+    command: str, cwd: Path, roots: Sequence[Root], boundary: Boundary
+) -> CommandVerdict:
     verdict = decide(command, cwd, roots)
     if isinstance(verdict, Deny):
         return verdict
     if isinstance(verdict, Allow):
+        if boundary == "missing" and (reader := _WIDE_READER.search(command)):
+            return Ask(f"No sandbox works on this machine, so {reader[0].strip()} asks.")
         # For a plainly read-only command, ``decide`` has checked every path.
         return Allow(reads_only=True)
     match _judge_places(command, cwd, roots):
@@ -98,7 +114,8 @@ def _decide_command(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVe
         case Ask(reason=reason):
             return Ask(f"{verdict.reason} {reason}", broad=False)
         case None:
-            return verdict
+            is_free = boundary == "sandbox" and verdict.broad and is_work(command, cwd, roots)
+            return Allow() if is_free else verdict
 
 
 def _judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Ask | Deny | None:

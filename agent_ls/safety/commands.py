@@ -54,7 +54,7 @@ def decide(command: str, cwd: Path, roots: PySequence[Root]) -> CommandVerdict:
     if destroyed := catastrophe(command):
         return Deny(f"This command is never run: {destroyed}.")
     try:
-        _judge_all(read_shell(command), cwd, roots, _judge)
+        _judge_all(read_shell(command), cwd, roots, judge_reading)
     except MustAskError as error:
         reason = f"The command is not plainly read-only: {error}."
         return Ask(reason, broad=not _must_be_seen(command))
@@ -77,9 +77,10 @@ def is_covered(
 
     def judge(step: Step, reach: Reach) -> None:
         try:
-            _judge(step, reach)
+            judge_reading(step, reach)
         except MustAskError:
-            if not covers((step.name, *step.values), reach.folder):
+            is_more = bool(step.writes or step.sets)
+            if is_more or not covers((step.name, *step.values), reach.folder):
                 raise
             for word in step.reads:
                 reach.check(word.value)
@@ -120,8 +121,12 @@ def _judge_all(
     walk.sequence(tree, (State(Reach(cwd, tuple(roots))),))
 
 
-def _judge(step: Step, reach: Reach) -> None:
+def judge_reading(step: Step, reach: Reach) -> None:
     """Refuse unless this command only reads, and only inside the roots."""
+    if step.writes:
+        raise MustAskError("it writes into a file with >")
+    if step.sets:
+        raise MustAskError(f"it sets {step.sets[0]} for one command alone")
     check_command(step.name, reach)
     for word in step.reads:
         if word.is_pattern:

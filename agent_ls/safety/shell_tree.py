@@ -28,6 +28,10 @@ class Command:
     """At least one."""
     reads: tuple[Word, ...] = ()
     """Files redirected to its input."""
+    writes: tuple[Word, ...] = ()
+    """Files that its output is redirected to."""
+    sets: tuple[str, ...] = ()
+    """Names of variables that are set for this command alone."""
     printed: tuple[Sequence, ...] = ()
     """What runs first in subshells, and prints parts of the words."""
 
@@ -87,7 +91,7 @@ def read_shell(command: str) -> Sequence:
 
     Errors: ``MustAskError`` for everything that is not words, quotes, plain variables and
     their assignment, commands in double quotes, pipes, ``&& || ; !``, line ends, groups, loops
-    over words, branches, input from a file, and output to /dev/null or to another descriptor.
+    over words, branches, input from a file, and output to a file or to another descriptor.
     """
     check_text(command)
     parser = _Parser(command)
@@ -105,6 +109,7 @@ _REDIRECTION = re.compile(
     r"|[12]?>&[12](?=[\s|;&)]|$)"
 )
 _INPUT = re.compile(r"0?<(?![<>&(])[ \t]*")
+_OUTPUT = re.compile(r"(?:[12]?>>?|&>>?)(?![<>&|(])[ \t]*")
 _KEYWORD = re.compile(r"(?:\{|\}|!|\[\[|[a-z]+)(?=[\s;|&()<>]|$)")
 _RESERVED = words(
     "if then elif else fi for while until do done case esac in select function time coproc { } ! "
@@ -122,6 +127,7 @@ class _Found:
 
     words: list[Word] = field(default_factory=list[Word])
     reads: list[Word] = field(default_factory=list[Word])
+    writes: list[Word] = field(default_factory=list[Word])
 
 
 class _Parser(WordReader):
@@ -251,8 +257,11 @@ class _Parser(WordReader):
                 raise MustAskError(f"it uses {keyword!r}")
 
     def _compound(self, element: Element) -> Element:
-        if self._rest(takes_words=False).reads:
+        found = self._rest(takes_words=False)
+        if found.reads:
             raise MustAskError("a group of commands gets a file as input")
+        if found.writes:
+            raise MustAskError("a group of commands writes to a file")
         return element
 
     def _if(self) -> If:
@@ -275,7 +284,7 @@ class _Parser(WordReader):
             raise MustAskError("it has a loop that is not over plain words")
         self._at += len("in")
         found = self._rest(takes_words=True)
-        if found.reads or not found.words or self._inner:
+        if found.reads or found.writes or not found.words or self._inner:
             raise MustAskError("it has a loop that is not over plain words")
         self._note(name, *found.words)
         return For(name.value, tuple(found.words), self._do())
@@ -302,32 +311,44 @@ class _Parser(WordReader):
             found.append(self._word())
             if found[-1].value == "]]" and not found[-1].is_plain:
                 raise MustAskError("a test compares with its end")
-        reads = self._rest(takes_words=False).reads
+        rest = self._rest(takes_words=False)
         self.count += 1
-        return Command(tuple(found), tuple(reads), self._taken())
+        return Command(tuple(found), tuple(rest.reads), tuple(rest.writes), printed=self._taken())
 
     def _simple(self) -> Element:
-        assigned = _ASSIGNED.match(self._text, self._at)
-        if assigned:
-            return self._assignment(assigned)
+        """Read an assignment, or a command with what is assigned for it alone."""
+        assigned: list[tuple[Assignment, Word]] = []
+        while begin := _ASSIGNED.match(self._text, self._at):
+            assigned.append(self._assignment(begin))
+            if self._at < len(self._text) and self._text[self._at] not in "\n;|&<>)":
+                continue
+            if len(assigned) > 1:
+                raise MustAskError("it sets several variables at once")
+            return assigned[0][0]
         found = self._rest(takes_words=True)
         if not found.words:
             raise MustAskError("an operator or redirection stands before its command")
         if found.words[0].value != "[":
-            self._note(*found.words)
+            self._note(*(word for _, word in assigned), *found.words)
         self.count += 1
-        return Command(tuple(found.words), tuple(found.reads), self._taken())
+        return Command(
+            tuple(found.words),
+            tuple(found.reads),
+            tuple(found.writes),
+            sets=tuple(one.name for one, _ in assigned),
+            printed=(*(body for one, _ in assigned for body in one.printed), *self._taken()),
+        )
 
-    def _assignment(self, assigned: re.Match[str]) -> Assignment:
-        self._at = assigned.end()
+    def _assignment(self, begin: re.Match[str]) -> tuple[Assignment, Word]:
+        """Read ``NAME=value`` and the blanks behind it; return also where it stands."""
+        self._at = begin.end()
         value = Word("", self._at, self._at)
         if self._at < len(self._text) and self._text[self._at] not in " \t\n;|&<>)":
             value = self._word()
+        whole = Word(begin[0], begin.start(), self._at)
         self._skip_blanks()
         self.count += 1
-        if self._at < len(self._text) and self._text[self._at] not in "\n;|&<>)":
-            raise MustAskError(f"it sets {assigned[1]} for one command alone")
-        return Assignment(assigned[1], value, self._taken())
+        return Assignment(begin[1], value, self._taken()), whole
 
     def _rest(self, *, takes_words: bool) -> _Found:
         """Read words and redirections up to an operator."""
@@ -337,13 +358,14 @@ class _Parser(WordReader):
             here = self._text[self._at : self._at + 1]
             redirection = _REDIRECTION.match(self._text, self._at)
             reading = None if redirection else _INPUT.match(self._text, self._at)
-            if (redirection or reading) and takes_words and not found.words:
+            writing = None if redirection else _OUTPUT.match(self._text, self._at)
+            if (redirection or reading or writing) and takes_words and not found.words:
                 raise MustAskError("a redirection stands before its command")
             if redirection:
                 self._at = redirection.end()
-            elif reading:
-                self._at = reading.end()
-                found.reads.append(self._word())
+            elif file := reading or writing:
+                self._at = file.end()
+                (found.reads if reading else found.writes).append(self._word())
             elif not here or here in "\n;|&)" or not takes_words:
                 return found
             else:

@@ -62,6 +62,8 @@ class Step:
     name: str
     arguments: tuple[Word, ...]
     reads: tuple[Word, ...] = ()
+    writes: tuple[Word, ...] = ()
+    sets: tuple[str, ...] = ()
     feed: tuple[Step, ...] | None = None
     """The commands whose output is its input; None when that is not a pipe of plain commands."""
 
@@ -207,8 +209,8 @@ def _step(command: Command, state: State, feed: tuple[Element, ...] = ()) -> Ste
     if not first.is_plain or (first.is_pattern and first.value not in ("[", "[[")):
         raise MustAskError("the program's name is written in a roundabout way")
     arguments = tuple(map(state.filled, rest))
-    reads = tuple(map(state.filled, command.reads))
-    step = Step(first.value, arguments, reads, _fed(feed, state))
+    reads, writes = (tuple(map(state.filled, files)) for files in (command.reads, command.writes))
+    step = Step(first.value, arguments, reads, writes, command.sets, _fed(feed, state))
     _check_unknown(step)
     return step
 
@@ -219,8 +221,8 @@ def _check_unknown(step: Step) -> None:
         raise MustAskError("it uses what another command prints")
     if step.name not in _TAKES_NUMBERS and any(NUMBER in value for value in step.values):
         raise MustAskError(f"{step.name} gets a number that is not known")
-    if any({NUMBER, TEXT} & set(word.value) for word in step.reads):
-        raise MustAskError("it reads a file whose name is not known")
+    if any({NUMBER, TEXT} & set(word.value) for word in (*step.reads, *step.writes)):
+        raise MustAskError("it reads or writes a file whose name is not known")
 
 
 def _fed(feed: tuple[Element, ...], state: State) -> tuple[Step, ...] | None:
@@ -231,6 +233,7 @@ def _fed(feed: tuple[Element, ...], state: State) -> tuple[Step, ...] | None:
 
 
 def _changed(step: Step, reach: Reach) -> Reach:
-    if len(step.arguments) != 1 or step.arguments[0].is_pattern or step.reads:
+    others = (*step.reads, *step.writes, *step.sets)
+    if len(step.arguments) != 1 or step.arguments[0].is_pattern or others:
         raise MustAskError("cd goes to a folder that is not plain")
     return reach.moved(step.arguments[0].value)

@@ -13,10 +13,13 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
-from agent_ls.loop.ports.commands import CommandOutcome, Runner
+from agent_ls.loop.ports.commands import Bounds, CommandOutcome, Runner
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.commands import READ_ONLY_ENV
+from agent_ls.safety.sandbox.beyond import in_words
+from agent_ls.safety.sandbox.confinement import ALL_HOSTS
+from agent_ls.safety.sandbox.hosts import read_grant
 from agent_ls.safety.text import plain_output_slowly
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.plain_tool import PlainTool
@@ -40,6 +43,13 @@ def _runnable(command: str) -> str:
     return command
 
 
+def _granted(host: str) -> str:
+    """Return the host; ``ValueError`` if it is none."""
+    if host != ALL_HOSTS[0]:
+        read_grant(host)
+    return host
+
+
 class RunCommandArguments(Arguments):
     """What to run, where, and for how long at most."""
 
@@ -55,6 +65,13 @@ class RunCommandArguments(Arguments):
     timeout_s: Annotated[float | None, Field(gt=0)] = Field(
         None, description="Seconds it may take, if not the usual 120."
     )
+    network: tuple[Annotated[str, AfterValidator(_granted)], ...] = Field(
+        (), description="Hosts it needs, such as pypi.org or *.npmjs.org; without, no network."
+    )
+    outside_sandbox: bool = Field(
+        False, description="It cannot work in the sandbox (docker, ssh, git push); give a reason."
+    )
+    reason: str = Field("", description="Why it needs the network or the outside, for the user.")
 
 
 class RunCommandOptions(Record):
@@ -73,7 +90,7 @@ class RunCommand(PlainTool):
     name: ClassVar[str] = "run_command"
     description: ClassVar[str] = (
         "Run a shell command to its end and return its output: tests, builds, git and the like. "
-        "It gets no input."
+        "It gets no input. It may run in a sandbox that has no network and no home folder."
     )
     effect: ClassVar[Effect] = Effect.EXECUTE
     kind: ClassVar[ToolKind] = ToolKind.EXECUTE
@@ -87,21 +104,39 @@ class RunCommand(PlainTool):
     def grant(self, arguments: RunCommandArguments) -> str | None:
         """Return the rule for exactly this command in exactly this folder; None if it gets none.
 
-        Shape: ``run_command:<command>``, or ``run_command[<folder>]:<command>``.
+        Shape: ``run_command:<command>``, or ``run_command[<folder>]:<command>``; with
+        ``{what it needs beyond the sandbox}`` behind the tool's name.
         """
         folder = arguments.cwd
         # A bracket in the name could make one folder and command look like another pair.
         if len(arguments.command) > _MAX_GRANTED_CHARS or "]" in folder:
             return None
         place = "" if folder == "." else f"[{folder}]"
-        return f"{self.name}{place}:{arguments.command}"
+        beyond = self._beyond(arguments, reason="")
+        needs = f"{{{beyond}}}" if beyond else ""
+        return f"{self.name}{needs}{place}:{arguments.command}"
+
+    def _beyond(self, arguments: RunCommandArguments, *, reason: str) -> str:
+        """Return what it needs beyond the sandbox, in words; empty for nothing."""
+        if self.runner.boundary != "sandbox":
+            return ""
+        return in_words(arguments.network, is_outside=arguments.outside_sandbox, reason=reason)
+
+    def _bounds(self, arguments: RunCommandArguments, context: ToolContext) -> Bounds:
+        view = "look" if context.reads_only else "work"
+        return Bounds(
+            "outside" if arguments.outside_sandbox else view,
+            consent=context.consent,
+            network=arguments.network,
+        )
 
     async def preview(self, arguments: RunCommandArguments) -> Preview:
-        """Return the exact command, then where it runs."""
+        """Return the exact command, then where it runs; first what it needs beyond the sandbox."""
         _, folder = self.workspace.locate(arguments.cwd)
+        beyond = self._beyond(arguments, reason=arguments.reason)
         return preview(
-            f"Run: {arguments.command}",
-            f"{arguments.command}\n(in {folder})",
+            f"Run {beyond}: {arguments.command}" if beyond else f"Run: {arguments.command}",
+            "\n".join(filter(None, (beyond, arguments.command, f"(in {folder})"))),
             self.kind,
             grant=self.grant(arguments),
         )
@@ -111,6 +146,7 @@ class RunCommand(PlainTool):
         _, folder = self.workspace.locate(arguments.cwd)
         if not await asyncio.to_thread(folder.is_dir):
             return ToolOutput(f"{arguments.cwd} is not a folder.", ErrorKind.RUNTIME)
+        bounds = self._bounds(arguments, context)
         unsaved = await self.workspace.save_dirty()
         limit_s = min(arguments.timeout_s or self.options.timeout_s, self.options.max_timeout_s)
         try:
@@ -121,9 +157,11 @@ class RunCommand(PlainTool):
                 on_output=context.report,
                 # Part of what makes a command read-only is set there.
                 env=READ_ONLY_ENV if context.reads_only else None,
+                bounds=bounds,
             )
         except OSError as error:
-            raise ToolError(f"The command could not be started: {error.strerror}.") from None
+            why = error.strerror or error
+            raise ToolError(f"The command could not be started: {why}.") from None
         printed = await plain_output_slowly(outcome.output)
         text = f"{_ending(outcome, limit_s)}\n{printed}".rstrip()
         if unsaved:
@@ -131,6 +169,8 @@ class RunCommand(PlainTool):
                 f"\n(It saw the saved text of {', '.join(unsaved)}, not the editor's: these "
                 "files have unsaved changes.)"
             )
+        if self.runner.boundary == "sandbox" and outcome.exit_code and bounds.view != "outside":
+            text += f"\n({_withheld(bounds)})"
         return ToolOutput(
             text,
             error=ErrorKind.TIMEOUT if outcome.end == "timed_out" else None,
@@ -142,6 +182,19 @@ class RunCommand(PlainTool):
             value=printed,
             value_is_cut=outcome.is_cut,
         )
+
+
+def _withheld(bounds: Bounds) -> str:
+    """Say to the model what a command did not have, and how to ask for it."""
+    network = f"only {', '.join(bounds.network)}" if bounds.network else "no network"
+    if bounds.view == "look":
+        return f"Sandbox: read-only, {network}, no home folder."
+    git = "hooks and config" if bounds.consent != "none" else "folder"
+    secrets = "" if bounds.consent == "person" else ", no files with secrets"
+    return (
+        f"Sandbox: {network} (argument network), .git {git} and control files read-only, no home "
+        f"folder{secrets}. If one of these is why it failed: outside_sandbox and reason."
+    )
 
 
 def _ending(outcome: CommandOutcome, limit_s: float) -> str:

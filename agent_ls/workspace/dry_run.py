@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import ClassVar
 
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile, apply_replacements
 from agent_ls.domain.errors import WorkspaceError
@@ -195,7 +194,10 @@ class DryRunWorkspace:
 class DryRunner:
     """A command runner that runs nothing."""
 
-    boundary: ClassVar[Boundary] = "off"
+    @property
+    def boundary(self) -> Boundary:
+        """Return that nothing is held, since nothing runs."""
+        return "off"
 
     async def run(
         self,

@@ -13,8 +13,8 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -106,33 +106,24 @@ class ShellRunner:
         started_s = time.monotonic()
         output = _Output(on_output)
         end: Literal["exited", "timed_out"] = "exited"
-        proxy = self._proxy(bounds)
-        wrapped = await asyncio.to_thread(self._wrapped, command, cwd, env or {}, bounds, proxy)
-        try:
+        async with self._held(command, cwd, env or {}, bounds) as (wrapped, proxy):
             running = await _start(wrapped, cwd, proxy)
-        except BaseException:
-            await settled(asyncio.to_thread(wrapped.end))
-            raise
-        reading = asyncio.create_task(_read(running.output, output))
-        try:
-            async with asyncio.timeout(timeout_s):
-                await running.process.wait()
-        except TimeoutError:
-            end = "timed_out"
-        finally:
+            reading = asyncio.create_task(_read(running.output, output))
             try:
-                # Also after a normal exit: background processes end with the command.
-                await settled(running.end())
-                await asyncio.wait([reading], timeout=_DRAIN_S)
+                async with asyncio.timeout(timeout_s):
+                    await running.process.wait()
+            except TimeoutError:
+                end = "timed_out"
             finally:
-                reading.cancel()
-                status = running.status()
-                if proxy is not None:
-                    proxy.close()
-                await settled(asyncio.to_thread(wrapped.end))
+                try:
+                    # Also after a normal exit: background processes end with the command.
+                    await settled(running.end())
+                    await asyncio.wait([reading], timeout=_DRAIN_S)
+                finally:
+                    reading.cancel()
+                    status = running.status()
         output.end()
-        is_held = wrapped.argv[0] != _PYTHON
-        if is_held and status.code is None and (why := _refusal(output.text())):
+        if status.code is None and (why := _refusal(wrapped, output.text())):
             raise OSError(None, f"the sandbox could not be set up: {why}")
         if end == "exited" and status.left:
             output.note(f"[ended with the command: {', '.join(status.left)}]")
@@ -146,7 +137,38 @@ class ShellRunner:
             is_cut=output.is_cut,
         )
 
-    def _wrapped(self, command: str, cwd: Path, env: Mapping[str, str], bounds: Bounds) -> Wrapped:
+    @asynccontextmanager
+    async def _held(
+        self, command: str, cwd: Path, env: Mapping[str, str], bounds: Bounds
+    ) -> AsyncGenerator[tuple[Wrapped, HostProxy | None]]:
+        """Provide the command as it is to be started; afterwards remove what its sandbox needed."""
+        proxy = self._proxy(bounds)
+        wrapping = asyncio.create_task(
+            asyncio.to_thread(self._wrapped, command, cwd, env, bounds, proxy)
+        )
+        try:
+            yield await asyncio.shield(wrapping), proxy
+        finally:
+            # A thread goes on when its caller is cancelled.
+            await settled(asyncio.wait([wrapping]))
+            if proxy is not None:
+                proxy.close()
+            if wrapping.exception() is None:
+                await settled(asyncio.to_thread(wrapping.result().end))
+
+    def _proxy(self, bounds: Bounds) -> HostProxy | None:
+        """Return the way to the granted hosts. Errors: ``ValueError`` if one is no host."""
+        needs_none = not bounds.network or bounds.network == ALL_HOSTS or bounds.view == "outside"
+        return None if self.confiner is None or needs_none else HostProxy(bounds.network)
+
+    def _wrapped(
+        self,
+        command: str,
+        cwd: Path,
+        env: Mapping[str, str],
+        bounds: Bounds,
+        proxy: HostProxy | None,
+    ) -> Wrapped:
         """Return the supervised command with its environment, in the sandbox if it is confined."""
         whole = {**command_environment(), **env}
         confiner = None if bounds.view == "outside" else self.confiner
@@ -165,10 +187,10 @@ class ShellRunner:
         return confiner.wrapped(argv, bounds, cwd=cwd, env=whole, text=command)
 
 
-def _refusal(output: str) -> str:
+def _refusal(wrapped: Wrapped, output: str) -> str:
     """Return why the sandbox did not start the supervisor; empty if it did."""
-    first = output.split("\n", 1)[0]
-    return first if first.startswith("bwrap: ") else ""
+    name, first = Path(wrapped.argv[0]).name, output.split("\n", 1)[0]
+    return first if wrapped.argv[0] != _PYTHON and first.startswith(f"{name}: ") else ""
 
 
 @dataclass(frozen=True, slots=True)

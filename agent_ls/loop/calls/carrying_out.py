@@ -77,9 +77,7 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 await _decided(planned, turn, "allow", origin)
                 if after_s:
                     await turn.kit.clock.sleep(after_s)
-                return replace(
-                    planned, reads_only=verdict.reads_only, consent=verdict.consent
-                )
+                return replace(planned, reads_only=verdict.reads_only, consent=verdict.consent)
             case Deny(reason=reason, whatever_tool=whatever_tool):
                 await _decided(planned, turn, "deny", origin, reason)
                 # ``denied`` may ask the person: ask one question at a time, and count earlier
@@ -97,9 +95,7 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 if isinstance(outcome, ToolResult):
                     return outcome
                 if outcome.call is planned.call:
-                    return replace(
-                        outcome, reads_only=verdict.reads_only, consent="person"
-                    )
+                    return replace(outcome, reads_only=verdict.reads_only, consent="person")
                 planned = outcome
                 decided = await decide(planned, turn)
                 if isinstance(decided[1], Ask) and decided[1].broad:

@@ -11,12 +11,15 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.rules import granted_rule
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
 from agent_ls.loop.calls.plans import is_as_approved
+from agent_ls.loop.ports.commands import Boundary, Runner
 from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.command_places import decide_call
 from agent_ls.safety.rule_matching import allowing
+from agent_ls.safety.sandbox.beyond import beyond
+from agent_ls.safety.sandbox.surroundings import REGISTRIES
 from agent_ls.safety.stale_grants import stale_grants
 
 _JUDGED_LATER = frozenset({Effect.DELEGATE})
@@ -39,6 +42,7 @@ class Approval:
     name: ClassVar[str] = "approval"
     workspace: Workspace
     rules: Rules | None = None
+    runner: Runner | None = None
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
         grant = planned.grant
@@ -59,7 +63,8 @@ class Approval:
                 free = _JUDGED_LATER | {Effect.READ, Effect.WRITE}
                 return await self._unless_free(planned, view, free=free)
             case Mode.AUTO:
-                return Allow()
+                needs = beyond(planned, self._boundary, granted=REGISTRIES)
+                return await self._unless_granted(planned, view, needs)
             case _:
                 assert_never(view.mode)
 
@@ -68,6 +73,9 @@ class Approval:
         grant, roots = planned.grant, self.workspace.roots
         if grant is not None and await self._holds(grant, view):
             return grant
+        if beyond(planned, self._boundary):
+            # A pattern is about the command's words alone.
+            return ""
         rules = [rule for one in view.session.grants if (rule := granted_rule(one))]
         if self.rules is not None:
             found = await asyncio.to_thread(self.rules.patterns, [root.path for root in roots])
@@ -102,16 +110,30 @@ class Approval:
         """Ask, unless the effect is free in this mode, it only reads, or it was granted."""
         if planned.effect in free:
             return Allow()
-        verdict = await decide_call(planned, self.workspace) or Ask("")
-        if not isinstance(verdict, Ask):
+        needs = beyond(planned, self._boundary)
+        verdict = await decide_call(planned, self.workspace, self._boundary) or Ask("")
+        if isinstance(verdict, Ask):
+            needs = needs or f"{_what(planned)}. {verdict.reason}".rstrip()
+        elif isinstance(verdict, Deny) or not needs:
             return verdict
+        return await self._unless_granted(planned, view, needs)
+
+    @property
+    def _boundary(self) -> Boundary:
+        return "off" if self.runner is None else self.runner.boundary
+
+    async def _unless_granted(
+        self, planned: PlannedCall, view: TurnView, needs: str
+    ) -> GuardVerdict:
+        """Ask for what the call needs, unless the person allowed it before."""
+        if not needs:
+            return Allow(consent="mode")
         grant = planned.grant
         if view.mode is not Mode.PLAN and (rule := await self._permitted(planned, view)):
-            return Allow(rule=rule)
+            return Allow(rule=rule, consent="person")
         if await is_as_approved(planned, view):
-            return Allow()
-        why = f" {verdict.reason}" if verdict.reason else ""
-        return Ask(f"Mode {view.mode}: {_what(planned)}.{why}", broad=grant is not None)
+            return Allow(consent="person")
+        return Ask(f"Mode {view.mode}: {needs}", broad=grant is not None)
 
 
 def _what(planned: PlannedCall) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
+from agent_ls.loop.ports.commands import Runner
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
@@ -22,9 +23,11 @@ class CommandGuard:
 
     name: ClassVar[str] = "command_guard"
     workspace: Workspace
+    runner: Runner | None = None
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
-        verdict = await decide_call(planned, self.workspace)
+        boundary = "off" if self.runner is None else self.runner.boundary
+        verdict = await decide_call(planned, self.workspace, boundary)
         match verdict:
             case Deny():
                 return verdict

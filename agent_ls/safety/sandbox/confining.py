@@ -72,7 +72,8 @@ class Confiner:
         readable = [
             *toolchains(env),
             *_existing(self.options.read),
-            *_interpreter(), *bounds.readable,
+            *_interpreter(),
+            *bounds.readable,
             *repository.folders,
         ]
         writable = [*_existing(self.options.write), *bounds.writable]
