@@ -42,7 +42,7 @@ _MAX_PLACES = 2_000
 _DEVICES = ("/dev/", "/proc/self/fd/")
 _TEMPORARY = ("/tmp", "/var/tmp")
 _WIDE_READER = re.compile(
-    r"(?:^|[\s;&|(])(?:git|rg|find)(?=\s|$)|(?:^|[\s;&|(])(?:e|f)?grep\s(?=.*\s-\w*[rR]|.*--recursive)"
+    r"(?:^|[\s;&|(])(?:(?:git|rg|find)(?=\s|$)|[ef]?grep(?=\s(?:.*\s)?(?:-\w*[rR]|--recursive)))"
 )
 """Programs that read configuration, or whole folders."""
 _OUTSIDE = "is outside the workspace, and the command would change it"

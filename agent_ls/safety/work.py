@@ -32,6 +32,7 @@ _WITH_VALUE = words(
 )
 """Options whose value is the next word. Of programs without such an option, it is misread."""
 _LOCAL_BIN = ("node_modules", ".bin")
+_SHELL_OPTIONS = re.compile(r"-[eux]+")
 _ASSIGNED = re.compile(r"\w+=.*", re.DOTALL)
 
 
@@ -75,6 +76,9 @@ def _judge_work(command: list[str], reach: Reach) -> None:
             raise MustAskError(f"{visible_line(name)[:60]} is no program that tests or builds")
     elif kind == "targets":
         _check_targets([one for one in arguments if not one.startswith("-")])
+    elif kind == "file":
+        rest = [one for one in arguments if not _SHELL_OPTIONS.fullmatch(one)]
+        _check_inside(rest[0] if rest and not rest[0].startswith("-") else "/", reach)
     elif "script" in kind.split():
         _judge_script(kind.split()[1:], arguments, reach)
     elif kind != "*":

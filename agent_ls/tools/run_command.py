@@ -66,12 +66,10 @@ class RunCommandArguments(Arguments):
         None, description="Seconds it may take, if not the usual 120."
     )
     network: tuple[Annotated[str, AfterValidator(_granted)], ...] = Field(
-        (), description="Hosts it needs, such as pypi.org or *.npmjs.org; without, no network."
+        (), description="Hosts it needs, as pypi.org; else no network."
     )
-    outside_sandbox: bool = Field(
-        False, description="It cannot work in the sandbox (docker, ssh, git push); give a reason."
-    )
-    reason: str = Field("", description="Why it needs the network or the outside, for the user.")
+    outside_sandbox: bool = Field(False, description="For docker, ssh, git push; needs a reason.")
+    reason: str = Field("", description="Why it needs these two.")
 
 
 class RunCommandOptions(Record):
@@ -90,7 +88,7 @@ class RunCommand(PlainTool):
     name: ClassVar[str] = "run_command"
     description: ClassVar[str] = (
         "Run a shell command to its end and return its output: tests, builds, git and the like. "
-        "It gets no input. It may run in a sandbox that has no network and no home folder."
+        "It gets no input."
     )
     effect: ClassVar[Effect] = Effect.EXECUTE
     kind: ClassVar[ToolKind] = ToolKind.EXECUTE

@@ -66,7 +66,7 @@ def check(command: str, expected: Parts | None) -> None:
         ("(a) b", None), ("((a))", None), ("()", None),
         ("a & b", None), ("a &", None),
         ("a <&3", None), ("a <<<b", None),
-        ("a >b", [("", ["a"])]), ("a 2>>b c &>d", [("", ["a", "c"])]), ("a >|b", None),
+        ("a >b", [("", ["a"])]), ("a c 2>>b", [("", ["a", "c"])]), ("a >|b", None),
         ("a >(b)", None), ("a <>b", None), ("a >", None), (">b a", None), ("{ a; } >b", None),
         ("a <<b", None), ("a 12>b", None), ("a 3>/dev/null", None), ("a >&-", None),
         ("a 'b", None), ('a "b', None), ("a \\", None), ("a \\b", None),

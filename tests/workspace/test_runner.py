@@ -5,18 +5,37 @@ from __future__ import annotations
 import asyncio
 import os
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from agent_ls.loop.ports.commands import CommandOutcome
+from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.secrets import mask
 from agent_ls.workspace.runner import ShellRunner, command_environment
+from tests.support.sandboxes import installed_bubblewrap
+
+_runners: list[ShellRunner] = []
+
+
+@pytest.fixture(autouse=True, params=["free", "confined"])
+def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
+    """Run every test without a sandbox and in one: the same holds in both."""
+    confiner: Confiner | None = None
+    if request.param == "confined":
+        folder = tmp_path.resolve()
+        confiner = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
+    _runners[:] = [ShellRunner(confiner)]
+    yield
+    if confiner is not None:
+        confiner.end()
 
 
 async def check(command: str, folder: Path, timeout_s: float = 20.0) -> CommandOutcome:
-    return await ShellRunner().run(command, cwd=folder, timeout_s=timeout_s)
+    return await _runners[0].run(command, cwd=folder, timeout_s=timeout_s)
 
 
 def _alive(mark: str) -> list[str]:
@@ -55,12 +74,12 @@ async def test_a_command_gives_its_output_and_exit_code(
 
 async def test_a_command_runs_in_the_given_folder(tmp_path: Path) -> None:
     (tmp_path / "here").touch()
-    assert (await check("ls", tmp_path)).output == "here\n"
+    assert (await check("ls here", tmp_path)).output == "here\n"
 
 
 async def test_output_is_shown_while_it_comes(tmp_path: Path) -> None:
     shown: list[str] = []
-    await ShellRunner().run("echo one", cwd=tmp_path, timeout_s=20, on_output=shown.append)
+    await _runners[0].run("echo one", cwd=tmp_path, timeout_s=20, on_output=shown.append)
     assert "".join(shown) == "one\n"
 
 
@@ -85,9 +104,7 @@ async def test_keys_of_the_server_do_not_reach_commands(
 async def test_start_up_files_are_not_read(tmp_path: Path) -> None:
     (tmp_path / ".bashrc").write_text("echo from-bashrc\n")
     (tmp_path / ".bash_profile").write_text("echo from-profile\n")
-    outcome = await ShellRunner().run(
-        "true", cwd=tmp_path, timeout_s=20, env={"HOME": str(tmp_path)}
-    )
+    outcome = await _runners[0].run("true", cwd=tmp_path, timeout_s=20, env={"HOME": str(tmp_path)})
     assert outcome.output == ""
 
 
@@ -144,7 +161,7 @@ async def test_cancelled_commands_leave_no_open_descriptors(tmp_path: Path) -> N
     before, count = psutil.Process().num_fds(), 5
     for _ in range(count):
         started = asyncio.Event()
-        run = ShellRunner().run(
+        run = _runners[0].run(
             "echo started; sleep 600",
             cwd=tmp_path,
             timeout_s=600,
@@ -161,7 +178,7 @@ async def test_cancelled_commands_leave_no_open_descriptors(tmp_path: Path) -> N
 async def test_a_cancelled_command_is_gone_when_the_cancellation_arrives(tmp_path: Path) -> None:
     mark = f"{os.getpid()}.{uuid.uuid4().int % 10**9}"
     started = asyncio.Event()
-    run = ShellRunner().run(
+    run = _runners[0].run(
         f"echo started; sleep {mark}",
         cwd=tmp_path,
         timeout_s=20,
