@@ -31,8 +31,8 @@ environment, and as `--set policies.step_limit.max_steps=20` on the command line
 are short names.
 
 What comes from a workspace or an editor may have been written by a repository.
-So `provider`, `telemetry`, `checkers`, `hooks`, `mcp`, `sandbox` and `store_url` are never taken from there,
-nor are `mode = "auto"` and `policies.mask_secrets`, and
+So `provider`, `telemetry`, `checkers`, `hooks`, `mcp`, `sandbox` and `store_url` are never taken
+from there, nor are `mode = "auto"` and `policies.mask_secrets`, and
 before you trust the folder (command `agent-ls.trust`) its settings may only make the agent more
 careful.
 
