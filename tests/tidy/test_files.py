@@ -36,7 +36,8 @@ def test_no_tracked_file_names_a_place_on_one_machine(
 
 
 def test_no_tracked_file_names_a_registry(tracked: list[Path]) -> None:
-    check(tracked, _REGISTRY)
+    # This table names the hosts of all registries, as what a command may reach.
+    check([path for path in tracked if path.name != "surroundings.toml"], _REGISTRY)
 
 
 def test_no_lock_records_where_packages_were_downloaded(tracked: list[Path]) -> None:
