@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent_ls import __version__, catalogue
-from agent_ls.assembly import open_disk_workspace
+from agent_ls.assembly import open_disk_workspace, tool_servers
 from agent_ls.cli.options import command_line_settings, folder_of
 from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import AgentLsError, ProviderError
@@ -59,6 +59,7 @@ async def _all(arguments: argparse.Namespace, folder: Path) -> list[Finding]:
     found += await _checkers(loaded.settings, folder)
     found.append(_ripgrep())
     found += _own_parts(loaded.settings, folder)
+    found += await _tool_servers(loaded.settings, folder)
     return found
 
 
@@ -186,6 +187,17 @@ def _own_parts(settings: Settings, folder: Path) -> list[Finding]:
     if skills.listed:
         found.append(Finding("ok", "skills", ", ".join(one.name for one in skills.listed)))
     return found + [Finding("wrong", "skills", problem) for problem in problems]
+
+
+async def _tool_servers(settings: Settings, folder: Path) -> list[Finding]:
+    """Say how the configured tool servers are; none is started."""
+    servers = tool_servers(settings, open_disk_workspace([folder]))
+    await servers.look()
+    found = [
+        Finding("ok" if one.is_approved else "note", f"tool server {name}", one.state)
+        for name, one in servers.servers.items()
+    ]
+    return found + [Finding("wrong", "tool servers", problem) for problem in servers.problems]
 
 
 def _ripgrep() -> Finding:

@@ -30,6 +30,7 @@ _COMMANDS = {
     "explain": "agent_ls.cli.explain:explain",
     "rules": "agent_ls.cli.rules:rules",
     "trust": "agent_ls.cli.trust:trust",
+    "mcp": "agent_ls.cli.mcp:mcp",
     "doctor": "agent_ls.cli.doctor:doctor",
     "demo": "agent_ls.cli.demo:demo",
 }
@@ -154,6 +155,7 @@ def _parser() -> argparse.ArgumentParser:
     trust.add_argument("--yes", action="store_true", help="do not ask")
     trust.add_argument("--forget", metavar="FOLDER", help="trust this one no longer")
     trust.add_argument("--json", action="store_true", help="print JSON")
+    _add_mcp(commands.add_parser("mcp", help="list, approve or forget tool servers"))
     doctor = commands.add_parser("doctor", help="say what works on this machine")
     _add_folder(doctor)
     _add_set(doctor)
@@ -189,6 +191,21 @@ def _add_sessions(parser: argparse.ArgumentParser) -> None:
     delete = actions.add_parser("delete", parents=[shared], help="remove sessions for good")
     delete.add_argument("session", nargs="+", help="its id, or the end of it")
     delete.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _add_mcp(parser: argparse.ArgumentParser) -> None:
+    _add_folder(parser)
+    _add_set(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    actions.add_parser("list", help="list them, and how they are (the default)")
+    approve = actions.add_parser("approve", help="start a server and approve what it offers now")
+    approve.add_argument("server", help="its name")
+    approve.add_argument("--yes", action="store_true", help="do not ask")
+    forget = actions.add_parser("forget", help="take an approval and a login back")
+    forget.add_argument("server", help="its name")
+    login = actions.add_parser("login", help="log in at a server with an address")
+    login.add_argument("server", help="its name")
 
 
 def _add_session(parser: argparse.ArgumentParser) -> None:

@@ -12,8 +12,9 @@ from agent_ls.domain.record import Record
 MAX_LINE_BYTES = 16 * 2**20
 """Of one message, of a server or of ours."""
 
-Failure = Literal["failed", "gone", "timeout", "changed"]
-"""``gone``: the server ended or must be started again. ``changed``: its definitions did."""
+Failure = Literal["failed", "gone", "unsent", "timeout", "changed"]
+"""``gone``: the server ended or must be started again. ``unsent``: it had ended before the call.
+``changed``: its definitions did."""
 
 
 class Launch(Record):
@@ -32,7 +33,7 @@ class Order(Record):
     """What the host is to do for one server."""
 
     number: int
-    op: Literal["open", "call", "close", "cancel"]
+    op: Literal["open", "login", "call", "close", "cancel"]
     server: str = ""
     launch: Launch | None = None
     name: str = ""
@@ -52,5 +53,7 @@ class Reply(Record):
     """The result's text, or what went wrong."""
     is_error: bool = False
     """The tool says that it failed."""
+    page: str = ""
+    """For ``login``: the page that the person has to open. Another reply follows."""
     tools: tuple[dict[str, Any], ...] = ()
     """For ``open`` and ``changed``: the definitions, as the server sent them."""

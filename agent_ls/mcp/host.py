@@ -26,12 +26,15 @@ from pydantic import FileUrl
 from agent_ls import __version__
 from agent_ls.mcp.definitions import digest_of
 from agent_ls.mcp.frames import MAX_LINE_BYTES, Failure, Launch, Order, Reply
+from agent_ls.mcp.http_pipes import HttpPipes
 from agent_ls.mcp.program_pipes import ProgramPipes
 from agent_ls.processes.sealing import seal
 
 _LOOK_AGAIN_S = 30.0
 """A server need not tell that its definitions changed, so they are looked at again."""
 _CLOSE_S = 1.5
+_NO_SESSION = "Session terminated"
+"""The library's words for a remote server that forgot the session: another one is opened."""
 _MAX_PAGES = 50
 _MAX_LISTED = 1_000
 _KEYS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
@@ -51,9 +54,11 @@ class OrderFailed(Exception):
 class Connection:
     """A session with one server, from its start to its end."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, on_page: Callable[[str], None] | None = None) -> None:
         self._over = asyncio.Event()
-        self._pipes = ProgramPipes(launch, self._over.set)
+        self._pipes = (
+            HttpPipes(launch, on_page) if launch.url else ProgramPipes(launch, self._over.set)
+        )
         self._roots = launch.roots
         self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._is_changed = True
@@ -62,9 +67,19 @@ class Connection:
         self._task = asyncio.ensure_future(self._live())
 
     @property
+    def is_remote(self) -> bool:
+        """Say whether it is reached over the network, which may fail without an end."""
+        return isinstance(self._pipes, HttpPipes)
+
+    @property
+    def trouble(self) -> str:
+        """Return what we know of its trouble; may be empty."""
+        return self._pipes.trouble
+
+    @property
     def is_over(self) -> bool:
         """Say whether the server ended or is ending."""
-        return self._over.is_set() or self._task.done()
+        return self._over.is_set() or self._task.done() or self._pipes.has_ended
 
     async def look(self) -> list[dict[str, Any]]:
         """Return the definitions of its tools, asked for again when they may have changed."""
@@ -178,22 +193,31 @@ class Host:
     async def _judged(self, order: Order, error: Exception) -> tuple[Failure, str]:
         """Return what an error means: the end of the server, or of this order alone."""
         connection = self._connections.get(order.server)
-        is_over = connection is not None and connection.is_over
-        if connection is not None and not is_over and order.op == "call":
+        if connection is None:
+            return "gone", _said(error)
+        is_over = connection.is_over
+        is_answer = isinstance(error, MCPError) and error.error.message != _NO_SESSION
+        is_up = not is_over and not connection.trouble and (is_answer or not connection.is_remote)
+        if is_up and order.op == "call":
             return "failed", _said(error)
         await self._close(order.server)
-        return "gone", connection.why_gone() if connection and is_over else _said(error)
+        return "gone", connection.trouble or (connection.why_gone() if is_over else _said(error))
 
     async def _done(self, order: Order) -> Reply:
         connection = self._connections.get(order.server)
         match order.op:
-            case "open" if order.launch is not None:
+            case "open" | "login" if order.launch is not None:
                 await self._close(order.server)
-                connection = self._connections[order.server] = Connection(order.launch)
+
+                def on_page(page: str) -> None:
+                    self._tell(Reply(number=order.number, page=page))
+
+                connection = Connection(order.launch, on_page if order.op == "login" else None)
+                self._connections[order.server] = connection
                 return Reply(number=order.number, tools=tuple(await connection.look()))
             case "call":
                 if connection is None or connection.is_over:
-                    raise OrderFailed("gone", connection.why_gone() if connection else "")
+                    raise OrderFailed("unsent", connection.why_gone() if connection else "")
                 return await connection.call(order)
             case _:
                 await self._close(order.server)

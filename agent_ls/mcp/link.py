@@ -7,6 +7,7 @@ import itertools
 import logging
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ class HostLink:
         self._piped: PipedProgram | None = None
         self._reading: asyncio.Task[None] | None = None
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
+        self._on_page: dict[int, Callable[[str], None]] = {}
         self._numbers = itertools.count(1)
         self._starting = asyncio.Lock()
         self._is_closed = False
@@ -55,7 +57,7 @@ class HostLink:
         """Return the host's process id; None if none runs."""
         return self._piped.program.pid if self._piped else None
 
-    async def ask(self, order: Order) -> Reply:
+    async def ask(self, order: Order, on_page: Callable[[str], None] | None = None) -> Reply:
         """Carry out an order, whose number is set here; cancelling the caller cancels it.
 
         Errors: ``ServerFailed``.
@@ -63,6 +65,8 @@ class HostLink:
         order = order.model_copy(update={"number": next(self._numbers)})
         answer = asyncio.get_running_loop().create_future()
         self._waiting[order.number] = answer
+        if on_page is not None:
+            self._on_page[order.number] = on_page
         try:
             async with asyncio.timeout(order.limit_s + _GRACE_S):
                 await self._send(order)
@@ -77,6 +81,7 @@ class HostLink:
             if not answer.done():
                 self._cancel(order.number)
             self._waiting.pop(order.number, None)
+            self._on_page.pop(order.number, None)
         if reply.failure is not None:
             raise ServerFailed(reply.failure, reply.text, reply.tools)
         return reply
@@ -119,7 +124,9 @@ class HostLink:
                 while line := await piped.stdout.readline():
                     reply = Reply.model_validate_json(line)
                     answer = self._waiting.get(reply.number)
-                    if answer is not None and not answer.done():
+                    if reply.page:
+                        self._on_page.get(reply.number, _log.warning)(reply.page)
+                    elif answer is not None and not answer.done():
                         answer.set_result(reply)
         finally:
             words.cancel()

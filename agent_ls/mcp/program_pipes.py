@@ -16,7 +16,7 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 
 from agent_ls.mcp.frames import MAX_LINE_BYTES, Launch
-from agent_ls.processes.launching import PipedProgram, start_piped
+from agent_ls.processes.launching import PipedProgram, Program, start_piped
 
 _MAX_NOISE_LINES = 200
 """Lines on standard output that are no message, before the server is ended."""
@@ -24,6 +24,7 @@ _MAX_UNASKED = 5_000
 """Messages after our newest one, before the server is ended: it floods."""
 _LAST_WORDS_BYTES = 2_000
 _END_S = 0.5
+_LAST_S = 0.1
 
 
 class ProgramPipes:
@@ -33,9 +34,15 @@ class ProgramPipes:
         self._launch = launch
         self._on_end = on_end
         self._unasked = 0
+        self._program: Program | None = None
         self._words: deque[bytes] = deque()
         self.trouble = ""
         """Why we ended it; empty: it ended by itself, or in order."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Say whether the program has ended, also when its children hold the pipes."""
+        return self._program is not None and self._program.returncode is not None
 
     @property
     def last_words(self) -> str:
@@ -50,6 +57,7 @@ class ProgramPipes:
         piped = await start_piped(
             launch.argv, cwd=Path(launch.cwd), env=launch.env, limit=MAX_LINE_BYTES
         )
+        self._program = piped.program
         heard_in, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         said, said_out = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -68,7 +76,14 @@ class ProgramPipes:
                     with suppress(ConnectionError):
                         await piped.stdin.drain()
 
+        async def see_end() -> None:
+            await piped.program.wait()
+            # What it wrote last is still read. Its children may hold the pipe for ever.
+            await anyio.sleep(_LAST_S)
+            self._on_end()
+
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(see_end)
             tasks.start_soon(hear)
             tasks.start_soon(say)
             tasks.start_soon(self._keep_words, piped)

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import logging
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -29,6 +29,7 @@ from agent_ls.mcp.frames import Launch, Order, Reply
 from agent_ls.mcp.link import HostLink, ServerFailed
 from agent_ls.mcp.pins import Pin, SavedPins
 from agent_ls.mcp.server_tool import FIND_TOOL, FindTool, ServerTool, StartServer
+from agent_ls.mcp.tokens import SavedLogins, logins_file
 from agent_ls.safety.programs import child_path
 from agent_ls.safety.text import cleaned, visible_line
 
@@ -36,6 +37,7 @@ _log = logging.getLogger(__name__)
 
 _MAX_FAILURES = 3
 """A server that failed so often in a row is not started again by this process."""
+_LOGIN_S = 300.0
 _LEARN_S = 20.0
 """How long a turn waits for servers whose tools are not known yet."""
 _MIN_SCORE = 45.0
@@ -110,6 +112,8 @@ class Servers:
         self._tools: dict[str, Any] = {}
         self._specs: tuple[ToolSpec, ...] = ()
         self._told: set[str] = set()
+        self.problems: tuple[str, ...] = ()
+        """What is wrong in the configuration, for a person."""
 
     @property
     def tools(self) -> dict[str, Any]:
@@ -159,6 +163,7 @@ class Servers:
             if old.is_open and is_gone:
                 old.is_open, old.changed = False, None
                 await self._ask(Order(number=0, op="close", server=name))
+        self.problems = problems
         for problem in problems:
             self._tell(problem)
         self._make_tools()
@@ -247,6 +252,13 @@ class Servers:
         await self._save(one, one.pin.model_copy(update=update))
         self._make_tools()
 
+    async def forget(self, server: str) -> None:
+        """Take the approval of a server back, and the login there. Errors: ``SettingsError``."""
+        plan = self._servers[server].plan
+        await asyncio.to_thread(self._pins.forget, server, plan.place)
+        if plan.options.url:
+            await asyncio.to_thread(SavedLogins(logins_file()).forget, plan.options.url)
+
     async def call(self, server: str, tool: Definition, arguments: Given) -> Reply:
         """Call a tool, starting its server if needed.
 
@@ -258,12 +270,24 @@ class Servers:
         if one.changed is not None:
             await self.accept(server)
             tool = _still_there(one, tool, arguments)
+        try:
+            reply = await self._called(one, tool, arguments)
+        except ServerFailed as error:
+            raise self._error(one, error) from None
+        one.failures = 0
+        return reply
+
+    async def _called(self, one: Server, tool: Definition, arguments: Given) -> Reply:
+        """Start the server if needed, and call; once more if it had ended before the call.
+
+        Errors: ``ServerFailed``; ``ToolError`` if it cannot be started.
+        """
         await self._open(one)
         assert one.pin is not None
         order = Order(
             number=0,
             op="call",
-            server=server,
+            server=one.plan.name,
             name=tool.raw,
             arguments=arguments.values,
             pinned=one.pin.digest,
@@ -271,11 +295,28 @@ class Servers:
             max_bytes=self._options.max_result_bytes,
         )
         try:
-            reply = await self._link.ask(order)
+            return await self._link.ask(order)
+        except ServerFailed as error:
+            if error.failure != "unsent":
+                raise
+        one.is_open = False
+        await self._open(one)
+        return await self._link.ask(order)
+
+    async def login(self, server: str, on_page: Callable[[str], None]) -> None:
+        """Let the person log in at a remote server; ``on_page`` gets the page to open.
+
+        Errors: ``ToolError``.
+        """
+        one = self._servers[server]
+        order = self._start_order(one).model_copy(update={"op": "login", "limit_s": _LOGIN_S})
+        try:
+            reply = await self._link.ask(order, on_page)
         except ServerFailed as error:
             raise self._error(one, error) from None
-        one.failures = 0
-        return reply
+        one.is_open, one.trouble = True, ""
+        if one.is_approved:
+            await self._compare(one, reply.tools)
 
     async def _learned(self, one: Server) -> None:
         try:

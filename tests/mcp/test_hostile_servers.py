@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -239,3 +240,13 @@ def _is_running(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+async def test_a_server_that_ended_between_two_calls_is_started_again(tmp_path: Path) -> None:
+    async with opened(tmp_path, {"good": server("good")}) as servers:
+        await servers.settle()
+        pid = int((await run(servers, "good/do", do="child")).split()[-2])
+        os.kill(pid, signal.SIGKILL)
+        await _all_gone([pid])
+        assert "done again" in await run(servers, "good/do", do="again")
+        assert servers.servers["good"].failures == 0

@@ -1,0 +1,73 @@
+"""What the person's logins at tool servers gave us, kept 0600 in their data folder, by address."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from agent_ls.domain.record import Record
+from agent_ls.safety.user_files import changing, user_file
+
+
+class Login(Record):
+    """One login; the texts are JSON of the OAuth library."""
+
+    url: str
+    """A login is sent to this address and no other."""
+    client: str = ""
+    tokens: str = ""
+    expires_s: float | None = None
+    """Seconds since 1970; None: it does not say."""
+
+
+_LOGINS: TypeAdapter[tuple[Login, ...]] = TypeAdapter(tuple[Login, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class SavedLogins:
+    """The logins in a file that may not exist."""
+
+    file: Path
+
+    def find(self, url: str) -> Login | None:
+        """Return the login of an address; None without a usable one."""
+        return next((one for one in self._all() if one.url == url), None)
+
+    def save(self, login: Login) -> None:
+        """Store a login in place of an older one; errors: ``SettingsError``."""
+        self._change(lambda old: (*(one for one in old if one.url != login.url), login))
+
+    def update(self, url: str, **values: Any) -> None:
+        """Change parts of a login; errors: ``SettingsError``."""
+        self.save((self.find(url) or Login(url=url)).model_copy(update=values))
+
+    def forget(self, url: str) -> None:
+        """Remove the login of an address; errors: ``SettingsError``."""
+        if self.find(url) is not None:
+            self._change(lambda old: tuple(one for one in old if one.url != url))
+
+    def _all(self) -> tuple[Login, ...]:
+        try:
+            return _LOGINS.validate_json(self.file.read_bytes())
+        except (OSError, ValidationError):
+            # Without it the person logs in again.
+            return ()
+
+    def _change(self, how: Callable[[tuple[Login, ...]], tuple[Login, ...]]) -> None:
+        with changing(self.file, "logins at tool servers") as write:
+            write(_LOGINS.dump_json(how(self._all())) + b"\n")
+
+
+def logins_file() -> Path:
+    """Return the file that holds the logins."""
+    return user_file("tool-server-logins.json")
+
+
+def expiry_s(lasts_s: int | None) -> float | None:
+    """Return when a token ends that lasts so long from now on."""
+    return None if lasts_s is None else time.time_ns() / 1e9 + lasts_s
