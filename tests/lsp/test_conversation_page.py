@@ -11,7 +11,7 @@ from agent_ls.domain.edits import apply_replacements
 from agent_ls.lsp import wire
 from agent_ls.lsp.conversation.page import (
     HEADING,
-    change_of,
+    changes_of,
     merged,
     place_of,
     rewrite,
@@ -234,15 +234,19 @@ def test_the_page_is_renewed_and_the_persons_words_stay(
     before: str, page: str, sent: str, after: str
 ) -> None:
     assert merged(before, page, sent) == after
-    change = change_of(before, after)
-    made = before if change is None else apply_replacements(before, (change,))
-    assert made == after
+    assert apply_replacements(before, changes_of(before, after)) == after
 
 
 def test_an_edit_touches_neither_what_is_read_nor_what_is_written() -> None:
-    change = change_of(f"{PAGE}\nmy words", f"{LONGER}\nmy words")
-    assert change is not None
+    [change] = changes_of(f"{PAGE}\nmy words", f"{LONGER}\nmy words")
     assert (change.start, change.end, change.text) == (PAGE.index(HEADING), 10, "y\n\n")
+
+
+def test_sending_leaves_the_line_of_the_heading() -> None:
+    text = f"{PAGE}\nmy words"
+    above, below = changes_of(text, f"{LONGER}\n")
+    assert (above.start, above.end, above.text) == (PAGE.index(HEADING), 10, "y\n\n")
+    assert (text[below.start : below.end], below.text) == ("my words", "")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from agent_ls.providers.scripted import ScriptedModel
 from tests.support.client_editors import KINDS, ClientEditor
 from tests.support.markers import Place, Step, Story
 
-_WAIT_S = 15
+_WAIT_S = 60
 """A guard, not a measure: on a machine that does much else a start has taken more than 20 s."""
 SERVER = (sys.executable, "-m", "agent_ls", "serve")
 
@@ -607,6 +607,13 @@ class Storyteller:
 
     async def step_noupdates(self) -> None:
         assert self.editor.shown.updates == []
+
+    async def step_asked(self, text: str) -> None:
+        """Wait until the model is asked something that contains this."""
+        requests = self.model.requests
+        await self._until(
+            lambda: [one for one in requests if text in json.dumps(one.body)] or None, text
+        )
 
     async def step_saw(self, text: str) -> None:
         """What the model was last sent contains this."""

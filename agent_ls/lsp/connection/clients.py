@@ -42,6 +42,8 @@ class ClientProfile:
     file_operations: frozenset[str] = frozenset()
     """Which of `create`, `rename` and `delete` an edit may contain."""
 
+    shows_labels: bool = True
+    """False: the label of an edit is printed as one more message, which may wait for a key."""
     message_characters: int = 0
     """The longest message that the editor shows without waiting for a key; 0: any."""
     message_requests: bool = True
@@ -209,8 +211,9 @@ _ROWS: Final[tuple[_Row, ...]] = (
             "stale_edit": "skipped",
             "line_ends": "lf",
             "file_operations": _ALL_OPERATIONS,
-            # On 80 columns, beside `LSP[agent-ls][Warning] ` and the ruler.
-            "message_characters": 42,
+            # On 80 columns, beside the ruler.
+            "message_characters": 60,
+            "shows_labels": False,
         },
         sources="sources of 0.7.2, notes of 0.10 to 0.12; 0.7.2 and 0.11.4 driven; CR in 0.11",
     ),

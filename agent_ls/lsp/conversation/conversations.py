@@ -21,7 +21,7 @@ from agent_ls.lsp.connection.saved_texts import version_of
 from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.conversation.page import (
     Page,
-    change_of,
+    changes_of,
     is_conversation,
     merged,
     place_of,
@@ -61,6 +61,8 @@ class _Kept:
     """What came before the journal was read."""
     sent: str = ""
     """Words that were sent and still stand in the document."""
+    sent_last: str = ""
+    """The last words that were sent from the open document; its file may still hold them."""
     timer: asyncio.TimerHandle | None = None
     writing: asyncio.Task[None] | None = None
     is_outdated: bool = False
@@ -137,8 +139,9 @@ class Conversations:
 
     def note_sent(self, session_id: str, words: str) -> None:
         """Take words that were sent out of the document."""
-        self._kept[session_id].sent = words
-        self._update(self._kept[session_id], at_once=True)
+        kept = self._kept[session_id]
+        kept.sent = kept.sent_last = words
+        self._update(kept, at_once=True)
 
     def page(self, session_id: str) -> Page:
         """Return what a session's document holds above the person's words."""
@@ -171,7 +174,9 @@ class Conversations:
         except Exception as error:
             self._editor.say("warning", f"This conversation cannot go on here: {error}")
             return
-        self._update(self._keep(session), at_once=True)
+        kept = self._keep(session)
+        kept.sent_last = ""
+        self._update(kept, at_once=True)
 
     # Writing.
 
@@ -242,7 +247,7 @@ class Conversations:
         status = "applied"
         if opened is None or self._server.profile.edits == "after_command":
             # Such an editor shows the file again by itself; a waiting edit would ask each time.
-            await asyncio.to_thread(rewrite, kept.place, page, sent)
+            await asyncio.to_thread(rewrite, kept.place, page, sent or kept.sent_last)
         else:
             status = await self._edit(opened, merged(opened.text, page, sent))
         if status == "applied" and kept.sent == sent:
@@ -252,11 +257,11 @@ class Conversations:
 
     async def _edit(self, opened: Snapshot, wanted: str) -> str:
         """Return the status of the edit, as in ``EditOutcome``."""
-        change = change_of(opened.text, wanted)
-        if change is None:
-            return "applied"
         outcome = await self._buffers.change(
-            opened.uri, version_of(opened.text), (change,), "Agent: conversation"
+            opened.uri,
+            version_of(opened.text),
+            changes_of(opened.text, wanted),
+            "Agent: conversation",
         )
         if outcome.status in ("refused", "unconfirmed"):
             _log.info("the conversation was not edited: %s", outcome.reason)

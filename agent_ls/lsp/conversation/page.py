@@ -117,19 +117,32 @@ def merged(text: str, page: str, sent: str) -> str:
     return page + (below if below.strip() else "\n")
 
 
-def change_of(text: str, wanted: str) -> Replacement | None:
-    """Return the one change that makes ``text`` the wanted text; None when it is already."""
+def changes_of(text: str, wanted: str) -> tuple[Replacement, ...]:
+    """Return the changes that make ``text`` the wanted text, sorted: above the heading and below.
+
+    The heading's line itself stays, so that an editor's cursor below it moves along with it.
+    """
+    old, new = _HEADING_LINE.search(text), _HEADING_LINE.search(wanted)
+    if old is None or new is None or old.group() != new.group():
+        return _change_of(text, wanted, 0)
+    return (
+        *_change_of(text[: old.start()], wanted[: new.start()], 0),
+        *_change_of(text[old.end() :], wanted[new.end() :], old.end()),
+    )
+
+
+def _change_of(text: str, wanted: str, offset: int) -> tuple[Replacement, ...]:
     if text == wanted:
-        return None
+        return ()
     head, tail = _equal_ends(text, wanted)
+    # Whole lines, so that it begins and ends in none where the cursor may be.
     start = text.rfind("\n", 0, head) + 1
     tail = min(tail, len(text) - start, len(wanted) - start)
     end = len(text) - tail
     if end > 0 and text[end - 1] != "\n":
-        # Whole lines, so that it ends in none where the cursor may be.
         end = text.find("\n", end) + 1 or len(text)
-    back = len(text) - end
-    return Replacement(start=start, end=end, text=wanted[start : len(wanted) - back])
+    new_text = wanted[start : len(wanted) - (len(text) - end)]
+    return (Replacement(start=start + offset, end=end + offset, text=new_text),)
 
 
 def _equal_ends(one: str, other: str) -> tuple[int, int]:

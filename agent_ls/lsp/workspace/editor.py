@@ -180,7 +180,8 @@ class EditorClient:
             offered.cancel()
 
     async def _apply(self, edit: types.WorkspaceEdit, label: str, limit_s: float) -> Reply:
-        params = types.ApplyWorkspaceEditParams(edit=edit, label=label)
+        shown_label = label if self._server.profile.shows_labels else None
+        params = types.ApplyWorkspaceEditParams(edit=edit, label=shown_label)
         try:
             result = await self._server.ask_client(
                 types.WORKSPACE_APPLY_EDIT, params, timeout_s=limit_s
