@@ -31,7 +31,7 @@ from agent_ls.extension.commands import FileCommands
 from agent_ls.extension.skills import file_skills
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
-from agent_ls.loop.kit import Kit
+from agent_ls.loop.kit import Kit, Rehearsal
 from agent_ls.loop.machine.prompts import ATTENDED, SUB_AGENT, UNATTENDED
 from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.ports.agents import ChildTurns, Claims
@@ -48,7 +48,7 @@ from agent_ls.loop.ports.store import Blobs, Store
 from agent_ls.loop.ports.surroundings import Surroundings
 from agent_ls.loop.ports.tools import ToolSource
 from agent_ls.loop.ports.workspace import Root, SeenTexts, Workspace
-from agent_ls.loop.sockets import CommandWatch, Tool
+from agent_ls.loop.sockets import CommandWatch, EditPlanner, Tool
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.mcp.pins import SavedPins, pins_file
 from agent_ls.mcp.servers import Servers
@@ -62,7 +62,7 @@ from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.adviser import SideModel
 from agent_ls.session.children import ChildOrder, ChildPorts, Children
 from agent_ls.session.goal_commands import RecordedGoalCommands
-from agent_ls.session.seen_texts import SessionTexts
+from agent_ls.session.seen_texts import RehearsedTexts, SessionTexts
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings, store_place, user_file
 from agent_ls.store.sql_store import open_store
@@ -424,8 +424,20 @@ class _Kits:
             guards=built(catalogue.GUARDS),
             follow_ups=built(catalogue.FOLLOW_UPS),
             gates=built(catalogue.GATES),
+            rehearse=lambda: _rehearsal(settings, ports, own),
             order=ports.order,
         )
+
+
+def _rehearsal(settings: Settings, ports: Ports, own: SessionPorts) -> Rehearsal:
+    workspace = DryRunWorkspace(ports.workspace)
+    there = dataclasses.replace(ports, workspace=workspace)
+    seen = RehearsedTexts(own.seen, ports.workspace, workspace)
+    own = dataclasses.replace(own, seen=seen)
+    parts = [part for part in catalogue.TOOLS if part.effect is Effect.WRITE]
+    tools = [build(part, settings.tools, there, own) for part in parts]
+    planners = {tool.name: tool for tool in tools if isinstance(tool, EditPlanner)}
+    return Rehearsal(planners, workspace)
 
 
 def _allowed_tools(settings: Settings) -> list[type[Tool[Any]]]:

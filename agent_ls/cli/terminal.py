@@ -170,11 +170,12 @@ class _Key:
 
 def _keys(request: ApprovalRequest) -> dict[str, _Key]:
     scope = grant_words(request.preview.grant or "")
+    these = f"these {len(request.covers)} changes" if request.covers else "this one call"
     keys = (
-        _Key(ApprovalChoice.ALLOW_ONCE, "[y]es", "allow this one call"),
+        _Key(ApprovalChoice.ALLOW_ONCE, "[y]es", f"allow {these}"),
         _Key(ApprovalChoice.ALLOW_SESSION, "[s]ession", f"allow {scope} until the session ends"),
         _Key(ApprovalChoice.ALLOW_ALWAYS, "[a]lways", f"allow {scope} in this folder from now on"),
-        _Key(ApprovalChoice.REJECT_ONCE, "[n]o", "reject this one call"),
+        _Key(ApprovalChoice.REJECT_ONCE, "[n]o", f"reject {these}"),
         _Key(ApprovalChoice.REJECT_ALWAYS, "ne[v]er", f"reject {scope} in this folder from now on"),
     )
     offered = (key for key in keys if key.choice in request.choices)
@@ -190,9 +191,7 @@ def _explained(said: str, keys: Mapping[str, _Key]) -> str:
     word = visible(said.strip())
     unknown = [] if word == "?" else [f"Nothing is decided: {word!r} is no answer."]
     words = [f"  {key.name:<10} {key.words}" for key in keys.values()]
-    return "\n".join(
-        (*unknown, *words, "  a sentence  rejects this one call and tells the agent why")
-    )
+    return "\n".join((*unknown, *words, "  a sentence  rejects this and tells the agent why"))
 
 
 def _approval(said: str, keys: Mapping[str, _Key]) -> ApprovalAnswer | None:

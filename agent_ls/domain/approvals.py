@@ -41,11 +41,22 @@ class Preview(Record):
     Empty: it covers the payload."""
 
 
+class CoveredEdit(Record):
+    """One of several edits that a request asks about together."""
+
+    call_id: str
+    tool: str
+    path: str | None
+    digest: str
+    """As in ``ApprovalRequest``, of this edit alone."""
+
+
 class ApprovalRequest(Record):
-    """A pending request to approve one call."""
+    """A pending request to approve one call, or the ordinary edits of one answer."""
 
     id: str
     call_id: str
+    """The first one's, if it asks about several."""
     turn_id: str
     tool: str
     reason: str
@@ -55,6 +66,8 @@ class ApprovalRequest(Record):
     choices: tuple[ApprovalChoice, ...]
     timeout_s: float = 0.0
     """Without an answer after this time the call counts as rejected; 0: wait without limit."""
+    covers: tuple[CoveredEdit, ...] = ()
+    """All edits of a request about several, in the order of the calls; empty: it is about one."""
 
 
 class ApprovalAnswer(Record):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ from agent_ls.loop.sockets import (
     Check,
     CommandWatch,
     Compactor,
+    EditPlanner,
     FollowUp,
     Gate,
     Guard,
@@ -31,6 +32,15 @@ from agent_ls.loop.sockets import (
     Recovery,
     Tool,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """Edits that are made in memory only, to plan later edits on top of them."""
+
+    tools: Mapping[str, EditPlanner]
+    """The tools that change files, at work in ``workspace``."""
+    workspace: Workspace
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,7 @@ class Kit:
     guards: tuple[Guard, ...]
     follow_ups: tuple[FollowUp, ...]
     gates: tuple[Gate, ...]
+    rehearse: Callable[[], Rehearsal]
     source: ToolSource | None = None
     """Tools of servers, offered after ``specs``; ``tools`` has them too. None: there are none."""
     is_attended: bool = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, JsonValue
 
@@ -115,6 +115,8 @@ class PlannedCall:
     """Who allowed the call."""
     approved: str = ""
     """Digest of the preview that the person approved; empty: no approval, or a broader one."""
+    plan: ToolOutput | None = None
+    """The edits as they were planned last; planned again only if a file has changed since."""
 
     @property
     def effect(self) -> Effect:
@@ -231,6 +233,8 @@ class ToolOutput:
     """Whether the same arguments still mean the same after the file changed."""
     question: Question | None = None
     """Asked after the tool ended, without a timeout; the answer becomes the result."""
+    preview: Callable[[], Preview] | None = None
+    """Of planned edits: makes what a person is shown of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +271,15 @@ class Tool(Protocol[ArgumentsT]):
 
     async def run(self, arguments: ArgumentsT, context: ToolContext) -> ToolOutput:
         """Run the call; ``ToolError`` when there is no good result, any other is a defect."""
+        ...
+
+
+@runtime_checkable
+class EditPlanner(Protocol):
+    """A tool that changes files: it only plans, so its plan can be shown before it is applied."""
+
+    async def plan(self, arguments: Any) -> ToolOutput:
+        """Return the edits of the newest texts, and their preview; ``ToolError`` if none work."""
         ...
 
 

@@ -18,7 +18,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.offering import offered
 from agent_ls.loop.ports.models import ModelFacts
-from agent_ls.loop.sockets import Ran
+from agent_ls.loop.sockets import Ran, ToolOutput
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.spelling import canonical
 from agent_ls.loop.state.state import SessionState, TurnState
@@ -58,6 +58,8 @@ class Turn:
         self._tools_tokens = sum(map(spec_tokens, kit.specs))
         self.early: dict[ToolCall, asyncio.Task[Ran | None]] = {}
         """By call: reads started while the answer streamed; a None result means not run."""
+        self.edits_shown: dict[str, ToolOutput] = {}
+        """By call: edits as they were planned to be shown together with others."""
         self.is_left = False
         """The process ends: a cancellation leaves the turn open for the next process."""
         self.asking = asyncio.Lock()

@@ -15,7 +15,7 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.merge import merge
 from agent_ls.loop.ports.store import Blobs
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.seen import SeenFile
 from agent_ls.safety.control_files import is_secret
@@ -68,9 +68,7 @@ class SessionTexts:
             if text is None or before is None or after is None:
                 return None
             self._begun = replace(known, edits=known.edits[:number]), text
-            merged = merge(before, text, after)
-            is_told = not merged.conflicts
-            text = apply_replacements(text, merged.replacements) if is_told else after
+            text = _as_edited(text, before, after)
         return text
 
     def mark_of(self, path: str, text: str) -> str | None:
@@ -103,6 +101,41 @@ class SessionTexts:
         except UnicodeDecodeError:
             # A new file that the model created in another file's encoding.
             return text_of(data)[0].removeprefix(BOM)
+
+
+class RehearsedTexts:
+    """The ``SeenTexts`` after edits that were only rehearsed."""
+
+    def __init__(self, seen: SeenTexts, real: Workspace, rehearsed: Workspace) -> None:
+        self._seen = seen
+        self._real = real
+        self._rehearsed = rehearsed
+
+    def keep(self, path: str, text: str) -> str | None:
+        """Return None: nothing is kept of a rehearsal."""
+        return None
+
+    async def text(self, path: str) -> str | None:
+        """Return the text as the model would know it after the edits."""
+        text = await self._seen.text(path)
+        if text is None:
+            return None
+        before, after = await self._real.read(path), await self._rehearsed.read(path)
+        return text if before.text == after.text else _as_edited(text, before.text, after.text)
+
+    def mark_of(self, path: str, text: str) -> str | None:
+        """Return the mark of a text, as without a rehearsal."""
+        return self._seen.mark_of(path, text)
+
+    def listed(self, path: str) -> str | None:
+        """Return the mark of the text before the edits."""
+        return self._seen.listed(path)
+
+
+def _as_edited(text: str, before: str, after: str) -> str:
+    """Return a known text after an edit of what the file had then."""
+    merged = merge(before, text, after)
+    return after if merged.conflicts else apply_replacements(text, merged.replacements)
 
 
 def _begins_with(known: SeenFile, other: SeenFile) -> bool:

@@ -5,14 +5,13 @@ Owns what a patch does to the workspace; ``edits`` reads and places it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pydantic import Field
 
 from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import (
     ChangeText,
     CreateFile,
@@ -29,10 +28,10 @@ from agent_ls.edits.in_place import in_place_of_shown
 from agent_ls.edits.plan import FilePlan, parse_patch, plan_patch
 from agent_ls.edits.requests import FilePatch, Refused
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
-from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, tidied
 from agent_ls.tools.changing import MERGED, bound_by, check_may_go, check_whole, places_of
-from agent_ls.tools.plain_tool import PlainTool
+from agent_ls.tools.edit_tool import EditTool
 from agent_ls.tools.showing import preview
 
 _MAX_TITLED = 3
@@ -60,7 +59,7 @@ class ApplyPatchArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class ApplyPatch(PlainTool):
+class ApplyPatch(EditTool):
     """Applies a patch to several files."""
 
     name: ClassVar[str] = "apply_patch"
@@ -71,9 +70,6 @@ class ApplyPatch(PlainTool):
         "*** Begin Patch\n*** Update File: src/a.py\n@@ def area(r):\n-    return 3 * r * r\n"
         "+    return math.pi * r * r\n*** Add File: src/b.py\n+NAME = 1\n*** End Patch"
     )
-    effect: ClassVar[Effect] = Effect.WRITE
-    kind: ClassVar[ToolKind] = ToolKind.EDIT
-    group: ClassVar[str] = "change"
     Arguments: ClassVar[type[Arguments]] = ApplyPatchArguments
 
     workspace: Workspace
@@ -96,9 +92,13 @@ class ApplyPatch(PlainTool):
         strongest = next((kind for kind in ("delete", "move") if kind in kinds), None)
         return "edit" if strongest is None else f"{strongest}_file"
 
-    async def preview(self, arguments: ApplyPatchArguments) -> Preview:
+    def _preview(
+        self,
+        arguments: ApplyPatchArguments,
+        plans: Sequence[FilePlan],
+        texts: Mapping[str, TextFile | None],
+    ) -> Preview:
         """Return the diff of all files."""
-        plans, texts = await self._plan(arguments)
         names = ", ".join(plan.path for plan in plans[:_MAX_TITLED])
         more = f" and {len(plans) - _MAX_TITLED} more" if len(plans) > _MAX_TITLED else ""
         first, before = plans[0], texts[plans[0].path]
@@ -115,9 +115,9 @@ class ApplyPatch(PlainTool):
             bound="".join(_bound(plan, texts[plan.path]) for plan in plans),
         )
 
-    async def run(self, arguments: ApplyPatchArguments, context: ToolContext) -> ToolOutput:
-        """Plan the changes of all files; ACT applies them."""
-        plans, texts = await self._plan(arguments)
+    async def plan(self, arguments: ApplyPatchArguments) -> ToolOutput:
+        """Return the changes of all files, and their diff."""
+        plans, texts = await self._changes(arguments)
         edits: list[FileEdit] = []
         for plan in plans:
             edits += await self._edits(plan, texts[plan.path])
@@ -127,6 +127,7 @@ class ApplyPatch(PlainTool):
             f"Patched: {told}." + (MERGED.format(merged) if merged else ""),
             data={"paths": list(self.paths(arguments))},
             edits=tuple(edits),
+            preview=lambda: self._preview(arguments, plans, texts),
         )
 
     async def _edits(self, plan: FilePlan, before: TextFile | None) -> list[FileEdit]:
@@ -156,7 +157,7 @@ class ApplyPatch(PlainTool):
             DeleteFile(path=path, base_version=version),
         ]
 
-    async def _plan(
+    async def _changes(
         self, arguments: ApplyPatchArguments
     ) -> tuple[tuple[FilePlan, ...], dict[str, TextFile | None]]:
         files = arguments.files

@@ -7,18 +7,17 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.edits import DeleteFile as DeleteEdit
 from agent_ls.domain.edits import TextFile
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
-from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import check_may_go, preview_of
-from agent_ls.tools.plain_tool import PlainTool
+from agent_ls.tools.edit_tool import EditTool
 
 
 class DeleteFileArguments(Arguments):
@@ -28,14 +27,12 @@ class DeleteFileArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteFile(PlainTool):
+class DeleteFile(EditTool):
     """Deletes a file."""
 
     name: ClassVar[str] = "delete_file"
     description: ClassVar[str] = "Delete one file."
-    effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.DELETE
-    group: ClassVar[str] = "change"
     rule: ClassVar[str | None] = "delete_file"
     Arguments: ClassVar[type[Arguments]] = DeleteFileArguments
 
@@ -43,19 +40,16 @@ class DeleteFile(PlainTool):
     seen: SeenTexts | None = None
     """None: the file is deleted even if it changed since the model read it."""
 
-    async def preview(self, arguments: DeleteFileArguments) -> Preview:
-        """Return the text that would be deleted."""
+    async def plan(self, arguments: DeleteFileArguments) -> ToolOutput:
+        """Return the deletion, and the text that would be deleted."""
         file = await self._file(arguments.path)
         edit = DeleteEdit(path=arguments.path, base_version=file.version)
-        grant = self.grant(arguments)
-        return preview_of(f"Delete {arguments.path}", self.kind, edit, file.text, grant)
-
-    async def run(self, arguments: DeleteFileArguments, context: ToolContext) -> ToolOutput:
-        """Plan the deletion; ACT carries it out."""
-        file = await self._file(arguments.path)
-        edit = DeleteEdit(path=arguments.path, base_version=file.version)
+        title, grant = f"Delete {arguments.path}", self.grant(arguments)
         return ToolOutput(
-            f"Deleted {arguments.path}.", data={"path": arguments.path}, edits=(edit,)
+            f"Deleted {arguments.path}.",
+            data={"path": arguments.path},
+            edits=(edit,),
+            preview=lambda: preview_of(title, self.kind, edit, file.text, grant),
         )
 
     async def _file(self, path: str) -> TextFile:

@@ -8,19 +8,17 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.as_read import place_as_read
 from agent_ls.edits.requests import Refused, Wish
 from agent_ls.edits.search_replace import place
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
-from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import MERGED, check_whole, places_of, preview_of
+from agent_ls.tools.edit_tool import EditTool
 from agent_ls.tools.nearest import read_file_named
-from agent_ls.tools.plain_tool import PlainTool
 
 
 class Edit(Arguments):
@@ -47,7 +45,7 @@ class EditFileArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class EditFile(PlainTool):
+class EditFile(EditTool):
     """Changes parts of a file."""
 
     name: ClassVar[str] = "edit_file"
@@ -55,34 +53,25 @@ class EditFile(PlainTool):
         "Change parts of a file. Copy old_string from what you read, without line numbers, with "
         "enough lines around the change that it stands there once."
     )
-    effect: ClassVar[Effect] = Effect.WRITE
-    kind: ClassVar[ToolKind] = ToolKind.EDIT
-    group: ClassVar[str] = "change"
-    rule: ClassVar[str | None] = "edit"
     Arguments: ClassVar[type[Arguments]] = EditFileArguments
 
     workspace: Workspace
     seen: SeenTexts | None = None
     """None: edits are looked for in the newest text only."""
 
-    async def preview(self, arguments: EditFileArguments) -> Preview:
-        """Return the diff."""
-        file, change, _ = await self._plan(arguments)
-        return preview_of(
-            f"Edit {arguments.path}", self.kind, change, file.text, self.grant(arguments)
-        )
-
-    async def run(self, arguments: EditFileArguments, context: ToolContext) -> ToolOutput:
-        """Plan the change; ACT applies it."""
-        file, change, note = await self._plan(arguments)
+    async def plan(self, arguments: EditFileArguments) -> ToolOutput:
+        """Return the change and its diff."""
+        file, change, note = await self._change(arguments)
+        title, grant = f"Edit {arguments.path}", self.grant(arguments)
         after = apply_replacements(file.text, change.replacements)
         return ToolOutput(
             f"Edited {arguments.path}: {places_of(after, change.replacements)}.{note}",
             data={"path": arguments.path},
             edits=(change,),
+            preview=lambda: preview_of(title, self.kind, change, file.text, grant),
         )
 
-    async def _plan(self, arguments: EditFileArguments) -> tuple[TextFile, ChangeText, str]:
+    async def _change(self, arguments: EditFileArguments) -> tuple[TextFile, ChangeText, str]:
         """Return the file, its change, and a note for the model."""
         file = await read_file_named(arguments.path, self.workspace)
         check_whole("\n".join(edit.new_string for edit in arguments.edits), file.text)

@@ -8,16 +8,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
 from agent_ls.domain.symbols import Symbol
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
-from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import change_of, check_whole, preview_of
-from agent_ls.tools.plain_tool import PlainTool
+from agent_ls.tools.edit_tool import EditTool
 from agent_ls.tools.symbol_edits import Position, inserted
 from agent_ls.tools.symbol_places import check_as_known, symbols_in, the_symbol
 
@@ -44,15 +42,11 @@ class InsertSymbolArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class InsertSymbol(PlainTool):
+class InsertSymbol(EditTool):
     """Adds a definition."""
 
     name: ClassVar[str] = "insert_symbol"
     description: ClassVar[str] = "Insert code beside a definition, or at the end of its body."
-    effect: ClassVar[Effect] = Effect.WRITE
-    kind: ClassVar[ToolKind] = ToolKind.EDIT
-    group: ClassVar[str] = "change"
-    rule: ClassVar[str | None] = "edit"
     Arguments: ClassVar[type[Arguments]] = InsertSymbolArguments
 
     workspace: Workspace
@@ -60,25 +54,23 @@ class InsertSymbol(PlainTool):
     seen: SeenTexts | None = None
     """None: the anchor is looked for in the newest text only."""
 
-    async def preview(self, arguments: InsertSymbolArguments) -> Preview:
-        """Return the diff."""
-        file, anchor, change = await self._plan(arguments)
-        title = f"Insert {arguments.where} {anchor.qualified} in {arguments.path}"
-        return preview_of(title, self.kind, change, file.text, self.grant(arguments))
-
-    async def run(self, arguments: InsertSymbolArguments, context: ToolContext) -> ToolOutput:
-        """Plan the change; ACT applies it."""
-        file, anchor, change = await self._plan(arguments)
+    async def plan(self, arguments: InsertSymbolArguments) -> ToolOutput:
+        """Return the change and its diff."""
+        file, anchor, change = await self._change(arguments)
+        where = f"{arguments.where} {anchor.qualified} in {arguments.path}"
+        grant = self.grant(arguments)
         after = apply_replacements(file.text, change.replacements)
         line = after.count("\n", 0, change.replacements[0].start) + 1
         return ToolOutput(
-            f"Inserted {arguments.where} {anchor.qualified} in {arguments.path}, "
-            f"around line {line}.",
+            f"Inserted {where}, around line {line}.",
             data={"path": arguments.path},
             edits=(change,),
+            preview=lambda: preview_of(f"Insert {where}", self.kind, change, file.text, grant),
         )
 
-    async def _plan(self, arguments: InsertSymbolArguments) -> tuple[TextFile, Symbol, ChangeText]:
+    async def _change(
+        self, arguments: InsertSymbolArguments
+    ) -> tuple[TextFile, Symbol, ChangeText]:
         path = arguments.path
         file, language, symbols = await symbols_in(path, self.workspace, self.code)
         check_whole(arguments.text, file.text)

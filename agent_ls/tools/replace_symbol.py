@@ -8,16 +8,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
 from agent_ls.domain.symbols import Symbol
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
-from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import change_of, check_whole, preview_of
-from agent_ls.tools.plain_tool import PlainTool
+from agent_ls.tools.edit_tool import EditTool
 from agent_ls.tools.symbol_bounds import check_shared
 from agent_ls.tools.symbol_edits import replaced
 from agent_ls.tools.symbol_places import check_as_known, symbols_in, the_symbol
@@ -38,15 +36,11 @@ class ReplaceSymbolArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class ReplaceSymbol(PlainTool):
+class ReplaceSymbol(EditTool):
     """Replaces a definition."""
 
     name: ClassVar[str] = "replace_symbol"
     description: ClassVar[str] = "Rewrite one whole function, class or other definition."
-    effect: ClassVar[Effect] = Effect.WRITE
-    kind: ClassVar[ToolKind] = ToolKind.EDIT
-    group: ClassVar[str] = "change"
-    rule: ClassVar[str | None] = "edit"
     Arguments: ClassVar[type[Arguments]] = ReplaceSymbolArguments
 
     workspace: Workspace
@@ -54,22 +48,21 @@ class ReplaceSymbol(PlainTool):
     seen: SeenTexts | None = None
     """None: the definition is replaced even if it changed since the model read it."""
 
-    async def preview(self, arguments: ReplaceSymbolArguments) -> Preview:
-        """Return the diff."""
-        file, symbol, change, _ = await self._plan(arguments)
-        title = f"Replace {symbol.qualified} in {arguments.path}"
-        grant = self.grant(arguments)
-        return preview_of(title, self.kind, change, file.text, grant)
-
-    async def run(self, arguments: ReplaceSymbolArguments, context: ToolContext) -> ToolOutput:
-        """Plan the change; ACT applies it."""
-        file, symbol, change, notes = await self._plan(arguments)
+    async def plan(self, arguments: ReplaceSymbolArguments) -> ToolOutput:
+        """Return the change and its diff."""
+        file, symbol, change, notes = await self._change(arguments)
         after = apply_replacements(file.text, change.replacements)
         told = await self._renamed(arguments.path, after, symbol)
         said = f"Replaced {symbol.qualified} in {arguments.path}{told}"
-        return ToolOutput(" ".join([said, *notes]), data={"path": arguments.path}, edits=(change,))
+        title, grant = f"Replace {symbol.qualified} in {arguments.path}", self.grant(arguments)
+        return ToolOutput(
+            " ".join([said, *notes]),
+            data={"path": arguments.path},
+            edits=(change,),
+            preview=lambda: preview_of(title, self.kind, change, file.text, grant),
+        )
 
-    async def _plan(
+    async def _change(
         self, arguments: ReplaceSymbolArguments
     ) -> tuple[TextFile, Symbol, ChangeText, list[str]]:
         path = arguments.path

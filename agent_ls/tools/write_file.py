@@ -12,8 +12,6 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, CreateFile, Replacement
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.sentences import counted
@@ -22,10 +20,10 @@ from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.requests import Refused
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
-from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import MERGED, change_of, check_whole, marked_as, preview_of
-from agent_ls.tools.plain_tool import PlainTool
+from agent_ls.tools.edit_tool import EditTool
 
 
 class WriteFileArguments(Arguments):
@@ -41,44 +39,34 @@ class WriteFileArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class WriteFile(PlainTool):
+class WriteFile(EditTool):
     """Writes a whole file."""
 
     name: ClassVar[str] = "write_file"
     description: ClassVar[str] = (
         "Create a file, or replace its whole text. Do not use it to change parts of a file."
     )
-    effect: ClassVar[Effect] = Effect.WRITE
-    kind: ClassVar[ToolKind] = ToolKind.EDIT
-    group: ClassVar[str] = "change"
-    rule: ClassVar[str | None] = "edit"
     Arguments: ClassVar[type[Arguments]] = WriteFileArguments
 
     workspace: Workspace
     seen: SeenTexts | None = None
     """None: the text is replaced even if it changed since the model read it."""
 
-    async def preview(self, arguments: WriteFileArguments) -> Preview:
-        """Return the diff against the file's text."""
-        edit, before, _ = await self._plan(arguments)
-        verb = "Create" if before is None else "Replace"
-        grant = self.grant(arguments)
-        return preview_of(f"{verb} {arguments.path}", self.kind, edit, before, grant)
-
-    async def run(self, arguments: WriteFileArguments, context: ToolContext) -> ToolOutput:
-        """Plan the change; ACT applies it."""
-        edit, before, note = await self._plan(arguments)
-        verb = "Created" if before is None else "Replaced"
+    async def plan(self, arguments: WriteFileArguments) -> ToolOutput:
+        """Return the change and its diff against the file's text."""
+        edit, before, note = await self._change(arguments)
+        verb, grant = "Create" if before is None else "Replace", self.grant(arguments)
         text = arguments.content
         lines = counted(text.count("\n") + (text != "" and not text.endswith("\n")), "line")
         return ToolOutput(
-            f"{verb} {arguments.path} ({lines}).{note}",
+            f"{verb}d {arguments.path} ({lines}).{note}",
             data={"path": arguments.path},
             edits=(edit,),
+            preview=lambda: preview_of(f"{verb} {arguments.path}", self.kind, edit, before, grant),
             may_plan_again=False,
         )
 
-    async def _plan(
+    async def _change(
         self, arguments: WriteFileArguments
     ) -> tuple[ChangeText | CreateFile, str | None, str]:
         """Return the change, the text before it, and a note for the model."""

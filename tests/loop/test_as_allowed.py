@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.events import (
     Answered,
+    ApprovalRequested,
     EditIntended,
     Ephemeral,
     PlanResolved,
@@ -18,8 +20,8 @@ from agent_ls.domain.events import (
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.loop.calls.plans import digest, is_as_approved
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import PlannedCall
-from agent_ls.tools.edit_file import EditFile
+from agent_ls.loop.sockets import PlannedCall, ToolOutput
+from agent_ls.tools.edit_file import EditFile, EditFileArguments
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.loop.conftest import Stage
 from tests.policies.views import view_of
@@ -150,3 +152,105 @@ async def test_a_yes_covers_the_same_lines_wherever_they_stand(
         (tmp_path / "a.py").write_bytes(text.encode())
         digests.append(digest(planned, await tool.preview(arguments)))
     assert (digests[0] == digests[1]) is is_same
+
+
+class ChangesOnceAsked:
+    """Writes a file when the person is first asked, and counts what is asked."""
+
+    def __init__(self, file: Path, text: str | None) -> None:
+        self._file, self._text = file, text
+        self.requests: list[ApprovalRequest] = []
+
+    def on_event(self, stored: StoredEvent) -> None:
+        if not isinstance(stored.event, ApprovalRequested):
+            return
+        if self._text is not None and not self.requests:
+            self._file.write_text(self._text)
+        self.requests.append(stored.event.request)
+
+    def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
+        """Nothing to see."""
+
+
+_TWO_EDITS = """
+[[answer]]
+[[answer.call]]
+tool = "edit_file"
+arguments = { path = "a.py", edits = [{ old_string = "limit = 1", new_string = "limit = 2" }] }
+[[answer.call]]
+tool = "edit_file"
+arguments = { path = "b.py", edits = [{ old_string = "limit = 1", new_string = "limit = 2" }] }
+
+[[answer]]
+text = "Done."
+"""
+
+
+@pytest.mark.parametrize(
+    ("beside", "answers", "after", "choices"),
+    [
+        pytest.param(None, ["allow_once"], "limit = 2", [False], id="one-yes-for-both"),
+        pytest.param(
+            "#\n\nlimit = 1\n", ["allow_once"], "limit = 2", [False], id="moved-lines-are-the-same"
+        ),
+        pytest.param(
+            "if prod:\n    limit = 1\n",
+            ["allow_once", "reject_once"],
+            "    limit = 1",
+            [False, True],
+            id="what-would-be-another-change-asks-alone",
+        ),
+    ],
+)
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_yes_to_several_edits_is_for_the_changes_that_were_shown(
+    tmp_path: Path,
+    stage: Stage,
+    beside: str | None,
+    answers: list[str],
+    after: str,
+    choices: list[bool],
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    for name in ("a.py", "b.py"):
+        (folder / name).write_text("limit = 1\n")
+    async with stage.opened(folder, _TWO_EDITS, settings_toml="mode = 'ask'") as sessions:
+        session = await sessions.create()
+        asked = ChangesOnceAsked(folder / "b.py", beside)
+        session.follow(asked)
+        await run_turn_of(session, "Raise the limits.", answers)
+    assert (folder / "a.py").read_text() == "limit = 2\n"
+    assert after in (folder / "b.py").read_text()
+    # Arguments can be changed only where one call is asked about.
+    assert [ApprovalChoice.AMEND in one.choices for one in asked.requests] == choices
+
+
+@pytest.mark.parametrize(
+    ("beside", "plans"),
+    [
+        pytest.param(None, 1, id="what-was-shown-is-done"),
+        pytest.param(_BEFORE.replace("a = 1", "a = 3"), 2, id="again-for-a-newer-text"),
+    ],
+)
+@pytest.mark.asyncio(loop_scope="session")
+async def test_an_edit_is_planned_once(
+    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch, beside: str | None, plans: int
+) -> None:
+    made: list[str] = []
+    plan = EditFile.plan
+
+    async def counted(tool: EditFile, arguments: EditFileArguments) -> ToolOutput:
+        made.append(arguments.path)
+        return await plan(tool, arguments)
+
+    monkeypatch.setattr(EditFile, "plan", counted)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.py").write_text(_BEFORE)
+    async with stage.opened(folder, _SCENARIO, settings_toml="mode = 'ask'") as sessions:
+        session = await sessions.create()
+        session.follow(ChangesOnceAsked(folder / "a.py", beside))
+        await run_turn_of(session, "Raise the limit.", ["allow_once"])
+    assert "limit = 2" in (folder / "a.py").read_text()
+    assert len(made) == plans

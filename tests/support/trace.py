@@ -86,7 +86,9 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
         case e.CallDecided():
             return f"  {event.call_id} {event.decision} by {event.origin}"
         case e.ApprovalRequested():
-            return f"  ask {event.request.id}: {_quoted(event.request.preview.title)}"
+            covered = " and ".join(one.call_id for one in event.request.covers)
+            about = f" about {covered}" if covered else ""
+            return f"  ask {event.request.id}{about}: {_quoted(event.request.preview.title)}"
         case e.ApprovalResolved():
             note = f" {_quoted(event.answer.note)}" if event.answer.note else ""
             return f"  {event.approval_id} {event.answer.choice} by {event.answer.by}{note}"

@@ -6,19 +6,23 @@ An approval is bound to the exact call and its preview: what was approved is wha
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest, Preview
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest, CoveredEdit
 from agent_ls.domain.calls import ErrorKind, ToolResult
 from agent_ls.domain.errors import SettingsError, ToolError, WorkspaceError
-from agent_ls.domain.events import GrantsRevoked
+from agent_ls.domain.events import ApprovalRequested, ApprovalResolved, GrantsRevoked
 from agent_ls.domain.verdicts import Allow, Ask
 from agent_ls.loop.calls.arguments import changed_call
 from agent_ls.loop.calls.denials import denied
 from agent_ls.loop.calls.guarding import decide
+from agent_ls.loop.calls.planning import preview_of, with_edits
 from agent_ls.loop.calls.plans import digest
+from agent_ls.loop.calls.together import Shown, edits_with, preview_together
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.turn import Turn
@@ -39,35 +43,69 @@ _ALLOWS = (
 async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
     """Ask the person; return the call as approved or amended, or the denial."""
     async with turn.asking:
+        if verdict.broad and (known := await _answered_with_others(planned, turn)) is not None:
+            return known
         if verdict.broad and turn.session.grants:
             # An approval given since the guards decided may cover it.
             _, now = await decide(planned, turn)
             if isinstance(now, Allow):
                 return planned
-        return await _ask_alone(planned, verdict, turn)
+        return await _ask(planned, verdict, turn)
 
 
-async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
+async def _answered_with_others(
+    planned: PlannedCall, turn: Turn
+) -> PlannedCall | ToolResult | None:
+    """Act on the answer to a request that covered this edit too.
+
+    Returns None if there is none, or if the edit would now be another than the one shown.
+    """
+    given = {one.approval_id: one.answer for one in turn.view.each(ApprovalResolved)}
+    for request in (one.request for one in turn.state.events.newest(ApprovalRequested)):
+        answer = given.get(request.id)
+        edit = next((one for one in request.covers if one.call_id == planned.call.id), None)
+        if edit is None or answer is None or answer.choice is ApprovalChoice.CANCELLED:
+            continue
+        if answer.choice not in _ALLOWS:
+            return await denied(planned, _refusal_words(answer, len(request.covers)), turn)
+        planned = replace(planned, plan=turn.edits_shown.pop(planned.call.id, None))
+        try:
+            planned = await with_edits(planned, turn.kit.workspace)
+            is_same = digest(planned, await preview_of(planned)) == edit.digest
+        except (ToolError, WorkspaceError):
+            return None
+        return replace(planned, approved=edit.digest) if is_same else None
+    return None
+
+
+async def _ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
+    """Ask about this call, and about the later edits of its answer if all are ordinary."""
     try:
-        preview = await planned.tool.preview(planned.arguments)
+        planned = await with_edits(planned, turn.kit.workspace)
+        shown = Shown(planned, verdict.reason, await preview_of(planned))
     except ToolError as error:
         # The call cannot work, so there is nothing to approve.
         return ToolResult(call_id=planned.call.id, text=error.text, error=error.kind)
     except WorkspaceError as error:
         return ToolResult(call_id=planned.call.id, text=str(error), error=ErrorKind.RUNTIME)
-    request = _request(planned, verdict, preview, turn)
+    edits = await edits_with(shown, turn) if verdict.broad else [shown]
+    turn.edits_shown |= {one.planned.call.id: one.planned.plan for one in edits if one.planned.plan}
+    request = _request(edits, verdict, turn)
     answer = await turn.kit.approver.approve(request)
     await _remember(answer, request, turn)
     if answer.choice in _ALLOWS:
         # Also a yes to all later edits is about the change that was shown.
-        return replace(planned, approved=request.digest)
+        return replace(planned, approved=shown.digest)
     if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
         tool = answer.tool or planned.call.tool
         return changed_call(planned, answer.arguments_json, tool, turn.kit.tools, turn.specs)
-    return await denied(planned, _refusal_words(answer), turn)
+    return await denied(planned, _refusal_words(answer, len(edits)), turn)
 
 
-def _request(planned: PlannedCall, verdict: Ask, preview: Preview, turn: Turn) -> ApprovalRequest:
+def _request(edits: Sequence[Shown], verdict: Ask, turn: Turn) -> ApprovalRequest:
+    is_one = len(edits) == 1
+    planned, preview = edits[0].planned, edits[0].preview if is_one else preview_together(edits)
+    digests = [one.digest for one in edits]
     choices = [ApprovalChoice.ALLOW_ONCE]
     is_broad = bool(verdict.broad and preview.grant)
     if is_broad:
@@ -75,17 +113,28 @@ def _request(planned: PlannedCall, verdict: Ask, preview: Preview, turn: Turn) -
     choices.append(ApprovalChoice.REJECT_ONCE)
     if is_broad:
         choices.append(ApprovalChoice.REJECT_ALWAYS)
-    choices.append(ApprovalChoice.AMEND)
+    if is_one:
+        choices.append(ApprovalChoice.AMEND)
     return ApprovalRequest(
         id=turn.kit.ids.new("apr"),
         call_id=planned.call.id,
         turn_id=turn.state.turn_id,
         tool=planned.tool.name,
-        reason=verdict.reason,
+        reason=" ".join(dict.fromkeys(one.reason for one in edits)),
         preview=preview,
-        digest=digest(planned, preview),
+        digest=digests[0] if is_one else hashlib.sha256("".join(digests).encode()).hexdigest(),
         choices=tuple(choices),
         timeout_s=turn.kit.options.approval_timeout_s,
+        covers=() if is_one else tuple(map(_covered, edits)),
+    )
+
+
+def _covered(one: Shown) -> CoveredEdit:
+    return CoveredEdit(
+        call_id=one.planned.call.id,
+        tool=one.planned.tool.name,
+        path=one.preview.path,
+        digest=one.digest,
     )
 
 
@@ -111,7 +160,7 @@ async def revoke_rules(event: GrantsRevoked, kit: Kit) -> None:
         _log.warning("%s", error)
 
 
-def _refusal_words(answer: ApprovalAnswer) -> str:
+def _refusal_words(answer: ApprovalAnswer, edits: int) -> str:
     if answer.by == "nobody":
         why = answer.note or "nobody is there to give it"
         return (
@@ -119,4 +168,9 @@ def _refusal_words(answer: ApprovalAnswer) -> str:
             "Go on without it, or say what you would need."
         )
     words = f" The user says: “{answer.note}”." if answer.note else ""
+    if edits > 1:
+        return (
+            f"The user rejected the {edits} changes of this answer.{words} "
+            "Do not repeat them; do it another way, or ask."
+        )
     return f"The user rejected this call.{words} Do not repeat it; do it another way, or ask."

@@ -11,6 +11,7 @@ from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
 from agent_ls.domain.events import CallOutputStreamed
 from agent_ls.loop.calls.applying import Unapplied, apply_all, changed_by
 from agent_ls.loop.calls.keeping import with_value
+from agent_ls.loop.calls.planning import preview_of, with_edits
 from agent_ls.loop.calls.plans import digest
 from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
 from agent_ls.loop.turn import Turn
@@ -92,12 +93,13 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
     )
     replans = 0
     while True:
-        if planned.approved and planned.effect in _NOT_AS_APPROVED:
-            # The file, or a tool server, may have changed while the person decided.
-            preview = await planned.tool.preview(planned.arguments)
-            if digest(planned, preview) != planned.approved:
-                return ToolOutput(_NOT_AS_APPROVED[planned.effect], ErrorKind.RUNTIME)
-        output = await planned.tool.run(planned.arguments, context)
+        shown = planned.plan
+        planned = await with_edits(planned, turn.kit.workspace)
+        # The file, or a tool server, may have changed while the person decided.
+        is_as_shown = shown is not None and planned.plan is shown
+        if not is_as_shown and (refusal := await _if_not_as_approved(planned)):
+            return ToolOutput(refusal, ErrorKind.RUNTIME)
+        output = planned.plan or await planned.tool.run(planned.arguments, context)
         failed = await apply_all(planned.call.id, output.edits, turn)
         if failed is None:
             return output
@@ -107,6 +109,14 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
             return ToolOutput(_refusal(failed, is_one=len(output.edits) == 1), ErrorKind.RUNTIME)
         await turn.kit.clock.sleep(_PAUSES_S[min(replans, len(_PAUSES_S) - 1)])
         replans += 1
+
+
+async def _if_not_as_approved(planned: PlannedCall) -> str:
+    """Return why an approved call may not run now; empty if it would do what was shown."""
+    if not planned.approved or planned.effect not in _NOT_AS_APPROVED:
+        return ""
+    is_same = digest(planned, await preview_of(planned)) == planned.approved
+    return "" if is_same else _NOT_AS_APPROVED[planned.effect]
 
 
 def _refusal(failed: Unapplied, *, is_one: bool) -> str:

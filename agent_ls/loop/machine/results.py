@@ -57,15 +57,18 @@ def refused_in(turn: TurnState) -> Iterator[Refusal]:
         request = requests.get(resolved.approval_id)
         if resolved.answer.by != "nobody" or resolved.answer.choice is ApprovalChoice.CANCELLED:
             continue
-        if request is not None:
-            title = request.preview.title
-            target = request.preview.path or title.removeprefix("Run: ")
+        if request is None:
+            continue
+        title = request.preview.title.removeprefix("Run: ")
+        one = (request.call_id, request.tool, request.preview.path)
+        edits = [(edit.call_id, edit.tool, edit.path) for edit in request.covers]
+        for call_id, tool, path in edits or [one]:
             yield Refusal(
-                tool=request.tool,
-                target=target,
+                tool=tool,
+                target=path or title,
                 reason=request.reason,
                 # Only the guard ``approval`` depends on the mode.
-                every_mode=origins.get(request.call_id) != "approval",
+                every_mode=origins.get(call_id) != "approval",
             )
 
 
