@@ -305,6 +305,7 @@ def specs(model: str, **options: object) -> tuple[ToolSpec, ...]:
     assert loaded.problems == ()
     kit: Any = SimpleNamespace(
         options=loaded.settings.loop,
+        source=None,
         specs=tuple(map(catalogue.spec_of, catalogue.TOOLS)),
         tools={one.name: None for one in catalogue.TOOLS},
     )
