@@ -7,16 +7,7 @@ import logging
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Final, Literal
 
-from acp import Client, RequestError
-from acp.schema import (
-    AllowedOutcome,
-    PermissionOption,
-    PromptResponse,
-    TextContentBlock,
-    ToolCallLocation,
-    ToolCallUpdate,
-    Usage,
-)
+from acp import Client, RequestError, schema
 
 from agent_ls.acp.diffs import from_unified
 from agent_ls.acp.editor_files import SESSION, EditorFiles
@@ -35,7 +26,6 @@ from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.goals import typed
 from agent_ls.domain.stops import StopReason
-from agent_ls.domain.usage import Usage as Used
 from agent_ls.session.session import Session
 from agent_ls.session.titles import choice_name
 
@@ -87,16 +77,18 @@ class Conversation:
         )
         self._asking: dict[str, asyncio.Task[None]] = {}
         """Requests to the client that wait for the person, by approval or question."""
+        self._ends: dict[str, asyncio.Future[e.TurnEnded]] = {}
+        """What prompts wait for, by turn."""
         self._is_stopping = False
         session.follow(self)
 
-    async def prompt(self, blocks: Sequence[Block]) -> PromptResponse:
+    async def prompt(self, blocks: Sequence[Block]) -> schema.PromptResponse:
         """Carry out a prompt and return how its turn ended; while one runs, steer it.
 
         Errors: ``RequestError`` with the reason when the turn failed.
         """
         words, goal = words_of(blocks, self.workspace), None
-        if all(isinstance(one, TextContentBlock) for one in blocks):
+        if all(isinstance(one, schema.TextContentBlock) for one in blocks):
             # What a goal runs is what the person typed, never what a file says.
             words, goal = typed(words)
         SESSION.set(self.session.id)
@@ -104,19 +96,31 @@ class Conversation:
             await self.session.wait_idle()
         if not self.session.is_busy:
             self.workspace.begin_turn()
-        before = self.session.state.usage
-        await self.session.submit(words, goal=goal)
-        ended = await self.session.wait_idle()
+        ended = await self._end_of(await self.session.submit(words, goal=goal))
         await self._outbox.flush()
         if ended is None:
             raise AgentLsError("The turn was broken off; load the session again to go on with it.")
         if ended.stop is StopReason.ERROR:
             raise RequestError(_INTERNAL_ERROR, ended.failure_reason)
         is_cancelled = ended.stop is StopReason.CANCELLED
-        return PromptResponse(
+        return schema.PromptResponse(
             stop_reason="cancelled" if is_cancelled else _STOPS.get(ended.stop, "end_turn"),
-            usage=_usage(before, self.session.state.usage),
         )
+
+    async def _end_of(self, turn_id: str) -> e.TurnEnded | None:
+        """Wait for a turn's end; None when it was broken off.
+
+        Words that came too late for a turn run in one of their own, whose end then counts.
+        """
+        # A prompt that steers waits for the same end as the turn's own.
+        end = self._ends.setdefault(turn_id, asyncio.get_running_loop().create_future())
+        idle = asyncio.ensure_future(self.session.wait_idle())
+        try:
+            await asyncio.wait([end, idle], return_when=asyncio.FIRST_COMPLETED)
+            return end.result() if end.done() else idle.result()
+        finally:
+            idle.cancel()
+            self._ends.pop(turn_id, None)
 
     async def cancel(self) -> None:
         """Stop the running turn; the prompt's answer says so."""
@@ -152,6 +156,8 @@ class Conversation:
                 self._settled(subject)
             case e.TurnEnded():
                 self._is_stopping = False
+                if (end := self._ends.pop(stored.event.turn_id, None)) is not None:
+                    end.set_result(stored.event)
             case _:
                 pass
 
@@ -176,16 +182,16 @@ class Conversation:
         payload: Sequence[Content] = from_unified(preview.payload, self._place) or [
             fenced(preview.payload)
         ]
-        call = ToolCallUpdate(
+        call = schema.ToolCallUpdate(
             tool_call_id=request.call_id,
             title=preview.title,
             kind=preview.kind.value,
             status="pending",
             content=[*payload, text_content(request.reason)],
-            locations=[ToolCallLocation(path=place, line=preview.line)] if place else None,
+            locations=[schema.ToolCallLocation(path=place, line=preview.line)] if place else None,
         )
         options = [
-            PermissionOption(
+            schema.PermissionOption(
                 option_id=choice, name=choice_name(choice, preview.grant), kind=_KINDS[choice]
             )
             for choice in request.choices
@@ -199,30 +205,27 @@ class Conversation:
             await self._resolve(self.session.resolve_approval(request.id, answer))
 
     async def _answer(self, question: Question) -> None:
-        call = ToolCallUpdate(
+        call = schema.ToolCallUpdate(
             tool_call_id=question.id, status="pending", content=[text_content(question.text)]
         )
+        names = {str(number): one for number, one in enumerate(question.options)}
         options = [
-            PermissionOption(option_id=str(number), name=one, kind="allow_once")
-            for number, one in enumerate(question.options)
+            schema.PermissionOption(option_id=one, name=name, kind="allow_once")
+            for one, name in (names or {_NO_ANSWER: "Go on without an answer"}).items()
         ]
-        if not options:
-            go_on = "Go on without an answer"
-            options.append(PermissionOption(option_id=_NO_ANSWER, name=go_on, kind="allow_once"))
         stop = "Stop here; I answer with my next message"
-        options.append(PermissionOption(option_id=_IN_WORDS, name=stop, kind="reject_once"))
+        options.append(schema.PermissionOption(option_id=_IN_WORDS, name=stop, kind="reject_once"))
         chosen = await self._chosen(call, options)
-        if chosen in (None, _IN_WORDS):
+        if chosen is None or chosen == _IN_WORDS:
             await self.cancel()
             return
-        is_answered = chosen != _NO_ANSWER
-        answer = QuestionAnswer(
-            text=question.options[int(chosen)] if is_answered else "",
-            by="user" if is_answered else "nobody",
-        )
+        by = "nobody" if chosen == _NO_ANSWER else "user"
+        answer = QuestionAnswer(text=names.get(chosen, ""), by=by)
         await self._resolve(self.session.resolve_question(question.id, answer))
 
-    async def _chosen(self, call: ToolCallUpdate, options: list[PermissionOption]) -> str | None:
+    async def _chosen(
+        self, call: schema.ToolCallUpdate, options: list[schema.PermissionOption]
+    ) -> str | None:
         """Return the chosen option's id; None when the person wants none of it, or cannot say."""
         await self._outbox.flush()
         try:
@@ -237,7 +240,7 @@ class Conversation:
             raise asyncio.CancelledError from None
         outcome = said.outcome
         offered = {one.option_id for one in options}
-        is_chosen = isinstance(outcome, AllowedOutcome) and outcome.option_id in offered
+        is_chosen = isinstance(outcome, schema.AllowedOutcome) and outcome.option_id in offered
         return outcome.option_id if is_chosen else None
 
     async def _resolve(self, resolving: Coroutine[None, None, bool]) -> None:
@@ -251,15 +254,3 @@ class Conversation:
             return str(self.workspace.locate(path)[1])
         except WorkspaceError:
             return None
-
-
-def _usage(before: Used, after: Used) -> Usage:
-    """Return what was used between two states of a session."""
-    return Usage(
-        total_tokens=after.total_tokens - before.total_tokens,
-        input_tokens=after.input_tokens - before.input_tokens,
-        output_tokens=after.output_tokens - before.output_tokens,
-        thought_tokens=after.reasoning_tokens - before.reasoning_tokens,
-        cached_read_tokens=after.cache_read_tokens - before.cache_read_tokens,
-        cached_write_tokens=after.cache_write_tokens - before.cache_write_tokens,
-    )

@@ -8,19 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from acp.schema import (
-    AgentMessageChunk,
-    AgentPlanUpdate,
-    AgentThoughtChunk,
-    AvailableCommandsUpdate,
-    CurrentModeUpdate,
-    SessionInfoUpdate,
-    TextContentBlock,
-    ToolCallProgress,
-    ToolCallStart,
-    UsageUpdate,
-    UserMessageChunk,
-)
+from acp import schema
 
 from agent_ls.domain.errors import AgentLsError
 
@@ -29,16 +17,16 @@ _log = logging.getLogger(__name__)
 _MERGE_S: Final = 0.03
 
 Update = (
-    UserMessageChunk
-    | AgentMessageChunk
-    | AgentThoughtChunk
-    | ToolCallStart
-    | ToolCallProgress
-    | AgentPlanUpdate
-    | AvailableCommandsUpdate
-    | CurrentModeUpdate
-    | SessionInfoUpdate
-    | UsageUpdate
+    schema.UserMessageChunk
+    | schema.AgentMessageChunk
+    | schema.AgentThoughtChunk
+    | schema.ToolCallStart
+    | schema.ToolCallProgress
+    | schema.AgentPlanUpdate
+    | schema.AvailableCommandsUpdate
+    | schema.CurrentModeUpdate
+    | schema.SessionInfoUpdate
+    | schema.UsageUpdate
 )
 Later = Callable[[], Awaitable[Update]]
 """An update that has to be read from the store when its turn comes."""
@@ -97,20 +85,20 @@ def _joined(last: Update | Later | None, update: Update | Later) -> Update | Non
     """Return both as one update; None when they have to be sent one after the other."""
     match last, update:
         case (
-            AgentMessageChunk(content=TextContentBlock() as one),
-            AgentMessageChunk(content=TextContentBlock() as two),
+            schema.AgentMessageChunk(content=schema.TextContentBlock() as one),
+            schema.AgentMessageChunk(content=schema.TextContentBlock() as two),
         ) | (
-            AgentThoughtChunk(content=TextContentBlock() as one),
-            AgentThoughtChunk(content=TextContentBlock() as two),
+            schema.AgentThoughtChunk(content=schema.TextContentBlock() as one),
+            schema.AgentThoughtChunk(content=schema.TextContentBlock() as two),
         ):
-            content = TextContentBlock(type="text", text=one.text + two.text)
+            content = schema.TextContentBlock(type="text", text=one.text + two.text)
             return last.model_copy(update={"content": content})
-        case ToolCallProgress(), ToolCallProgress() if _is_output(last) and _is_output(update):
-            return update if last.tool_call_id == update.tool_call_id else None
+        case schema.ToolCallProgress(tool_call_id=one), schema.ToolCallProgress(tool_call_id=two):
+            return update if one == two and _is_output(last) and _is_output(update) else None
         case _:
             return None
 
 
-def _is_output(update: ToolCallProgress) -> bool:
+def _is_output(update: schema.ToolCallProgress) -> bool:
     """Say whether an update holds nothing but a running call's whole output so far."""
     return update.model_fields_set <= {"session_update", "tool_call_id", "content"}

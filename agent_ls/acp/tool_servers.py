@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from acp.schema import AcpMcpServer, HttpMcpServer, McpServerStdio, SseMcpServer
+from acp import schema
 
-ToolServer = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
+ToolServer = (
+    schema.HttpMcpServer | schema.SseMcpServer | schema.AcpMcpServer | schema.McpServerStdio
+)
 
 _LONGEST_NAME = 20
 
@@ -19,12 +21,12 @@ def settings_of(servers: Iterable[ToolServer]) -> dict[str, Any]:
     for one in servers:
         name = re.sub(r"[^A-Za-z0-9]+", "-", one.name)[:_LONGEST_NAME].strip("-")
         match one:
-            case McpServerStdio():
+            case schema.McpServerStdio():
                 variables = {each.name: each.value for each in one.env}
                 found[name] = {"command": one.command, "args": one.args, "env": variables}
-            case HttpMcpServer():
+            case schema.HttpMcpServer():
                 headers = {each.name: each.value for each in one.headers}
                 found[name] = {"url": one.url, "headers": headers}
-            case SseMcpServer() | AcpMcpServer():
+            case schema.SseMcpServer() | schema.AcpMcpServer():
                 pass
     return {"mcp": {"servers": found}} if found else {}

@@ -10,23 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, Literal, assert_never
 
-from acp.schema import (
-    AgentMessageChunk,
-    AgentPlanUpdate,
-    AgentThoughtChunk,
-    ContentToolCallContent,
-    Cost,
-    CurrentModeUpdate,
-    FileEditToolCallContent,
-    PlanEntry,
-    SessionInfoUpdate,
-    TextContentBlock,
-    ToolCallLocation,
-    ToolCallProgress,
-    ToolCallStart,
-    UsageUpdate,
-    UserMessageChunk,
-)
+from acp import schema
 
 from agent_ls.acp.diffs import Place, whole
 from agent_ls.acp.outbox import Later, Update
@@ -49,7 +33,7 @@ _UNSHOWN: Final = (ToolKind.READ, ToolKind.SEARCH)
 """Kinds whose results are long, and in the person's own files."""
 
 Updates = Sequence[Update | Later]
-Content = ContentToolCallContent | FileEditToolCallContent
+Content = schema.ContentToolCallContent | schema.FileEditToolCallContent
 
 
 class Translation:
@@ -120,7 +104,7 @@ class Translation:
             case e.PromptQueued() if self._is_replay and event.kind == "steer":
                 return [_said_by_user(event.text)]
             case e.ModeChanged():
-                mode = CurrentModeUpdate(
+                mode = schema.CurrentModeUpdate(
                     session_update="current_mode_update", current_mode_id=event.mode
                 )
                 return [mode]
@@ -145,7 +129,7 @@ class Translation:
         if not self._title:
             self._title = label(typed_part(event.prompt), _TITLE_CHARACTERS)
             updates.append(
-                SessionInfoUpdate(session_update="session_info_update", title=self._title)
+                schema.SessionInfoUpdate(session_update="session_info_update", title=self._title)
             )
         return updates
 
@@ -160,7 +144,7 @@ class Translation:
         for call in message.calls:
             kind = self._kinds[call.id] = self._tool_kinds.get(call.tool, ToolKind.OTHER)
             updates.append(
-                ToolCallStart(
+                schema.ToolCallStart(
                     session_update="tool_call",
                     tool_call_id=call.id,
                     title=call_title(call.tool, call.arguments_json),
@@ -177,11 +161,11 @@ class Translation:
             return []
         cost = self._used.known_cost_usd
         return [
-            UsageUpdate(
+            schema.UsageUpdate(
                 session_update="usage_update",
                 used=used.total_tokens,
                 size=self._window_tokens,
-                cost=None if cost is None else Cost(amount=cost, currency="USD"),
+                cost=None if cost is None else schema.Cost(amount=cost, currency="USD"),
             )
         ]
 
@@ -198,7 +182,7 @@ class Translation:
                 # A command's path is the folder that it runs in.
                 paths = () if event.effect is Effect.EXECUTE else event.paths
                 places = [place for path in paths if (place := self._place(path))]
-                locations = [ToolCallLocation(path=place) for place in places]
+                locations = [schema.ToolCallLocation(path=place) for place in places]
                 return [_progress(event.call_id, status="in_progress", locations=locations or None)]
             case e.ToolCallFinished():
                 return [partial(self._finished, event.result)]
@@ -248,7 +232,7 @@ class Translation:
     def _of_question(self, event: e.Event) -> Updates | None:
         match event:
             case e.QuestionAsked(question=question):
-                asked = ToolCallStart(
+                asked = schema.ToolCallStart(
                     session_update="tool_call",
                     tool_call_id=question.id,
                     title=label(question.text, _TITLE_CHARACTERS),
@@ -282,25 +266,25 @@ def _of_policies(event: e.Event) -> Updates | None:
     return [_thought(f"\n\n{words}\n\n")] if words else []
 
 
-def plan_update(items: Sequence[PlanItem]) -> AgentPlanUpdate:
+def plan_update(items: Sequence[PlanItem]) -> schema.AgentPlanUpdate:
     """Return the whole plan; a blocked item is pending, which its text says."""
     entries = [
-        PlanEntry(
+        schema.PlanEntry(
             content=f"{one.text} (blocked)" if one.status is PlanStatus.BLOCKED else one.text,
             priority="medium",
             status="pending" if one.status is PlanStatus.BLOCKED else one.status.value,
         )
         for one in items
     ]
-    return AgentPlanUpdate(session_update="plan", entries=entries)
+    return schema.AgentPlanUpdate(session_update="plan", entries=entries)
 
 
-def text_content(text: str) -> ContentToolCallContent:
+def text_content(text: str) -> schema.ContentToolCallContent:
     """Return a text to show with a call."""
-    return ContentToolCallContent(type="content", content=_text_block(text))
+    return schema.ContentToolCallContent(type="content", content=_text_block(text))
 
 
-def fenced(text: str) -> ContentToolCallContent:
+def fenced(text: str) -> schema.ContentToolCallContent:
     """Return an output, which is no Markdown, between fences that do not stand in it."""
     fence = "```"
     while fence in text:
@@ -308,21 +292,21 @@ def fenced(text: str) -> ContentToolCallContent:
     return text_content(f"{fence}\n{text.rstrip()}\n{fence}")
 
 
-def _text_block(text: str) -> TextContentBlock:
-    return TextContentBlock(type="text", text=text)
+def _text_block(text: str) -> schema.TextContentBlock:
+    return schema.TextContentBlock(type="text", text=text)
 
 
-def _message(text: str) -> AgentMessageChunk:
-    return AgentMessageChunk(session_update="agent_message_chunk", content=_text_block(text))
+def _message(text: str) -> schema.AgentMessageChunk:
+    return schema.AgentMessageChunk(session_update="agent_message_chunk", content=_text_block(text))
 
 
-def _thought(text: str) -> AgentThoughtChunk:
-    return AgentThoughtChunk(session_update="agent_thought_chunk", content=_text_block(text))
+def _thought(text: str) -> schema.AgentThoughtChunk:
+    return schema.AgentThoughtChunk(session_update="agent_thought_chunk", content=_text_block(text))
 
 
-def _said_by_user(text: str) -> UserMessageChunk:
+def _said_by_user(text: str) -> schema.UserMessageChunk:
     block = _text_block(typed_part(text))
-    return UserMessageChunk(session_update="user_message_chunk", content=block)
+    return schema.UserMessageChunk(session_update="user_message_chunk", content=block)
 
 
 def _progress(
@@ -330,9 +314,10 @@ def _progress(
     *,
     status: Literal["in_progress", "completed", "failed"] | None = None,
     content: Sequence[Content] | None = None,
-    locations: list[ToolCallLocation] | None = None,
-) -> ToolCallProgress:
+    locations: list[schema.ToolCallLocation] | None = None,
+) -> schema.ToolCallProgress:
     """Return an update that holds only what is given: the rest stays as it was."""
     given = {"status": status, "content": content, "locations": locations}
     values = {name: value for name, value in given.items() if value is not None}
-    return ToolCallProgress(session_update="tool_call_update", tool_call_id=call_id, **values)  # pyright: ignore[reportArgumentType]
+    always = {"session_update": "tool_call_update", "tool_call_id": call_id}
+    return schema.ToolCallProgress.model_validate({**always, **values})

