@@ -190,7 +190,7 @@ async def open_sessions(
         code=code,
         compile_checks=checks,
         runner=runner,
-        hooks=Hooks(HookCommands(runner), workspace, hooks),
+        hooks=Hooks(HookCommands(runner, user_file().parent / "hooks"), workspace, hooks),
         custom_commands=FileCommands(user_file().parent, workspace),
         claims=claims,
         rules=SavedRules(rules_file(), settings.rules),

@@ -53,6 +53,8 @@ class Hook(Record):
     timeout_s: Seconds | None = None
     """None: what holds for its point."""
     enabled: bool = True
+    sandbox: bool = True
+    """False: it runs outside of the sandbox, with all that you can do."""
     fail_closed: bool = False
     """Before a tool: a hook that fails blocks. After it: the result is withheld."""
 

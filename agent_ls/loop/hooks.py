@@ -109,7 +109,9 @@ class Hooks:
         self, hook: Hook, command: str, stdin: str, cwd: Path, limit_s: float, env: dict[str, str]
     ) -> HookRun | Said:
         try:
-            return await self.runner.run(command, stdin, cwd=cwd, timeout_s=limit_s, env=env)
+            return await self.runner.run(
+                command, stdin, cwd=cwd, timeout_s=limit_s, env=env, is_confined=hook.sandbox
+            )
         except Exception as error:
             _log.warning("hook %s could not be run: %s", hook.name, error)
             return Said(HookOutcome.FAILED, f"it could not be run: {error}")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_ls.loop.ports.commands import HookRun, Runner
+from agent_ls.loop.ports.commands import Bounds, HookRun, Runner
 from agent_ls.safety.secrets import mask
 from agent_ls.safety.text import cleaned, plain_output
 
@@ -27,12 +27,22 @@ class HookCommands:
     """Runs hooks on this machine."""
 
     runner: Runner
+    folder: Path | None = None
+    """Where the person keeps programs for hooks."""
 
     async def run(
-        self, command: str, stdin: str, *, cwd: Path, timeout_s: float, env: Mapping[str, str]
+        self,
+        command: str,
+        stdin: str,
+        *,
+        cwd: Path,
+        timeout_s: float,
+        env: Mapping[str, str],
+        is_confined: bool,
     ) -> HookRun:
         """Run a hook to its end; on time-out or cancellation kill all its processes.
 
+        Hooks are the person's own programs, so the network is theirs in the sandbox too.
         Errors: ``OSError`` and ``ValueError`` if it cannot be started.
         """
         place = await asyncio.to_thread(_place, stdin)
@@ -44,6 +54,13 @@ class HookCommands:
                 cwd=cwd,
                 timeout_s=timeout_s,
                 env={**env, _INPUT: str(given), _ERRORS: str(errors)},
+                bounds=Bounds(
+                    "work" if is_confined else "outside",
+                    consent="person",
+                    network=("*",),
+                    readable=() if self.folder is None else (self.folder,),
+                    writable=(place,),
+                ),
             )
             said = await asyncio.to_thread(_read, errors)
         finally:
@@ -59,7 +76,7 @@ class HookCommands:
 
 def _place(stdin: str) -> Path:
     """Make a private temporary folder that contains the input."""
-    place = Path(tempfile.mkdtemp(prefix="agent-ls-hook-"))
+    place = Path(tempfile.mkdtemp(prefix="agent-ls-hook-")).resolve()
     (place / "input.json").write_text(stdin, encoding="utf-8", errors="replace")
     return place
 

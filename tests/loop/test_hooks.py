@@ -16,11 +16,14 @@ from agent_ls.domain.hooks import Hook, HookAnswer, HookOptions, HookOutcome, Ho
 from agent_ls.loop.hooks import Hooks, Said
 from agent_ls.loop.ports.commands import HookRun
 from agent_ls.loop.ports.workspace import Root
+from agent_ls.safety.sandbox.confining import open_confiner
+from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.settings import load_settings, user_file
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.hook_commands import HookCommands
 from agent_ls.workspace.runner import ShellRunner
 from tests.loop.conftest import Stage
+from tests.support.sandboxes import installed_bubblewrap
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions, run_turn_of
 
@@ -103,7 +106,14 @@ class Unstartable:
     """A runner of hooks that cannot start any."""
 
     async def run(
-        self, command: str, stdin: str, *, cwd: Path, timeout_s: float, env: Mapping[str, str]
+        self,
+        command: str,
+        stdin: str,
+        *,
+        cwd: Path,
+        timeout_s: float,
+        env: Mapping[str, str],
+        is_confined: bool,
     ) -> HookRun:
         raise WorkspaceError("no more processes")
 
@@ -266,3 +276,20 @@ async def test_the_kind_of_sub_agent_in_the_docs_can_be_used(
     ):
         await run_turn_of(await sessions.create(), "Are the docs true?")
     assert len(played.requests[1].tools) == 4
+
+
+@pytest.mark.parametrize("is_confined", [True, False])
+async def test_a_hook_gets_its_input_in_the_sandbox_too(tmp_path: Path, is_confined: bool) -> None:
+    folder = tmp_path.resolve() / "work"
+    folder.mkdir()
+    outside = tmp_path / "outside"
+    confiner = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
+    workspace = DiskWorkspace((Root("project", folder, True),))
+    hooks = Hooks(HookCommands(ShellRunner(confiner)), workspace)
+    command = f"cat >&2; echo done > inside; echo done 2>/dev/null > {outside}; exit 2"
+    hook = Hook(name="h", command=command, timeout_s=30, sandbox=is_confined)
+    said = await hooks.ask(HookPoint.BEFORE_TOOL, hook, {"call": "told"})
+    confiner.end()
+    assert '"call": "told"' in said.text
+    assert (folder / "inside").exists()
+    assert outside.exists() != is_confined

@@ -138,7 +138,17 @@ class HookRunner(Protocol):
     """Runs hooks like commands, but with stdin and with separate stdout and stderr."""
 
     async def run(
-        self, command: str, stdin: str, *, cwd: Path, timeout_s: float, env: Mapping[str, str]
+        self,
+        command: str,
+        stdin: str,
+        *,
+        cwd: Path,
+        timeout_s: float,
+        env: Mapping[str, str],
+        is_confined: bool,
     ) -> HookRun:
-        """Run a hook to its end. Errors: ``OSError`` or ``ValueError`` when it cannot start."""
+        """Run a hook to its end, in the sandbox if ``is_confined`` and there is one.
+
+        Errors: ``OSError`` or ``ValueError`` when it cannot start.
+        """
         ...

@@ -73,7 +73,7 @@ class Confiner:
             *toolchains(env),
             *_existing(self.options.read),
             *_interpreter(),
-            *bounds.readable,
+            *(path.resolve() for path in bounds.readable if path.exists()),
             *repository.folders,
         ]
         writable = [*_existing(self.options.write), *bounds.writable]
