@@ -24,6 +24,7 @@ _KEYCTL = {"x86_64": 250, "aarch64": 219}
 """Numbers of the system call, which the C library has no function for."""
 _JOIN_SESSION_KEYRING = 1
 _LOOK_S = 0.1
+_TOO_MANY = -1
 _LINGER_S = 0.2
 _TERM_GRACE_S = 0.5
 _KILL_S = 1.0
@@ -49,6 +50,9 @@ def main() -> int:
     child = _start(command, status, limits)
     _let_go_of_output()
     code = _wait(child, wake, limits.get("processes"))
+    if code == _TOO_MANY:
+        # The end of this process ends its sandbox; to signal so many would take too long.
+        return 1
     if code is not None:
         _linger(child, wake)
     left = _names(_descendants())
@@ -116,13 +120,13 @@ def _let_go_of_output() -> None:
 
 
 def _wait(child: int, wake: int, most_processes: int | None) -> int | None:
-    """Return the child's exit code; None if standard input closed first, or it has too many."""
+    """Return the child's exit code; None if standard input closed first; or ``_TOO_MANY``."""
     while True:
         code = _reap(child)
         if code is not None:
             return code
         if most_processes and len(_descendants()) > most_processes:
-            return None
+            return _TOO_MANY
         ready, _, _ = select.select([0, wake], [], [], _LOOK_S if most_processes else None)
         if wake in ready:
             os.read(wake, 4_096)

@@ -15,7 +15,7 @@ ALL_HOSTS = ("*",)
 class Limits:
     """What a command may use; the supervisor sets them before the command starts."""
 
-    processes: int = 2_000
+    processes: int = 1_000
     """Living at the same time."""
     file_bytes: int = 4 * 2**30
     """The largest file that it may write."""
