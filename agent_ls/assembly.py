@@ -18,6 +18,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
+import platformdirs
+
 from agent_ls import catalogue
 from agent_ls.codeintel.workspace_code import WorkspaceCode, tags_folder
 from agent_ls.domain.agents import REPORT_FORMAT, AgentLimits, Allowance
@@ -56,6 +58,7 @@ from agent_ls.observers.otel import Telemetry, open_telemetry
 from agent_ls.processes.launching import get_ready
 from agent_ls.safety.own_places import claim_store
 from agent_ls.safety.rules import SavedRules, rules_file
+from agent_ls.safety.sandbox.advice import banner
 from agent_ls.safety.sandbox.confining import Confiner, open_confiner
 from agent_ls.safety.sandbox.probe import probe
 from agent_ls.safety.trust import TrustedFolders, trust_file
@@ -149,12 +152,14 @@ async def open_sessions(
     provider: Provider | None = None,
     on_taken: Callable[[str], None] = lambda _session_id: None,
     begun_s: float | None = None,
+    tell: Callable[[str], None] = lambda _words: None,
 ) -> Sessions:
     """Return the sessions of this workspace.
 
     Without a ``provider``, start the model host, which ends with the sessions.
     ``begun_s`` is when a turn's time limit starts to count; None: when the turn starts.
-    ``on_taken`` is called with the id of a session that another process took over.
+    ``on_taken`` is called with the id of a session that another process took over, ``tell`` with
+    what the person should know about this machine.
     Errors: ``StoreError`` if the store cannot be used.
     """
     clock = SystemClock()
@@ -169,7 +174,7 @@ async def open_sessions(
     telemetry = open_telemetry(settings.telemetry)
     host = provider or catalogue.PROVIDER(settings.provider)
     await host.start(settings.model)
-    hooks, confiner = settings.hooks, await _open_confiner(settings, workspace)
+    hooks, confiner = settings.hooks, await _open_confiner(settings, workspace, tell)
     runner = ShellRunner(confiner, is_wanted=settings.sandbox.use != "off")
     if settings.dry_run:
         # Hooks are commands with real effects, so a dry run has none.
@@ -285,11 +290,16 @@ def _written_folders(settings: Settings, workspace: Workspace) -> list[Path]:
     return [*(root.path for root in workspace.roots), *kept]
 
 
-async def _open_confiner(settings: Settings, workspace: Workspace) -> Confiner | None:
+async def _open_confiner(
+    settings: Settings, workspace: Workspace, tell: Callable[[str], None]
+) -> Confiner | None:
     """Return what confines commands, if one is wanted and works on this machine."""
     probed = await asyncio.to_thread(probe, settings.sandbox)
     if probed.why:
         _log.warning("no sandbox holds commands: %s", probed.why)
+    place = platformdirs.user_state_path("agent-ls") / "told-no-sandbox"
+    if words := await asyncio.to_thread(banner, probed, place):
+        tell(words)
     if probed.sandbox is None:
         return None
     return await asyncio.to_thread(

@@ -20,8 +20,11 @@ from agent_ls.domain.errors import AgentLsError, ProviderError
 from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.messages import UserMessage
 from agent_ls.domain.model_io import ModelRequest
+from agent_ls.domain.sentences import sentence
 from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
 from agent_ls.extension.skills import found_skills
+from agent_ls.safety.sandbox.advice import advice
+from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.settings import LoadedSettings, Settings, load_settings, store_place, user_file
 from agent_ls.store.sql_store import open_store
 
@@ -58,6 +61,7 @@ async def _all(arguments: argparse.Namespace, folder: Path) -> list[Finding]:
     found.append(await _store(loaded.settings))
     found += await _checkers(loaded.settings, folder)
     found.append(_ripgrep())
+    found.append(await asyncio.to_thread(_sandbox, loaded.settings.sandbox))
     found += _own_parts(loaded.settings, folder)
     found += await _tool_servers(loaded.settings, folder)
     return found
@@ -198,6 +202,21 @@ async def _tool_servers(settings: Settings, folder: Path) -> list[Finding]:
         for name, one in servers.servers.items()
     ]
     return found + [Finding("wrong", "tool servers", problem) for problem in servers.problems]
+
+
+def _sandbox(options: SandboxOptions) -> Finding:
+    """Run a command in each sandbox until one holds it."""
+    probed = probe(options)
+    if options.use == "off":
+        return Finding("note", "sandbox", "off, by your settings: nothing holds a command")
+    if probed.sandbox is None:
+        told = (f"none works, so commands ask more often. {probed.why}", *advice())
+        return Finding("note", "sandbox", " ".join(map(sentence, told)))
+    held = f"{probed.sandbox.name}: a command that was tried in it could not write"
+    if not (probed.sandbox.remains or probed.passed_over):
+        return Finding("ok", "sandbox", held)
+    told = [held, probed.sandbox.remains, probed.passed_over, *advice()]
+    return Finding("note", "sandbox", " ".join(sentence(one) for one in told if one))
 
 
 def _ripgrep() -> Finding:

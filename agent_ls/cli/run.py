@@ -158,6 +158,7 @@ async def _turn(
         open_disk_workspace([folder]),
         is_attended=is_attended,
         begun_s=arguments.started_s - _ENTRY_AND_EXIT_S,
+        tell=_warn,
     )
     streamed = StreamedText(sys.stderr)
     try:

@@ -67,7 +67,11 @@ class EditorSessions:
         self._settings = settings
         try:
             self._opened = await open_sessions(
-                settings, self._workspace, is_attended=True, on_taken=self._on_taken
+                settings,
+                self._workspace,
+                is_attended=True,
+                on_taken=self._on_taken,
+                tell=lambda words: self._editor.say("warning", words),
             )
             self._faces.rechecks.use(self._opened.checks)
         except AgentLsError as error:

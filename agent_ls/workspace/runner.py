@@ -69,6 +69,7 @@ _STATUS = 3
 """The supervisor's descriptor for its final status."""
 _PROXY = 4
 """The descriptor over which a command hands over its proxy's port."""
+_REFUSED = ("Permission denied", "EACCES", "PermissionError")
 _SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 _PYTHON = str(Path(sys.executable).resolve())
 """Without links, which may lead through folders that a sandbox does not show."""
@@ -127,6 +128,8 @@ class ShellRunner:
             raise OSError(None, f"the sandbox could not be set up: {why}")
         if end == "exited" and status.left:
             output.note(f"[ended with the command: {', '.join(status.left)}]")
+        if status.code and bounds.view != "outside" and (hint := self._hint(output.text())):
+            output.note(f"[{hint}]")
         for note in proxy.notes if proxy is not None else ():
             output.note(note)
         return CommandOutcome(
@@ -155,6 +158,11 @@ class ShellRunner:
                 proxy.close()
             if wrapping.exception() is None:
                 await settled(asyncio.to_thread(wrapping.result().end))
+
+    def _hint(self, output: str) -> str:
+        """Return what to say of a failed command's output; empty for nothing."""
+        hint = self.confiner.sandbox.hint if self.confiner is not None else ""
+        return hint if any(one in output for one in _REFUSED) else ""
 
     def _proxy(self, bounds: Bounds) -> HostProxy | None:
         """Return the way to the granted hosts. Errors: ``ValueError`` if one is no host."""

@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from agent_ls.cli.main import main
+from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.settings import user_file
 from agent_ls.store.sql_store import open_store
 from tests.store.stories import TURN, Journal
+from tests.support.sandboxes import installed_bubblewrap
 
 REPOSITORY = Path(__file__).parents[2]
 _KEEPER = "---\ndescription: keeps the docs\ntools: read_file\n---\nYou keep the docs.\n"
@@ -192,3 +194,44 @@ def test_no_command_fails_for_a_sign_that_the_terminal_lacks(
     assert b"UnicodeEncodeError" not in done.stderr
     assert done.stdout + done.stderr
     assert (done.stdout + done.stderr).isascii()
+
+
+@pytest.mark.parametrize(
+    "wanted, has_bubblewrap, state, words",
+    [
+        pytest.param("bubblewrap", True, "ok", ("bubblewrap: a command",), id="the-best"),
+        pytest.param(
+            "landlock",
+            False,
+            "note",
+            ("landlock: a command", "at the top"),
+            id="the-second",
+        ),
+        pytest.param(
+            "bubblewrap",
+            False,
+            "note",
+            ("none works", "bwrap is not installed", "Install bubblewrap"),
+            id="none",
+        ),
+        pytest.param("off", True, "note", ("off, by your settings",), id="not-wanted"),
+    ],
+)
+def test_the_sandbox_is_found_by_running_it(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    wanted: str,
+    has_bubblewrap: bool,
+    state: str,
+    words: tuple[str, ...],
+) -> None:
+    if wanted == "landlock" and probe(SandboxOptions(use="landlock")).sandbox is None:
+        pytest.skip("this kernel has no Landlock")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin" if has_bubblewrap else str(folder))
+    if has_bubblewrap:
+        installed_bubblewrap()
+    monkeypatch.setenv("AGENT_LS_SANDBOX", wanted)
+    ((found, said),) = said_of("sandbox", folder, capsys)
+    assert found == state
+    assert [one for one in words if one not in said] == []

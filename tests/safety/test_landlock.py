@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from agent_ls.safety.sandbox.confinement import Confinement
+from agent_ls.safety.sandbox.confining import open_confiner
 from agent_ls.safety.sandbox.landlock import Landlock, find_landlock
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
+from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import Ran, installed_bubblewrap, run_confined
 
 _PYTHON = str(Path(sys.executable).resolve())
@@ -264,3 +266,16 @@ def test_all_hosts_share_the_network(run: Runs) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         code = _SOCKET.format("", server.getsockname())
         assert run(f"{_PYTHON} -c {quoted(code)}", network=("*",)).output == "reached\n"
+
+
+async def test_a_refused_command_says_what_landlock_cannot_allow(run: Runs) -> None:
+    confiner = open_confiner(run.sandbox, SandboxOptions(), lambda: [run.folder])
+    runner = ShellRunner(confiner)
+    try:
+        refused = await runner.run("mkdir build", cwd=run.folder, timeout_s=20)
+        allowed = await runner.run("mkdir lib/build", cwd=run.folder, timeout_s=20)
+    finally:
+        confiner.end()
+    assert refused.exit_code == 1
+    assert "[sandbox: no command can add" in refused.output
+    assert (allowed.exit_code, allowed.output) == (0, "")

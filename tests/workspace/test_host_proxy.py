@@ -15,10 +15,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
+from agent_ls.loop.ports.commands import Bounds
+from agent_ls.safety.sandbox.confining import open_confiner
+from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.host_proxy import HostProxy
+from agent_ls.workspace.runner import ShellRunner
 
 _BWRAP = shutil.which("bwrap")
 
@@ -334,3 +339,31 @@ async def test_package_programs_find_the_proxy(tmp_path: Path, command: str, mad
         output, notes = await run(command.format(port=port), f"localhost:{port}", cwd=work)
     assert (work / made).exists(), output
     assert notes == ()
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
+async def test_a_command_of_the_runner_reaches_only_granted_hosts(
+    tmp_path: Path, page: int, name: Literal["bubblewrap", "landlock"]
+) -> None:
+    options = SandboxOptions(use=name)
+    sandbox = await asyncio.to_thread(probe, options)
+    if sandbox.sandbox is None:
+        pytest.skip(sandbox.why)
+    confiner = open_confiner(sandbox.sandbox, options, lambda: [tmp_path.resolve()])
+    command = (
+        f"curl -sS http://localhost:{page}/page; echo; curl -sS http://evil.test/ | head -1;"
+        f" curl -sS --noproxy '*' http://127.0.0.1:{page}/page 2>/dev/null || echo closed"
+    )
+    bounds = Bounds("work", network=(f"localhost:{page}",))
+    try:
+        outcome = await ShellRunner(confiner).run(
+            command, cwd=tmp_path.resolve(), timeout_s=30, bounds=bounds
+        )
+    finally:
+        confiner.end()
+    assert outcome.output.splitlines() == [
+        "the page",
+        "agent-ls refused evil.test (not granted)",
+        "closed",
+        "network: refused evil.test (not granted)",
+    ]

@@ -9,19 +9,29 @@ import threading
 import time
 import uuid
 from pathlib import Path
+from typing import Literal
 
 import psutil
 import pytest
+
+from agent_ls.safety.sandbox.probe import SandboxOptions, probe
+
+Sandboxes = Literal["off", "bubblewrap", "landlock"]
 
 _LIMIT_S = 2.0
 _READY_S = 30.0
 _SERVER = """
 import asyncio, sys
 from pathlib import Path
+from agent_ls.safety.sandbox.confining import open_confiner
+from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
 
-async def main(command, folder, is_stopped):
-    runner = ShellRunner()
+async def main(command, folder, is_stopped, name):
+    options = SandboxOptions(use=name)
+    sandbox = probe(options).sandbox
+    confiner = open_confiner(sandbox, options, lambda: [folder]) if sandbox else None
+    runner = ShellRunner(confiner)
     running = asyncio.create_task(
         runner.run(command, cwd=folder, timeout_s=600)
     )
@@ -30,7 +40,7 @@ async def main(command, folder, is_stopped):
         running.cancel()
     await asyncio.wait([running])
 
-asyncio.run(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3] == "stopped"))
+asyncio.run(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3] == "stopped", sys.argv[4]))
 """
 _COMMANDS = [
     pytest.param("sleep {mark} & sleep {mark}", id="children"),
@@ -67,9 +77,22 @@ def _until(holds: bool, mark: str, but: int, limit_s: float) -> list[str]:
 
 @pytest.mark.parametrize("command", _COMMANDS)
 @pytest.mark.parametrize("end", ["killed", "stopped"])
-def test_nothing_survives(tmp_path: Path, command: str, end: str) -> None:
+@pytest.mark.parametrize("sandbox", ["off", "bubblewrap", "landlock"])
+def test_nothing_survives(
+    tmp_path: Path, command: str, end: Literal["killed", "stopped"], sandbox: Sandboxes
+) -> None:
+    if sandbox != "off" and probe(SandboxOptions(use=sandbox)).sandbox is None:
+        pytest.skip(f"{sandbox} does not work here")
     mark = f"{os.getpid()}.{uuid.uuid4().int % 10**9}"
-    arguments = [sys.executable, "-c", _SERVER, command.format(mark=mark), str(tmp_path), end]
+    arguments = [
+        sys.executable,
+        "-c",
+        _SERVER,
+        command.format(mark=mark),
+        str(tmp_path),
+        end,
+        sandbox,
+    ]
     server = subprocess.Popen(arguments, stdin=subprocess.PIPE, text=True)
     try:
         assert server.stdin is not None

@@ -36,6 +36,8 @@ class Bubblewrap:
 
     name: ClassVar[str] = "bubblewrap"
     hides_reads: ClassVar[bool] = True
+    hint: ClassVar[str] = ""
+    remains: ClassVar[str] = ""
 
     program: Path
 

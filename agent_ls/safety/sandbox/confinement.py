@@ -67,6 +67,10 @@ class Sandbox(Protocol):
     """``bubblewrap``, ``landlock`` or ``seatbelt``."""
     hides_reads: ClassVar[bool]
     """Whether ``hidden`` files and the home folder cannot be read; else this is a promise less."""
+    hint: ClassVar[str]
+    """For the model, when a command was refused what it may well need; empty: nothing to say."""
+    remains: ClassVar[str]
+    """What commands can do although they should not, for a person; empty: nothing known."""
 
     def wrap(
         self,

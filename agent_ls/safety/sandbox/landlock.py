@@ -32,8 +32,12 @@ class Landlock:
     name: ClassVar[str] = "landlock"
     hides_reads: ClassVar[bool] = True
     remains: ClassVar[str] = (
-        "commands see names of files and processes outside, can change modes and times of your "
+        "Commands see names of files and processes outside, can change modes and times of your "
         "files everywhere, and cannot add or remove files at the top of a workspace folder"
+    )
+    hint: ClassVar[str] = (
+        "sandbox: no command can add, remove or rename files at the top of a workspace folder, "
+        "beside protected files, or in /tmp; below they can, and in $TMPDIR"
     )
 
     has_namespaces: bool
@@ -71,9 +75,10 @@ class Landlock:
             *_each("--device", (Path("/dev") / name for name in _DEVICES)),
         )
         inner = {**env, "TMPDIR": str(temporary), "XDG_CACHE_HOME": str(cache)}
+        # git stops at a file that it can see but not open.
+        inner["GIT_CONFIG_NOSYSTEM"] = "1"
         if not set(git_files(env)) & set(confinement.readable):
-            # A file that git can see but not open makes it complain.
-            inner |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+            inner["GIT_CONFIG_GLOBAL"] = os.devnull
         argv = (*_START, *options, "--", *command)
         return Wrapped(argv, inner, lambda: shutil.rmtree(own, ignore_errors=True))
 

@@ -37,6 +37,8 @@ class Probed:
     sandbox: Sandbox | None
     why: str = ""
     """For a person: what was tried and how it failed; empty if one works, or none is wanted."""
+    passed_over: str = ""
+    """The same of better ones than the sandbox to use."""
 
 
 def probe(options: SandboxOptions) -> Probed:
@@ -53,7 +55,7 @@ def probe(options: SandboxOptions) -> Probed:
         except (OSError, subprocess.SubprocessError) as error:
             failures.append(f"{name}: {error}")
         else:
-            return Probed(sandbox)
+            return Probed(sandbox, passed_over="; ".join(failures))
     return Probed(None, "; ".join(failures) or "this system has none")
 
 

@@ -55,8 +55,9 @@ class Seatbelt:
 
     name: ClassVar[str] = "seatbelt"
     hides_reads: ClassVar[bool] = True
+    hint: ClassVar[str] = ""
     remains: ClassVar[str] = (
-        "it was never tried on a Mac; commands see names of files and processes outside"
+        "It was never tried on a Mac; commands see names of files and processes outside"
     )
 
     def wrap(
