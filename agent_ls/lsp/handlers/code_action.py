@@ -14,7 +14,7 @@ from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.lsp.connection.uris import path_to_uri
 from agent_ls.lsp.conversation.page import is_conversation
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.handlers import conversation
+from agent_ls.lsp.handlers import comments, conversation
 from agent_ls.lsp.marks import offers
 from agent_ls.lsp.marks.mark import CHANGE_CODE, SOURCE, ChangeHint, Mark
 from agent_ls.lsp.marks.review_offers import redo_offers, review_offers
@@ -38,7 +38,7 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
         *_waiting_elsewhere(edge, uri, where),
         *review_offers(uri, await edge.reviews.at(uri, *lines), _hints(edge, uri, where)),
         *redo_offers(await edge.reviews.at(uri, *lines, state="undone")),
-        *await _comments(edge, uri, where, problems),
+        *await comments.actions(edge, uri, where, problems),
         *offers.problem_offers(uri, edge.attention.path(uri), problems),
         *offers.selection_offers(uri, where, problems),
         *_about_trust(edge),
@@ -94,18 +94,6 @@ def _waiting_elsewhere(edge: Edge, uri: str, where: types.Range) -> Iterator[typ
     for mark in edge.faces.marks.pending():
         if mark.uri != uri or not mark.span.touches(where.start.line, where.end.line):
             yield from offers.mark_offers(mark, diagnostic_of(mark, encoding))
-
-
-async def _comments(
-    edge: Edge, uri: str, where: types.Range, problems: Sequence[types.Diagnostic]
-) -> list[types.CodeAction]:
-    text = edge.attention.text(uri) or ""
-    return [
-        offers.comment_offer(uri, comment, problems)
-        for comment in await edge.instructions.of(uri)
-        if comment.line <= where.end.line
-        and where.start.line <= comment.line + text.count("\n", comment.start, comment.end)
-    ]
 
 
 def _problems(edge: Edge, uri: str, found: Sequence[types.Diagnostic]) -> list[types.Diagnostic]:

@@ -6,8 +6,7 @@ from lsprotocol import types
 
 from agent_ls.lsp.conversation.page import is_conversation
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.handlers import conversation
-from agent_ls.lsp.marks.offers import comment_offer
+from agent_ls.lsp.handlers import comments, conversation
 from agent_ls.lsp.marks.review_offers import review_lenses
 
 
@@ -16,11 +15,4 @@ async def handle(edge: Edge, params: types.CodeLensParams) -> list[types.CodeLen
     uri = params.text_document.uri
     if is_conversation(uri):
         return conversation.lenses(edge, uri)
-    lenses: list[types.CodeLens] = []
-    for comment in await edge.instructions.of(uri):
-        place = types.Position(comment.line, 0)
-        command = comment_offer(uri, comment).command
-        assert command is not None
-        shown = types.Command("Run agent", command.command, arguments=command.arguments)
-        lenses.append(types.CodeLens(types.Range(place, place), shown))
-    return [*lenses, *review_lenses(uri, await edge.reviews.of(uri))]
+    return [*await comments.lenses(edge, uri), *review_lenses(uri, await edge.reviews.of(uri))]

@@ -112,6 +112,34 @@ def comment_offer(
     return _asking(f"Run agent: {short(comment.prompt)}", "", place)
 
 
+def words_offer(
+    words: str, session_id: str, waiting: ApprovalRequest | Question | None
+) -> types.CodeAction:
+    """Return the action that gives a comment's words to what waits, or to the running turn."""
+    told = short(words)
+    match waiting:
+        case ApprovalRequest():
+            return action(
+                f"Agent: reject with these words: “{told}” — {short(waiting.preview.title)}",
+                "agent-ls.approval.resolve",
+                {
+                    "approvalId": waiting.id,
+                    "sessionId": session_id,
+                    "choice": ApprovalChoice.REJECT_ONCE.value,
+                    "note": words,
+                },
+            )
+        case Question():
+            return action(
+                f"Agent: answer with these words: “{told}” — {short(waiting.text)}",
+                "agent-ls.question.resolve",
+                {"questionId": waiting.id, "sessionId": session_id, "text": words},
+            )
+        case None:
+            argument = {"text": words, "sessionId": session_id}
+            return action(f"Agent: say this now: “{told}”", "agent-ls.steer", argument)
+
+
 def problem_offers(
     uri: str, path: str | None, problems: Sequence[types.Diagnostic]
 ) -> Iterator[types.CodeAction]:

@@ -15,9 +15,18 @@ CONTINUE = "Continue: do now what you said you would do."
 def comment_note(path: str, comment: InstructionComment, last: int) -> str:
     """Return what is added to an instruction comment's prompt; the agent removes it when done."""
     return (
-        f"This instruction stands in a comment in {path}, {lines_named(comment.line, last)}. "
+        f"{_stands_in(path)}{lines_named(comment.line, last)}. "
         "Carry it out, and remove that comment when you are done."
     )
+
+
+def is_prompt_of(prompt: str, path: str, comment: InstructionComment) -> bool:
+    """Say whether a prompt is an instruction comment's, wherever the comment stood then."""
+    return prompt.startswith(f"{comment.prompt}\n\n{_stands_in(path)}")
+
+
+def _stands_in(path: str) -> str:
+    return f"This instruction stands in a comment in {path}, "
 
 
 def finding_prompt(finding: Finding, line: int) -> str:
