@@ -25,7 +25,7 @@ from agent_ls.lsp.handlers.hover import approval_words
 from agent_ls.lsp.handlers.verbs import VERBS
 from agent_ls.lsp.marks import offers
 from agent_ls.lsp.marks.mark import Mark, Nudge, PendingEdit, Span
-from agent_ls.lsp.marks.prompts import comment_prompt
+from agent_ls.lsp.marks.prompts import comment_note
 from agent_ls.lsp.marks.review_choice import Chooser, ReviewArgument
 from agent_ls.lsp.marks.reviews import Reviews
 from agent_ls.lsp.server import AGENT_VERSION, COMMANDS, FEATURES
@@ -211,13 +211,13 @@ def test_what_the_model_wrote_is_text_in_a_hover() -> None:
 # Prompts.
 
 
-def test_a_comments_prompt_holds_wish_and_place() -> None:
+def test_a_comments_note_names_the_place() -> None:
     text = "a = 1\r\n# agent: do it\r\nb = 2\r\n"
     [comment] = find_instructions(text, language_id="python")
-    prompt = comment_prompt("x.py", comment, comment.line)
-    assert prompt.startswith("do it\n")
-    assert "x.py, line 2" in prompt
-    assert "remove that comment" in prompt
+    note = comment_note("x.py", comment, comment.line)
+    assert comment.prompt == "do it"
+    assert "x.py, line 2" in note
+    assert "remove that comment" in note
 
 
 # Settings and folders.

@@ -51,6 +51,7 @@ class Storyteller:
         """How many ends of turns the story has waited for."""
         self.chat = Path()
         """The conversation's file, which steps name ``chat``."""
+        self.server: tuple[str, ...] = SERVER
         self.next_pick: str | None = None
         """The button that the person presses in the next editor."""
 
@@ -98,7 +99,7 @@ class Storyteller:
         self.editor.edits = client.get("edits", "good")
         self.editor.pick = self.next_pick
         self.ends = 0
-        await self.editor.start(SERVER, env=self.env(), log=self.log)
+        await self.editor.start(self.server, env=self.env(), log=self.log)
 
     async def tell(self) -> None:
         """Do every step; what fails says where."""

@@ -873,7 +873,7 @@ export interface AgentRequests {
   "agent/review/decide": { params: ReviewDecideParams; result: ReviewDecideResult };
   "agent/review/diff": { params: ReviewDiffParams; result: ReviewDiffResult };
   "agent/config": { params: ConfigParams; result: ConfigResult };
-  "agent/commands": { params: CommandsListParams; result: CommandsListResult };
+  "agent/commands/list": { params: CommandsListParams; result: CommandsListResult };
   "agent/trust": { params: TrustParams; result: TrustResult };
 }
 

@@ -125,7 +125,9 @@ VERBS: Final = (
     Verb(wire.ConfigParams, sessions.configure, method="agent/config"),
     Verb(wire.ConfigParams, sessions.choose, "agent-ls.mode", ("mode",)),
     Verb(wire.ConfigParams, sessions.choose, "agent-ls.model", ("model",)),
-    Verb(wire.CommandsListParams, turns.list_commands, "agent-ls.commands", (), "agent/commands"),
+    Verb(
+        wire.CommandsListParams, turns.list_commands, "agent-ls.commands", (), "agent/commands/list"
+    ),
     Verb(wire.TrustParams, trust.ask, "agent-ls.trust", ("folder",)),
     Verb(wire.TrustParams, trust.answer, method="agent/trust"),
     Verb(
