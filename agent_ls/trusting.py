@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from agent_ls.checkers.programs import has_typescript, own_programs
+from agent_ls.checkers.programs import has_typescript
 from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
 from agent_ls.extension.commands import FileCommands
 from agent_ls.extension.skills import found_skills
@@ -23,7 +23,6 @@ from agent_ls.workspace.disk import DiskWorkspace
 _NOBODY = Path("/nonexistent")
 """Stands for the user's configuration folder, whose files count already."""
 _MAX_LINE_CHARS = 160
-_CHECKERS = ("ruff",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +108,6 @@ def _table(value: object) -> dict[str, object]:
 
 
 def _programs(folder: Path, settings: Settings) -> Iterator[str]:
-    for place in own_programs([folder]):
-        for name in _CHECKERS:
-            if (place / name).is_file():
-                yield f"program {(place / name).relative_to(folder)}"
     if has_typescript([folder]):
         yield "program node_modules/typescript"
     for one in settings.checkers.commands:

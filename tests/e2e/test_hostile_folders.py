@@ -113,9 +113,9 @@ class Folder:
     """Adds what is no plain file; also gets a folder outside."""
 
 
-def _repository(config: str, **files: str) -> Folder:
+def _repository(config: str, *, is_asked: bool = True, **files: str) -> Folder:
     git = {".git/HEAD": "ref: refs/heads/main\n", ".git/objects/x": "", ".git/refs/heads/x": ""}
-    return Folder({**git, ".git/config": _GIT + config, **files}, is_asked=True)
+    return Folder({**git, ".git/config": _GIT + config, **files}, is_asked=is_asked)
 
 
 _SH, _PY, _JS = _EVIL, _EVIL_PY, _EVIL_JS
@@ -249,9 +249,10 @@ FOLDERS: dict[str, Folder] = {
             "evil.py": _PY,
         }
     ),
-    "git_fsmonitor": _repository("\tfsmonitor = ./evil\n", evil=_SH),
+    "git_fsmonitor": _repository("\tfsmonitor = ./evil\n", is_asked=False, evil=_SH),
     "git_hooks": _repository(
         "\thooksPath = hooks\n",
+        is_asked=False,
         **{".git/hooks/post-index-change": _SH, "hooks/post-index-change": _SH},
     ),
     "git_programs": _repository(
@@ -346,7 +347,22 @@ class Tracing(Storyteller):
 
     async def tell(self) -> None:
         calls = "execve,execveat,connect,open,openat,creat"
+<<<<<<< HEAD
         trace = ("strace", "-f", "-qq", "-y", "-s400", "-e", f"trace={calls}", "-e", "signal=none")
+=======
+        trace = (
+            "strace",
+            "-f",
+            "-qq",
+            "-y",
+            "-s",
+            "400",
+            "-e",
+            f"trace={calls}",
+            "-e",
+            "signal=none",
+        )
+>>>>>>> 04e0c01 (Open hostile folders under strace, and say that nothing of them runs, connects or writes)
         program = str(Path(sys.executable).with_name("agent-ls"))
         self.server = (*trace, "--seccomp-bpf", "-o", str(self.folder / "trace"), program, "serve")
         await super().tell()
@@ -425,11 +441,10 @@ async def test_nothing_of_a_folder_counts_before_trust(
     assert not await check(FOLDERS[name], tmp_path, warm_host)
 
 
-@pytest.mark.parametrize("name", ["virtual_environment", "typescript"])
 async def test_the_same_folder_runs_its_programs_once_it_is_trusted(
-    name: str, tmp_path: Path, warm_host: Mapping[str, str]
+    tmp_path: Path, warm_host: Mapping[str, str]
 ) -> None:
-    assert await check(FOLDERS[name], tmp_path, warm_host, is_trusted=True)
+    assert await check(FOLDERS["typescript"], tmp_path, warm_host, is_trusted=True)
 
 
 def test_a_trace_shows_what_is_forbidden(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ _TS = '{"name": "typescript", "version": "5.9.0"}'
         ),
         pytest.param(
             {".venv/bin/ruff": "", "node_modules/typescript/package.json": _TS},
-            ("program .venv/bin/ruff", "program node_modules/typescript"),
+            ("program node_modules/typescript",),
             (),
             id="programs",
         ),
