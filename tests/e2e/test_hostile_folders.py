@@ -347,22 +347,7 @@ class Tracing(Storyteller):
 
     async def tell(self) -> None:
         calls = "execve,execveat,connect,open,openat,creat"
-<<<<<<< HEAD
         trace = ("strace", "-f", "-qq", "-y", "-s400", "-e", f"trace={calls}", "-e", "signal=none")
-=======
-        trace = (
-            "strace",
-            "-f",
-            "-qq",
-            "-y",
-            "-s",
-            "400",
-            "-e",
-            f"trace={calls}",
-            "-e",
-            "signal=none",
-        )
->>>>>>> 04e0c01 (Open hostile folders under strace, and say that nothing of them runs, connects or writes)
         program = str(Path(sys.executable).with_name("agent-ls"))
         self.server = (*trace, "--seccomp-bpf", "-o", str(self.folder / "trace"), program, "serve")
         await super().tell()
