@@ -10,7 +10,8 @@ import dataclasses
 import logging
 import time
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -180,7 +181,7 @@ async def open_sessions(
         # Hooks are commands with real effects, so a dry run has none.
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
     # A dry run carries nothing out, and what a server's tool does cannot be simulated.
-    servers = None if settings.dry_run else tool_servers(settings, workspace)
+    servers = None if settings.dry_run else tool_servers(settings, workspace, confiner)
     code, claims = WorkspaceCode(workspace, tags_folder()), FileClaims(clock)
     checks = _compile_checks(settings, workspace)
     ports = Ports(
@@ -272,7 +273,22 @@ def _kinds(part: type[Any]) -> Mapping[str, object]:
     }
 
 
-def tool_servers(settings: Settings, workspace: Workspace) -> Servers:
+@asynccontextmanager
+async def open_tool_servers(settings: Settings, workspace: Workspace) -> AsyncGenerator[Servers]:
+    """Provide the tool servers without sessions; end them with the block."""
+    confiner = await _open_confiner(settings, workspace)
+    servers = tool_servers(settings, workspace, confiner)
+    try:
+        yield servers
+    finally:
+        await servers.close()
+        if confiner is not None:
+            await asyncio.to_thread(confiner.end)
+
+
+def tool_servers(
+    settings: Settings, workspace: Workspace, confiner: Confiner | None = None
+) -> Servers:
     """Return the tool servers of the settings and of trusted folders; none is started."""
     return Servers(
         settings.mcp,
@@ -280,6 +296,7 @@ def tool_servers(settings: Settings, workspace: Workspace) -> Servers:
         SavedPins(pins_file()),
         command_environment(),
         settings.allowed_tools,
+        confiner,
     )
 
 

@@ -7,7 +7,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from agent_ls.assembly import open_disk_workspace, tool_servers
+from agent_ls.assembly import open_disk_workspace, open_tool_servers
 from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import SettingsError, ToolError
@@ -26,7 +26,11 @@ def mcp(arguments: argparse.Namespace) -> int:
 async def _run(arguments: argparse.Namespace, folder: Path) -> int:
     loaded = load_settings(folders=[folder], command_line=command_line_settings(arguments))
     tell_problems(loaded)
-    servers = tool_servers(loaded.settings, open_disk_workspace([folder]))
+    async with open_tool_servers(loaded.settings, open_disk_workspace([folder])) as servers:
+        return await _act(servers, arguments)
+
+
+async def _act(servers: Servers, arguments: argparse.Namespace) -> int:
     try:
         await servers.look()
         for problem in servers.problems:
@@ -42,8 +46,6 @@ async def _run(arguments: argparse.Namespace, folder: Path) -> int:
         return await _change(servers, arguments)
     except ToolError as error:
         raise SettingsError(visible(error.text)) from None
-    finally:
-        await servers.close()
 
 
 async def _change(servers: Servers, arguments: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, ValidationError
 
@@ -60,6 +60,9 @@ class ServerOptions(Record):
     headers: Mapping[str, str] = Field(default_factory=dict[str, str])
     """Sent with every request to ``url``. ``${NAME}`` is a variable of your own."""
     enabled: bool = True
+    sandbox: Literal["auto", "look", "off"] = "auto"
+    """``look``: it reads the workspace, not your home, and changes nothing; auto: so for servers
+    that a folder names, where this machine has a sandbox."""
     timeout_s: Annotated[float, Field(gt=0, le=600)] = 60.0
     """How long its start, or one call, may take."""
     tools: ToolPatterns = ToolPatterns()
@@ -91,6 +94,13 @@ class ServerPlan:
         """Return where its program runs."""
         base = Path(self.place) if self.place else Path.home()
         return str(base / Path(self.options.cwd).expanduser())
+
+    @property
+    def is_confined(self) -> bool:
+        """Say whether its program belongs in a sandbox."""
+        is_look = self.options.sandbox == "look"
+        is_auto = self.options.sandbox == "auto" and bool(self.place)
+        return bool(self.options.command) and (is_look or is_auto)
 
     @property
     def launch(self) -> tuple[str, ...]:

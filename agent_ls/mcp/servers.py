@@ -21,6 +21,7 @@ from rapidfuzz import fuzz, utils
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import SettingsError, ToolError
 from agent_ls.domain.model_io import ToolSpec
+from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.mcp.arguments import Given, SchemaArguments
 from agent_ls.mcp.configured import ServerPlan, ToolServerOptions, filled, plans
@@ -31,6 +32,8 @@ from agent_ls.mcp.pins import Pin, SavedPins
 from agent_ls.mcp.server_tool import FIND_TOOL, FindTool, ServerTool, StartServer
 from agent_ls.mcp.tokens import SavedLogins, logins_file
 from agent_ls.safety.programs import child_path
+from agent_ls.safety.sandbox.confinement import ALL_HOSTS
+from agent_ls.safety.sandbox.confining import Confiner
 from agent_ls.safety.text import cleaned, visible_line
 
 _log = logging.getLogger(__name__)
@@ -100,8 +103,11 @@ class Servers:
         pins: SavedPins,
         environment: Mapping[str, str],
         allowed: Collection[str] = (),
+        confiner: Confiner | None = None,
     ) -> None:
         """``environment`` is what every command gets; ``allowed`` the setting ``allowed_tools``."""
+        self._confiner = confiner
+        self._ends: list[Callable[[], None]] = []
         self._options = options
         self._workspace = workspace
         self._pins = pins
@@ -128,6 +134,8 @@ class Servers:
     async def close(self) -> None:
         """End all servers."""
         await self._link.close()
+        for end in self._ends:
+            await asyncio.to_thread(end)
 
     async def settle(self) -> None:
         """Read what is configured and approved; start the user's own that were never started."""
@@ -200,15 +208,28 @@ class Servers:
     def start_shown(self, server: str) -> str:
         """Return what a server's start would run, and what of it changed."""
         one = self._servers[server]
+        shown = f"{one.plan.shown}{self._bounds_shown(one.plan)}"
         if one.pin is None:
-            return one.plan.shown
+            return shown
         old, new = one.pin.launch, one.plan.launch
         lines = [f"- {line}" for line in old if line not in new]
         lines += [f"+ {line}" for line in new if line not in old]
         if not lines:
             lines = ["(the order of its arguments)"]
         changed = "\n".join(map(visible_line, lines))
-        return f"{one.plan.shown}\n\nChanged since you approved it:\n{changed}"
+        return f"{shown}\n\nChanged since you approved it:\n{changed}"
+
+    def _bounds_shown(self, plan: ServerPlan) -> str:
+        if not plan.options.command:
+            return ""
+        if not plan.is_confined:
+            return "\nIt runs with your rights."
+        if self._confiner is None:
+            return "\nIt runs with your rights: this machine has no sandbox."
+        return (
+            "\nIn the sandbox it reads the workspace and not your home, changes no files, and "
+            "reaches the network."
+        )
 
     def find(self, query: str) -> Sequence[ToolSpec]:
         """Return the tools whose names and descriptions fit the words best."""
@@ -309,7 +330,8 @@ class Servers:
         Errors: ``ToolError``.
         """
         one = self._servers[server]
-        order = self._start_order(one).model_copy(update={"op": "login", "limit_s": _LOGIN_S})
+        order = await asyncio.to_thread(self._start_order, one)
+        order = order.model_copy(update={"op": "login", "limit_s": _LOGIN_S})
         try:
             reply = await self._link.ask(order, on_page)
         except ServerFailed as error:
@@ -339,7 +361,7 @@ class Servers:
                     ErrorKind.RUNTIME,
                 )
             try:
-                reply = await self._link.ask(self._start_order(one))
+                reply = await self._link.ask(await asyncio.to_thread(self._start_order, one))
             except (ServerFailed, OSError) as error:
                 raise self._error(one, error) from None
             one.is_open, one.trouble = True, ""
@@ -366,7 +388,10 @@ class Servers:
             raise ToolError(_changed(one.plan.name), ErrorKind.DENIED)
 
     def _start_order(self, one: Server) -> Order:
-        """Return the order to start a server. Errors: ``ServerFailed`` without its program."""
+        """Return the order to start a server. Looks at the disk: off the loop.
+
+        Errors: ``ServerFailed`` without its program, ``OSError`` if it cannot be confined.
+        """
         options, folder = one.plan.options, one.plan.folder
         roots = tuple(root.path.as_uri() for root in self._workspace.roots)
         if options.url:
@@ -380,6 +405,12 @@ class Servers:
             env = {**self._environment, **filled(options.env)}
             argv = (program, *options.args)
             launch = Launch(argv=argv, env=env, cwd=folder, roots=roots)
+            if self._confiner is not None and one.plan.is_confined:
+                bounds = Bounds("look", network=ALL_HOSTS, readable=(Path(program).resolve(),))
+                wrapped = self._confiner.wrapped(argv, bounds, cwd=Path(folder), env=env)
+                self._ends.append(wrapped.end)
+                update = {"argv": wrapped.argv, "env": wrapped.env}
+                launch = launch.model_copy(update=update)
         return Order(
             number=0,
             op="open",

@@ -124,6 +124,13 @@ def call(what: str) -> dict[str, Any]:  # noqa: C901 - one case a behaviour
             return text(" ".join(sorted(os.environ)))
         case "folder":
             return text(str(Path.cwd()))
+        case "touch":
+            try:
+                Path("touched").touch()
+            except OSError as error:
+                return text(f"not written: {error.strerror}")
+        case "home":
+            return text(str(sorted(one.name for one in Path.home().iterdir())))
         case "child":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             child = subprocess.Popen(["sleep", "600"], start_new_session=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.assembly import open_disk_workspace
+from agent_ls.assembly import open_disk_workspace, open_tool_servers
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.verdicts import Allow, Ask
 from agent_ls.mcp.configured import ServerOptions, ToolServerOptions
@@ -22,6 +22,7 @@ from agent_ls.settings import load_settings
 from agent_ls.workspace.runner import command_environment
 from tests.mcp.conftest import PROGRAM, opened, run, server
 from tests.mcp.server import tool
+from tests.support.sandboxes import installed_bubblewrap
 
 pytestmark = pytest.mark.heavy
 
@@ -77,7 +78,8 @@ async def test_a_folders_server_is_asked_for_with_all_that_starts(tmp_path: Path
     assert first == f"{sys.executable} {PROGRAM} good"
     assert "NODE_OPTIONS=--require ./x\\u200b.js" in rest
     assert "hush" not in payload
-    assert rest[-1] == f"(in {project}, named by {project / '.mcp.json'})"
+    assert rest[-1] == "It runs with your rights: this machine has no sandbox."
+    assert rest[-2] == f"(in {project}, named by {project / '.mcp.json'})"
     # Whatever the mode, and whatever was granted.
     held = servers.held("a/start")
     assert "not approved" in held
@@ -86,6 +88,28 @@ async def test_a_folders_server_is_asked_for_with_all_that_starts(tmp_path: Path
     assert "hush" not in (tmp_path / "pins.json").read_text()
     assert (tmp_path / "pins.json").stat().st_mode & 0o077 == 0
     await servers.close()
+
+
+async def test_a_folders_server_is_held_by_the_sandbox(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    write(project, a=shared("good"))
+    TrustedFolders(trust_file()).trust(project)
+    # The program must be in the workspace to be seen.
+    (project / "server.py").write_bytes(PROGRAM.read_bytes())
+    write(project, a={"command": "python3", "args": ["server.py", "good"]})
+    installed_bubblewrap()
+    use = {"sandbox": {"use": "bubblewrap"}}
+    settings = load_settings(folders=[project], command_line=use).settings
+    async with open_tool_servers(settings, open_disk_workspace([project])) as servers:
+        await servers.settle()
+        assert "changes no files" in (await preview_of(servers, "a/start")).payload
+        await servers.start("a")
+        assert "not written" in await run(servers, "a/do", do="touch")
+        assert "config" not in await run(servers, "a/do", do="home")
+        pids = [int(one) for one in (await run(servers, "a/do", do="child")).split()[-2:]]
+        # Numbers of its own, so nothing of ours is seen.
+        assert max(pids) < 100
+    assert not (project / "touched").exists()
 
 
 @pytest.mark.parametrize(
