@@ -53,6 +53,7 @@ from agent_ls.loop.ports.tools import ToolSource
 from agent_ls.loop.ports.workspace import Root, SeenTexts, Workspace
 from agent_ls.loop.sockets import CommandWatch, EditPlanner, Tool
 from agent_ls.loop.state.recorder import Recorder
+from agent_ls.mcp.commands import ServerCommands
 from agent_ls.mcp.pins import SavedPins, pins_file
 from agent_ls.mcp.servers import Servers
 from agent_ls.observers.otel import Telemetry, open_telemetry
@@ -182,6 +183,7 @@ async def open_sessions(
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
     # A dry run carries nothing out, and what a server's tool does cannot be simulated.
     servers = None if settings.dry_run else tool_servers(settings, workspace, confiner)
+    files = FileCommands(user_file().parent, workspace)
     code, claims = WorkspaceCode(workspace, tags_folder()), FileClaims(clock)
     checks = _compile_checks(settings, workspace)
     ports = Ports(
@@ -197,7 +199,7 @@ async def open_sessions(
         compile_checks=checks,
         runner=runner,
         hooks=Hooks(HookCommands(runner, user_file().parent / "hooks"), workspace, hooks),
-        custom_commands=FileCommands(user_file().parent, workspace),
+        custom_commands=files if servers is None else ServerCommands(files, servers),
         claims=claims,
         rules=SavedRules(rules_file(), settings.rules),
         meter=ProcessMeter(clock, lambda: _written_folders(settings, workspace)),

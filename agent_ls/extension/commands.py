@@ -28,6 +28,10 @@ class FileCommands:
         """Return the commands; a trusted folder's override the user's own."""
         return await asyncio.to_thread(self.now)
 
+    async def text_of(self, command: CustomCommand, arguments: str) -> str:
+        """Return the prompt of a call."""
+        return command.expanded(arguments)
+
     def now(self) -> CommandList:
         """Return the commands, read on this thread."""
         commands: dict[str, CustomCommand] = {}

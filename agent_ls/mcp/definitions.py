@@ -47,6 +47,23 @@ class Definition(Record):
     """A JSON schema without references, patterns and hidden characters."""
 
 
+class PromptArgument(Record):
+    """An argument of a prompt."""
+
+    name: str
+    raw: str
+    is_required: bool = False
+
+
+class PromptDefinition(Record):
+    """A prompt of a server, made plain."""
+
+    name: str
+    raw: str
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """What a server offers now."""
@@ -74,6 +91,27 @@ def read_listing(raw: Sequence[_Object]) -> Listing:
     if len(raw) > MAX_TOOLS:
         problems.append(f"only the first {MAX_TOOLS} of its {len(raw)} tools count")
     return Listing(digest_of(raw), tuple(found.values()), tuple(problems))
+
+
+def read_prompts(raw: Sequence[_Object]) -> tuple[PromptDefinition, ...]:
+    """Return a server's prompts, made plain; those without a plain name are left out."""
+    found: dict[str, PromptDefinition] = {}
+    for one in raw[:MAX_TOOLS]:
+        name = str(one.get("name", ""))
+        given = cast("Sequence[_Object]", one.get("arguments") or ())
+        names = [(str(each.get("name", "")), bool(each.get("required"))) for each in given]
+        plain = PromptDefinition(
+            name=plain_name(name).lstrip("-"),
+            raw=name,
+            description=_text(one.get("description"), _MAX_DETAIL_CHARS),
+            arguments=tuple(
+                PromptArgument(name=plain_name(each), raw=each, is_required=is_required)
+                for each, is_required in names
+            ),
+        )
+        if plain.name:
+            found.setdefault(plain.name, plain)
+    return tuple(found.values())
 
 
 def digest_of(raw: Sequence[_Object]) -> str:

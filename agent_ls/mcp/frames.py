@@ -33,7 +33,7 @@ class Order(Record):
     """What the host is to do for one server."""
 
     number: int
-    op: Literal["open", "login", "call", "close", "cancel"]
+    op: Literal["open", "login", "call", "prompt", "close", "cancel"]
     server: str = ""
     launch: Launch | None = None
     name: str = ""
@@ -57,3 +57,5 @@ class Reply(Record):
     """For ``login``: the page that the person has to open. Another reply follows."""
     tools: tuple[dict[str, Any], ...] = ()
     """For ``open`` and ``changed``: the definitions, as the server sent them."""
+    prompts: tuple[dict[str, Any], ...] = ()
+    """For ``open``: the prompts, as the server sent them."""

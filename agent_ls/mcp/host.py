@@ -37,6 +37,7 @@ _NO_SESSION = "Session terminated"
 """The library's words for a remote server that forgot the session: another one is opened."""
 _MAX_PAGES = 50
 _MAX_LISTED = 1_000
+_PROMPT_KEYS = ("name", "description", "arguments")
 _KEYS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 """What counts of a definition; the rest is for drawing it."""
 
@@ -112,6 +113,23 @@ class Connection:
             text=_rendered(result, order.max_bytes),
             is_error=result.is_error,
         )
+
+    async def prompts(self) -> list[dict[str, Any]]:
+        """Return the prompts that it offers; none if it has no idea of prompts."""
+        client = await asyncio.shield(self._client)
+        if client.server_capabilities.prompts is None:
+            return []
+        page = await client.list_prompts()
+        dumped = (one.model_dump(mode="json", by_alias=True) for one in page.prompts)
+        return [{key: one.get(key) for key in _PROMPT_KEYS} for one in dumped][:_MAX_LISTED]
+
+    async def prompt(self, order: Order) -> Reply:
+        """Return the text of a prompt."""
+        client = await self._client
+        given = {name: str(value) for name, value in order.arguments.items()}
+        result = await client.get_prompt(order.name, given)
+        text = "\n\n".join(_part(message.content) for message in result.messages)
+        return Reply(number=order.number, text=_cut(text, order.max_bytes))
 
     async def close(self) -> None:
         """End the session and the program; returns when both are gone."""
@@ -198,7 +216,7 @@ class Host:
         is_over = connection.is_over
         is_answer = isinstance(error, MCPError) and error.error.message != _NO_SESSION
         is_up = not is_over and not connection.trouble and (is_answer or not connection.is_remote)
-        if is_up and order.op == "call":
+        if is_up and order.op in ("call", "prompt"):
             return "failed", _said(error)
         await self._close(order.server)
         return "gone", connection.trouble or (connection.why_gone() if is_over else _said(error))
@@ -214,11 +232,14 @@ class Host:
 
                 connection = Connection(order.launch, on_page if order.op == "login" else None)
                 self._connections[order.server] = connection
-                return Reply(number=order.number, tools=tuple(await connection.look()))
-            case "call":
+                tools = tuple(await connection.look())
+                prompts = tuple(await connection.prompts())
+                return Reply(number=order.number, tools=tools, prompts=prompts)
+            case "call" | "prompt":
                 if connection is None or connection.is_over:
                     raise OrderFailed("unsent", connection.why_gone() if connection else "")
-                return await connection.call(order)
+                is_call = order.op == "call"
+                return await (connection.call(order) if is_call else connection.prompt(order))
             case _:
                 await self._close(order.server)
                 return Reply(number=order.number)
@@ -252,7 +273,11 @@ def _rendered(result: types.CallToolResult, max_bytes: int) -> str:
     parts = [_part(one) for one in result.content]
     if not parts and result.structured_content is not None:
         parts = [json.dumps(result.structured_content, ensure_ascii=False, indent=1)]
-    data = "\n".join(parts).encode(errors="replace")
+    return _cut("\n".join(parts), max_bytes)
+
+
+def _cut(text: str, max_bytes: int) -> str:
+    data = text.encode(errors="replace")
     if len(data) <= max_bytes:
         return data.decode()
     cut = data[:max_bytes].decode(errors="ignore")

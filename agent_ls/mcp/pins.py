@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.record import Record
-from agent_ls.mcp.definitions import Definition
+from agent_ls.mcp.definitions import Definition, PromptDefinition
 from agent_ls.safety.user_files import changing, user_file
 
 
@@ -26,6 +26,8 @@ class Pin(Record):
     digest: str = ""
     """Hash of its definitions; empty: it was not asked for them yet."""
     tools: tuple[Definition, ...] = ()
+    prompts: tuple[PromptDefinition, ...] = ()
+    """Their texts are asked for at each call, in which the person sees them."""
 
 
 _PINS: TypeAdapter[tuple[Pin, ...]] = TypeAdapter(tuple[Pin, ...])

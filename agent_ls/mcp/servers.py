@@ -25,7 +25,14 @@ from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.mcp.arguments import Given, SchemaArguments
 from agent_ls.mcp.configured import ServerPlan, ToolServerOptions, filled, plans
-from agent_ls.mcp.definitions import Definition, Listing, difference, read_listing
+from agent_ls.mcp.definitions import (
+    Definition,
+    Listing,
+    PromptDefinition,
+    difference,
+    read_listing,
+    read_prompts,
+)
 from agent_ls.mcp.frames import Launch, Order, Reply
 from agent_ls.mcp.link import HostLink, ServerFailed
 from agent_ls.mcp.pins import Pin, SavedPins
@@ -76,6 +83,11 @@ class Server:
         if self.pin is None or not self.is_approved:
             return ()
         return tuple(one for one in self.pin.tools if self.plan.options.tools.take(one.name))
+
+    @property
+    def prompts(self) -> tuple[PromptDefinition, ...]:
+        """Return the prompts of an approved server."""
+        return self.pin.prompts if self.pin is not None and self.is_approved else ()
 
     @property
     def state(self) -> str:
@@ -164,6 +176,7 @@ class Servers:
                 server.pin = await asyncio.to_thread(self._pins.find, plan.name, plan.place)
             except SettingsError as error:
                 problems = (*problems, str(error))
+            server.trouble = server.trouble or await asyncio.to_thread(_obstacle, plan)
             if server.pin and server.changed and server.pin.digest == server.changed.digest:
                 server.changed = None
         for name, old in before.items():
@@ -298,6 +311,27 @@ class Servers:
         one.failures = 0
         return reply
 
+    async def prompt(self, server: str, prompt: str, given: Mapping[str, str]) -> str:
+        """Return the text of a server's prompt, starting the server if needed.
+
+        Errors: ``ToolError``.
+        """
+        one = self._servers[server]
+        await self._open(one)
+        order = Order(
+            number=0,
+            op="prompt",
+            server=server,
+            name=prompt,
+            arguments=dict(given),
+            limit_s=one.plan.options.timeout_s,
+            max_bytes=self._options.max_result_bytes,
+        )
+        try:
+            return (await self._link.ask(order)).text
+        except ServerFailed as error:
+            raise self._error(one, error) from None
+
     async def _called(self, one: Server, tool: Definition, arguments: Given) -> Reply:
         """Start the server if needed, and call; once more if it had ended before the call.
 
@@ -338,7 +372,7 @@ class Servers:
             raise self._error(one, error) from None
         one.is_open, one.trouble = True, ""
         if one.is_approved:
-            await self._compare(one, reply.tools)
+            await self._compare(one, reply)
 
     async def _learned(self, one: Server) -> None:
         try:
@@ -365,10 +399,11 @@ class Servers:
             except (ServerFailed, OSError) as error:
                 raise self._error(one, error) from None
             one.is_open, one.trouble = True, ""
-            await self._compare(one, reply.tools)
+            await self._compare(one, reply)
 
-    async def _compare(self, one: Server, raw: Sequence[Mapping[str, Any]]) -> None:
-        listing = await asyncio.to_thread(read_listing, raw)
+    async def _compare(self, one: Server, reply: Reply) -> None:
+        listing = await asyncio.to_thread(read_listing, reply.tools)
+        prompts = read_prompts(reply.prompts)
         one.problems = listing.problems
         for problem in listing.problems:
             self._tell(f"tool server {one.plan.name}: {problem}.")
@@ -381,11 +416,14 @@ class Servers:
                     launch=one.plan.launch,
                     digest=listing.digest,
                     tools=listing.tools,
+                    prompts=prompts,
                 ),
             )
         elif one.pin.digest != listing.digest:
             one.changed = listing
             raise ToolError(_changed(one.plan.name), ErrorKind.DENIED)
+        elif one.pin.prompts != prompts:
+            await self._save(one, one.pin.model_copy(update={"prompts": prompts}))
 
     def _start_order(self, one: Server) -> Order:
         """Return the order to start a server. Looks at the disk: off the loop.
@@ -397,11 +435,9 @@ class Servers:
         if options.url:
             launch = Launch(url=options.url, headers=filled(options.headers), roots=roots)
         else:
-            program = shutil.which(options.command, path=child_path())
-            if "/" in options.command:
-                program = str(Path(folder) / options.command)
-            if program is None:
-                raise ServerFailed("gone", f"there is no program {options.command}")
+            if missing := _obstacle(one.plan):
+                raise ServerFailed("gone", missing)
+            program = _program(one.plan)
             env = {**self._environment, **filled(options.env)}
             argv = (program, *options.args)
             launch = Launch(argv=argv, env=env, cwd=folder, roots=roots)
@@ -435,7 +471,7 @@ class Servers:
         if error.failure == "timeout":
             text = f"The tool server {name} was stopped: {words}."
             return ToolError(text, ErrorKind.TIMEOUT)
-        return ToolError(f"The tool server {name} is gone: {words}.", ErrorKind.RUNTIME)
+        return ToolError(f"The tool server {name} does not run: {words}.", ErrorKind.RUNTIME)
 
     async def _save(self, one: Server, pin: Pin) -> None:
         try:
@@ -478,6 +514,22 @@ class Servers:
         if problem not in self._told:
             self._told.add(problem)
             _log.warning("%s", problem)
+
+
+def _program(plan: ServerPlan) -> str:
+    """Return the path of a server's program; empty if there is none of its name."""
+    command = plan.options.command
+    if "/" in command:
+        return str(Path(plan.folder) / command)
+    return shutil.which(command, path=child_path()) or ""
+
+
+def _obstacle(plan: ServerPlan) -> str:
+    """Return why a server cannot be started; empty if nothing is known."""
+    command = plan.options.command
+    if not command or ((program := _program(plan)) and Path(program).is_file()):
+        return ""
+    return f"there is no program {visible_line(command)}"
 
 
 def _still_there(one: Server, tool: Definition, arguments: Given) -> Definition:

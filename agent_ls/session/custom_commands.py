@@ -34,7 +34,8 @@ async def expanded(
             f"The command /{name} leaves no tool: allowed-tools in {command.source} names none "
             "that this session has."
         )
-    return command.expanded(arguments), None if limits == TurnLimits() else limits
+    text = await source.text_of(command, arguments)
+    return text, None if limits == TurnLimits() else limits
 
 
 def called(command: CustomCommand) -> str:

@@ -152,9 +152,21 @@ def answer(mode: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
         case "initialize":
             return {
                 "protocolVersion": params["protocolVersion"],
-                "capabilities": {"tools": {"listChanged": True}},
+                "capabilities": {
+                    "tools": {"listChanged": True},
+                    **({"prompts": {}} if "prompts" in mode else {}),
+                },
                 "serverInfo": {"name": "test", "version": "1"},
             }
+        case "prompts/list":
+            arguments = [{"name": "file", "required": True}, {"name": "why"}]
+            review = {"name": "review", "description": "Re\u200bviews.", "arguments": arguments}
+            return {"prompts": [review, {"name": "\u200b"}]}
+        case "prompts/get" if mode == "prompts":
+            given = params["arguments"]
+            words = f"Look at {given['file']} because of: {given.get('why')}\u200b"
+            content = {"type": "text", "text": words}
+            return {"messages": [{"role": "user", "content": content}]}
         case "tools/list" if mode == "endless":
             return {"tools": [tool(f"t{time.monotonic_ns()}")], "nextCursor": "more"}
         case "tools/list":

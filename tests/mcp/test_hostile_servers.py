@@ -176,7 +176,7 @@ async def test_what_fails_three_times_is_not_started_again(tmp_path: Path) -> No
     async with opened(tmp_path, {"bad": server("good")}) as servers:
         await servers.settle()
         for _ in range(3):
-            with pytest.raises(ToolError, match="is gone"):
+            with pytest.raises(ToolError, match="does not run"):
                 await run(servers, "bad/do", do="crash")
         with pytest.raises(ToolError, match="failed 3 times"):
             await run(servers, "bad/do", do="again")

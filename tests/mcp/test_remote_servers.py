@@ -52,7 +52,7 @@ async def test_a_server_that_forgot_the_session_is_called_in_another(
     async with opened(tmp_path, at(remote)) as servers:
         await servers.settle()
         remote.forgets_sessions = True
-        with pytest.raises(ToolError, match="is gone"):
+        with pytest.raises(ToolError, match="does not run"):
             await run(servers, "far/do", do="x")
         assert "done x" in await run(servers, "far/do", do="x")
         assert remote.sessions == 2

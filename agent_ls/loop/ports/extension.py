@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from agent_ls.domain.commands import CommandList
+from agent_ls.domain.commands import CommandList, CustomCommand
 
 
 class Commands(Protocol):
@@ -14,6 +14,10 @@ class Commands(Protocol):
 
     async def listed(self) -> CommandList:
         """Return the commands as their files are now."""
+        ...
+
+    async def text_of(self, command: CustomCommand, arguments: str) -> str:
+        """Return the prompt of a call. Errors: ``AgentLsError`` if it cannot be made."""
         ...
 
 

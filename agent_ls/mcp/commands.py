@@ -1,0 +1,78 @@
+"""Offers the prompts of tool servers as custom commands, ``/server:prompt``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_ls.domain.commands import CommandList, CustomCommand
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.loop.ports.extension import Commands
+from agent_ls.mcp.definitions import PromptDefinition
+from agent_ls.mcp.servers import Servers
+from agent_ls.safety.text import plain_output_slowly
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCommands:
+    """The ``Commands`` port over files and tool servers; a file's command wins."""
+
+    files: Commands
+    servers: Servers
+
+    async def listed(self) -> CommandList:
+        """Return all commands; no server is started for it."""
+        found = await self.files.listed()
+        await self.servers.look()
+        own = {f"{server}:{prompt.name}": (server, prompt) for server, prompt in self._prompts()}
+        commands = {name: _command(name, *one) for name, one in own.items()}
+        both = {**commands, **found.commands}
+        return CommandList(dict(sorted(both.items())), found.problems)
+
+    async def text_of(self, command: CustomCommand, arguments: str) -> str:
+        """Return the prompt of a call, which a server may have to give.
+
+        Errors: ``AgentLsError`` if it does not.
+        """
+        prompts = {
+            f"{server}:{prompt.name}": (server, prompt) for server, prompt in self._prompts()
+        }
+        found = prompts.get(command.name)
+        if found is None or command.source != _source(found[0]):
+            return await self.files.text_of(command, arguments)
+        server, prompt = found
+        text = await self.servers.prompt(server, prompt.raw, _given(prompt, command, arguments))
+        words = await plain_output_slowly(text)
+        head = f"Command: /{command.name} {arguments}".rstrip()
+        return f"{head}\n\n(The following is the text of the tool server {server}.)\n{words}"
+
+    def _prompts(self) -> list[tuple[str, PromptDefinition]]:
+        return [
+            (name, one) for name, server in self.servers.servers.items() for one in server.prompts
+        ]
+
+
+def _source(server: str) -> str:
+    return f"the tool server {server}"
+
+
+def _command(name: str, server: str, prompt: PromptDefinition) -> CustomCommand:
+    hints = [one.name if one.is_required else f"[{one.name}]" for one in prompt.arguments]
+    return CustomCommand(
+        name=name,
+        description=prompt.description,
+        argument_hint=" ".join(hints),
+        body=f"(Its text comes from {_source(server)}.)",
+        source=_source(server),
+    )
+
+
+def _given(prompt: PromptDefinition, command: CustomCommand, arguments: str) -> dict[str, str]:
+    """Return the arguments by name; the last takes what is left. Errors: ``AgentLsError``."""
+    words = arguments.split(maxsplit=max(len(prompt.arguments) - 1, 0)) if arguments else []
+    given = {one.raw: word for one, word in zip(prompt.arguments, words, strict=False)}
+    missing = [one.name for one in prompt.arguments if one.is_required and one.raw not in given]
+    if missing:
+        raise AgentLsError(
+            f"/{command.name} needs {', '.join(missing)}: /{command.name} {command.argument_hint}"
+        )
+    return given
