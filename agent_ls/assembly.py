@@ -276,9 +276,14 @@ def _kinds(part: type[Any]) -> Mapping[str, object]:
 
 
 @asynccontextmanager
-async def open_tool_servers(settings: Settings, workspace: Workspace) -> AsyncGenerator[Servers]:
-    """Provide the tool servers without sessions; end them with the block."""
-    confiner = await _open_confiner(settings, workspace)
+async def open_tool_servers(
+    settings: Settings, workspace: Workspace, tell: Callable[[str], None]
+) -> AsyncGenerator[Servers]:
+    """Provide the tool servers without sessions; end them with the block.
+
+    ``tell`` gets what the person has to know about the sandbox.
+    """
+    confiner = await _open_confiner(settings, workspace, tell)
     servers = tool_servers(settings, workspace, confiner)
     try:
         yield servers

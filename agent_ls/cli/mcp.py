@@ -26,7 +26,8 @@ def mcp(arguments: argparse.Namespace) -> int:
 async def _run(arguments: argparse.Namespace, folder: Path) -> int:
     loaded = load_settings(folders=[folder], command_line=command_line_settings(arguments))
     tell_problems(loaded)
-    async with open_tool_servers(loaded.settings, open_disk_workspace([folder])) as servers:
+    workspace = open_disk_workspace([folder])
+    async with open_tool_servers(loaded.settings, workspace, _warn) as servers:
         return await _act(servers, arguments)
 
 
@@ -34,7 +35,7 @@ async def _act(servers: Servers, arguments: argparse.Namespace) -> int:
     try:
         await servers.look()
         for problem in servers.problems:
-            sys.stderr.write(f"agent-ls: {visible_line(problem)}\n")
+            _warn(visible_line(problem))
         if arguments.action in (None, "list"):
             _list(servers, as_json=arguments.json)
             return 0
@@ -115,6 +116,10 @@ def _is_yes(question: str, *, is_sure: bool) -> bool:
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _warn(words: str) -> None:
+    sys.stderr.write(f"agent-ls: {words}\n")
 
 
 def _show_page(name: str, page: str) -> None:

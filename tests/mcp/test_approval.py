@@ -100,7 +100,8 @@ async def test_a_folders_server_is_held_by_the_sandbox(tmp_path: Path) -> None:
     installed_bubblewrap()
     use = {"sandbox": {"use": "bubblewrap"}}
     settings = load_settings(folders=[project], command_line=use).settings
-    async with open_tool_servers(settings, open_disk_workspace([project])) as servers:
+    workspace = open_disk_workspace([project])
+    async with open_tool_servers(settings, workspace, lambda _words: None) as servers:
         await servers.settle()
         assert "changes no files" in (await preview_of(servers, "a/start")).payload
         await servers.start("a")
