@@ -13,7 +13,7 @@ from agent_ls.acp.diffs import from_unified
 from agent_ls.acp.editor_files import SESSION, EditorFiles
 from agent_ls.acp.outbox import Outbox, Update
 from agent_ls.acp.prompt_blocks import Block, words_of
-from agent_ls.acp.translation import Content, Translation, fenced, plan_update, text_content
+from agent_ls.acp.translation import Content, Translation, fenced, message, text_content
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import (
     ApprovalAnswer,
@@ -26,6 +26,7 @@ from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.goals import typed
 from agent_ls.domain.stops import StopReason
+from agent_ls.safety.text import visible, visible_line
 from agent_ls.session.session import Session
 from agent_ls.session.titles import choice_name
 
@@ -101,7 +102,8 @@ class Conversation:
         if ended is None:
             raise AgentLsError("The turn was broken off; load the session again to go on with it.")
         if ended.stop is StopReason.ERROR:
-            raise RequestError(_INTERNAL_ERROR, ended.failure_reason)
+            why = ended.failure_reason or "The turn failed; the log says why."
+            raise RequestError(_INTERNAL_ERROR, why)
         is_cancelled = ended.stop is StopReason.CANCELLED
         return schema.PromptResponse(
             stop_reason="cancelled" if is_cancelled else _STOPS.get(ended.stop, "end_turn"),
@@ -135,8 +137,9 @@ class Conversation:
         for stored in await self.session.journal():
             for update in translation.feed(stored.event):
                 self._outbox.put(update)
-        if self.session.state.plan:
-            self._outbox.put(plan_update(self.session.state.plan))
+        if self.session.is_cut_off:
+            words = "The turn was cut off here. Your next message goes on with it."
+            self._outbox.put(message(f"\n\n*{words}*\n"))
         await self._outbox.flush()
 
     def say(self, update: Update) -> None:
@@ -206,11 +209,13 @@ class Conversation:
 
     async def _answer(self, question: Question) -> None:
         call = schema.ToolCallUpdate(
-            tool_call_id=question.id, status="pending", content=[text_content(question.text)]
+            tool_call_id=question.id,
+            status="pending",
+            content=[text_content(visible(question.text))],
         )
         names = {str(number): one for number, one in enumerate(question.options)}
         options = [
-            schema.PermissionOption(option_id=one, name=name, kind="allow_once")
+            schema.PermissionOption(option_id=one, name=visible_line(name), kind="allow_once")
             for one, name in (names or {_NO_ANSWER: "Go on without an answer"}).items()
         ]
         stop = "Stop here; I answer with my next message"

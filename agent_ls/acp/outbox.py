@@ -10,8 +10,6 @@ from typing import Final
 
 from acp import schema
 
-from agent_ls.domain.errors import AgentLsError
-
 _log = logging.getLogger(__name__)
 
 _MERGE_S: Final = 0.03
@@ -74,11 +72,12 @@ class Outbox:
 
     async def _deliver(self, one: Update | Later) -> None:
         try:
-            update = await one() if callable(one) else one
-        except AgentLsError as error:
-            _log.warning("an update could not be made: %s", error)
-            return
-        await self._send(update)
+            await self._send(await one() if callable(one) else one)
+        except ConnectionError:
+            raise
+        except Exception as error:
+            # The turn goes on, and so do the other updates.
+            _log.error("an update was not sent", exc_info=error)
 
 
 def _joined(last: Update | Later | None, update: Update | Later) -> Update | None:

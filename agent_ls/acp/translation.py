@@ -21,7 +21,7 @@ from agent_ls.domain.edits import MoveFile, text_of
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
-from agent_ls.safety.text import label
+from agent_ls.safety.text import label, visible
 from agent_ls.session.titles import call_title, parsed
 
 _MAX_RESULT_CHARACTERS: Final = 20_000
@@ -89,7 +89,7 @@ class Translation:
                 if self._streamed != piece.step_id:
                     return []
                 self._streamed = ""
-                return [_message("\n\n*(What was said last does not count.)*\n\n")]
+                return [message("\n\n*(What was said last does not count.)*\n\n")]
             case e.CallOutputStreamed():
                 output = self._outputs.get(piece.call_id, "") + piece.text
                 self._outputs[piece.call_id] = output[-_MAX_OUTPUT_CHARACTERS:]
@@ -116,7 +116,7 @@ class Translation:
             case e.AttemptFinished():
                 return self._usage(event.usage)
             case e.PlanUpdated():
-                return [plan_update(event.items)]
+                return [_plan(event.items)]
             case e.TurnEnded():
                 return self._ended(event)
             case _:
@@ -174,7 +174,7 @@ class Translation:
         if not event.failure_reason or event.stop is StopReason.CANCELLED:
             return []
         is_told = event.stop is StopReason.ERROR and not self._is_replay
-        return [] if is_told else [_message(f"\n\n*{event.failure_reason}*\n")]
+        return [] if is_told else [message(f"\n\n*{event.failure_reason}*\n")]
 
     def _of_call(self, event: e.Event) -> Updates | None:
         match event:
@@ -238,7 +238,7 @@ class Translation:
                     title=label(question.text, _TITLE_CHARACTERS),
                     kind="other",
                     status="pending",
-                    content=[text_content(question.text)],
+                    content=[text_content(visible(question.text))],
                 )
                 return [asked]
             case e.QuestionResolved():
@@ -251,7 +251,7 @@ class Translation:
     def _message(self, text: str, step_id: str) -> Update:
         """Return a piece of an answer; the text of another step begins a paragraph."""
         is_other, self._said = self._said not in ("", step_id), step_id
-        return _message(f"\n\n{text}" if is_other else text)
+        return message(f"\n\n{text}" if is_other else text)
 
 
 def _of_policies(event: e.Event) -> Updates | None:
@@ -266,7 +266,7 @@ def _of_policies(event: e.Event) -> Updates | None:
     return [_thought(f"\n\n{words}\n\n")] if words else []
 
 
-def plan_update(items: Sequence[PlanItem]) -> schema.AgentPlanUpdate:
+def _plan(items: Sequence[PlanItem]) -> schema.AgentPlanUpdate:
     """Return the whole plan; a blocked item is pending, which its text says."""
     entries = [
         schema.PlanEntry(
@@ -296,7 +296,8 @@ def _text_block(text: str) -> schema.TextContentBlock:
     return schema.TextContentBlock(type="text", text=text)
 
 
-def _message(text: str) -> schema.AgentMessageChunk:
+def message(text: str) -> schema.AgentMessageChunk:
+    """Return words of the agent's side."""
     return schema.AgentMessageChunk(session_update="agent_message_chunk", content=_text_block(text))
 
 

@@ -427,22 +427,58 @@ async def test_a_client_that_dies_leaves_no_process_and_the_turn_can_go_on(
     assert "Here I am." in second.said
 
 
-async def test_two_sessions_at_once_do_not_mix(root: Path, warm_host: Mapping[str, str]) -> None:
-    scenario = """
+async def test_what_waited_when_the_client_died_is_asked_again(
+    root: Path, warm_host: Mapping[str, str]
+) -> None:
+    first, second = AcpEditor(root, ["wait"]), AcpEditor(root, ["allow_once"])
+    async with scripted(EDIT + DONE) as model:
+        async with acp_agent(first, variables(model, warm_host)) as wire:
+            session = await wire.session()
+            turn = asyncio.create_task(wire.prompt(session, "Do it"))
+            await first.until(lambda: first.questions)
+            # What is asked may be a moment ahead of what is stored.
+            await asyncio.sleep(1)
+            wire.process.kill()
+            await wire.process.wait()
+            turn.cancel()
+        async with acp_agent(second, variables(model, warm_host)) as wire:
+            await wire.agent.load_session(cwd=str(root), session_id=session, mcp_servers=[])
+            assert second.questions == []
+            assert "next message goes on" in second.lines[-1]
+            assert await wire.prompt(session, "Go on") == "end_turn"
+    assert len(second.questions) == 1, second.lines
+    assert (root / "app.py").read_text() == APP.replace("1", "2")
+
+
+def edits(name: str) -> str:
+    arguments = f'{{ path = "{name}.txt", content = "{name}" }}'
+    return f"""
 [[answer]]
-when = { first = "left" }
-text = "This is left."
-delay_ms = 200
+when = {{ first = "Write {name}" }}
+delay_ms = 100
+[[answer.call]]
+tool = "write_file"
+arguments = {arguments}
 [[answer]]
-when = { first = "right" }
-text = "This is right."
+when = {{ first = "Write {name}" }}
+text = "This is {name}."
 """
+
+
+async def test_two_sessions_at_once_do_not_mix(root: Path, warm_host: Mapping[str, str]) -> None:
     editor = AcpEditor(root)
-    async with scripted(scenario) as model, acp_agent(editor, variables(model, warm_host)) as wire:
+    words = ("--set", "mode=accept-edits")
+    async with (
+        scripted(edits("left") + edits("right")) as model,
+        acp_agent(editor, variables(model, warm_host), words=words) as wire,
+    ):
         left, right = await wire.session(), await wire.session()
         assert left != right
-        stops = await asyncio.gather(wire.prompt(left, "left"), wire.prompt(right, "right"))
+        stops = await asyncio.gather(
+            wire.prompt(left, "Write left"), wire.prompt(right, "Write right")
+        )
     assert stops == ["end_turn", "end_turn"]
+    assert editor.written_for == {"left.txt": left, "right.txt": right}
     said = {
         session: "".join(
             update.content.text

@@ -131,13 +131,14 @@ async def test_a_result(tool: str, result: Any, status: str, content: str | None
 
 
 async def test_a_question_is_a_call_that_ends_with_the_answer() -> None:
-    question = Question(id="qst_1", turn_id="t", origin="ask_user", text="Which?")
+    question = Question(id="qst_1", turn_id="t", origin="ask_user", text="Which?\u202e")
     begin, end = await shown(
         translation(),
         e.QuestionAsked(question=question),
         e.QuestionResolved(question_id="qst_1", answer=QuestionAnswer(text="blue")),
     )
-    assert (begin["toolCallId"], begin["title"], end["toolCallId"]) == ("qst_1", "Which?", "qst_1")
+    assert (begin["toolCallId"], end["toolCallId"]) == ("qst_1", "qst_1")
+    assert begin["title"] == begin["content"][0]["content"]["text"] == "Which?\\u202e"
     assert (end["status"], end["content"][0]["content"]["text"]) == ("completed", "blue")
 
 

@@ -94,6 +94,8 @@ class AcpEditor:
     updates: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     questions: list[tuple[Any, list[Any]]] = field(default_factory=list[tuple[Any, list[Any]]])
     writes: list[str] = field(default_factory=list[str])
+    written_for: dict[str, str] = field(default_factory=dict[str, str])
+    """The session of the last write, by path."""
     answer: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -137,6 +139,7 @@ class AcpEditor:
         assert session_id.startswith("ses_"), session_id
         shown = str(Path(path).relative_to(self.root))
         self.writes.append(shown)
+        self.written_for[shown] = session_id
         self.unsaved.pop(shown, None)
         if self.saves:
             Path(path).write_text(content)
