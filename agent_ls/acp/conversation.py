@@ -13,7 +13,7 @@ from agent_ls.acp.diffs import from_unified
 from agent_ls.acp.editor_files import SESSION, EditorFiles
 from agent_ls.acp.outbox import Outbox, Update
 from agent_ls.acp.prompt_blocks import Block, words_of
-from agent_ls.acp.translation import Content, Translation, fenced, message, text_content
+from agent_ls.acp.translation import Content, Translation, fenced, message_chunk, text_content
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import (
     ApprovalAnswer,
@@ -139,7 +139,7 @@ class Conversation:
                 self._outbox.put(update)
         if self.session.is_cut_off:
             words = "The turn was cut off here. Your next message goes on with it."
-            self._outbox.put(message(f"\n\n*{words}*\n"))
+            self._outbox.put(message_chunk(f"\n\n*{words}*\n"))
         await self._outbox.flush()
 
     def say(self, update: Update) -> None:

@@ -136,16 +136,17 @@ class EditorFiles(DiskWorkspace):
                 return await super().apply(edit)
             return await self._write_in_editor(edit.path, None, edit.text)
         text = await self._unsaved(edit.path)
-        if not isinstance(edit, ChangeText) or (text is not None and not self._writes):
-            if text is None:
-                return await super().apply(edit)
-            return EditOutcome(status="refused", reason=f"{edit.path}: {_STAYS}.")
-        if not self._writes or (
-            text is None and (await super().snapshot(edit.path) or b"").startswith(_BOM)
-        ):
-            # An editor may lose the mark at the beginning of a file.
+        if text is None and not await self._may_change_in_editor(edit):
             return await super().apply(edit)
+        if not isinstance(edit, ChangeText) or not self._writes:
+            return EditOutcome(status="refused", reason=f"{edit.path}: {_STAYS}.")
         return await self._change_in_editor(edit)
+
+    async def _may_change_in_editor(self, edit: FileEdit) -> bool:
+        if not self._writes or not isinstance(edit, ChangeText):
+            return False
+        # An editor may lose the mark at the beginning of a file.
+        return not (await super().snapshot(edit.path) or b"").startswith(_BOM)
 
     async def _change_in_editor(self, edit: ChangeText) -> EditOutcome:
         file = await self.read(edit.path)
@@ -159,12 +160,10 @@ class EditorFiles(DiskWorkspace):
 
     async def _write_in_editor(self, path: str, before: str | None, text: str) -> EditOutcome:
         """Let the editor write a text, and return what the file then holds."""
-        place = self.locate(path)[1]
         try:
-            await self._asked(
-                self._client.write_text_file(content=text, path=str(place), session_id=_session()),
-                path,
-            )
+            session, place = SESSION.get(), str(self.locate(path)[1])
+            writing = self._client.write_text_file(content=text, path=place, session_id=session)
+            await self._asked(writing, path)
         except RequestError as error:
             return EditOutcome(status="refused", reason=f"{path}: the editor refused it: {error}.")
         except WorkspaceError as error:
@@ -215,7 +214,7 @@ class EditorFiles(DiskWorkspace):
         except WorkspaceError:
             # Missing, binary, too large: the disk's reader says so.
             return None
-        request = self._client.read_text_file(path=str(place), session_id=_session())
+        request = self._client.read_text_file(path=str(place), session_id=SESSION.get())
         try:
             said = (await self._asked(request, path)).content
         except RequestError:
@@ -234,10 +233,6 @@ class EditorFiles(DiskWorkspace):
                 f"{path}: the editor has not answered for {_ANSWER_S:g} s, so its text is not "
                 "known. Look at the file before you go on."
             ) from None
-
-
-def _session() -> str:
-    return SESSION.get()
 
 
 def _plain_digest(text: str) -> str:

@@ -89,7 +89,7 @@ class Translation:
                 if self._streamed != piece.step_id:
                     return []
                 self._streamed = ""
-                return [message("\n\n*(What was said last does not count.)*\n\n")]
+                return [message_chunk("\n\n*(What was said last does not count.)*\n\n")]
             case e.CallOutputStreamed():
                 output = self._outputs.get(piece.call_id, "") + piece.text
                 self._outputs[piece.call_id] = output[-_MAX_OUTPUT_CHARACTERS:]
@@ -174,7 +174,7 @@ class Translation:
         if not event.failure_reason or event.stop is StopReason.CANCELLED:
             return []
         is_told = event.stop is StopReason.ERROR and not self._is_replay
-        return [] if is_told else [message(f"\n\n*{event.failure_reason}*\n")]
+        return [] if is_told else [message_chunk(f"\n\n*{event.failure_reason}*\n")]
 
     def _of_call(self, event: e.Event) -> Updates | None:
         match event:
@@ -251,7 +251,7 @@ class Translation:
     def _message(self, text: str, step_id: str) -> Update:
         """Return a piece of an answer; the text of another step begins a paragraph."""
         is_other, self._said = self._said not in ("", step_id), step_id
-        return message(f"\n\n{text}" if is_other else text)
+        return message_chunk(f"\n\n{text}" if is_other else text)
 
 
 def _of_policies(event: e.Event) -> Updates | None:
@@ -296,7 +296,7 @@ def _text_block(text: str) -> schema.TextContentBlock:
     return schema.TextContentBlock(type="text", text=text)
 
 
-def message(text: str) -> schema.AgentMessageChunk:
+def message_chunk(text: str) -> schema.AgentMessageChunk:
     """Return words of the agent's side."""
     return schema.AgentMessageChunk(session_update="agent_message_chunk", content=_text_block(text))
 
