@@ -96,7 +96,7 @@ class Agent:
             opened = await self._folders.open(cwd, **place)
             session = await opened.sessions.fresh()
         conversation = self._attached(opened, session)
-        conversation.say(await _commands(opened.sessions))
+        await _tell_commands(conversation, opened.sessions)
         return schema.NewSessionResponse(session_id=session.id, modes=_modes(conversation))
 
     @_in_words
@@ -180,7 +180,7 @@ class Agent:
             if session_id not in {one.session_id for one in await opened.sessions.list()}:
                 raise StoreError(f"{cwd} has no session {session_id}; list them to see which are.")
             conversation = self._attached(opened, await opened.sessions.open(session_id))
-            conversation.say(await _commands(opened.sessions))
+            await _tell_commands(conversation, opened.sessions)
             return conversation
 
     async def _conversation(self, session_id: str) -> Conversation:
@@ -204,21 +204,25 @@ def _modes(conversation: Conversation) -> schema.SessionModeState:
     )
 
 
-async def _commands(sessions: Sessions) -> schema.AvailableCommandsUpdate:
-    """Return the custom commands, which the client offers behind a slash."""
-    found = await sessions.custom_commands.listed()
-    return schema.AvailableCommandsUpdate(
-        session_update="available_commands_update",
-        available_commands=[
-            schema.AvailableCommand(
-                name=one.name,
-                description=one.description or one.source,
-                input=schema.AvailableCommandInput(
-                    schema.UnstructuredCommandInput(hint=one.argument_hint)
-                )
-                if one.argument_hint
-                else None,
+async def _tell_commands(conversation: Conversation, sessions: Sessions) -> None:
+    """Send the custom commands, which the client offers behind a slash."""
+    found = [
+        schema.AvailableCommand(
+            name=one.name,
+            description=one.description or one.source,
+            input=_hint(one.argument_hint),
+        )
+        for one in (await sessions.custom_commands.listed()).commands.values()
+    ]
+    if found:
+        conversation.say(
+            schema.AvailableCommandsUpdate(
+                session_update="available_commands_update", available_commands=found
             )
-            for one in found.commands.values()
-        ],
+        )
+
+
+def _hint(text: str) -> schema.AvailableCommandInput | None:
+    return (
+        schema.AvailableCommandInput(schema.UnstructuredCommandInput(hint=text)) if text else None
     )

@@ -524,7 +524,9 @@ async def test_commands_and_tool_servers_of_a_folder_count_once_it_is_trusted(
     root: Path, warm_host: Mapping[str, str], is_trusted: bool
 ) -> None:
     (root / ".agent-ls" / "commands").mkdir(parents=True)
-    (root / ".agent-ls/commands/tidy.md").write_text("Tidy up $1 please.")
+    (root / ".agent-ls/commands/tidy.md").write_text(
+        "---\nargument-hint: FILE\n---\nTidy up $1 please."
+    )
     marker = root.parent / "started"
     server = McpServerStdio(
         name="my server!",
