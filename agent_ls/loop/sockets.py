@@ -207,6 +207,8 @@ class ToolContext:
     """Shows live output, which is not stored."""
     reads_only: bool = False
     """Copied from ``PlannedCall.reads_only``."""
+    is_approved: bool = False
+    """The person said yes to this call, as its preview shows it now."""
     consent: Consent = "none"
     """Copied from ``PlannedCall.consent``."""
 

@@ -28,7 +28,9 @@ _SHOWN_CHARS = 160
 class Calls(Protocol):
     """What these tools need of the servers."""
 
-    async def call(self, server: str, tool: Definition, arguments: Given) -> Reply:
+    async def call(
+        self, server: str, tool: Definition, arguments: Given, *, is_approved: bool
+    ) -> Reply:
         """Call a tool; errors: ``ToolError``."""
         ...
 
@@ -108,7 +110,9 @@ class ServerTool:
 
     async def run(self, arguments: Given, context: ToolContext) -> ToolOutput:
         """Call the tool; a failed call is an error with the server's words."""
-        reply = await self.servers.call(self.server, self.definition, arguments)
+        reply = await self.servers.call(
+            self.server, self.definition, arguments, is_approved=context.is_approved
+        )
         text = (await plain_output_slowly(reply.text)).strip() or "(nothing)"
         return ToolOutput(
             f"The tool server {self.server} answers:\n{text}",

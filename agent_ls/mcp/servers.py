@@ -247,9 +247,7 @@ class Servers:
     def find(self, query: str) -> Sequence[ToolSpec]:
         """Return the tools whose names and descriptions fit the words best."""
         words = utils.default_process(query)
-        scored = [
-            (_score(words, spec), spec) for spec in self._specs if spec.name in self._searchable()
-        ]
+        scored = [(_score(words, spec), spec) for spec in self._specs if spec.name != FIND_TOOL]
         scored.sort(key=lambda pair: -pair[0])
         return [spec for score, spec in scored if score >= _MIN_SCORE]
 
@@ -259,18 +257,7 @@ class Servers:
         Errors: ``ToolError``.
         """
         one = self._servers[server]
-        tools = one.pin.tools if one.pin else ()
-        digest = one.pin.digest if one.pin else ""
-        await self._save(
-            one,
-            Pin(
-                server=server,
-                place=one.plan.place,
-                launch=one.plan.launch,
-                digest=digest,
-                tools=tools,
-            ),
-        )
+        await self._save(one, launch=one.plan.launch)
         one.failures = 0
         await self._open(one)
         self._make_tools()
@@ -281,9 +268,8 @@ class Servers:
         one = self._servers[server]
         if one.pin is None or one.changed is None:
             return
-        update = {"digest": one.changed.digest, "tools": one.changed.tools}
-        one.changed = None
-        await self._save(one, one.pin.model_copy(update=update))
+        now, one.changed = one.changed, None
+        await self._save(one, digest=now.digest, tools=now.tools)
         self._make_tools()
 
     async def forget(self, server: str) -> None:
@@ -293,15 +279,19 @@ class Servers:
         if plan.options.url:
             await asyncio.to_thread(SavedLogins(logins_file()).forget, plan.options.url)
 
-    async def call(self, server: str, tool: Definition, arguments: Given) -> Reply:
+    async def call(
+        self, server: str, tool: Definition, arguments: Given, *, is_approved: bool
+    ) -> Reply:
         """Call a tool, starting its server if needed.
 
-        A change that is known is accepted: the guard lets such a call pass only with the person's
-        yes to exactly this change.
+        ``is_approved``: the person said yes to a preview that shows the change, if there is one.
+        Without it a change that came after the guards' look holds the call.
         Errors: ``ToolError``.
         """
         one = self._servers[server]
         if one.changed is not None:
+            if not is_approved:
+                raise ToolError(_changed(server), ErrorKind.DENIED)
             await self.accept(server)
             tool = _still_there(one, tool, arguments)
         try:
@@ -408,22 +398,12 @@ class Servers:
         for problem in listing.problems:
             self._tell(f"tool server {one.plan.name}: {problem}.")
         if one.pin is None or not one.pin.digest:
-            await self._save(
-                one,
-                Pin(
-                    server=one.plan.name,
-                    place=one.plan.place,
-                    launch=one.plan.launch,
-                    digest=listing.digest,
-                    tools=listing.tools,
-                    prompts=prompts,
-                ),
-            )
+            await self._save(one, digest=listing.digest, tools=listing.tools, prompts=prompts)
         elif one.pin.digest != listing.digest:
             one.changed = listing
             raise ToolError(_changed(one.plan.name), ErrorKind.DENIED)
         elif one.pin.prompts != prompts:
-            await self._save(one, one.pin.model_copy(update={"prompts": prompts}))
+            await self._save(one, prompts=prompts)
 
     def _start_order(self, one: Server) -> Order:
         """Return the order to start a server. Looks at the disk: off the loop.
@@ -473,7 +453,10 @@ class Servers:
             return ToolError(text, ErrorKind.TIMEOUT)
         return ToolError(f"The tool server {name} does not run: {words}.", ErrorKind.RUNTIME)
 
-    async def _save(self, one: Server, pin: Pin) -> None:
+    async def _save(self, one: Server, **values: object) -> None:
+        """Store what was approved of a server now. Errors: ``ToolError``."""
+        pin = one.pin or Pin(server=one.plan.name, place=one.plan.place, launch=one.plan.launch)
+        pin = pin.model_copy(update=values)
         try:
             await asyncio.to_thread(self._pins.save, pin)
         except SettingsError as error:
@@ -502,9 +485,6 @@ class Servers:
         if len(allowed) > self._options.max_offered:
             self._tools[FIND_TOOL] = FindTool(self)
         self._specs = tuple(map(_spec, self._tools.values()))
-
-    def _searchable(self) -> Collection[str]:
-        return self._tools.keys() - {FIND_TOOL}
 
     def _is_allowed(self, name: str) -> bool:
         return not self._allowed or any(fnmatchcase(name, one) for one in self._allowed)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from agent_ls.assembly import open_disk_workspace
@@ -43,12 +44,14 @@ async def opened(
         await found.close()
 
 
-async def run(servers: Servers, tool: str, **arguments: Any) -> str:
+async def run(servers: Servers, tool: str, *, is_approved: bool = False, **arguments: Any) -> str:
     """Call a tool as the loop does, and return its text."""
-    return (await output_of(servers, tool, **arguments)).text
+    return (await output_of(servers, tool, is_approved=is_approved, **arguments)).text
 
 
-async def output_of(servers: Servers, tool: str, **arguments: Any) -> Any:
+async def output_of(
+    servers: Servers, tool: str, *, is_approved: bool = False, **arguments: Any
+) -> Any:
     found = servers.tools[tool]
-    context: Any = None
+    context: Any = SimpleNamespace(is_approved=is_approved)
     return await found.run(found.Arguments.model_validate(arguments), context)

@@ -189,8 +189,10 @@ async def test_a_changed_definition_holds_every_call_until_it_was_seen(
     async with opened(tmp_path, given) as servers:
         await servers.settle()
         assert servers.held("a/do") == ""
-        with pytest.raises(ToolError, match="nothing was called"):
-            await run(servers, "a/do", do="x")
+        # Also a call that the guards looked at before: it has no yes to the change.
+        for _ in range(2):
+            with pytest.raises(ToolError, match="nothing was called"):
+                await run(servers, "a/do", do="x")
         assert "changed since" in servers.held("a/do")
         preview = await preview_of(servers, "a/do", do="x")
         assert preview.payload.startswith('{\n "do": "x"\n}\n\nThe tool server a changed')
@@ -213,7 +215,7 @@ async def test_a_change_to_a_tool_that_is_gone_calls_nothing(tmp_path: Path) -> 
         await servers.settle()
         for words in ("nothing was called", "was not called: it is gone"):
             with pytest.raises(ToolError, match=words):
-                await run(servers, "a/do", do="x")
+                await run(servers, "a/do", do="x", is_approved=True)
 
 
 async def test_the_guard_asks_only_for_what_is_held() -> None:

@@ -88,10 +88,8 @@ async def test_what_they_refuse_is_an_error(servers: Servers) -> None:
 
 
 async def test_a_file_is_read_in_the_workspace(servers: Servers) -> None:
-    roots = servers.tools["files/list_allowed_directories"]
-    context: object = None
-    said = await roots.run(roots.Arguments.model_validate({}), context)
-    folder = said.text.strip().splitlines()[-1]
+    said = await run(servers, "files/list_allowed_directories")
+    folder = said.strip().splitlines()[-1]
     assert "hello" in await run(servers, "files/read_text_file", path=f"{folder}/a.txt")
 
 

@@ -89,6 +89,7 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
         view=turn.view,
         report=lambda text: turn.recorder.whisper(CallOutputStreamed(planned.call.id, text)),
         reads_only=planned.reads_only,
+        is_approved=bool(planned.approved),
         consent=planned.consent,
     )
     replans = 0
