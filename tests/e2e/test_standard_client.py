@@ -187,7 +187,7 @@ async def test_a_prompt_asks_edits_fails_its_gate_and_mends_it(editor: Editor) -
     assert (editor.root / "app.py").read_text() == "def number():\n    return 1\n"
     await editor.until(lambda: len(editor.client.messages) > 1)
     asked, ended = [one.message for one in editor.client.messages]
-    assert asked == "The agent asks: Edit app.py (answer: code action)"
+    assert asked == "The agent asks: Edit app.py"
     assert re.match("Done: It returns 2 now. … read .*[.]md$", ended)
 
 
