@@ -119,7 +119,6 @@ SHELL = {
     "a named host": "curl -s -m 2 http://localhost:$TCP/; curl -s -m 2 http://127.0.0.1:$TCP/",
     "a datagram": "echo x > /dev/udp/127.0.0.1/$UDP",
     "a very large file": "truncate -s 10G big; dd if=/dev/zero of=big bs=1 count=1 seek=10G",
-    "many processes": "f() { f | f & }; f; sleep 5",
 }
 """Attempts by commands. Some of the programs need not be installed."""
 
