@@ -12,7 +12,7 @@ from pathlib import Path
 from agent_ls import catalogue
 from agent_ls.domain import events as e
 from agent_ls.lsp import wire
-from agent_ls.lsp.faces.updates import Translation, of_ephemeral
+from agent_ls.lsp.updates import Translation, of_ephemeral
 
 _TEST = Path(__file__).parents[1] / "vscode-client" / "test"
 _STREAMED = {

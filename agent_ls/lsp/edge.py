@@ -19,7 +19,7 @@ from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.options import configuration, without_defaults
 from agent_ls.lsp.connection.uris import uri_to_path
-from agent_ls.lsp.conversation.page import is_conversation
+from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.editor_sessions import EditorSessions
 from agent_ls.lsp.faces.faces import Faces
 from agent_ls.lsp.marks.instructions import Instructions

@@ -9,7 +9,8 @@ from pydantic import TypeAdapter
 
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.lsp import wire
-from agent_ls.lsp.conversation.page import (
+from agent_ls.lsp.conversation.transcript import Transcript, fenced
+from agent_ls.lsp.conversation_page import (
     HEADING,
     changes_of,
     merged,
@@ -18,7 +19,6 @@ from agent_ls.lsp.conversation.page import (
     session_named,
     words_below,
 )
-from agent_ls.lsp.conversation.transcript import Transcript, fenced
 
 UPDATE: TypeAdapter[wire.Update] = TypeAdapter(wire.Update)
 BEGIN = [

@@ -14,7 +14,7 @@ from typing import get_args
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import ToolKind
-from agent_ls.lsp.faces.updates import Translation
+from agent_ls.lsp.updates import Translation
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.notes import note_of
 from tests.support.gallery import EVENTS

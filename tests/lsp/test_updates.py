@@ -14,7 +14,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import ProposedCall
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.lsp.faces.updates import Translation, of_ephemeral
+from agent_ls.lsp.updates import Translation, of_ephemeral
 from agent_ls.session.titles import call_title
 from tests.support.gallery import CALL, REQUEST
 

@@ -19,7 +19,8 @@ from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind, 
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.saved_texts import version_of
 from agent_ls.lsp.connection.uris import uri_to_path
-from agent_ls.lsp.conversation.page import (
+from agent_ls.lsp.conversation.transcript import Transcript
+from agent_ls.lsp.conversation_page import (
     Page,
     changes_of,
     is_conversation,
@@ -29,8 +30,7 @@ from agent_ls.lsp.conversation.page import (
     session_named,
     words_below,
 )
-from agent_ls.lsp.conversation.transcript import Transcript
-from agent_ls.lsp.faces.updates import Translation, of_ephemeral
+from agent_ls.lsp.updates import Translation, of_ephemeral
 from agent_ls.lsp.workspace.buffer_edits import BufferEdits
 from agent_ls.lsp.workspace.editor import EditorClient
 from agent_ls.session.session import Session

@@ -15,7 +15,7 @@ from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.lsp import wire
-from agent_ls.lsp.conversation.page import HEADING, Page, Region, front_matter
+from agent_ls.lsp.conversation_page import HEADING, Page, Region, front_matter
 from agent_ls.safety.text import label, visible, visible_line
 
 _TITLE_CHARACTERS = 80

@@ -14,7 +14,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.calls import ToolKind
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp import wire
-from agent_ls.lsp.faces.updates import Translation, of_ephemeral
+from agent_ls.lsp.updates import Translation, of_ephemeral
 
 MERGE_S = 0.05
 """Updates within this time go out as one notification."""

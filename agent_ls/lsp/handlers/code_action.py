@@ -12,7 +12,7 @@ from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.lsp.connection.uris import path_to_uri
-from agent_ls.lsp.conversation.page import is_conversation
+from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.handlers import comments, conversation
 from agent_ls.lsp.marks import offers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from agent_ls.lsp.conversation.page import is_conversation
+from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.handlers import comments, conversation
 from agent_ls.lsp.marks.review_offers import review_lenses

@@ -22,7 +22,7 @@ from agent_ls.domain.goals import typed
 from agent_ls.lsp import wire
 from agent_ls.lsp.connection.positions import index_to_column
 from agent_ls.lsp.connection.uris import path_to_uri
-from agent_ls.lsp.conversation.page import Page, Region, is_conversation, shown_place
+from agent_ls.lsp.conversation_page import Page, Region, is_conversation, shown_place
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks import offers
 from agent_ls.session.session import Session

@@ -11,7 +11,7 @@ from agent_ls.domain.verdicts import Allow
 from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind, DocumentStore
 from agent_ls.lsp.connection.positions import content_length, split_lines
 from agent_ls.lsp.connection.uris import uri_to_path
-from agent_ls.lsp.conversation.page import is_conversation
+from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.safety.control_files import judge_read
 
