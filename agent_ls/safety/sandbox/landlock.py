@@ -33,7 +33,8 @@ class Landlock:
     hides_reads: ClassVar[bool] = True
     remains: ClassVar[str] = (
         "Commands see names of files and processes outside, can change modes and times of your "
-        "files everywhere, and cannot add or remove files at the top of a workspace folder"
+        "files everywhere, can breed processes without a limit, and cannot add or remove files at "
+        "the top of a workspace folder"
     )
     hint: ClassVar[str] = (
         "sandbox: no command can add, remove or rename files at the top of a workspace folder, "
