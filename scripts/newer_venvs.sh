@@ -1,5 +1,6 @@
 #!/bin/sh
-# Gives every interpreter newer than the one of .venv an environment from the same lock, below .cache/venvs.
+# Gives every interpreter newer than the one of .venv an environment from the same lock, below .cache/venvs,
+# with the project itself in it, editable: tests start it as `python -P -m agent_ls` in folders of their own.
 #
 # Prints the path of each environment's python, oldest first.
 set -eu
@@ -7,7 +8,7 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
 version='import sys; print("%d.%d" % sys.version_info[:2])'
 ours=$(.venv/bin/python -c "$version")
-lock=$(cat requirements.lock | cksum)
+lock=$(cat requirements.lock pyproject.toml scripts/newer_venvs.sh | cksum)
 
 scripts/pythons.sh | while read -r python; do
     name=$("$python" -c "$version")
@@ -18,6 +19,7 @@ scripts/pythons.sh | while read -r python; do
         echo "setting up $venv" >&2
         scripts/uv.sh venv --quiet --clear --python "$python" "$venv" >&2
         scripts/uv.sh pip install --quiet --python "$venv/bin/python" --require-hashes -r requirements.lock >&2
+        scripts/uv.sh pip install --quiet --python "$venv/bin/python" --no-deps --no-build-isolation --editable . >&2
         printf '%s' "$lock" > "$venv/.lock"
     fi
     echo "$venv/bin/python"
