@@ -272,9 +272,11 @@ class HumanLog:
 
 def _last_line(text: str) -> str:
     """Return the last line that a command printed: test runners sum up there."""
-    _, _, printed = text.partition("\n")
-    lines = printed.rstrip().splitlines()
-    return f": {short(lines[-1])}" if lines else ""
+    lines = text.rstrip().splitlines()[1:]
+    # What run_command adds for the model stands behind it in brackets.
+    while lines and lines[-1].startswith("(") and lines[-1].endswith(")"):
+        lines.pop()
+    return f": {short(lines[-1])}" if lines and lines[-1].strip() else ""
 
 
 def _seconds(duration_ms: int) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from itertools import chain
+from typing import Annotated, Any, ClassVar, cast
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
 from agent_ls.domain.errors import ToolError
@@ -25,8 +26,8 @@ class Edit(Arguments):
     """One replacement."""
 
     other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "old_string": ("old_str", "old_text", "old"),
-        "new_string": ("new_str", "new_text", "new"),
+        "old_string": ("old_str", "old_text", "old", "search"),
+        "new_string": ("new_str", "new_text", "new", "replace"),
     }
 
     old_string: str = Field(description="Text to replace, exactly as in the file.")
@@ -42,6 +43,18 @@ class EditFileArguments(Arguments):
 
     path: FilePath = Field(description="File to change.")
     edits: tuple[Edit, ...] = Field(min_length=1, description="All are made, or none.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _listed(cls, data: Any) -> Any:
+        """Read a single replacement beside the path as the list that it could have been in."""
+        if not isinstance(data, dict) or "edits" in data:
+            return cast("Any", data)
+        given = cast("dict[str, Any]", data)
+        names = {*Edit.model_fields, *chain.from_iterable(Edit.other_names.values())}
+        edit = {name: value for name, value in given.items() if name in names}
+        rest = {name: value for name, value in given.items() if name not in names}
+        return {**rest, "edits": [edit]} if edit else given
 
 
 @dataclass(frozen=True, slots=True)

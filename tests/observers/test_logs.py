@@ -405,6 +405,7 @@ def test_a_turn_that_goes_on_says_what_its_process_left_unknown() -> None:
         ("Exit code 0.\n..\n2 passed in 0.1s\n\n", "✓ OK: 2 passed in 0.1s"),
         ("Exit code 0.", "✓ OK"),
         ("Killed. Its output until then:\n\n", "✓ OK"),
+        ("Exit code 1.\n1 failed\n(It saw: a)\n(Sandbox: no network.)", "✓ OK: 1 failed"),
     ],
 )
 def test_a_command_s_last_line_is_told(text: str, line: str) -> None:
