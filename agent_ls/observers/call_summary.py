@@ -27,13 +27,17 @@ def summary_of(tool: str, arguments_json: str) -> str:
     """
     try:
         arguments: object = plain_json(arguments_json or "{}")
-        if isinstance(arguments, dict):
-            known = cast("_Arguments", arguments)
-            limit = _MAX_FOREIGN_CHARACTERS if "/" in tool else _MAX_CHARACTERS
-            return short(_SUMMARIES.get(tool, _first_text)(known), limit)
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        return short(arguments_json)
+    known = cast("_Arguments", arguments)
+    limit = _MAX_FOREIGN_CHARACTERS if "/" in tool else _MAX_CHARACTERS
+    try:
+        return short(_SUMMARIES.get(tool, _first_text)(known), limit)
     except (ValueError, LookupError, TypeError, AttributeError):
-        pass
-    return short(arguments_json)
+        # Written otherwise than the tool asks for, often by other names.
+        return short(_first_text(known) or arguments_json, limit)
 
 
 def short(text: str, limit: int = _MAX_CHARACTERS) -> str:
