@@ -263,7 +263,10 @@ class World:
         """Say whether anything has come in over a socket."""
         for one in self.listening:
             with suppress(BlockingIOError):
-                one.recvfrom(9) if one.type == socket.SOCK_DGRAM else one.accept()
+                if one.type == socket.SOCK_DGRAM:
+                    one.recvfrom(9)
+                else:
+                    one.accept()[0].close()
                 return True
         return False
 
