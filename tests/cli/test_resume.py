@@ -48,6 +48,7 @@ async def begin(
 ) -> asyncio.subprocess.Process:
     env = {
         "PATH": os.environ["PATH"],
+        "AGENT_LS_SANDBOX": "off",
         "HOME": str(folder.parent),
         "AGENT_LS_API_BASE": model.base_url,
         "AGENT_LS_MODEL": "openai/scripted",

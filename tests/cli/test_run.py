@@ -60,6 +60,7 @@ async def started(
     home.mkdir(exist_ok=True)
     env = {
         "PATH": os.environ["PATH"],
+        "AGENT_LS_SANDBOX": "off",
         "HOME": str(home),
         **variables,
     }

@@ -77,6 +77,7 @@ async def at_terminal(folder: Path, model: ScriptedModel, *words: str) -> AsyncG
         stderr=screen,
         env={
             "PATH": os.environ["PATH"],
+            "AGENT_LS_SANDBOX": "off",
             "HOME": str(folder.parent),
             "AGENT_LS_API_BASE": model.base_url,
             "LANG": "C.UTF-8",

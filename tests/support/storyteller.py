@@ -74,7 +74,7 @@ class Storyteller:
 
     def env(self) -> dict[str, str]:
         """Return the server's environment: the person's places are the story's."""
-        kept = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "PYTHONPATH", "COVERAGE_PROCESS_START")
+        kept = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "PYTHONPATH", "AGENT_LS_SANDBOX")
         env = {name: os.environ[name] for name in kept if name in os.environ}
         for name in ("CONFIG", "DATA", "STATE", "CACHE"):
             env[f"XDG_{name}_HOME"] = str(self.folder / name.lower())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 
 from agent_ls.domain.approvals import Question
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
@@ -109,6 +110,8 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
         if not (is_stale and may_replan):
             return ToolOutput(_refusal(failed, is_one=len(output.edits) == 1), ErrorKind.RUNTIME)
         await turn.kit.clock.sleep(_PAUSES_S[min(replans, len(_PAUSES_S) - 1)])
+        # A file that was opened meanwhile holds the same text under another version.
+        planned = replace(planned, plan=None)
         replans += 1
 
 
