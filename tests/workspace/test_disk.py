@@ -139,7 +139,8 @@ _FCHMOD = {"x86_64": 91, "aarch64": 52}
 
 
 @pytest.mark.skipif(
-    sys.platform != "linux" or os.uname().machine not in _FCHMOD, reason="has other system calls"
+    sys.platform != "linux" or os.uname().machine not in _FCHMOD,
+    reason="this machine has other system calls",
 )
 def test_a_file_system_without_permissions_takes_files_all_the_same(tmp_path: Path) -> None:
     number = str(_FCHMOD[os.uname().machine])
