@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command == "serve":
         from agent_ls.lsp.serve import run_stdio
 
-        return run_stdio(arguments.set)
+        return run_stdio(arguments.set, arguments.beside)
     if arguments.command is None:
         parser.print_help(sys.stderr)
         return EXIT_USAGE
@@ -95,6 +95,12 @@ def _parser() -> argparse.ArgumentParser:
     serve = commands.add_parser("serve", help="speak LSP on standard input and output")
     _add_set(serve)
     serve.add_argument("--stdio", action="store_true", help="accepted, and the only way there is")
+    serve.add_argument(
+        "--beside",
+        metavar="COMMAND",
+        help="start another language server and pass its work through, for editors that start "
+        "one server a language: --beside 'pyright-langserver --stdio'",
+    )
     acp = commands.add_parser("acp", help="speak the Agent Client Protocol (Zed, JetBrains)")
     _add_set(acp)
     run = commands.add_parser("run", help="carry out one prompt on the files of a folder")

@@ -9,17 +9,18 @@ from typing import Any, NoReturn
 from agent_ls.processes.stdio import leave, take_stdio
 
 
-def run_stdio(settings: Sequence[str] = ()) -> NoReturn:
+def run_stdio(settings: Sequence[str] = (), beside: str | None = None) -> NoReturn:
     """Serve the client on standard input and output until it leaves, then end the process.
 
-    ``settings`` are ``KEY=VALUE`` words from the command line.
+    ``settings`` are ``KEY=VALUE`` words from the command line. ``beside`` is the command of
+    another language server, whose work goes through this one.
     """
     pipes = take_stdio()
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     # Late: what a library prints on import must go to standard error.
     from agent_ls.lsp.server import create_server
 
-    leave(create_server(_tree(settings)).run(pipes))
+    leave(create_server(_tree(settings), beside).run(pipes))
 
 
 def _tree(settings: Sequence[str]) -> dict[str, Any]:

@@ -97,8 +97,13 @@ _START_ANYWAY_S = 1.0
 _SHUTDOWN_S = 0.3
 
 
-def create_server(command_line: Mapping[str, Any] | None = None) -> AgentLanguageServer:
-    """Return a server for one connection; it loads the agent after ``initialize``."""
+def create_server(
+    command_line: Mapping[str, Any] | None = None, beside: str | None = None
+) -> AgentLanguageServer:
+    """Return a server for one connection; it loads the agent after ``initialize``.
+
+    ``beside`` is the command of another server whose work goes through this one.
+    """
     server = AgentLanguageServer(
         "agent-ls",
         __version__,
@@ -122,6 +127,12 @@ def create_server(command_line: Mapping[str, Any] | None = None) -> AgentLanguag
     async def on_shutdown(params: None) -> None:
         await life.on_shutdown()
 
+    if beside is not None:
+        from agent_ls.lsp.beside.multiplexer import Multiplexer
+
+        other = Multiplexer(beside, FEATURES)
+        server.join = other.join
+        server.on_stop.append(other.close)
     server.on_stop.append(life.close)
     del on_initialize, on_initialized, on_shutdown
     return server

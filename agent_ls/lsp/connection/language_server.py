@@ -20,8 +20,9 @@ from pygls.protocol import default_converter
 
 from agent_ls.lsp.connection.clients import ClientProfile
 from agent_ls.lsp.connection.documents import DocumentStore
+from agent_ls.lsp.connection.frames import Fault, Message
 from agent_ls.lsp.connection.protocol import AgentProtocol
-from agent_ls.lsp.connection.stdio import FrameReader, FrameWriter
+from agent_ls.lsp.connection.stdio import FrameReader, FrameWriter, Outbox
 from agent_ls.processes.stdio import Pipes
 
 logger = logging.getLogger(__name__)
@@ -32,6 +33,11 @@ _FLUSH_S: Final = 0.2
 """Time for the client to read the last messages."""
 _SWITCH_S: Final = 0.0005
 """How long a thread may run while the event loop waits for the interpreter lock."""
+
+
+Deliver = Callable[[Message | Fault], None]
+Join = Callable[[Deliver, FrameWriter], tuple[Deliver, Outbox]]
+"""Takes both ends of a connection, and returns those that the other side is to use."""
 
 
 class AgentLanguageServer(LanguageServer):
@@ -65,6 +71,8 @@ class AgentLanguageServer(LanguageServer):
         self.experimental = experimental or {}
         self.on_stop: list[Callable[[], Awaitable[object]]] = []
         """Called concurrently when the connection has ended; together they have one second."""
+        self.join: Join | None = None
+        """Puts something between the client and the protocol."""
         self._stopped: asyncio.Future[int] | None = None
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls leaves *args untyped
             name, version, protocol_cls=AgentProtocol, converter_factory=default_converter
@@ -121,8 +129,11 @@ class AgentLanguageServer(LanguageServer):
             loop.call_soon_threadsafe(self.stop, 1, reason)
 
         writer = FrameWriter(pipes.outgoing, lost=lost)
-        self.protocol.connect(writer)
-        FrameReader(pipes.incoming, self.protocol.receive, self._input_ended).start()
+        deliver, outbox = self.protocol.receive, writer
+        if self.join is not None:
+            deliver, outbox = self.join(deliver, writer)
+        self.protocol.connect(outbox)
+        FrameReader(pipes.incoming, deliver, self._input_ended).start()
         self._stop_on_signals(loop)
         code = await self._stopped
         self.protocol.disconnect()

@@ -40,7 +40,7 @@ from agent_ls.lsp.connection.structuring import (
 )
 
 if TYPE_CHECKING:
-    from agent_ls.lsp.connection.stdio import FrameWriter
+    from agent_ls.lsp.connection.stdio import Outbox
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class AgentProtocol(LanguageServerProtocol):
         """The workspace folders, URI to name, in the client's order."""
         self.structure = Structure(converter)
         self.questions = Questions(self._send_message)
-        self._outbox: FrameWriter | None = None
+        self._outbox: Outbox | None = None
         self._is_initialized = False
         self._running: dict[MessageId, str] = {}
         """The method of each unanswered request, by id."""
@@ -245,8 +245,8 @@ class AgentProtocol(LanguageServerProtocol):
 
     # Outgoing messages.
 
-    def connect(self, outbox: FrameWriter) -> None:
-        """Sends all messages to this writer from now on."""
+    def connect(self, outbox: Outbox) -> None:
+        """Sends all messages there from now on."""
         self._outbox = outbox
 
     def disconnect(self) -> None:

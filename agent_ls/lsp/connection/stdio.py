@@ -16,7 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from agent_ls.lsp.connection.frames import Fault, FrameDecoder, Message
 
@@ -31,8 +31,29 @@ _CHUNKS_AHEAD: Final = 256
 
 MAX_QUEUED_BYTES: Final = 64 * 1024 * 1024
 """With more than this unsent, the client counts as lost."""
+_MUCH_BYTES: Final = 4 * 1024 * 1024
 MAX_DROPPABLE: Final = 256 * 1024
 """Limit of queued droppable payload, in characters; more is dropped."""
+
+
+class Outbox(Protocol):
+    """Where a connection's frames go; see `FrameWriter`."""
+
+    def send(self, frame: bytes) -> None:
+        """Sends a frame."""
+        ...
+
+    def send_droppable(
+        self,
+        key: Hashable,
+        payload: Any,
+        *,
+        size: int,
+        encode: Callable[[Any], bytes],
+        merge: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
+        """Sends a payload that may be dropped."""
+        ...
 
 
 class FrameReader:
@@ -46,12 +67,17 @@ class FrameReader:
         descriptor: int,
         deliver: Callable[[Message | Fault], None],
         ended: Callable[[], None],
+        *,
+        ahead: int = _CHUNKS_AHEAD,
+        wait_for_room: Callable[[], None] = lambda: None,
     ) -> None:
+        """`wait_for_room` runs on the reader's thread, and may block to slow the sender down."""
         self._descriptor = descriptor
         self._deliver = deliver
         self._ended = ended
         self._loop = asyncio.get_running_loop()
-        self._ahead = threading.BoundedSemaphore(_CHUNKS_AHEAD)
+        self._wait_for_room = wait_for_room
+        self._ahead = threading.BoundedSemaphore(ahead)
 
     def start(self) -> None:
         """Starts reading; `deliver` and `ended` are called on the event loop."""
@@ -64,6 +90,7 @@ class FrameReader:
             while data := self._read():
                 found = decoder.feed(data)
                 for start in range(0, len(found), _MESSAGES_PER_TURN):
+                    self._wait_for_room()
                     self._ahead.acquire()
                     turn = found[start : start + _MESSAGES_PER_TURN]
                     self._loop.call_soon_threadsafe(self._hand_over, turn)
@@ -161,6 +188,11 @@ class FrameWriter:
             else:
                 self._queue.append(_Droppable(key, payload, encode))
             self._changed.notify_all()
+
+    def wait_for_room(self) -> None:
+        """Blocks while much is unsent; for a thread that passes on what another process sends."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._queued_bytes <= _MUCH_BYTES or self._is_closed)
 
     def close(self, timeout_s: float) -> bool:
         """Accepts no more and waits until all is written; False on timeout."""
