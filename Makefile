@@ -112,6 +112,7 @@ generate: setup
 	$(PY) tools/generate_wire.py
 	$(PY) -m tools.generate_panel_stories
 	$(PY) tools/generate_settings.py
+	$(PY) tools/generate_editors_page.py
 
 lock:
 	scripts/lock.sh

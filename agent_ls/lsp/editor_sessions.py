@@ -203,7 +203,8 @@ class EditorSessions:
         if not interrupted:
             return
         first = interrupted[0]
-        words = f"The agent was cut off in: {first.title or first.session_id}."
+        title = first.title or first.session_id
+        words = f"The agent was cut off in: {title}."
         if self._server.profile.message_requests:
             choices = ["Resume", "Not now"]
             chosen = await self._editor.choose(words, choices, timeout_s=_RESUMING_S)
@@ -211,7 +212,9 @@ class EditorSessions:
                 async with self._request():
                     await self.resume(first.session_id)
         else:
-            self._editor.say("info", f"{words} Go on with the command agent-ls.session.resume.")
+            # The command first: some editors cut a message at the end of their line.
+            how = "With agent-ls.session.resume the agent goes on where it was cut off in"
+            self._editor.say("info", f"{how}: {title}.")
 
     async def _begun(self) -> Session | None:
         shown = self._faces.sessions.values()

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -14,12 +15,19 @@ import pytest
 from tests.editors.helix import Helix, find_helix
 from tests.editors.kate import Kate, find_kate
 from tests.editors.nvim import Neovim, NeovimSetup, find_neovim
+from tests.editors.nvim_terminal import NeovimTerminal
+from tests.editors.terminal import Terminal
 from tests.editors.vscode import VsCode, find_vscode
 
 _OPEN = pytest.StashKey[list[Neovim]]()
 OpenNeovim = Callable[..., Neovim]
 OpenKate = Callable[..., Kate]
-OpenHelix = Callable[..., Helix]
+OpenTerminal = Callable[..., Terminal]
+_TERMINALS: Mapping[str, tuple[type[Terminal], Callable[[Path], Path | None], str]] = {
+    "neovim-0.7": (NeovimTerminal, partial(find_neovim, (0, 7)), "neovim"),
+    "neovim-0.11": (NeovimTerminal, partial(find_neovim, (0, 11)), "neovim"),
+    "helix": (Helix, find_helix, "helix"),
+}
 
 
 def _places() -> Path:
@@ -29,7 +37,9 @@ def _places() -> Path:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"nvim", "vscode", "kate", "helix", "acpx"} & set(getattr(item, "fixturenames", ())):
+        if {"nvim", "vscode", "kate", "helix", "acpx", "open_editor"} & set(
+            getattr(item, "fixturenames", ())
+        ):
             item.add_marker("editor")
 
 
@@ -84,13 +94,24 @@ def acpx() -> list[str]:
     return words
 
 
+def _terminal(editor: str) -> OpenTerminal:
+    kind, find, part = _TERMINALS[editor]
+    binary = find(_places())
+    if binary is None or shutil.which("tmux") is None:
+        pytest.skip(f"no {editor} or no tmux here; run tests/editors/install.sh {part}")
+    return partial(kind, editor, binary)
+
+
 @pytest.fixture
-def helix() -> OpenHelix:
-    """Opens a Helix on a file: `with helix(file, languages, variables) as editor`."""
-    binary = find_helix(_places())
-    if binary is None:
-        pytest.skip("no Helix or no tmux here; run tests/editors/install.sh helix")
-    return partial(Helix, binary)
+def helix() -> OpenTerminal:
+    """Opens a Helix on a file: `with helix(file, variables) as editor`."""
+    return _terminal("helix")
+
+
+@pytest.fixture
+def open_editor() -> Callable[..., Terminal]:
+    """Opens any editor on a file: `with open_editor("helix", file, variables) as editor`."""
+    return lambda editor, *given: _terminal(editor)(*given)
 
 
 @pytest.fixture

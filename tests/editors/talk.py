@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 
 class Talk:
@@ -57,3 +57,35 @@ class Talk:
             for one in told["diagnostics"]
             if one.get("code") == "agent-change"
         ]
+
+
+Act = Literal["ask", "allow", "reject", "keep", "undo", "stop", "resume", "converse", "send"]
+"""What a code action does for the person, whatever its title."""
+
+_COMMANDS: Mapping[Act, str] = {
+    "ask": "agent-ls.prompt",
+    "allow": "agent-ls.approval.resolve",
+    "reject": "agent-ls.approval.resolve",
+    "keep": "agent-ls.review.keep",
+    "undo": "agent-ls.review.undo",
+    "stop": "agent-ls.stop",
+    "resume": "agent-ls.session.resume",
+    "converse": "agent-ls.conversation",
+    "send": "agent-ls.conversation.send",
+}
+_ARGUMENTS: Mapping[Act, Mapping[str, str]] = {
+    "allow": {"choice": "allow_once"},
+    "reject": {"choice": "reject_once"},
+}
+
+
+def is_act(action: Mapping[str, Any], act: Act) -> bool:
+    """Say whether a code action does this; a rejection is one with words."""
+    command: dict[str, Any] = action.get("command") or {}
+    if command.get("command") != _COMMANDS[act]:
+        return False
+    given: Any = (command.get("arguments") or [None])[0]
+    if act not in _ARGUMENTS:
+        return True
+    has_note = bool(given.get("note"))
+    return _ARGUMENTS[act].items() <= given.items() and has_note is (act == "reject")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.editors.helix import Helix
 from tests.editors.scripted import served
 
-_DOCS = Path(__file__).parents[2] / "docs" / "editors.md"
 _TEXT = "# agent: change them\na = 1\nb = 2\nc = 3\nd = 4\n"
 _SCENARIO = """
 [[answer]]
@@ -36,7 +34,6 @@ def test_changes_are_seen_kept_and_undone_by_keyboard(helix: OpenHelix, tmp_path
     file = tmp_path / "work" / "a.py"
     (file.parent / ".git").mkdir(parents=True)
     file.write_text(_TEXT)
-    [languages] = re.findall(r"## Helix\n.*?```toml\n(.*?)```", _DOCS.read_text(), re.DOTALL)
     first = "agent-ls changed 1 line (was 2). Keep or undo."
     second = "agent-ls changed 2 lines (was 1). Keep or undo."
     with served(_SCENARIO) as model:
@@ -45,8 +42,8 @@ def test_changes_are_seen_kept_and_undone_by_keyboard(helix: OpenHelix, tmp_path
             "AGENT_LS_API_BASE": model.url,
             "AGENT_LS_MODE": "accept-edits",
         }
-        with helix(file, languages, variables) as editor:
-            editor.act("Run agent: change them")
+        with helix(file, variables) as editor:
+            editor.act("ask")
             editor.wait_for_screen("cc = 33")
             editor.go_to(0)
             editor.wait_for_screen(first, "(agent-change)")
@@ -60,11 +57,11 @@ def test_changes_are_seen_kept_and_undone_by_keyboard(helix: OpenHelix, tmp_path
             # The key for the next diagnostic goes from change to change.
             editor.press("]", "d")
             editor.wait_for_screen(second)
-            editor.act("Agent: undo this change")
+            editor.act("undo")
             editor.wait_until(lambda: "cc = 33" not in editor.screen(), "the undone change")
             editor.go_to(0)
             editor.wait_for_screen(first)
-            editor.act("Agent: keep this change")
+            editor.choose("keep")
             editor.wait_until(lambda: first not in editor.screen(), "the kept one's hint gone")
             assert editor.text() == "a = 10\nb = 2\nc = 3\nd = 4\n"
         assert model.problems() == []

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.editors.kate import Kate
 from tests.editors.scripted import served
 
-_DOCS = Path(__file__).parents[2] / "docs" / "editors.md"
+_DOCS = Path(__file__).parents[2] / "docs" / "editors" / "kate.json"
 _TEXT = "# agent: change them\na = 1\nb = 2\nc = 3\nd = 4\ne = 5\n"
 _SCENARIO = """
 [[answer]]
@@ -39,14 +39,13 @@ def test_changes_are_kept_and_undone_by_keyboard(kate: OpenKate, tmp_path: Path)
     file = tmp_path / "work" / "a.py"
     (file.parent / ".git").mkdir(parents=True)
     file.write_text(_TEXT)
-    [settings] = re.findall(r"## Kate\n.*?```json\n(.*?)```", _DOCS.read_text(), re.DOTALL)
     with served(_SCENARIO) as model:
         variables = {
             "AGENT_LS_MODEL": "openai/scripted",
             "AGENT_LS_API_BASE": model.url,
             "AGENT_LS_MODE": "accept-edits",
         }
-        with kate(file, json.loads(settings), variables) as editor:
+        with kate(file, json.loads(_DOCS.read_text()), variables) as editor:
             editor.go_to(0)
             editor.act("Run agent: change them")
             editor.wait_for_finding("edit")

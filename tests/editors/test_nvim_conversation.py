@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from tests.editors.nvim import Neovim, NeovimSetup
 from tests.editors.scripted import served
 
-_DOCS = Path(__file__).parents[2] / "docs" / "editors.md"
+_DOCS = Path(__file__).parents[2] / "docs" / "editors"
 _COMMAND = json.dumps([sys.executable, "-P", "-m", "agent_ls", "serve"])
 _SCENARIO = """
 [[answer]]
@@ -43,10 +42,9 @@ text = "Nothing is left."
 
 def _printed_setup() -> str:
     """Return the configuration for Neovim 0.11 that the documentation prints."""
-    found = re.search(r"## Neovim 0\.11.*?```lua\n(.*?)```", _DOCS.read_text(), re.DOTALL)
-    assert found is not None
+    printed = (_DOCS / "neovim-0.11.lua").read_text()
     command = f"vim.fn.json_decode([==[{_COMMAND}]==])"
-    return "vim.g.mapleader = ' '\n" + found[1].replace("{ 'agent-ls', 'serve' }", command)
+    return "vim.g.mapleader = ' '\n" + printed.replace("{ 'agent-ls', 'serve' }", command)
 
 
 def _words(editor: Neovim) -> list[str]:
