@@ -71,6 +71,8 @@ def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
         )
     if why := steers(names):
         return Ask(f"{path} {why}.", broad=False)
+    if _makes_repository(place.absolute, place.root.path):
+        return Ask(f"{path} makes git obey the settings in its folder.", broad=False)
     if is_loaded_later(names, place.absolute, place.root.path):
         return Ask(f"{path} is run by builds, tests or tools later.", broad=False)
     if is_secret(place):
@@ -123,6 +125,16 @@ def is_loaded_later(names: Iterable[str], place: Path, top: Path) -> bool:
         return True
     around = (one for one in place.parents if one != top and one.is_relative_to(top))
     return any((one / "pyvenv.cfg").exists() for one in around)
+
+
+def _makes_repository(place: Path, top: Path) -> bool:
+    """Say whether git takes the folder of a file, or one above it, for a repository without work
+    tree, or would with this file.
+    """
+    around = [one for one in place.parents if one.is_relative_to(top)]
+    return place.name == "HEAD" or any(
+        (one / "HEAD").exists() and (one / "objects").is_dir() for one in around
+    )
 
 
 def steers(names: Iterable[str]) -> str:

@@ -132,6 +132,8 @@ class ShellRunner:
             output.note(f"[{hint}]")
         for note in proxy.notes if proxy is not None else ():
             output.note(note)
+        for note in wrapped.notes:
+            output.note(f"[{note}]")
         return CommandOutcome(
             exit_code=status.code if end == "exited" else None,
             output=output.text(),

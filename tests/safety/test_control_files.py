@@ -122,6 +122,17 @@ def test_a_virtual_environment_of_any_name_is_run_later(roots: tuple[Root, ...])
     check("tools/py/lib/x.py", roots, Ask, Allow)
 
 
+def test_a_repository_in_any_folder_asks(roots: tuple[Root, ...]) -> None:
+    place = roots[0].path / "docs" / "x"
+    (place / "objects").mkdir(parents=True)
+    check("docs/x/config", roots, Allow, Allow)
+    check("docs/x/HEAD", roots, Ask, Allow)
+    (place / "HEAD").touch()
+    check("docs/x/config", roots, Ask, Allow)
+    check("docs/x/hooks/post-checkout", roots, Ask, Allow)
+    check("docs/config", roots, Allow, Allow)
+
+
 @pytest.mark.parametrize("path", [".env.example", ".env_sample", "id_rsa.pub", "cert.pem.sample"])
 def test_public_examples_may_be_read(path: str, roots: tuple[Root, ...]) -> None:
     assert judge_read(path, roots) == Allow()

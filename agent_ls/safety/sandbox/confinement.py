@@ -58,6 +58,8 @@ class Wrapped:
     """The whole environment."""
     end: Callable[[], None] = _nothing
     """Call it on a thread once all processes of the command have ended."""
+    notes: list[str] = field(default_factory=list[str])
+    """What to tell the model and the person about the command; complete after ``end``."""
 
 
 class Sandbox(Protocol):

@@ -7,16 +7,19 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import platformdirs
 
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.safety.own_places import own_folders
 from agent_ls.safety.sandbox.absent import clear_left
 from agent_ls.safety.sandbox.confinement import Confinement, Limits, Sandbox, Wrapped
+from agent_ls.safety.sandbox.newcomers import Newcomers
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.sandbox.surroundings import KEPT_ABSENT, git_files, toolchains
-from agent_ls.safety.sandbox.survey import survey
+from agent_ls.safety.sandbox.survey import Survey, survey
 
 _GIT = re.compile(r"(?:^|[\s;&|(])git\s")
 _GIT_STEERED = ("hooks", "config", "config.worktree")
@@ -26,6 +29,8 @@ _OURS = (_PACKAGE / "workspace" / "supervisor.py", _PACKAGE / "safety" / "ripgre
 """Our own files that are used inside of the sandbox."""
 _TEMPORARY = ("tmp", "var-tmp", "cache")
 _MAX_POINTER_BYTES = 4_096
+MAX_PLACES = 300
+"""Each place costs a mount, and a fifth of a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class Confiner:
     """The workspace's folders, without links."""
     place: Path
     """What all commands of this server have as /tmp."""
+    newcomers: Newcomers
 
     def wrapped(
         self,
@@ -53,22 +59,45 @@ class Confiner:
         ``text`` is the shell command, if it is one. Looks at the disk: call it on a thread.
         Errors: ``OSError``.
         """
-        confinement = self._confinement(bounds, env, uses_git=bool(_GIT.search(text)))
-        return self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
+        surveys = {root: survey(root) for root in self.roots()}
+        confinement = self._confinement(bounds, env, surveys, uses_git=bool(_GIT.search(text)))
+        wrapped = self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
+        if bounds.view == "look":
+            return wrapped
+        self.newcomers.begin(surveys, is_approved=bounds.consent == "person")
+
+        def end() -> None:
+            try:
+                wrapped.end()
+            finally:
+                wrapped.notes.extend(self.newcomers.end())
+
+        return replace(wrapped, end=end)
 
     def end(self) -> None:
         """Delete the private temporary files."""
         shutil.rmtree(self.place, ignore_errors=True)
 
     def _confinement(
-        self, bounds: Bounds, env: Mapping[str, str], *, uses_git: bool
+        self,
+        bounds: Bounds,
+        env: Mapping[str, str],
+        surveys: Mapping[Path, Survey],
+        *,
+        uses_git: bool,
     ) -> Confinement:
-        roots = tuple(self.roots())
+        roots = tuple(surveys)
         may_commit = uses_git and bounds.consent != "none"
         repository = _Repository.of(roots)
-        surveys = [survey(root) for root in roots]
+        special = [(*one.secret, *one.steering) for one in surveys.values()]
+        if (number := sum(map(len, special))) > MAX_PLACES:
+            raise OSError(
+                f"the workspace holds {number:,} secrets and control files, and a command can be "
+                f"kept from {MAX_PLACES:,}: ask to run it with outside_sandbox and a reason"
+            )
         protected = [root / name for root in roots for name in KEPT_ABSENT]
-        protected += [path for one in surveys for path in one.steering]
+        steering = [path for one in surveys.values() for path in one.steering]
+        protected += [*steering, *_inside((p for p in steering if p.is_symlink()), roots)]
         readable = [
             *toolchains(env),
             *_existing(self.options.read),
@@ -80,12 +109,16 @@ class Confiner:
         if may_commit:
             readable += [*git_files(env), *repository.tops]
             writable += repository.folders
-            protected = [path for path in protected if path.name != ".git"]
+            tops = [root / ".git" for root in roots]
+            protected = [path for path in protected if path not in tops]
             protected += [one / name for one in repository.folders for name in _GIT_STEERED]
+            # Submodules keep their settings there.
+            modules = [one for folder in repository.folders for one in folder.glob("modules/*")]
+            protected += [one / name for one in modules for name in ("hooks", "config")]
         hidden = [path for path in own_folders() if path.exists()]
         # git would take a covered file for a changed one; its own text was judged already.
         if not (bounds.consent == "person" or (uses_git and bounds.view == "look")):
-            hidden += [path for one in surveys for path in one.secret]
+            hidden += [path for one in surveys.values() for path in one.secret]
         return Confinement(
             "look" if bounds.view == "look" else "work",
             roots=roots,
@@ -108,7 +141,8 @@ def open_confiner(
         (place / name).mkdir()
     for root in roots():
         clear_left(root, KEPT_ABSENT)
-    return Confiner(sandbox, options, roots, place)
+    aside = platformdirs.user_state_path("agent-ls") / "set-aside"
+    return Confiner(sandbox, options, roots, place, Newcomers(aside))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
-"""Finds what in a workspace is secret, and what steers programs, before a command runs in it."""
+"""Finds what in a workspace is secret, and what steers programs, before and after commands."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -11,9 +12,9 @@ from pathlib import Path
 from agent_ls.safety.control_files import names_of, names_own, names_secret, steers
 from agent_ls.safety.operands import NOT_WALKED
 
-_MAX_FILES = 100_000
-MAX_PLACES = 300
-"""Each place costs a mount, and a fifth of a millisecond."""
+_MAX_FILES = 1_000_000
+_REPOSITORY = frozenset({"head", "objects", "refs"})
+"""What git takes for a repository, whose settings it obeys, wherever it lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,49 +24,78 @@ class Survey:
     secret: tuple[Path, ...]
     steering: tuple[Path, ...]
     """Files and folders that steer editors, git, CI and agents, ours included."""
+    closed: frozenset[str]
+    """Folders that could not be listed."""
 
 
-def survey(root: Path) -> Survey:
+def survey(root: Path, *, closed: Collection[str] | None = None) -> Survey:
     """Return the special places in a folder. Folders of third-party code are left out.
 
-    Errors: ``OSError`` if there is more than can be looked at or held.
+    Folders that cannot be listed are opened for their owner, but for those in ``closed``; None:
+    they stay as they are.
+    Errors: ``OSError`` if there is more than can be looked at.
     """
-    secret, steering = list[Path](), list[Path]()
-    for number, (path, parts, is_below_steering) in enumerate(_entries(root)):
+    secret, steering, shut = list[Path](), list[Path](), set[str]()
+    for number, (path, kind) in enumerate(_entries(root, closed, shut)):
         if number > _MAX_FILES:
             raise OSError(
-                f"{root} holds more than {_MAX_FILES:,} files, too many to look for secrets"
+                f"{root} holds more than {_MAX_FILES:,} files, too many to look for what a command "
+                "must not see or change"
             )
-        kind = _kind(parts)
         if "secret" in kind:
-            secret.append(path)
-        if "steering" in kind and not is_below_steering:
-            steering.append(path)
-    if len(secret) + len(steering) > MAX_PLACES:
-        raise OSError(f"{root} holds more than {MAX_PLACES} secrets and control files")
-    return Survey(tuple(secret), tuple(steering))
+            secret.append(Path(path))
+        if "steering" in kind:
+            steering.append(Path(path))
+    return Survey(tuple(secret), tuple(steering), frozenset(shut))
 
 
-def _entries(root: Path) -> Iterator[tuple[Path, tuple[str, ...], bool]]:
-    """Yield each file and folder, its components, and whether a folder above it steers programs."""
-    stack: list[tuple[Path, tuple[str, ...], bool]] = [(root, (), False)]
+def _entries(
+    root: Path, closed: Collection[str] | None, shut: set[str]
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield each file and folder and what it is, unless a folder above it is the same already.
+
+    Adds the folders that cannot be listed to ``shut``.
+    """
+    stack: list[tuple[str, tuple[str, ...], frozenset[str]]] = [(str(root), (), frozenset())]
     while stack:
-        folder, above, is_below_steering = stack.pop()
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
+        folder, above, held = stack.pop()
+        entries = _listed(folder, closed)
+        if entries is None:
+            shut.add(folder)
             continue
+        if "steering" not in held and _is_repository(entries):
+            held |= {"steering"}
+            yield folder, frozenset({"steering"})
         for entry in entries:
-            parts = (*above, entry.name)
-            path = folder / entry.name
-            yield path, parts, is_below_steering
-            kind = _kind(parts)
-            is_walked = entry.name not in NOT_WALKED and "secret" not in kind
-            if is_walked and entry.is_dir(follow_symlinks=False):
-                stack.append((path, parts, is_below_steering or "steering" in kind))
+            parts = (*above[-2:], entry.name)
+            kind = _kind(parts) if _needs_context(parts) else _kind((entry.name,))
+            yield entry.path, kind - held
+            if entry.name not in NOT_WALKED and entry.is_dir(follow_symlinks=False):
+                stack.append((entry.path, parts, held | kind))
 
 
-@lru_cache(maxsize=2 * _MAX_FILES)
+def _listed(folder: str, closed: Collection[str] | None) -> list[os.DirEntry[str]] | None:
+    """Return what is in a folder; None if it cannot be listed."""
+    if closed is not None and folder not in closed and not os.access(folder, os.R_OK | os.X_OK):
+        with suppress(OSError):
+            os.chmod(folder, 0o700)  # noqa: PTH101 - a path for each folder would cost too much
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return None
+
+
+def _is_repository(entries: Iterable[os.DirEntry[str]]) -> bool:
+    return {entry.name.lower() for entry in entries} >= _REPOSITORY
+
+
+def _needs_context(parts: tuple[str, ...]) -> bool:
+    """Say whether the folders above can matter: each pattern of several names starts with a dot."""
+    return any(one.startswith(".") or "~" in one or not one.isascii() for one in parts[:-1])
+
+
+@lru_cache(maxsize=200_000)
 def _kind(parts: tuple[str, ...]) -> frozenset[str]:
     """Return what a place is by its name. Cached: the same names come at every command."""
     names = names_of(parts)

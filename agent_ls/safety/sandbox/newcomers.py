@@ -1,0 +1,137 @@
+"""Sets aside files that a command made and that other programs of the person would act on.
+
+A repository in any folder, an ``.envrc`` or an editor's tasks run outside of every sandbox later.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_ls.safety.beneath import folder_beneath
+from agent_ls.safety.control_files import names_of, names_own, steers
+from agent_ls.safety.sandbox.survey import Survey, survey
+from agent_ls.safety.text import visible_line
+
+_log = logging.getLogger(__name__)
+_MAX_NAMED = 20
+_Entry = tuple[Path, str]
+"""A path, and where it leads if it is a link. A command can replace a link, but nothing else."""
+
+
+@dataclass(slots=True, eq=False)
+class Newcomers:
+    """Compares the folders before and after commands. Those that overlap count as one.
+
+    So one that nobody approved makes all of them unapproved, and the last one's end looks.
+    """
+
+    place: Path
+    """The folder for what is set aside."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _running: int = 0
+    _before: Mapping[Path, tuple[Survey, frozenset[_Entry]]] = field(
+        default_factory=dict[Path, tuple[Survey, frozenset[_Entry]]]
+    )
+    _is_approved: bool = True
+
+    def begin(self, surveys: Mapping[Path, Survey], *, is_approved: bool) -> None:
+        """Take in a command that starts, and what was in each folder before."""
+        with self._lock:
+            if not self._running:
+                self._before = {root: (one, _entries(one)) for root, one in surveys.items()}
+                self._is_approved = True
+            self._running += 1
+            self._is_approved &= is_approved
+
+    def end(self) -> list[str]:
+        """Look once no command runs. Return what to tell the model and the person, a line each."""
+        with self._lock:
+            self._running -= 1
+            if self._running:
+                return []
+            return [note for root in self._before for note in self._look(root)]
+
+    def _look(self, root: Path) -> list[str]:
+        before, known = self._before[root]
+        try:
+            new = _entries(survey(root, closed=before.closed)) - known
+        except OSError as error:
+            return [f"sandbox: not checked for new files that steer other programs: {error}"]
+        paths = sorted(_decisive(path, root) for path, _ in new)
+        if not paths:
+            return []
+        if self._is_approved:
+            return [f"new here, and other programs act on it: {_named(paths, root)}"]
+        try:
+            self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            aside = Path(tempfile.mkdtemp(prefix="", dir=self.place))
+        except OSError as error:
+            return [f"sandbox: other programs act on {_named(paths, root)}; {error}"]
+        left = [path for path in paths if not _set_aside(path, root, aside)]
+        moved = [path for path in paths if path not in left]
+        notes = [f"sandbox: other programs act on {_named(left, root)}: delete it"] if left else []
+        if moved:
+            notes.append(
+                f"sandbox: moved to {aside}, because other programs act on it: "
+                f"{_named(moved, root)}. To have it, write it with an edit tool, or run the "
+                "command with outside_sandbox and a reason: the person is asked"
+            )
+        for note in notes:
+            _log.warning("%s: %s", root, note)
+        return notes
+
+
+def _decisive(path: Path, root: Path) -> Path:
+    """Return what makes it steer: itself, or the file without which a folder is no repository."""
+    names = names_of(path.relative_to(root).parts)
+    if steers(names) or names_own(names):
+        return path
+    return next((one for one in path.iterdir() if one.name.lower() == "head"), path)
+
+
+def _entries(one: Survey) -> frozenset[_Entry]:
+    return frozenset((path, _target(path)) for path in one.steering)
+
+
+def _target(path: Path) -> str:
+    try:
+        return str(path.readlink())
+    except OSError:
+        return ""
+
+
+def _named(paths: list[Path], root: Path) -> str:
+    names = [visible_line(path.relative_to(root).as_posix()) for path in paths]
+    rest = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return ", ".join(names[:_MAX_NAMED]) + rest
+
+
+def _set_aside(path: Path, root: Path, aside: Path) -> bool:
+    """Move a file or folder, also to another disk; where that fails, give it another name.
+
+    The folders above are opened without following links.
+    """
+    below = path.relative_to(root)
+    target = aside / below
+    if path.is_dir() and not path.is_symlink():
+        with suppress(OSError):
+            path.chmod(0o700)
+    try:
+        with folder_beneath(root, below.parent) as folder:
+            here = Path(f"/proc/self/fd/{folder}")
+            source = (here if here.is_dir() else path.parent) / path.name
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(source, target)
+            except OSError:
+                source.rename(source.with_name(f"set-aside.{aside.name}.{path.name.lstrip('.')}"))
+    except OSError:
+        return False
+    return True

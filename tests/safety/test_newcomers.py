@@ -1,0 +1,179 @@
+"""What a command makes and other programs act on: set aside, or said where a person approved."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from agent_ls.loop.ports.commands import Bounds
+from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.probe import SandboxOptions, probe
+from agent_ls.safety.text import visible_line
+from agent_ls.workspace.runner import ShellRunner
+
+_BARE = (
+    "mkdir -p {0}/objects {0}/refs; echo 'ref: refs/heads/x' > {0}/HEAD; "
+    "printf '[core]\\nrepositoryformatversion = 0\\nbare = false\\nworktree = ..\\n"
+    "fsmonitor = touch ran\\n' > {0}/config"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with a folder that commands may fill; the state folder lies beside it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    top = tmp_path.resolve() / "work"
+    (top / "sub").mkdir(parents=True)
+    (top / "kept" / ".vscode").mkdir(parents=True)
+    (top / "kept" / ".vscode" / "tasks.json").write_text("{}")
+    (top / "kept" / "link").mkdir()
+    (top / "kept" / "link" / ".envrc").symlink_to("../../gone")
+    return top
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def confiner(folder: Path, request: pytest.FixtureRequest) -> Iterator[Confiner]:
+    """Confines by each sandbox of this machine."""
+    found = probe(SandboxOptions(use=request.param))
+    if found.sandbox is None:
+        pytest.skip(found.why)
+    made = open_confiner(found.sandbox, SandboxOptions(), lambda: [folder])
+    yield made
+    made.end()
+
+
+async def _run(confiner: Confiner, command: str, bounds: Bounds = Bounds()) -> str:  # noqa: B008
+    folder = confiner.roots()[0]
+    return (
+        await ShellRunner(confiner).run(command, cwd=folder, timeout_s=20, bounds=bounds)
+    ).output
+
+
+def _aside(folder: Path) -> list[str]:
+    """Return the files that were set aside, by their place in the workspace."""
+    top = folder.parent / "state" / "agent-ls" / "set-aside"
+    files = (one for one in top.rglob("*") if not one.is_dir() or one.is_symlink())
+    return sorted("/".join(one.relative_to(top).parts[1:]) for one in files)
+
+
+@pytest.mark.parametrize(
+    "command, aside",
+    [
+        pytest.param(_BARE.format("sub/a"), ["sub/a/HEAD"], id="a-repository"),
+        pytest.param(_BARE.format("sub"), ["sub/HEAD"], id="a-folder-becomes-a-repository"),
+        pytest.param("git init -q --bare sub/b", ["sub/b/HEAD"], id="a-repository-by-git"),
+        pytest.param("mkdir sub/.git; echo x > sub/.git/config", ["sub/.git/config"], id="git"),
+        pytest.param("echo 'gitdir: x' > sub/.git", ["sub/.git"], id="a-pointer-to-a-repository"),
+        pytest.param("echo x > sub/.envrc", ["sub/.envrc"], id="direnv"),
+        pytest.param("echo x > kept/.vscode.tmp; mkdir sub/.vscode; mv kept/.vscode.tmp "
+                     "sub/.vscode/tasks.json; echo x > sub/.vscode/tasks.json",
+                     ["sub/.vscode/tasks.json"], id="an-editor"),
+        pytest.param("for f in .npmrc .gitattributes .yarnrc.yml .pnpmfile.cjs .mise.toml "
+                     ".tool-versions .env.local .gdbinit .bazelrc Jenkinsfile a.code-workspace "
+                     ".lvimrc .latexmkrc .ghci; do echo x > sub/$f; done",
+                     sorted(f"sub/{one}" for one in (
+                         ".npmrc", ".gitattributes", ".yarnrc.yml", ".pnpmfile.cjs", ".mise.toml",
+                         ".tool-versions", ".env.local", ".gdbinit", ".bazelrc", "Jenkinsfile",
+                         "a.code-workspace", ".lvimrc", ".latexmkrc", ".ghci")), id="names"),
+        pytest.param("mkdir -p sub/.cargo sub/.circleci; echo x > sub/.cargo/config.toml; "
+                     "echo x > sub/.circleci/config.yml",
+                     ["sub/.cargo/config.toml", "sub/.circleci/config.yml"], id="folders"),
+        pytest.param("ln -s ../other sub/.envrc", ["sub/.envrc"], id="a-link"),
+        pytest.param("echo x > sub/.ENVRC; echo x > 'sub/.Git\u200battributes'",
+                     ["sub/.ENVRC", "sub/.Git\u200battributes"], id="disguised"),
+        pytest.param("(sleep 0.1; echo x > sub/.envrc) & exit 0", ["sub/.envrc"], id="later"),
+        pytest.param("echo x > sub/.envrc; kill -9 $$", ["sub/.envrc"], id="killed"),
+        pytest.param("mkdir -p sub/c; echo x > sub/c/.envrc; chmod 0311 sub/c", ["sub/c/.envrc"],
+                     id="in-a-folder-that-cannot-be-listed"),
+        pytest.param("mkdir -p sub/.idea/x; echo x > sub/.idea/x/y; chmod 0 sub/.idea/x sub/.idea",
+                     ["sub/.idea/x/y"], id="a-folder-without-rights"),
+        pytest.param("mkdir -p sub/.secrets; echo x > sub/.secrets/.envrc",
+                     ["sub/.secrets/.envrc"], id="among-secrets"),
+        pytest.param("echo x > sub/a.txt; mkdir sub/HEAD sub/objects; echo x > sub/.gitignore", [],
+                     id="ordinary-files-stay"),
+        pytest.param("mkdir -p sub/node_modules/x; echo x > sub/node_modules/x/.npmrc", [],
+                     id="packages-stay"),
+    ],
+)  # fmt: skip
+async def test_what_steers_other_programs_is_set_aside(
+    confiner: Confiner, folder: Path, command: str, aside: list[str]
+) -> None:
+    said = await _run(confiner, command)
+    assert _aside(folder) == aside, said
+    for name in aside:
+        assert not os.path.lexists(folder / name)
+        assert any(visible_line(one) in said for one in (name, *map(str, Path(name).parents[:-2])))
+    assert ("outside_sandbox" in said) is bool(aside)
+    assert (folder / "kept" / ".vscode" / "tasks.json").read_text() == "{}"
+    again = await _run(confiner, "true")
+    assert again == ""
+
+
+async def test_a_replaced_link_is_set_aside(confiner: Confiner, folder: Path) -> None:
+    """Landlock keeps the link; a mount cannot cover one."""
+    said = await _run(confiner, "ln -sfn x kept/link/.envrc || true")
+    assert _aside(folder) == ([] if "denied" in said else ["kept/link/.envrc"])
+    assert os.path.lexists(folder / "kept" / "link" / ".envrc") is ("denied" in said)
+
+
+def _git(*words: str | Path) -> None:
+    subprocess.run(["git", *words], check=False, capture_output=True)
+
+
+def test_no_later_git_runs_what_a_command_left(confiner: Confiner, folder: Path) -> None:
+    asyncio.run(_run(confiner, _BARE.format("sub/a")))
+    _git("-C", folder / "sub" / "a", "status")
+    assert not list(folder.rglob("ran"))
+    # It would, with what was set aside.
+    (head,) = (folder.parent / "state").rglob("HEAD")
+    head.rename(folder / "sub" / "a" / "HEAD")
+    _git("-C", folder / "sub" / "a", "status")
+    assert list(folder.rglob("ran"))
+
+
+@pytest.mark.parametrize("consent, stays", [("none", False), ("mode", False), ("person", True)])
+async def test_only_a_persons_command_leaves_it_and_says_so(
+    confiner: Confiner, folder: Path, consent: str, stays: bool
+) -> None:
+    bounds = Bounds(consent="person" if stays else "mode" if consent == "mode" else "none")
+    said = await _run(confiner, "echo x > sub/.envrc", bounds)
+    assert (folder / "sub" / ".envrc").exists() is stays
+    assert "sub/.envrc" in said
+    assert ("[new here" in said) is stays
+    assert await _run(confiner, "true") == ""
+    assert (folder / "sub" / ".envrc").exists() is stays
+
+
+async def test_the_last_of_commands_that_overlap_looks(confiner: Confiner, folder: Path) -> None:
+    until = "until [ -e sub/go ]; do sleep 0.05; done"
+    slow = asyncio.create_task(_run(confiner, f"{until}; echo x > sub/.npmrc"))
+    person = Bounds(consent="person")
+    early = await _run(confiner, "echo x > sub/.envrc", person)
+    assert early == ""
+    (folder / "sub" / "go").touch()
+    said = await slow
+    assert ".envrc" in said
+    assert ".npmrc" in said
+    assert _aside(folder) == ["sub/.envrc", "sub/.npmrc"]
+
+
+async def test_a_cancelled_command_leaves_nothing(confiner: Confiner, folder: Path) -> None:
+    async with asyncio.timeout(30):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(3):
+                await _run(confiner, "echo x > sub/.envrc; sleep 30")
+    assert _aside(folder) == ["sub/.envrc"]
+
+
+def test_a_repository_that_was_there_cannot_be_changed(confiner: Confiner, folder: Path) -> None:
+    _git("init", "-q", "--bare", folder / "sub" / "bare")
+    command = "echo x >> sub/bare/config || echo refused; cat sub/bare/HEAD"
+    said = asyncio.run(_run(confiner, command))
+    assert "refused" in said
+    assert "ref: " in said
