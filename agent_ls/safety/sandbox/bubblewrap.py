@@ -26,6 +26,7 @@ _DROPPED = (
     "XDG_CACHE_HOME",
 )
 """Variables that name places which a confined command does not have."""
+_SHOWN = ("--bind", "--ro-bind", "--symlink")
 _Mounts = dict[Path, tuple[str, ...]]
 """The options of a mount, without its target, by target."""
 
@@ -113,6 +114,7 @@ def _mounts(confinement: Confinement, home: Path) -> _Mounts:
             mounts[path] = ("--ro-bind", str(path))
     for path in inside:
         mounts[path] = (changeable, str(path))
+    _add_links(mounts, confinement.links)
     if is_work:
         covered = [path for path in confinement.protected if _is_plain(path)]
         # A folder that is a mount cannot be renamed, and what it holds cannot leave its place.
@@ -126,6 +128,13 @@ def _mounts(confinement: Confinement, home: Path) -> _Mounts:
             ("--perms", "0000", "--tmpfs") if path.is_dir() else ("--ro-bind", "/dev/null")
         )
     return mounts
+
+
+def _add_links(mounts: _Mounts, links: Mapping[Path, Path]) -> None:
+    for path, real in sorted(links.items()):
+        # Below a folder that is shown, or below another link, the name leads there already.
+        if not any(one in mounts and mounts[one][0] in _SHOWN for one in (path, *path.parents)):
+            mounts[path] = ("--symlink", str(real))
 
 
 def _system(path: Path) -> tuple[str, ...]:

@@ -32,6 +32,8 @@ class Confinement:
     """The workspace's folders."""
     readable: tuple[Path, ...] = ()
     """Files and folders beyond the roots, such as toolchains in the home folder."""
+    links: Mapping[Path, Path] = field(default_factory=dict[Path, Path])
+    """Other names of what is readable, and where they lead: a link, or below one."""
     writable: tuple[Path, ...] = ()
     """Files and folders beyond the roots that ``work`` may change."""
     protected: tuple[Path, ...] = ()

@@ -98,8 +98,9 @@ class Confiner:
         protected = [root / name for root in roots for name in KEPT_ABSENT]
         steering = [path for one in surveys.values() for path in one.steering]
         protected += [*steering, *_inside((p for p in steering if p.is_symlink()), roots)]
+        named = toolchains(env)
         readable = [
-            *toolchains(env),
+            *(path.resolve() for path in named),
             *_existing(self.options.read),
             *_interpreter(),
             *(path.resolve() for path in bounds.readable if path.exists()),
@@ -122,7 +123,8 @@ class Confiner:
         return Confinement(
             "look" if bounds.view == "look" else "work",
             roots=roots,
-            readable=tuple(readable),
+            readable=tuple(dict.fromkeys(readable)),
+            links={path: real for path in named if (real := path.resolve()) != path},
             writable=tuple(writable),
             protected=tuple(dict.fromkeys(protected)),
             hidden=tuple(_inside(hidden, (*roots, *writable))),

@@ -24,6 +24,8 @@ _PREFIXES = (
 )
 """Variables that name the folder of a toolchain."""
 _PROGRAMS = ("bin", "sbin", "shims", "Scripts")
+_PARTS = ("lib", "lib64", "libexec", "include", "pkg")
+"""What a toolchain has beside its programs."""
 
 
 @cache
@@ -44,21 +46,29 @@ def etc_files(*, network: bool) -> Iterator[Path]:
 
 
 def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the folders with the person's toolchains, without links.
+    """Return the folders with the person's toolchains, as they are named.
 
-    These are the usual ones in the home folder, and those of the programs on PATH.
+    These are the usual ones in the home folder, and those of the programs on PATH; also programs
+    elsewhere in the home folder that links on PATH lead to.
     """
-    home = Path(environment.get("HOME", "/")).resolve()
-    found = [home / name for name in _FACTS["home"].split()]
-    found += [Path(value) for name in _PREFIXES if (value := environment.get(name))]
-    found += [_prefix(Path(one), home) for one in environment.get("PATH", "").split(os.pathsep)]
-    return tuple(dict.fromkeys(_existing(found, home)))
+    home = Path(environment.get("HOME", "/"))
+    named = [home / name for name in _FACTS["home"].split()]
+    named += [Path(value) for name in _PREFIXES if (value := environment.get(name))]
+    entries = [Path(one) for one in environment.get("PATH", "").split(os.pathsep)]
+    shared = _shared(home.resolve())
+    named += [one for entry in entries for one in (entry, _prefix(entry))]
+    found = [one for one in _existing(named, home.resolve()) if one.resolve() not in shared]
+    reals = [one.resolve() for one in found]
+    targets = [real for entry in entries for real in _targets(entry, home.resolve())]
+    found += [one for one in targets if not any(map(one.is_relative_to, reals))]
+    return tuple(dict.fromkeys(found))
 
 
 def git_files(environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the person's own settings of git."""
     home = Path(environment.get("HOME", "/")).resolve()
-    return tuple(_existing([home / name for name in _FACTS["git"].split()], home))
+    found = _existing([home / name for name in _FACTS["git"].split()], home)
+    return tuple(one.resolve() for one in found)
 
 
 def _existing(paths: Iterable[Path], home: Path) -> Iterator[Path]:
@@ -68,14 +78,30 @@ def _existing(paths: Iterable[Path], home: Path) -> Iterator[Path]:
             # Never the home folder as a whole, and nothing above it.
             is_seen = home.is_relative_to(real) or any(map(real.is_relative_to, system_folders()))
             if path.is_absolute() and real.exists() and not is_seen:
-                yield real
+                yield path
         except (OSError, RuntimeError, ValueError):
             continue
 
 
-def _prefix(folder: Path, home: Path) -> Path:
-    """Return the folder of a toolchain whose programs are in this one."""
+def _shared(home: Path) -> frozenset[Path]:
+    """Return the folders above the toolchains of the table, which hold keys and settings too."""
+    named = [home / name for name in _FACTS["home"].split()]
+    return frozenset(above for path in named for above in path.parents)
+
+
+def _prefix(folder: Path) -> Path:
+    """Return the folder of a toolchain whose programs are in this one; else this one."""
     above = folder.parent
-    # Beside the toolchains of the table there is much that is none, such as keys.
-    is_shared = any(above == (home / name).parent for name in _FACTS["home"].split())
-    return folder if folder.name not in _PROGRAMS or is_shared else above
+    is_toolchain = folder.name in _PROGRAMS and any((above / one).is_dir() for one in _PARTS)
+    return above if is_toolchain else folder
+
+
+def _targets(folder: Path, home: Path) -> Iterator[Path]:
+    """Yield the programs in the home folder that links in a folder lead to."""
+    try:
+        if folder.is_absolute() and folder.resolve().is_relative_to(home):
+            links = [Path(one.path) for one in os.scandir(folder) if one.is_symlink()]
+            reals = (one.resolve() for one in links if os.access(one, os.X_OK))
+            yield from (real for real in reals if real.is_relative_to(home) and real.is_file())
+    except (OSError, RuntimeError, ValueError):
+        return

@@ -1,0 +1,109 @@
+"""The person's toolchains in the sandbox: found under the names that PATH gives, and no more."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent_ls.loop.ports.commands import Bounds
+from agent_ls.safety.sandbox.confining import open_confiner
+from agent_ls.safety.sandbox.probe import SandboxOptions, probe
+from agent_ls.safety.sandbox.surroundings import toolchains
+from agent_ls.workspace.runner import ShellRunner
+
+
+@pytest.fixture
+def place(repository: Path) -> Iterator[Path]:
+    """A folder with a home and a workspace, not below /tmp, which a sandbox hides anyway."""
+    (repository / ".cache").mkdir(exist_ok=True)
+    top = Path(tempfile.mkdtemp(prefix="home-", dir=repository / ".cache")).resolve()
+    (top / "real").mkdir()
+    (top / "work").mkdir()
+    yield top
+    shutil.rmtree(top)
+
+
+def _program(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\necho ran\n")
+    path.chmod(0o755)
+
+
+LINKED: dict[str, tuple[str, dict[str, str], str]] = {
+    "a-folder": ("dotfiles/bin/tool", {"bin": "dotfiles/bin"}, "bin"),
+    "a-program": ("dotfiles/x/tool", {"mine/tool": "../dotfiles/x/tool"}, "mine"),
+    "fnm": (
+        ".local/share/fnm/v/installation/bin/tool",
+        {".local/state/fnm_multishells/1": "../../share/fnm/v/installation"},
+        ".local/state/fnm_multishells/1/bin",
+    ),
+    "a-profile": (
+        "store/p/bin/tool",
+        {".nix-profile": "profiles/now", "profiles/now": "../store/p"},
+        ".nix-profile/bin",
+    ),
+    "a-version": ("sdk/1.2/bin/tool", {"sdk/current": "1.2"}, "sdk/current/bin"),
+    "nothing": (".cargo/bin/tool", {}, ".cargo/bin"),
+}
+"""Where the program is, the links, and the entry of PATH; all in the home folder."""
+
+
+@pytest.mark.parametrize("is_home_linked", [False, True], ids=["home", "linked-home"])
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("name", LINKED)
+async def test_a_program_behind_links_runs(
+    place: Path, name: str, sandbox: str, is_home_linked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = probe(SandboxOptions(use="bubblewrap" if sandbox == "bubblewrap" else "landlock"))
+    if found.sandbox is None:
+        pytest.skip(found.why)
+    program, links, entry = LINKED[name]
+    _program(place / "real" / program)
+    for link, target in links.items():
+        (place / "real" / link).parent.mkdir(parents=True, exist_ok=True)
+        (place / "real" / link).symlink_to(target)
+    (place / "real" / ".ssh").mkdir()
+    (place / "real" / ".ssh" / "id_rsa").write_text("canary")
+    home = place / "real"
+    if is_home_linked:
+        home = place / "home"
+        home.symlink_to("real")
+    monkeypatch.setenv("HOME", str(home))
+    env = {"PATH": f"{home / entry}:/usr/bin:/bin"}
+    confiner = open_confiner(found.sandbox, SandboxOptions(), lambda: [place / "work"])
+    try:
+        ran = await ShellRunner(confiner).run(
+            "tool; cat ~/.ssh/id_rsa ../real/.ssh/id_rsa",
+            cwd=place / "work",
+            timeout_s=20,
+            env=env,
+            bounds=Bounds("look"),
+        )
+    finally:
+        confiner.end()
+    assert ran.output.startswith("ran\n"), ran.output
+    assert "canary" not in ran.output
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [".config/bin", ".config", ".local/share/bin", ".local/share", ".local/sbin", ".local", ".",
+     ".cache/bin", "bin", "linked/bin", "linked", "dotfiles/bin"],
+)  # fmt: skip
+def test_no_entry_of_path_shows_more_than_programs(place: Path, entry: str) -> None:
+    home = place / "real"
+    for name in (".config", ".local/share", ".cache", "dotfiles"):
+        (home / name / "bin").mkdir(parents=True)
+        (home / name / "lib").mkdir()
+    (home / ".local" / "sbin").mkdir()
+    (home / ".local" / "lib").mkdir()
+    (home / "dotfiles" / "lib").rmdir()
+    (home / "linked").symlink_to(".config")
+    (home / "bin").mkdir()
+    seen = [one.resolve() for one in toolchains({"HOME": str(home), "PATH": str(home / entry)})]
+    kept = [home / one for one in (".config", ".local", ".local/share", ".cache", "dotfiles", ".")]
+    assert not [one for one in kept if any(one.is_relative_to(path) for path in seen)]
