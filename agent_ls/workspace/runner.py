@@ -70,7 +70,8 @@ _STATUS = 3
 _PROXY = 4
 """The descriptor over which a command hands over its proxy's port."""
 _REFUSED = ("Permission denied", "EACCES", "PermissionError")
-_SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
+_SUPERVISED = ("-I", "-S", str(Path(__file__).with_name("supervisor.py")))
+"""-I and -S: the supervisor imports nothing from the folder or the environment."""
 _PYTHON = str(Path(sys.executable).resolve())
 """Without links, which may lead through folders that a sandbox does not show."""
 
@@ -184,8 +185,7 @@ class ShellRunner:
         confiner = None if bounds.view == "outside" else self.confiner
         limits = json.dumps(asdict(Limits())) if confiner else ""
         argv = (
-            # -I and -S: the supervisor imports nothing from the folder or the environment.
-            *(_PYTHON, "-I", "-S", _SUPERVISOR, str(_STATUS), limits),
+            *(_PYTHON, *_SUPERVISED, str(_STATUS), limits),
             *(SHELL, *_SHELL_OPTIONS, "-c", command),
         )
         if confiner is None:
@@ -199,8 +199,8 @@ class ShellRunner:
 
 def _refusal(wrapped: Wrapped, output: str) -> str:
     """Return why the sandbox did not start the supervisor; empty if it did."""
-    name, first = Path(wrapped.argv[0]).name, output.split("\n", 1)[0]
-    return first if wrapped.argv[0] != _PYTHON and first.startswith(f"{name}: ") else ""
+    names, first = (f"{Path(wrapped.argv[0]).name}: ", "landlock: "), output.split("\n", 1)[0]
+    return first if wrapped.argv[1:4] != _SUPERVISED and first.startswith(names) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,14 @@ when its standard input closes: then the server stopped the command or died.
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import platform
 import resource
 import select
 import signal
+import struct
 import sys
 import time
 from contextlib import suppress
@@ -23,6 +25,12 @@ _SET_CHILD_SUBREAPER = 36
 _KEYCTL = {"x86_64": 250, "aarch64": 219}
 """Numbers of the system call, which the C library has no function for."""
 _JOIN_SESSION_KEYRING = 1
+_SET_SECCOMP, _SET_NO_NEW_PRIVILEGES = 22, 38
+_SOCKET = {"x86_64": (0xC000_003E, 41), "aarch64": (0xC000_00B7, 198)}
+"""The machine in the kernel's filters, and the number of the system call ``socket``."""
+_FAMILIES = (1, 2, 10, 16)
+_FAIL = 0x0005_0000
+"""Ends a system call with the error that is added."""
 _LOOK_S = 0.1
 _TOO_MANY = -1
 _LINGER_S = 0.2
@@ -75,6 +83,25 @@ def _leave_parent(libc: ctypes.CDLL, *, is_limited: bool) -> None:
             libc.syscall(number, _JOIN_SESSION_KEYRING, None)
 
 
+def _refuse_sockets(libc: ctypes.CDLL) -> None:
+    """Refuse sockets that lead past a network namespace, such as to a virtual machine's host.
+
+    Only local ones and those of the internet remain, and those that list interfaces.
+    """
+    if (facts := _SOCKET.get(platform.machine())) is None:
+        return
+    machine, number = facts
+    steps = [(0x20, 0, 0, 4), (0x15, 1, 0, machine), (0x06, 0, 0, _FAIL | errno.ENOSYS)]
+    steps += [(0x20, 0, 0, 0), (0x35, 0, 1, 0x4000_0000), (0x06, 0, 0, _FAIL | errno.ENOSYS)]
+    steps += [(0x15, 0, 2 + len(_FAMILIES), number), (0x20, 0, 0, 16)]
+    steps += [(0x15, len(_FAMILIES) - at, 0, one) for at, one in enumerate(_FAMILIES)]
+    steps += [(0x06, 0, 0, _FAIL | errno.EAFNOSUPPORT), (0x06, 0, 0, 0x7FFF_0000)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in steps))
+    program = struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(code))
+    libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    libc.prctl(_SET_SECCOMP, 2, program, 0, 0)
+
+
 def _limit(limits: dict[str, int]) -> None:
     """Set the limits of this process and its children, never above those it has."""
     wanted = {
@@ -105,6 +132,8 @@ def _start(command: list[str], status: int, limits: dict[str, int]) -> int:
             signal.signal(getattr(signal, name), signal.SIG_DFL)
         if limits:
             _limit(limits)
+            if sys.platform == "linux":
+                _refuse_sockets(ctypes.CDLL(None))
         os.execv(command[0], command)
     except OSError as error:
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())

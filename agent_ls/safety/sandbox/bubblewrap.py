@@ -26,6 +26,7 @@ _DROPPED = (
     "XDG_CACHE_HOME",
 )
 """Variables that name places which a confined command does not have."""
+_KERNEL = (Path("/proc/sys"), Path("/proc/sysrq-trigger"))
 _SHOWN = ("--bind", "--ro-bind", "--symlink")
 _Mounts = dict[Path, tuple[str, ...]]
 """The options of a mount, without its target, by target."""
@@ -106,6 +107,8 @@ def _mounts(confinement: Confinement, home: Path) -> _Mounts:
     for path in (*system_folders(), *etc_files(network=bool(confinement.network))):
         mounts[path] = _system(path)
     mounts |= {Path("/proc"): ("--proc",), Path("/dev"): ("--dev",), home: ("--tmpfs",)}
+    # For root, settings of the kernel would be open in it.
+    mounts |= {path: ("--ro-bind", str(path)) for path in _KERNEL if path.exists()}
     mounts |= _temporary(confinement, home)
     changeable = "--bind" if is_work else "--ro-bind"
     inside = (*confinement.roots, *confinement.writable)

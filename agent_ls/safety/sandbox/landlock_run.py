@@ -86,7 +86,7 @@ def _options(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
 
 def _check(result: int, what: str) -> int:
     if result < 0:
-        sys.exit(f"{what}: {os.strerror(ctypes.get_errno())}")
+        sys.exit(f"landlock: {what}: {os.strerror(ctypes.get_errno())}")
     return result
 
 
@@ -230,4 +230,7 @@ def _call(number: int, steps: list[bytes]) -> list[bytes]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, MemoryError) as error:
+        sys.exit(f"landlock: {error}")
