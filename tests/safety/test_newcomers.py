@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds
+from agent_ls.safety.sandbox.absent import keep_absent
 from agent_ls.safety.sandbox.confining import Confiner, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.safety.text import visible_line
@@ -161,6 +162,17 @@ async def test_the_last_of_commands_that_overlap_looks(confiner: Confiner, folde
     assert ".envrc" in said
     assert ".npmrc" in said
     assert _aside(folder) == ["sub/.envrc", "sub/.npmrc"]
+
+
+async def test_the_empty_folders_of_another_server_stay(confiner: Confiner, folder: Path) -> None:
+    running = asyncio.create_task(_run(confiner, "until [ -e sub/go ]; do sleep 0.05; done"))
+    await asyncio.sleep(1)
+    held = keep_absent(folder, [".envrc"])
+    (folder / "sub" / "go").touch()
+    assert await running == ""
+    assert (folder / ".envrc").is_dir()
+    held.end()
+    assert not (folder / ".envrc").exists()
 
 
 async def test_a_cancelled_command_leaves_nothing(confiner: Confiner, folder: Path) -> None:

@@ -41,7 +41,7 @@ class KeptAbsent:
 def absent_names(folder: Path, names: Iterable[str]) -> list[str]:
     """Return the names that are absent in a folder; those that are kept absent count too."""
     places = ((name, folder / name) for name in names)
-    return [name for name, place in places if not os.path.lexists(place) or _is_ours(place)]
+    return [name for name, place in places if not os.path.lexists(place) or is_kept_absent(place)]
 
 
 def keep_absent(folder: Path, names: Iterable[str]) -> KeptAbsent:
@@ -62,7 +62,7 @@ def keep_absent(folder: Path, names: Iterable[str]) -> KeptAbsent:
 def clear_left(folder: Path, names: Iterable[str]) -> None:
     """Remove the empty folders that a crash has left."""
     with suppress(OSError):
-        left = [folder / name for name in names if _is_ours(folder / name)]
+        left = [folder / name for name in names if is_kept_absent(folder / name)]
         if left:
             KeptAbsent(
                 tuple(left), os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -74,12 +74,13 @@ def _make(place: Path) -> bool:
     try:
         place.mkdir(mode=0o700)
     except FileExistsError:
-        return _is_ours(place)
+        return is_kept_absent(place)
     place.chmod(_MODE)
     return True
 
 
-def _is_ours(place: Path) -> bool:
+def is_kept_absent(place: Path) -> bool:
+    """Say whether an empty folder of ours stands there."""
     try:
         facts = place.lstat()
     except OSError:
@@ -88,6 +89,6 @@ def _is_ours(place: Path) -> bool:
 
 
 def _remove(place: Path) -> None:
-    if _is_ours(place):
+    if is_kept_absent(place):
         with suppress(OSError):
             place.rmdir()

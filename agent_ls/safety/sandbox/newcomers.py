@@ -16,6 +16,7 @@ from pathlib import Path
 
 from agent_ls.safety.beneath import folder_beneath
 from agent_ls.safety.control_files import names_of, names_own, steers
+from agent_ls.safety.sandbox.absent import is_kept_absent
 from agent_ls.safety.sandbox.survey import Survey, survey
 from agent_ls.safety.text import visible_line
 
@@ -64,7 +65,7 @@ class Newcomers:
             new = _entries(survey(root, closed=before.closed)) - known
         except OSError as error:
             return [f"sandbox: not checked for new files that steer other programs: {error}"]
-        paths = sorted(_decisive(path, root) for path, _ in new)
+        paths = sorted(_decisive(path, root) for path, _ in new if not _is_ours(path, root))
         if not paths:
             return []
         if self._is_approved:
@@ -86,6 +87,11 @@ class Newcomers:
         for note in notes:
             _log.warning("%s: %s", root, note)
         return notes
+
+
+def _is_ours(path: Path, root: Path) -> bool:
+    """Say whether it keeps a name absent for a command that has just begun, here or elsewhere."""
+    return path.parent == root and is_kept_absent(path) and not any(path.iterdir())
 
 
 def _decisive(path: Path, root: Path) -> Path:
