@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from lsprotocol import types
 
 from agent_ls.domain.focus import Focus
 from agent_ls.lsp import wire
@@ -37,6 +40,8 @@ from agent_ls.settings import LoadedSettings, Settings, load_settings
 from agent_ls.workspace.disk import DiskWorkspace
 
 _log = logging.getLogger(__name__)
+
+_REST_S = 60.0
 
 
 class Edge:
@@ -84,6 +89,9 @@ class Edge:
             self._look_again,
             lambda session_id: self.sessions.resume_listed(session_id),
         )
+        self.execute: Callable[[types.ExecuteCommandParams], Awaitable[object]]
+        """Runs a command as if the client had sent it; set when the handlers are there."""
+        self._rest_until_s = 0.0
         self.changeover = Changeover()
         self.sessions = EditorSessions(
             server,
@@ -181,6 +189,18 @@ class Edge:
         if uri is not None and problems:
             reported[uri] = problems
         return focus_of(self.attention, reported, uri, lines, around=around)
+
+    def show_rest(self) -> None:
+        """Let the code actions be those behind *More…*, for a while."""
+        self._rest_until_s = time.monotonic() + _REST_S
+
+    def hide_rest(self) -> None:
+        """Let the code actions be the short menu again."""
+        self._rest_until_s = 0.0
+
+    def shows_rest(self) -> bool:
+        """Say whether the code actions are those behind *More…*."""
+        return time.monotonic() < self._rest_until_s
 
     def spawn(self, work: Coroutine[Any, Any, object], *, is_request: bool = False) -> None:
         """Run work in the background; errors are logged.

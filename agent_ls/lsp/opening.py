@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from lsprotocol import types
@@ -36,6 +37,7 @@ async def open_edge(
     for name, run in FEATURES.items():
         _serve(edge, name, run)
     _serve(edge, types.WORKSPACE_EXECUTE_COMMAND, _execute)
+    edge.execute = partial(_execute, edge)
     await edge.open()
     return edge
 
@@ -53,6 +55,7 @@ def _serve(edge: Edge, method: str, run: Run) -> None:
 async def _execute(edge: Edge, asked: types.ExecuteCommandParams) -> Any:
     """Run a command; a result with one field is returned as that field's value."""
     edge.editor.command_came()
+    edge.hide_rest()
     name = asked.command
     if name not in _COMMANDS:
         raise JsonRpcInvalidParams(f"There is no command {name}.")

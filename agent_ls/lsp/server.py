@@ -66,6 +66,7 @@ COMMANDS: Final = (
     "agent-ls.finish",
     "agent-ls.conversation",
     "agent-ls.conversation.send",
+    "agent-ls.more",
     "agent-ls.session.list",
     "agent-ls.session.new",
     "agent-ls.session.resume",

@@ -100,7 +100,8 @@ def test_open_changes_are_hints_among_the_diagnostics(nvim: OpenNeovim, tmp_path
             lambda: hints(editor) == [(0, 0, first), (4, 4, third)], "that the undone one is gone"
         )
         editor.put_cursor_at("ä = ")
-        editor.act("Agent: keep all changes in a.py")
+        editor.answer("Agent", "Agent: keep all changes in a.py")
+        editor.act("Agent: More…")
         editor.wait_until(lambda: hints(editor) == [], "that all are gone")
         assert editor.text() == "ä = '😀'\nb = 2\nmine = '😀'\nc = 3\nd = 4\n"
         assert model.problems() == []

@@ -71,6 +71,12 @@ def titles(subject: Any) -> list[str]:
     return [one.title for one in offers.mark_offers(mark, DIAGNOSTIC)]
 
 
+def answers(asked: ApprovalRequest) -> list[str]:
+    """Return the titles of all answers, those behind *More…* too."""
+    found = [*offers.waiting_offers("ses_1", asked), *offers.seldom_offers("ses_1", asked)]
+    return [one.title for one in found if one.title != f"Agent: Show — {asked.preview.title}"]
+
+
 @pytest.mark.parametrize(
     "subject, expected",
     [
@@ -85,7 +91,11 @@ def titles(subject: Any) -> list[str]:
         ),
         (
             Question(id="q", turn_id="t", origin="o", text="Which?", options=("a", "b")),
-            ["Agent: answer “a” — Which?", "Agent: answer “b” — Which?"],
+            [
+                "Agent: answer “a” — Which?",
+                "Agent: answer “b” — Which?",
+                "Agent: answer in your own words — Which?",
+            ],
         ),
         (
             Nudge("t", "text", is_running=False),
@@ -125,7 +135,7 @@ def test_the_end_of_a_long_command_is_read_before_a_yes(joint: str, lines: int) 
     end = "rm -rf ~/photos"
     command = joint.join(["echo 'all is well, go on'"] * 3 * lines + [end])
     asked = asking(command, f"run_command:{command}")
-    yeses = [title for title in titles(asked) if "Allow" in title]
+    yeses = [title for title in answers(asked) if "Allow" in title]
     assert len(yeses) == 3
     assert all(title.endswith(end) or f"{end} (+" in title for title in yeses)
     assert end in call_title("run_command", json.dumps({"command": command}))
@@ -162,10 +172,10 @@ def test_what_is_too_much_for_anybody_to_read_is_cut_in_the_middle_and_says_so()
     ],
 )
 def test_an_answer_that_goes_on_says_in_words_what_it_covers(grant: str, scope: str) -> None:
-    assert [one for one in titles(asking("make", grant)) if "make" in one][1:5] == [
+    assert answers(asking("make", grant))[1:] == [
         f"Agent: Allow for this session: {scope} — Run: make",
-        f"Agent: Allow always in this workspace: {scope} — Run: make",
         "Agent: Reject — Run: make",
+        f"Agent: Allow always in this workspace: {scope} — Run: make",
         f"Agent: Reject always in this workspace: {scope} — Run: make",
     ]
 

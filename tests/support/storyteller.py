@@ -358,12 +358,41 @@ class Storyteller:
 
     # What the editor offers.
 
-    async def _actions(self, place: Place) -> list[Any]:
+    async def _menu(self, place: Place) -> list[Any]:
         return await self.editor.code_actions(self._uri(place.path), place.line, place.last_line)
 
+    async def _actions(self, place: Place) -> list[Any]:
+        """Return the code actions, and in place of *More…* those behind it."""
+        return [one for each in await self._menu(place) for one in (_behind(each) or [each])]
+
     async def step_codeaction(self, place: Place, title: str) -> None:
-        """Choose the one code action whose title contains this."""
-        await self.editor.choose(await self._offered(place, title))
+        """Choose the one code action whose title contains this, behind *More…* if it is there."""
+        action = await self._offered(place, title)
+        if action not in await self._menu(place):
+            await self._more(place, action["title"])
+        else:
+            await self.editor.choose(action)
+
+    async def _more(self, place: Place, title: str) -> None:
+        """Choose *More…*, and this among what it shows, as this editor shows it."""
+        [more] = [one for one in await self._menu(place) if _behind(one)]
+        if not self.editor.kind.knows_message_requests:
+            await self.editor.choose(more)
+            found = await self._menu(place)
+            while title not in [one["title"] for one in found]:
+                await self._news(0.2)
+                found = await self._menu(place)
+            await self.editor.choose(next(one for one in found if one["title"] == title))
+            return
+        before, self.editor.pick = self.editor.pick, title
+        await self.editor.choose(more)
+        messages = self.editor.shown.messages
+        asked = await self._until(
+            lambda: next((one for one in messages if one["message"] == "Agent"), None), "the rest"
+        )
+        # A menu is no message to the person.
+        messages.remove(asked)
+        self.editor.pick = before
 
     async def step_codeaction_twice(self, place: Place, title: str) -> None:
         """Choose the one code action whose title contains this, and then once more."""
@@ -404,8 +433,22 @@ class Storyteller:
             await self._news(0.2)
         raise AssertionError(f"offered: {titles}")
 
-    async def step_actions(self, place: Place, golden: str) -> None:
-        titles = [one["title"] for one in await self._actions(place)]
+    async def step_actions(
+        self, place: Place, golden: str, only: str = "", characters: str = "0"
+    ) -> None:
+        """The menu is this; what stands behind *More…* is indented below it.
+
+        ``only`` is the kind that the editor asks for; ``characters`` are selected in the last line.
+        """
+        end = {"line": place.last_line, "character": int(characters)}
+        params = {
+            "textDocument": {"uri": self._uri(place.path)},
+            "range": {"start": {"line": place.line, "character": 0}, "end": end},
+            "context": {"diagnostics": [], **({"only": [only]} if only else {})},
+        }
+        titles: list[str] = []
+        for one in await self.editor.request("textDocument/codeAction", params):
+            titles += [one["title"], *(f"  {each['title']}" for each in _behind(one))]
         assert titles == self._golden(golden).splitlines(), f"offered: {titles}"
 
     async def step_hover(self, place: Place, *texts: str) -> None:
@@ -530,7 +573,7 @@ class Storyteller:
         [action] = [one for one in await self._actions(place) if one["title"] == title]
         shown = self.editor.shown.diagnostics[self._uri(place.path)]
         about = action["diagnostics"]
-        assert action["kind"] == "quickfix"
+        assert action.get("kind", "quickfix") == "quickfix"
         assert len(about) == int(count), about
         assert all(one in shown and one["code"] == "agent-change" for one in about), about
 
@@ -620,3 +663,10 @@ class Storyteller:
         """What the model was last sent contains this."""
         body = json.dumps(self.model.requests[-1].body, ensure_ascii=False)
         assert text in body, "the model did not see it"
+
+
+def _behind(action: Mapping[str, Any]) -> list[Any]:
+    """Return the choices that a code action opens."""
+    command = action.get("command") or {}
+    is_more = isinstance(command, dict) and command["command"] == "agent-ls.more"
+    return command["arguments"][0]["choices"] if is_more else []

@@ -7,6 +7,7 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.faces.waiting import needs_id, session_asking
+from agent_ls.lsp.handlers import conversation
 from agent_ls.lsp.marks.marks import INCOMPLETE_ACTION
 from agent_ls.lsp.marks.prompts import CONTINUE
 
@@ -47,7 +48,7 @@ async def resolve_approval(edge: Edge, asked: wire.ApprovalResolveParams) -> wir
 
 
 async def show_approval(edge: Edge, asked: ShowParams) -> wire.ResolveResult:
-    """Show a pending approval's full text in a message box."""
+    """Show a pending approval's full text: in the conversation, or beside a panel in a message."""
     session = await session_asking(
         edge.faces, ApprovalRequest, asked.approval_id, takes_oldest=True
     )
@@ -55,6 +56,9 @@ async def show_approval(edge: Edge, asked: ShowParams) -> wire.ResolveResult:
         return _settled(edge, settled=False)
     waiting = session.state.approvals
     found = waiting[asked.approval_id or next(iter(waiting))]
+    if not edge.server.profile.opted_in:
+        await conversation.open_at(edge, session, found.id)
+        return wire.ResolveResult(settled=True)
     edge.editor.say("info", f"{found.preview.title}\n\n{found.preview.payload}\n\n{found.reason}")
     return wire.ResolveResult(settled=True)
 

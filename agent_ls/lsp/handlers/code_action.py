@@ -6,7 +6,7 @@ servers' problems.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 
 from lsprotocol import types
 
@@ -17,6 +17,7 @@ from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.handlers import comments, conversation
 from agent_ls.lsp.marks import offers
 from agent_ls.lsp.marks.mark import CHANGE_CODE, SOURCE, ChangeHint, Mark
+from agent_ls.lsp.marks.menu import Menu
 from agent_ls.lsp.marks.review_offers import redo_offers, review_offers
 from agent_ls.lsp.marks.shapes import diagnostic_of, in_order
 
@@ -24,76 +25,106 @@ _FOR_AGENTS = (".agent-ls", ".claude", ".mcp.json")
 
 
 async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """Return the actions: pending answers first, prompts and turn commands last."""
+    """Return the actions in the menu's order; with ``only``, all actions of those kinds."""
     uri, where = params.text_document.uri, in_order(params.range)
-    only = params.context.only
+    menu = Menu()
     if is_conversation(uri):
-        found = [*conversation.actions(edge, uri, where), *_about_turns(edge)]
-        return found if not only else [one for one in found if offers.is_wanted(one, only)]
-    edge.attention.touch(uri)
+        menu.waiting += conversation.send_offers(edge, uri)
+        _add_waiting(menu, edge, dict.fromkeys(conversation.waiting_on(edge, uri, where)))
+        _add_turns(menu, edge)
+    else:
+        edge.attention.touch(uri)
+        await _fill(menu, edge, uri, where, _problems(edge, uri, params.context.diagnostics))
+    if only := params.context.only:
+        return menu.wanted(only)
+    return menu.rest() if edge.shows_rest() else menu.shown()
+
+
+async def _fill(
+    menu: Menu, edge: Edge, uri: str, where: types.Range, problems: Sequence[types.Diagnostic]
+) -> None:
+    """Fill the menu of a file."""
     lines = where.start.line, where.end.line
-    problems = _problems(edge, uri, params.context.diagnostics)
-    found = [
-        *_marked(edge, uri, where),
-        *_waiting_elsewhere(edge, uri, where),
-        *review_offers(uri, await edge.reviews.at(uri, *lines), _hints(edge, uri, where)),
-        *redo_offers(await edge.reviews.at(uri, *lines, state="undone")),
-        *await comments.actions(edge, uri, where, problems),
-        *offers.problem_offers(uri, edge.attention.path(uri), problems),
-        *offers.selection_offers(uri, where, problems),
-        *_about_trust(edge),
-        *_about_turns(edge),
-        *offers.conversation_offers(has_panel=edge.server.profile.opted_in),
-    ]
-    return found if not only else [one for one in found if offers.is_wanted(one, only)]
+    encoding = edge.server.documents.encoding
+    marks = [(one, diagnostic_of(one, encoding)) for one in edge.faces.marks.at(uri, *lines)]
+    said, run = await comments.actions(edge, uri, where, problems)
+    menu.waiting += said
+    _add_waiting(menu, edge, {_subject_id(mark): shown for mark, shown in marks})
+    _add_pending(menu, edge, uri)
+    for mark, shown in marks:
+        _add_mark(menu, mark, shown)
+    _add_turns(menu, edge)
+    hints = [shown for mark, shown in marks if isinstance(mark.subject, ChangeHint)]
+    menu.changes += review_offers(uri, await edge.reviews.at(uri, *lines), hints)
+    menu.changes += redo_offers(await edge.reviews.at(uri, *lines, state="undone"))
+    menu.asking[:0] = run
+    menu.asking += offers.problem_offers(uri, edge.attention.path(uri), problems)
+    if not _is_caret(where, edge.attention.lines(uri) or ()):
+        menu.asking += offers.selection_offers(uri, where, problems)
+    menu.asking += offers.conversation_offers(has_panel=edge.server.profile.opted_in)
+    _add_trust(menu, edge)
 
 
-def _about_trust(edge: Edge) -> Iterator[types.CodeAction]:
+def _subject_id(mark: Mark) -> str:
+    return mark.subject.id if isinstance(mark.subject, ApprovalRequest | Question) else ""
+
+
+def _add_waiting(menu: Menu, edge: Edge, here: Mapping[str, types.Diagnostic | None]) -> None:
+    """Add the answers to what waits: first what waits here, then the oldest; the others later."""
+    waiting = sorted(edge.faces.marks.waiting(), key=lambda one: one[1].id not in here)
+    for session_id, asked in waiting[:1]:
+        menu.waiting += offers.waiting_offers(session_id, asked, here.get(asked.id))
+    for session_id, asked in waiting[1:]:
+        menu.seldom += offers.waiting_offers(session_id, asked, here.get(asked.id))
+    for session_id, asked in waiting:
+        menu.seldom += offers.seldom_offers(session_id, asked)
+
+
+def _add_pending(menu: Menu, edge: Edge, uri: str) -> None:
+    encoding = edge.server.documents.encoding
+    for mark in sorted(edge.faces.marks.pending(), key=lambda one: one.uri != uri):
+        menu.waiting += offers.mark_offers(mark, diagnostic_of(mark, encoding))
+
+
+def _add_mark(menu: Menu, mark: Mark, shown: types.Diagnostic) -> None:
+    match mark.subject:
+        case offers.Nudge():
+            menu.waiting += offers.mark_offers(mark, shown)
+        case offers.Finding():
+            menu.asking += offers.mark_offers(mark, shown)
+        case _:
+            # Added from the lists of what waits and of the changes.
+            return
+
+
+def _add_trust(menu: Menu, edge: Edge) -> None:
     """Offer to trust folders that hold something for agents."""
     for root in edge.workspace.roots:
         if not root.is_trusted and any((root.path / one).exists() for one in _FOR_AGENTS):
             is_agreed = root.path in edge.trust_shown
-            yield offers.trust_offer(root.name, path_to_uri(root.path), is_agreed=is_agreed)
+            offer = offers.trust_offer(root.name, path_to_uri(root.path), is_agreed=is_agreed)
+            menu.seldom.append(offer)
 
 
-def _about_turns(edge: Edge) -> Iterator[types.CodeAction]:
+def _add_turns(menu: Menu, edge: Edge) -> None:
     for session in edge.faces.sessions.values():
         turn = session.state.turn
-        if turn is not None and session.state.is_running:
-            yield from offers.turn_offers(session.id, turn.prompt, is_cut_off=session.is_cut_off)
+        if turn is None or not session.state.is_running:
+            continue
+        menu.waiting.append(
+            offers.turn_offer(session.id, turn.prompt, is_cut_off=session.is_cut_off)
+        )
+        if not session.is_cut_off:
+            menu.seldom.append(offers.finish_offer(session.id, turn.prompt))
 
 
-def _marks(edge: Edge, uri: str, where: types.Range) -> list[Mark]:
-    return edge.faces.marks.at(uri, where.start.line, where.end.line)
-
-
-def _marked(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeAction]:
-    encoding = edge.server.documents.encoding
-    for mark in _marks(edge, uri, where):
-        yield from offers.mark_offers(mark, diagnostic_of(mark, encoding))
-
-
-def _hints(edge: Edge, uri: str, where: types.Range) -> list[types.Diagnostic]:
-    """Return the diagnostics of the open changes as they were published."""
-    encoding = edge.server.documents.encoding
-    marks = _marks(edge, uri, where)
-    return [diagnostic_of(one, encoding) for one in marks if isinstance(one.subject, ChangeHint)]
-
-
-def _waiting_elsewhere(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeAction]:
-    """Offer answers to everything that waits elsewhere."""
-    here = {
-        one.subject.id
-        for one in _marks(edge, uri, where)
-        if isinstance(one.subject, ApprovalRequest | Question)
-    }
-    for session_id, asked in edge.faces.marks.waiting():
-        if asked.id not in here:
-            yield from offers.waiting_offers(session_id, asked)
-    encoding = edge.server.documents.encoding
-    for mark in edge.faces.marks.pending():
-        if mark.uri != uri or not mark.span.touches(where.start.line, where.end.line):
-            yield from offers.mark_offers(mark, diagnostic_of(mark, encoding))
+def _is_caret(where: types.Range, lines: Sequence[str]) -> bool:
+    """Say whether nothing is selected: some editors send the character under the cursor."""
+    start, end = where.start, where.end
+    if start.line == end.line:
+        return end.character - start.character <= 1
+    is_line_end = (end.line, end.character) == (start.line + 1, 0)
+    return is_line_end and start.line < len(lines) and start.character >= len(lines[start.line])
 
 
 def _problems(edge: Edge, uri: str, found: Sequence[types.Diagnostic]) -> list[types.Diagnostic]:

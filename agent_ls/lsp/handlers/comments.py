@@ -18,17 +18,21 @@ _WORKS = "The agent works on this"
 
 async def actions(
     edge: Edge, uri: str, where: types.Range, problems: Sequence[types.Diagnostic]
-) -> list[types.CodeAction]:
-    """Return the actions of the comments on these lines; a comment that is worked on has none."""
+) -> tuple[list[types.CodeAction], list[types.CodeAction]]:
+    """Return the actions of the comments on these lines: to say their words, and to run them.
+
+    A comment that is worked on has none.
+    """
     text = edge.attention.text(uri) or ""
-    return [
-        one
+    here = [
+        comment
         for comment in await edge.instructions.of(uri)
         if comment.line <= where.end.line
         and where.start.line <= comment.line + text.count("\n", comment.start, comment.end)
         and not _is_worked_on(edge, uri, comment)
-        for one in (*_said(edge, uri, comment), offers.comment_offer(uri, comment, problems))
     ]
+    said = [one for comment in here for one in _said(edge, uri, comment)]
+    return said, [offers.comment_offer(uri, comment, problems) for comment in here]
 
 
 async def lenses(edge: Edge, uri: str) -> list[types.CodeLens]:

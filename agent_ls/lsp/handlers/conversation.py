@@ -46,16 +46,22 @@ class SendParams(wire.Deciding):
 
 async def show(edge: Edge, asked: OpenParams) -> str:
     """Open the document in the editor, or say where it is; return its path."""
-    session = await edge.sessions.session(asked.session_id)
+    return await open_at(edge, await edge.sessions.session(asked.session_id))
+
+
+async def open_at(edge: Edge, session: Session, subject_id: str | None = None) -> str:
+    """Open a session's document below its last heading, or where this approval stands."""
     place = await edge.faces.conversations.show(session)
+    page = _page_of(edge, session)
+    lines = [one.first for one in page.waiting if one.name == subject_id]
+    at = types.Position(lines[0] if lines else len(page.lines), 0)
     # Later: some editors block until a command is answered.
-    edge.spawn(_go_to(edge, session, path_to_uri(place)))
+    edge.spawn(_go_to(edge, session, path_to_uri(place), types.Range(at, at)))
     return str(place)
 
 
-async def _go_to(edge: Edge, session: Session, uri: str) -> None:
-    below = types.Position(len(_page_of(edge, session).lines), 0)
-    if not await edge.review_documents.go_to(uri, types.Range(below, below)):
+async def _go_to(edge: Edge, session: Session, uri: str, where: types.Range) -> None:
+    if not await edge.review_documents.go_to(uri, where):
         edge.editor.say("info", f"The conversation: {shown_place(session.id)}")
 
 
@@ -108,17 +114,16 @@ def _waiting(session: Session) -> ApprovalRequest | Question | None:
     return min(waiting, key=lambda one: one.id.partition("_")[2], default=None)
 
 
-def actions(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeAction]:
-    """Yield the code actions in a conversation document: what waits on the lines first."""
+def send_offers(edge: Edge, uri: str) -> Iterator[types.CodeAction]:
+    """Yield the code action that sends the words of a conversation document."""
     session = edge.faces.conversations.session_of(uri)
-    if session is None:
-        return
-    if edge.faces.conversations.words(uri):
+    if session is not None and edge.faces.conversations.words(uri):
         yield _send_offer(session, uri)
-    here = {one.name for one in _page_of(edge, session).waiting if _touches(one, where)}
-    waiting = [one for one in edge.faces.marks.waiting() if one[0] == session.id]
-    for session_id, asked in sorted(waiting, key=lambda one: one[1].id not in here):
-        yield from offers.waiting_offers(session_id, asked)
+
+
+def waiting_on(edge: Edge, uri: str, where: types.Range) -> list[str]:
+    """Return the ids of the approvals and questions on these lines of a conversation document."""
+    return [one.name for one in _page(edge, uri).waiting if _touches(one, where)]
 
 
 def _send_offer(session: Session, uri: str) -> types.CodeAction:

@@ -20,22 +20,25 @@ from agent_ls.safety.text import label
 from agent_ls.session.titles import choice_name
 from agent_ls.syntax.comments import InstructionComment
 
+OF_THE_WHOLE = "source.agent-ls"
+"""Kind of what concerns a whole file or turn: it lights no bulb on every line."""
+
 _TITLE_CHARACTERS = 80
 _BY_HAND = (
     ApprovalChoice.ALLOW_ONCE,
     ApprovalChoice.ALLOW_SESSION,
-    ApprovalChoice.ALLOW_ALWAYS,
     ApprovalChoice.REJECT_ONCE,
-    ApprovalChoice.REJECT_ALWAYS,
 )
 """Approval choices that need no text from the user, so a code action can give them."""
+_SELDOM = (ApprovalChoice.ALLOW_ALWAYS, ApprovalChoice.REJECT_ALWAYS)
+"""The same, behind *More…*."""
 
 
 def action(
     title: str,
     command: str,
     *arguments: Any,
-    kind: types.CodeActionKind = types.CodeActionKind.QuickFix,
+    kind: types.CodeActionKind | str = types.CodeActionKind.QuickFix,
     diagnostic: types.Diagnostic | None = None,
 ) -> types.CodeAction:
     """Return a code action for our command; never preferred, as editors may run that unasked."""
@@ -52,27 +55,42 @@ def waiting_offers(
     asked: ApprovalRequest | Question,
     diagnostic: types.Diagnostic | None = None,
 ) -> Iterator[types.CodeAction]:
-    """Yield the possible answers to an approval or a question."""
-    if isinstance(asked, Question):
-        for option in asked.options:
-            yield action(
-                f"Agent: answer “{short(option)}” — {short(asked.text)}",
-                "agent-ls.question.resolve",
-                {"questionId": asked.id, "sessionId": session_id, "text": option},
-                diagnostic=diagnostic,
-            )
+    """Yield the usual answers to an approval or a question."""
+    if isinstance(asked, ApprovalRequest):
+        yield from _choices(session_id, asked, _BY_HAND, diagnostic)
+        title = f"Agent: Show — {short(asked.preview.title)}"
+        yield action(title, "agent-ls.approval.show", asked.id, diagnostic=diagnostic)
         return
-    what = short(asked.preview.title)
-    for choice in asked.choices:
-        if choice not in _BY_HAND:
-            continue
+    for option in asked.options:
         yield action(
-            f"Agent: {choice_name(choice, asked.preview.grant)} — {what}",
+            f"Agent: answer “{short(option)}” — {short(asked.text)}",
+            "agent-ls.question.resolve",
+            {"questionId": asked.id, "sessionId": session_id, "text": option},
+            diagnostic=diagnostic,
+        )
+    title = f"Agent: answer in your own words — {short(asked.text)}"
+    yield action(title, "agent-ls.conversation", session_id, diagnostic=diagnostic)
+
+
+def seldom_offers(session_id: str, asked: ApprovalRequest | Question) -> Iterator[types.CodeAction]:
+    """Yield the answers that are seldom wanted: they hold for ever."""
+    if isinstance(asked, ApprovalRequest):
+        yield from _choices(session_id, asked, _SELDOM, None)
+
+
+def _choices(
+    session_id: str,
+    asked: ApprovalRequest,
+    wanted: Sequence[ApprovalChoice],
+    diagnostic: types.Diagnostic | None,
+) -> Iterator[types.CodeAction]:
+    for choice in (one for one in asked.choices if one in wanted):
+        yield action(
+            f"Agent: {choice_name(choice, asked.preview.grant)} — {short(asked.preview.title)}",
             "agent-ls.approval.resolve",
             {"approvalId": asked.id, "sessionId": session_id, "choice": choice.value},
             diagnostic=diagnostic,
         )
-    yield action(f"Agent: Show — {what}", "agent-ls.approval.show", asked.id, diagnostic=diagnostic)
 
 
 def mark_offers(mark: Mark, diagnostic: types.Diagnostic) -> Iterator[types.CodeAction]:
@@ -98,9 +116,8 @@ def trust_offer(folder: str, uri: str, *, is_agreed: bool) -> types.CodeAction:
     """Return the action that trusts a folder, or that first asks or shows what it switches on."""
     what = "what was listed" if is_agreed else "its own settings, commands and tools…"
     given = {"folder": uri, "isAgreed": is_agreed}
-    return action(
-        f"Agent: Trust {label(folder, _TITLE_CHARACTERS)} — {what}", "agent-ls.trust", given
-    )
+    title = f"Agent: Trust {label(folder, _TITLE_CHARACTERS)} — {what}"
+    return action(title, "agent-ls.trust", given, kind=OF_THE_WHOLE)
 
 
 def comment_offer(
@@ -154,7 +171,7 @@ def problem_offers(
 def selection_offers(
     uri: str, where: types.Range, problems: Sequence[types.Diagnostic] = ()
 ) -> Iterator[types.CodeAction]:
-    """Yield prompts about a selection; nothing for a bare cursor."""
+    """Yield the prompts about a selection; nothing for a bare cursor."""
     first, last = where.start.line, where.end.line
     if where.start == where.end:
         return
@@ -169,23 +186,26 @@ def selection_offers(
         yield _asking(title, wish, place, kind=types.CodeActionKind.RefactorRewrite)
 
 
-def turn_offers(session_id: str, prompt: str, *, is_cut_off: bool) -> Iterator[types.CodeAction]:
-    """Yield actions to finish or stop a turn, or to resume an interrupted one."""
-    title = short(prompt.strip().partition("\n")[0])
-    if is_cut_off:
-        yield action(f"Resume the agent: {title}", "agent-ls.session.resume", session_id)
-    else:
-        # The first lets the agent conclude, the second cancels.
-        yield action(f"Let the agent finish up: {title}", "agent-ls.finish", session_id)
-        yield action(f"Stop the agent: {title}", "agent-ls.stop", session_id)
+def turn_offer(session_id: str, prompt: str, *, is_cut_off: bool) -> types.CodeAction:
+    """Return the action that stops a turn, or resumes an interrupted one."""
+    verb, command = ("Resume", "session.resume") if is_cut_off else ("Stop", "stop")
+    return action(f"{verb} the agent: {_first_line(prompt)}", f"agent-ls.{command}", session_id)
+
+
+def finish_offer(session_id: str, prompt: str) -> types.CodeAction:
+    """Return the action that lets the agent conclude a turn in good order."""
+    return action(f"Let the agent finish up: {_first_line(prompt)}", "agent-ls.finish", session_id)
+
+
+def _first_line(prompt: str) -> str:
+    return short(prompt.strip().partition("\n")[0])
 
 
 def conversation_offers(*, has_panel: bool) -> Iterator[types.CodeAction]:
     """Yield the action that opens the conversation document; the panel has it already."""
     if not has_panel:
-        # A source action shows no light bulb on every line.
-        title, kind = "Open the conversation with the agent", types.CodeActionKind.Source
-        yield action(title, "agent-ls.conversation", kind=kind)
+        title = "Open the conversation with the agent"
+        yield action(title, "agent-ls.conversation", kind=OF_THE_WHOLE)
 
 
 def is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str]) -> bool:

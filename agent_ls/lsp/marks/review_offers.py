@@ -7,7 +7,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from agent_ls.lsp.marks.offers import action
+from agent_ls.lsp.marks.offers import OF_THE_WHOLE, action
 from agent_ls.lsp.marks.reviews import Change
 
 _MOST_LENSES = 60
@@ -17,7 +17,7 @@ _MOST_LENSES = 60
 def review_offers(
     uri: str, changes: Sequence[Change], hints: Sequence[types.Diagnostic]
 ) -> Iterator[types.CodeAction]:
-    """Yield the actions on these changes, their file and their turn.
+    """Yield the actions on these changes, keep and undo first, then on their file and their turn.
 
     The actions carry ``hints``, the diagnostics that they settle.
     """
@@ -28,7 +28,9 @@ def review_offers(
         yield offer
     # A fork has the same turn ids, so name the session.
     turn = {"sessionId": changes[-1].session.id, "turnId": changes[-1].turn.turn_id}
-    yield action("Agent: show the changes of the turn", "agent-ls.review.diff", turn)
+    yield action(
+        "Agent: show the changes of the turn", "agent-ls.review.diff", turn, kind=OF_THE_WHOLE
+    )
     if len(changes) == 1:
         asked = _meaning(changes)
         yield action("Agent: restore files to before this change", "agent-ls.restore", asked)
@@ -42,10 +44,10 @@ def _decisions(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeAction
     turn = {"turnId": changes[-1].turn.turn_id}
     yield action(f"Agent: keep {these}", "agent-ls.review.keep", asked)
     yield action(f"Agent: undo {these}", "agent-ls.review.undo", asked)
-    yield action(f"Agent: keep all changes in {name}", "agent-ls.review.keep", {"uri": uri})
-    yield action(f"Agent: undo all changes in {name}", "agent-ls.review.undo", {"uri": uri})
-    yield action("Agent: keep all changes of the turn", "agent-ls.review.keep", turn)
-    yield action("Agent: undo all changes of the turn", "agent-ls.review.undo", turn)
+    for where, asked in ((f"in {name}", {"uri": uri}), ("of the turn", turn)):
+        for verb in ("keep", "undo"):
+            title = f"Agent: {verb} all changes {where}"
+            yield action(title, f"agent-ls.review.{verb}", asked, kind=OF_THE_WHOLE)
 
 
 def redo_offers(changes: Sequence[Change]) -> Iterator[types.CodeAction]:

@@ -54,6 +54,7 @@ class EditorClient:
         self._server = server
         self._offer_edit = offer_edit
         self._last_command_s = -_AFTER_COMMAND_S
+        self._has_refused_to_ask = False
 
     def command_came(self) -> None:
         """Record that the user ran a command: for a moment, every editor takes edits."""
@@ -132,9 +133,14 @@ class EditorClient:
             return False
         return True
 
+    @property
+    def asks_choices(self) -> bool:
+        """Whether the editor shows messages with buttons, as far as is known."""
+        return self._server.profile.message_requests and not self._has_refused_to_ask
+
     async def choose(self, text: str, choices: list[str], timeout_s: float) -> str | None:
         """Return the user's choice in a message box; None when dismissed or not supported."""
-        if not self._server.profile.message_requests:
+        if not self.asks_choices:
             return None
         params = types.ShowMessageRequestParams(
             type=types.MessageType.Info,
@@ -147,6 +153,7 @@ class EditorClient:
             )
         except ClientError as error:
             _log.info("no choice: %s", error)
+            self._has_refused_to_ask = isinstance(error, ClientRefused)
             return None
         title = getattr(chosen, "title", None)
         return title if title in choices else None
