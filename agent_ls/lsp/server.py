@@ -74,6 +74,7 @@ COMMANDS: Final = (
     "agent-ls.approval.resolve",
     "agent-ls.approval.show",
     "agent-ls.question.resolve",
+    "agent-ls.edit.apply",
     "agent-ls.edit.discard",
     "agent-ls.nudge.continue",
     "agent-ls.nudge.leave",

@@ -52,6 +52,7 @@ def _typed(_: PendingEdits, documents: DocumentStore) -> None:
     pytest.param(lambda pending, documents: pending.discard(pending.all()[0].id),
                  Reply("no", "the user discarded it"), id="the-user-says-no"),
     pytest.param(lambda pending, documents: pending.discard("edit-99"), None, id="an-unknown-no"),
+    pytest.param(lambda pending, documents: pending.apply_all(), Reply("now"), id="apply-all"),
     pytest.param(lambda pending, documents: pending.withdraw(),
                  Reply("no", "the turn is over"), id="the-turn-is-over"),
 ])  # fmt: skip

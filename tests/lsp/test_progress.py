@@ -65,6 +65,33 @@ async def test_a_turn_begins_reports_and_ends() -> None:
     assert values[-1] == {"kind": "end", "message": "completed: done"}
 
 
+@pytest.mark.parametrize(
+    "pieces, expected",
+    [
+        (["I rea", "d a.py. Then I te"], ["I read a.py."]),
+        (["Plan:\n1. Read a.py\n2. T"], ["Read a.py"]),
+        (["Half a wo"], []),
+        (["Set x.y to 1.5 now! "], ["Set x.y to 1.5 now!"]),
+    ],
+)
+async def test_only_whole_sentences_of_an_answer_are_shown(
+    pieces: list[str], expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent_ls.lsp.faces.progress._REPORT_S", 0.01)
+    values: list[dict[str, Any]] = []
+
+    async def create(token: str) -> bool:
+        return True
+
+    progress = TurnProgress(create, lambda _, params: values.append(params["value"]), Limits())
+    progress.on_event(e.StoredEvent(session_id="ses_1", seq=1, at_ms=0, event=STARTED))
+    await _settle()
+    for piece in pieces:
+        progress.on_ephemeral("ses_1", e.TextStreamed(step_id="stp_1", text=piece))
+    await asyncio.sleep(0.05)
+    assert [one["message"] for one in values if one["kind"] == "report"] == expected
+
+
 async def test_a_client_that_takes_no_tokens_is_sent_nothing() -> None:
     assert await check([STARTED, *STEP, ENDED], takes_tokens=False) == []
 

@@ -106,8 +106,8 @@ def answers(asked: ApprovalRequest) -> list[str]:
             ["Agent: Leave it", "Agent: Never for this session"],
         ),
         (
-            PendingEdit("edit-1", "u", 0, "Agent: edit a.py", types.WorkspaceEdit()),
-            ["Apply — Agent: edit a.py", "Discard — Agent: edit a.py"],
+            PendingEdit("edit-1", "u", 0, "Agent: edit a.py"),
+            ["Discard — Agent: edit a.py"],
         ),
         (
             Finding(path="a.py", checker="ruff", message="x" * 90),
@@ -216,6 +216,17 @@ def test_what_the_model_wrote_is_text_in_a_hover() -> None:
     assert "![" not in shown
     assert "\u202e" not in shown
     assert "````\na ``` b\\u200b\n````" in shown
+
+
+def test_a_hover_escapes_only_what_markdown_would_read() -> None:
+    preview = Preview(
+        title="Run edit_file (a*b) [x](y) _z_ &#8238;", payload="a_b\n  c", grant=None
+    )
+    request = APPROVAL.model_copy(update={"preview": preview, "reason": "Mode ask: edit_file."})
+    shown = approval_words(request)
+    assert r"Run edit_file (a\*b) \[x\](y) \_z\_ \&#8238;" in shown
+    bare = approval_words(request, is_markdown=False)
+    assert bare == f"The agent asks: {preview.title}\n\na_b\n  c\n\nMode ask: edit_file."
 
 
 # Prompts.

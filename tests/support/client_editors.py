@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Any
 from agent_ls.lsp.demo.client import DemoClient
 
 _CAPTURED = Path(__file__).parent.parent / "clients"
+_AFTER_COMMAND_S = 2.0
+"""As in Kate."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ class ClientEditor(DemoClient):
         self.edits = "good"
         """How it treats edits: ``good``, ``silent`` (applies, never answers), ``lying`` (says yes,
         does nothing), ``refusing``, ``late`` (answers long after), ``twice``, ``dead`` (neither),
-        ``by_hand`` (takes none that come by themselves), ``typing`` (the person types first).
+        ``by_hand`` (takes none but soon after a command), ``typing`` (the person types first).
         """
         self.typed: tuple[str, str] | None = None
         """URI and text that the person inserts in front when an edit comes, for ``typing``."""
@@ -107,6 +110,7 @@ class ClientEditor(DemoClient):
         self.opened: list[dict[str, Any]] = []
         """What the server brought before the person."""
         self.refreshed_lenses = 0
+        self._command_s = 0.0
 
     def client_info(self) -> dict[str, Any] | None:
         info: dict[str, Any] | None = self.kind.hello.get("clientInfo")
@@ -129,12 +133,17 @@ class ClientEditor(DemoClient):
             return {"unsaved": params["uris"]}
         return await super().answer(method, params)
 
+    async def execute(self, command: str, *arguments: Any) -> Any:
+        self._command_s = time.monotonic()
+        return await super().execute(command, *arguments)
+
     async def apply_edit(self, params: Mapping[str, Any]) -> dict[str, Any]:
         how = self.edits
         if how == "typing" and self.typed is not None:
             (uri, text), self.typed = self.typed, None
             await self.change(uri, text + self.buffers[uri].text)
-        if how in ("refusing", "by_hand"):
+        is_late = time.monotonic() - self._command_s > _AFTER_COMMAND_S
+        if how == "refusing" or (how == "by_hand" and is_late):
             return {"applied": False, "failureReason": "not now"}
         if how in ("lying", "dead"):
             return {"applied": True}

@@ -50,6 +50,8 @@ class ClientProfile:
     """`window/showMessageRequest` is worth a try; the answer may still be an error or nothing."""
     show_document: bool = False
 
+    hover_markdown: bool = True
+    """False: hovers are plain text."""
     progress: bool = False
     draws_lenses: bool = False
     """Code lenses are visible in the text without any set-up by the user."""
@@ -93,11 +95,13 @@ def _declared(params: types.InitializeParams) -> dict[str, Any]:
     edit = workspace.workspace_edit or types.WorkspaceEditClientCapabilities()
     operations = (str(getattr(o, "value", o)) for o in edit.resource_operations or ())
     is_versioned = bool(edit.document_changes)
+    formats = _at(capabilities, "text_document", "hover", "content_format")
     return {
         "document_changes": is_versioned,
         "stale_edit": "unknown" if is_versioned else "applied",
         "file_operations": _ALL_OPERATIONS.intersection(operations if is_versioned else ()),
         "show_document": bool(window.show_document and window.show_document.support),
+        "hover_markdown": formats is None or "markdown" in [*formats],
         "progress": bool(window.work_done_progress),
         "lens_refresh": bool(workspace.code_lens and workspace.code_lens.refresh_support),
         "configuration": bool(workspace.configuration),

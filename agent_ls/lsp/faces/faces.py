@@ -13,6 +13,7 @@ from typing import Any
 from agent_ls import catalogue
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import ToolKind
+from agent_ls.domain.findings import Severity
 from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp import wire
@@ -208,7 +209,9 @@ class Faces:
 
     def _publish_marks(self, uri: str, marks: list[Mark]) -> None:
         encoding = self._server.documents.encoding
-        found = [diagnostic_of(one, encoding) for one in marks]
+        # Of two signs on a line an editor draws the later one: a problem must cover a hint.
+        by_weight = sorted(marks, key=lambda one: one.severity is not Severity.HINT)
+        found = [diagnostic_of(one, encoding) for one in by_weight]
         self._notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": found})
 
     def _on_document(self, event: DocumentEvent) -> None:

@@ -6,6 +6,7 @@ Owns one token per turn. If a client refuses the token or never answers, only pr
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,9 @@ _REPORT_S = 0.25
 """Minimum interval between reports of streamed text."""
 _MAX_TEXT_CHARACTERS = 80
 _MAX_TITLE_CHARACTERS = 60
+
+_SENTENCE = re.compile(r"\w(?:[^\n.!?:]|[.!?:](?!\s))*(?:[.!?:](?=\s)|(?=\n))")
+"""A sentence, or a whole line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,8 @@ class _Shown:
     percentage: int = 0
     is_begun: bool = False
     ended: str | None = None
-    line: str = ""
-    """The current line of the streamed answer."""
+    text: str = ""
+    """The end of the streamed answer."""
     timer: asyncio.TimerHandle | None = None
 
 
@@ -114,14 +118,14 @@ class TurnProgress:
             self._report(shown, message)
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Report the line that the model is writing."""
+        """Report the sentence that the model has written."""
         shown = self._by_session.get(session_id)
         if shown is None or not isinstance(piece, e.TextStreamed):
             return
-        shown.line = (shown.line + piece.text).rpartition("\n")[2][-4 * _MAX_TEXT_CHARACTERS :]
-        if shown.timer is None and shown.line.strip():
+        shown.text = (shown.text + piece.text)[-4 * _MAX_TEXT_CHARACTERS :]
+        if shown.timer is None and _SENTENCE.search(shown.text):
             loop = asyncio.get_running_loop()
-            shown.timer = loop.call_later(_REPORT_S, self._report_line, shown)
+            shown.timer = loop.call_later(_REPORT_S, self._report_sentence, shown)
 
     def _open(self, session_id: str, turn_id: str, prompt: str) -> None:
         title = "Agent: " + label(prompt.strip().partition("\n")[0], _MAX_TITLE_CHARACTERS)
@@ -147,9 +151,13 @@ class TurnProgress:
         if shown.ended is not None:
             self._send(shown, kind="end", message=shown.ended)
 
-    def _report_line(self, shown: _Shown) -> None:
+    def _report_sentence(self, shown: _Shown) -> None:
+        """Report the last whole sentence: half a word tells nothing and flashes."""
         shown.timer = None
-        self._report(shown, label(shown.line.strip(), _MAX_TEXT_CHARACTERS))
+        # One word is a list's number, or the end of what was cut.
+        sentences = [one for one in _SENTENCE.findall(shown.text) if " " in one]
+        if sentences:
+            self._report(shown, label(sentences[-1], _MAX_TEXT_CHARACTERS))
 
     def _report(self, shown: _Shown, message: str) -> None:
         now = self._limits.percentage(shown.step, shown.usage)
@@ -183,7 +191,7 @@ def _message(event: e.Event, shown: _Shown) -> str | None:
     """Return the progress message for an event; None when it changes nothing."""
     match event:
         case e.Moved(to=Phase.CALL):
-            shown.line = ""
+            shown.text = ""
             return f"step {shown.step}: thinking"
         case e.Moved(to=Phase.COMPACT):
             return "shortening the conversation"

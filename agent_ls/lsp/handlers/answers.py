@@ -72,6 +72,11 @@ async def resolve_question(edge: Edge, asked: wire.QuestionResolveParams) -> wir
     return _settled(edge, settled)
 
 
+async def apply_edits(edge: Edge, asked: wire.Deciding) -> wire.ResolveResult:
+    """Apply all edits that wait, and those that come in the moment after the command."""
+    return _settled(edge, edge.pending_edits.apply_all())
+
+
 async def discard_edit(edge: Edge, asked: EditParams) -> wire.ResolveResult:
     """Reject an edit that waits to be applied by hand."""
     if not edge.pending_edits.was_offered(asked.edit):

@@ -82,6 +82,8 @@ def _add_waiting(menu: Menu, edge: Edge, here: Mapping[str, types.Diagnostic | N
 
 def _add_pending(menu: Menu, edge: Edge, uri: str) -> None:
     encoding = edge.server.documents.encoding
+    if pending := edge.pending_edits.all():
+        menu.waiting.append(offers.apply_offer(pending))
     for mark in sorted(edge.faces.marks.pending(), key=lambda one: one.uri != uri):
         menu.waiting += offers.mark_offers(mark, diagnostic_of(mark, encoding))
 

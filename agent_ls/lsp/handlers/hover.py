@@ -12,7 +12,10 @@ from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks.reviews import Change
 from agent_ls.safety.text import visible
 
-_MARKDOWN = re.compile(r"[\\`*_{}\[\]()<>#|!~&]")
+_MARKDOWN = re.compile(
+    r"[\\`*\[\]<>]|(?<!\w)_|_(?!\w)|&(?=[#\w])|^[#=~+-]|(?<=^\d)\.", re.MULTILINE
+)
+"""What Markdown would read as a mark. Some editors show the backslash, so nothing else gets one."""
 _SHOWN_LINES = 40
 _SHOWN_CHARACTERS = 100
 
@@ -21,54 +24,64 @@ async def handle(edge: Edge, params: types.HoverParams) -> types.Hover | None:
     """Return what waits on this line and what changed there; None when there is nothing."""
     uri, line = params.text_document.uri, params.position.line
     edge.attention.touch(uri)
+    is_markdown = edge.server.profile.hover_markdown
     parts: list[str] = []
     for mark in edge.faces.marks.at(uri, line, line):
         match mark.subject:
             case ApprovalRequest():
-                parts.append(approval_words(mark.subject))
+                parts.append(approval_words(mark.subject, is_markdown=is_markdown))
             case Question():
-                options = "".join(f"\n- {plain(option)}" for option in mark.subject.options)
-                parts.append(f"**The agent asks:** {plain(mark.subject.text)}\n{options}")
+                options = "".join(f"\n- {plain(one, is_markdown)}" for one in mark.subject.options)
+                asked = plain(mark.subject.text, is_markdown)
+                parts.append(f"{_strong('The agent asks:', is_markdown)} {asked}\n{options}")
             case _:
                 continue
-    parts += [change_words(one) for one in await edge.reviews.at(uri, line, line)]
+    changes = await edge.reviews.at(uri, line, line)
+    parts += [change_words(one, is_markdown=is_markdown) for one in changes]
     if not parts:
         return None
-    markdown = types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(parts))
-    return types.Hover(contents=markdown)
+    kind = types.MarkupKind.Markdown if is_markdown else types.MarkupKind.PlainText
+    return types.Hover(contents=types.MarkupContent(kind, "\n\n---\n\n".join(parts)))
 
 
-def approval_words(request: ApprovalRequest) -> str:
-    """Return an approval in full, as Markdown."""
+def approval_words(request: ApprovalRequest, *, is_markdown: bool = True) -> str:
+    """Return an approval in full, as Markdown or plain text."""
     preview = request.preview
-    block = "\n".join(fenced(preview.payload, LANGUAGES.get(preview.kind, "")))
-    return (
-        f"**The agent asks:** {plain(preview.title)}\n\n{block}\n\n{plain(request.reason)}".rstrip()
-    )
+    title = f"{_strong('The agent asks:', is_markdown)} {plain(preview.title, is_markdown)}"
+    block = _block(preview.payload, LANGUAGES.get(preview.kind, ""), is_markdown)
+    return f"{title}\n\n{block}\n\n{plain(request.reason, is_markdown)}".rstrip()
 
 
-def change_words(change: Change) -> str:
-    """Return a change as Markdown: the diff, and the prompt that caused it."""
+def change_words(change: Change, *, is_markdown: bool = True) -> str:
+    """Return a change as Markdown or plain text: the diff, and the prompt that caused it."""
     hunk = change.placed.hunk
+    prompt = plain(_short(change.turn.prompt), is_markdown)
     if hunk.kind != "text":
         is_opaque = hunk.kind == "opaque"
         did = f"changed this file ({hunk.title})" if is_opaque else f"{hunk.kind} this file"
-        return f"**The agent {did}:** {plain(_short(change.turn.prompt))}"
+        return f"{_strong(f'The agent {did}:', is_markdown)} {prompt}"
     lines = [f"-{one}" for one in hunk.old] + [f"+{one}" for one in hunk.new]
     shown = lines[:_SHOWN_LINES]
     if len(lines) > len(shown):
         shown.append(f"({len(lines) - len(shown)} more lines)")
-    text = "\n".join(shown)
     since = "\n\nThese lines were changed since." if change.placed.is_changed else ""
-    words = f"**The agent changed this:** {plain(_short(change.turn.prompt))}"
-    block = "\n".join(fenced(text, "diff"))
+    words = f"{_strong('The agent changed this:', is_markdown)} {prompt}"
+    block = _block("\n".join(shown), "diff", is_markdown)
     return f"{words}\n\n{block}{since}"
+
+
+def _strong(text: str, is_markdown: bool) -> str:
+    return f"**{text}**" if is_markdown else text
+
+
+def _block(text: str, language: str, is_markdown: bool) -> str:
+    return "\n".join(fenced(text, language)) if is_markdown else visible(text).strip("\n")
 
 
 def _short(prompt: str) -> str:
     return prompt.strip().partition("\n")[0][:_SHOWN_CHARACTERS]
 
 
-def plain(text: str) -> str:
-    """Return text escaped for Markdown: no links, no pictures, nothing hidden."""
-    return _MARKDOWN.sub(r"\\\g<0>", visible(text))
+def plain(text: str, is_markdown: bool) -> str:
+    """Return text as it reads: in Markdown no links, no pictures, nothing hidden."""
+    return _MARKDOWN.sub(r"\\\g<0>", visible(text)) if is_markdown else visible(text)

@@ -109,6 +109,7 @@ VERBS: Final = (
         ("question_id", "text"),
         "agent/question/resolve",
     ),
+    Verb(wire.Deciding, answers.apply_edits, "agent-ls.edit.apply"),
     Verb(answers.EditParams, answers.discard_edit, "agent-ls.edit.discard", ("edit",)),
     Verb(answers.SessionParams, answers.continue_turn, "agent-ls.nudge.continue", ("session_id",)),
     Verb(answers.SessionParams, answers.leave_turn, "agent-ls.nudge.leave", ("session_id",)),

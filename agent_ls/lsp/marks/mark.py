@@ -37,8 +37,6 @@ class PendingEdit:
     uri: str
     line: int
     label: str
-    edit: object
-    """The LSP edit of the code action, opaque here."""
 
 
 @dataclass(frozen=True, slots=True)

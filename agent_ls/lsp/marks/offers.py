@@ -6,7 +6,7 @@ Pure: ``handlers/code_action.py`` decides which are offered where.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from lsprotocol import types
 
@@ -254,15 +254,16 @@ def _nudge_offers(
         yield action(title, command, mark.session_id, diagnostic=diagnostic)
 
 
+def apply_offer(pending: Sequence[PendingEdit]) -> types.CodeAction:
+    """Return the action that applies all edits that wait."""
+    count = len(pending)
+    title = f"Apply — {pending[0].label}" if count == 1 else f"Apply all {count} edits that wait"
+    return action(title, "agent-ls.edit.apply")
+
+
 def _pending_offers(
     pending: PendingEdit, diagnostic: types.Diagnostic
 ) -> Iterator[types.CodeAction]:
-    yield types.CodeAction(
-        title=f"Apply — {pending.label}",
-        kind=types.CodeActionKind.QuickFix,
-        diagnostics=[diagnostic],
-        edit=cast("types.WorkspaceEdit", pending.edit),
-    )
     title = f"Discard — {pending.label}"
     yield action(title, "agent-ls.edit.discard", pending.id, diagnostic=diagnostic)
 

@@ -45,7 +45,7 @@ class PendingEdits:
         self._count += 1
         number = f"edit-{self._count}"
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        pending = PendingEdit(number, snapshot.uri, _first_line(edit), label, edit)
+        pending = PendingEdit(number, snapshot.uri, _first_line(edit), label)
         self._offered[number] = _Offered(pending, snapshot.text, reply)
         reply.add_done_callback(lambda _: self._forget(number))
         self._changed()
@@ -58,6 +58,13 @@ class PendingEdits:
     def discard(self, number: str) -> bool:
         """Reject an edit for the user; False when it is no longer pending."""
         return self._refuse(number, "the user discarded it")
+
+    def apply_all(self) -> bool:
+        """Let all pending edits be applied; False when there is none."""
+        waiting = [one for one in self._offered.values() if not one.reply.done()]
+        for one in waiting:
+            one.reply.set_result(Reply("now"))
+        return bool(waiting)
 
     def withdraw(self) -> None:
         """Reject all pending edits: their turn is over."""

@@ -31,6 +31,7 @@ _SAID = {
     "yes": "said it applied the edit",
     "no": "refused the edit",
     "nothing": "never answered",
+    "now": "was to apply the edit",
 }
 
 

@@ -68,11 +68,11 @@ class EditorClient:
         edit = _workspace_edit(snapshot, edits, is_versioned=profile.document_changes)
         is_late = time.monotonic() - self._last_command_s > _AFTER_COMMAND_S
         if profile.edits == "after_command" and is_late:
-            return await self._offered(snapshot, edit, label)
+            return await self._applied_by_hand(snapshot, edit, label)
         limit_s = _ASKING_EDIT_S if profile.edits == "asks_user" else _EDIT_S
         reply = await self._apply(edit, label, limit_s)
         if profile.edits == "after_command" and reply.said == "no":
-            return await self._offered(snapshot, edit, label)
+            return await self._applied_by_hand(snapshot, edit, label)
         return reply
 
     @property
@@ -173,11 +173,21 @@ class EditorClient:
         shown = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE
         self._server.protocol.notify(shown, params)
 
+    async def _applied_by_hand(
+        self, snapshot: Snapshot, edit: types.WorkspaceEdit, label: str
+    ) -> Reply:
+        """Offer an edit, and apply it after the user's command; later ones come along with it."""
+        while (reply := await self._offered(snapshot, edit, label)).said == "now":
+            reply = await self._apply(edit, label, _EDIT_S)
+            if reply.said != "no":
+                break
+        return reply
+
     async def _offered(self, snapshot: Snapshot, edit: types.WorkspaceEdit, label: str) -> Reply:
         offered = self._offer_edit(snapshot, edit, label)
         path = uri_to_path(snapshot.uri)
         name = path.name if path else snapshot.uri
-        self.say("warning", f"{name}: an edit waits for the code action “Apply — {label}”.")
+        self.say("warning", f"{name}: an edit waits for the code action “Apply”.")
         try:
             async with asyncio.timeout(_PENDING_EDIT_S):
                 return await offered

@@ -18,8 +18,10 @@ Level = Literal["error", "warning", "info", "log"]
 class Reply:
     """The editor's answer to ``workspace/applyEdit``."""
 
-    said: Literal["yes", "no", "nothing"]
-    """``nothing``: no answer in time, or an invalid one."""
+    said: Literal["yes", "no", "nothing", "now"]
+    """``nothing``: no answer in time, or an invalid one. ``now``: the user lets an edit that waits
+    be applied; never the answer to a request.
+    """
     reason: str = ""
 
 
