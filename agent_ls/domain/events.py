@@ -444,7 +444,9 @@ class HookRan(_Event):
     text: str = ""
     """Why it blocked or failed, or what it changed; for a person."""
     call_id: str = ""
-    """The call it ran for; empty for model requests."""
+    """The call it ran for; empty when it ran for no call."""
+    told: str = ""
+    """What it added to the conversation, for the model; empty: nothing."""
 
     @property
     def did(self) -> str:

@@ -1,4 +1,4 @@
-"""Hooks: the user's own commands that watch calls and model requests.
+"""Hooks: the user's own commands that watch calls, model requests, turns and sessions.
 
 Defines their configuration and the shape of their answer; ``loop/hooks.py`` runs them. Source: seed
 002 hooks, seed 003 hook wish list.
@@ -27,6 +27,11 @@ class HookPoint(StrEnum):
     AFTER_TOOL = "after_tool"
     BEFORE_LLM_CALL = "before_llm_call"
     AFTER_LLM_CALL = "after_llm_call"
+    SESSION_START = "session_start"
+    PROMPT = "prompt"
+    STOP = "stop"
+    COMPACTION = "compaction"
+    SESSION_END = "session_end"
 
 
 class HookOutcome(StrEnum):
@@ -56,7 +61,7 @@ class Hook(Record):
     sandbox: bool = True
     """False: it runs outside of the sandbox, with all that you can do."""
     fail_closed: bool = False
-    """Before a tool: a hook that fails blocks. After it: the result is withheld."""
+    """Before a tool or a prompt: a hook that fails blocks. After a tool: the result is withheld."""
 
     @field_validator("command")
     @classmethod
@@ -81,10 +86,26 @@ class HookOptions(Record):
     """Before a model request; an answer may narrow the tools and change the system prompt."""
     after_llm_call: tuple[Hook, ...] = ()
     """After a model request, failed ones too; only reads."""
+    session_start: tuple[Hook, ...] = ()
+    """Before a new session's first request; what it prints is added for the model."""
+    prompt: tuple[Hook, ...] = ()
+    """Before a turn's first request; it may add text for the model. Exit code 2 ends the turn."""
+    stop: tuple[Hook, ...] = ()
+    """When the agent wants to end its turn; with exit code 2 it works on, and reads why."""
+    compaction: tuple[Hook, ...] = ()
+    """Before the conversation is shortened; what it prints is kept for the model."""
+    session_end: tuple[Hook, ...] = ()
+    """When agent-ls closes a session that it has worked in; only runs."""
+    max_objections: int = Field(default=3, ge=0)
+    """How often hooks at ``stop`` may send the agent back, before the turn ends unverified."""
     tool_timeout_s: Seconds = 10.0
     """How long one hook before or after a tool may take."""
     llm_timeout_s: Seconds = 5.0
     """How long one hook before or after a model request may take."""
+    turn_timeout_s: Seconds = 10.0
+    """How long one hook at a session's start, a prompt, a stop or a compaction may take."""
+    end_timeout_s: Seconds = 0.3
+    """How long a hook at a session's end may take; an editor may end agent-ls sooner."""
 
 
 def _is_in_quotes(before: str) -> bool:
@@ -117,3 +138,5 @@ class HookAnswer(Record):
     """Before a model request: the system prompt to use instead."""
     tools: tuple[str, ...] | None = None
     """Before a model request: the offered tools to keep."""
+    context: str | None = None
+    """At a session's start, a prompt or a compaction: text that is added for the model."""

@@ -24,6 +24,7 @@ class StopReason(StrEnum):
     LOOP_DETECTED = "loop_detected"
     LOW_CONFIDENCE = "low_confidence"
     REFUSAL = "refusal"
+    BLOCKED = "blocked"
     ERROR = "error"
     CANCELLED = "cancelled"
 
@@ -54,6 +55,7 @@ STATUS: dict[StopReason, TurnStatus] = {
     StopReason.LOOP_DETECTED: TurnStatus.ESCALATED,
     StopReason.LOW_CONFIDENCE: TurnStatus.ESCALATED,
     StopReason.REFUSAL: TurnStatus.FAILED,
+    StopReason.BLOCKED: TurnStatus.FAILED,
     StopReason.ERROR: TurnStatus.FAILED,
     StopReason.CANCELLED: TurnStatus.CANCELLED,
 }

@@ -1,7 +1,7 @@
 """Runs the user's hooks, each with its own timeout; a failing hook never raises.
 
-``tool_hooks`` and ``llm_hooks`` act on the answers. Source: seed 002 hooks, seed 003 hooks with its
-wishes for isolation and time limits.
+``tool_hooks``, ``llm_hooks`` and ``turn_hooks`` act on the answers. Source: seed 002
+hooks, seed 003 hooks with its wishes for isolation and time limits.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ _MAX_CHARS = 2_000
 _NOT_FOUND = (126, 127)
 """The shell's exit codes for a program that is missing or not executable."""
 _TOOL_POINTS = (HookPoint.BEFORE_TOOL, HookPoint.POST_EDIT, HookPoint.AFTER_TOOL)
+_LLM_POINTS = (HookPoint.BEFORE_LLM_CALL, HookPoint.AFTER_LLM_CALL)
+_ADDING_POINTS = (HookPoint.SESSION_START, HookPoint.PROMPT, HookPoint.COMPACTION)
+"""Points whose hooks add text for the model; plain output counts as such text."""
 FAILURES = (HookOutcome.FAILED, HookOutcome.TIMED_OUT)
 """Outcomes without a usable answer."""
 
@@ -84,14 +87,20 @@ class Hooks:
         self, point: HookPoint, hook: Hook, told: Mapping[str, JsonValue], path: str = ""
     ) -> Said:
         """Run one hook with ``told`` as JSON on stdin; every failure becomes an outcome."""
-        of_tools = point in _TOOL_POINTS
-        usual_s = self.options.tool_timeout_s if of_tools else self.options.llm_timeout_s
-        limit_s = hook.timeout_s or usual_s
+        limit_s = hook.timeout_s or self._usual_s(point)
         root = self.workspace.roots[0].path
         given = {"hook": point.value, "name": hook.name, "workspace": str(root), **told}
         env = {"AGENT_LS_HOOK": point.value, "AGENT_LS_FILE": path}
         run = await self._run(hook, hook.command, json.dumps(given), root, limit_s, env)
-        return _understood(run, limit_s) if isinstance(run, HookRun) else run
+        return _understood(run, limit_s, point) if isinstance(run, HookRun) else run
+
+    def _usual_s(self, point: HookPoint) -> float:
+        options = self.options
+        if point in _TOOL_POINTS:
+            return options.tool_timeout_s
+        if point in _LLM_POINTS:
+            return options.llm_timeout_s
+        return options.end_timeout_s if point is HookPoint.SESSION_END else options.turn_timeout_s
 
     async def check_file(self, hook: Hook, path: str) -> Said:
         """Run a check on a file (``{file}`` in its command); BLOCKED means it found something."""
@@ -122,7 +131,7 @@ def _checked(run: HookRun, limit_s: float) -> Said:
     if run.exit_code == 0:
         return Said(HookOutcome.PASSED, duration_ms=run.duration_ms)
     if run.has_timed_out or run.exit_code in (None, *_NOT_FOUND):
-        return _understood(run, limit_s)
+        return _understood(run, limit_s, HookPoint.POST_EDIT)
     text = "\n".join(one for one in (run.output.strip(), run.errors) if one)
     why = text or f"exit code {run.exit_code}"
     return Said(HookOutcome.BLOCKED, why, duration_ms=run.duration_ms)
@@ -135,7 +144,7 @@ def _wants(hook: Hook, tool: str, paths: tuple[str, ...]) -> bool:
     )
 
 
-def _understood(run: HookRun, limit_s: float) -> Said:
+def _understood(run: HookRun, limit_s: float, point: HookPoint) -> Said:
     if run.has_timed_out:
         why = f"it did not end within {limit_s:g} s"
         return Said(HookOutcome.TIMED_OUT, why, duration_ms=run.duration_ms)
@@ -147,8 +156,9 @@ def _understood(run: HookRun, limit_s: float) -> Said:
         why = f"exit code {run.exit_code}" + (f": {run.errors}" if run.errors else "")
         return Said(HookOutcome.FAILED, why, duration_ms=run.duration_ms)
     if not output.startswith("{"):
-        # Output that is not JSON comes from formatters and linters; it is no answer.
-        return Said(HookOutcome.PASSED, duration_ms=run.duration_ms)
+        # Around calls and requests, plain output comes from formatters and linters.
+        adds = HookAnswer(context=output if point in _ADDING_POINTS else None)
+        return Said(HookOutcome.PASSED, answer=adds, duration_ms=run.duration_ms)
     try:
         answer = HookAnswer.model_validate_json(output)
     except ValidationError as error:

@@ -28,6 +28,7 @@ from agent_ls.domain.goals import Goal
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.evidence.output_schema import Schema
 from agent_ls.loop.kit import Kit
+from agent_ls.loop.machine.turn_hooks import ask_at_end
 from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.ports.store import Journals
@@ -257,4 +258,6 @@ class Session:
                 await self.cancel(stopped_by)
         finally:
             await self._runner.close()
+            if not stopped_by and self._runner.has_ended_turn and not self._recorder.is_halted:
+                await ask_at_end(self._kit.hooks, self._recorder)
             await self.review.close()

@@ -40,6 +40,11 @@ class TurnRunner:
         """Say whether the runner works; otherwise an open turn was interrupted."""
         return self._is_running or self._is_storing
 
+    @property
+    def has_ended_turn(self) -> bool:
+        """Say whether a turn has ended in this process."""
+        return self._ended is not None
+
     async def begin(self, prompt: PromptQueued) -> str:
         """Start a turn and return its id; ``wake`` runs it.
 

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
+from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.loop.hooks import Hooks, Said
 from agent_ls.loop.ports.commands import HookRun
 from agent_ls.loop.ports.workspace import Root
@@ -201,7 +203,7 @@ def _blocks(page: str, language: str) -> list[str]:
 async def test_the_example_in_the_docs_does_what_the_page_says(
     tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [_, config], [program] = _blocks("hooks.md", "toml"), _blocks("hooks.md", "python")
+    [*_, config], [program] = _blocks("hooks.md", "toml"), _blocks("hooks.md", "python")
     place = tmp_path / "customers.py"
     place.write_text(program)
     config = config.replace("~/.config/agent-ls/customers.py", str(place))
@@ -226,6 +228,68 @@ async def test_the_example_in_the_docs_does_what_the_page_says(
     async with stage.opened(folder, model, settings_toml=config) as sessions:
         await run_turn_of(await sessions.create(), "Tidy up.")
     assert (folder / "CHANGELOG.md").read_text() == "# Changelog\n"
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_blocked_prompt_stays_out_of_later_requests(tmp_path: Path, stage: Stage) -> None:
+    settings = """
+        [[hooks.session_start]]
+        name = "branch"
+        command = "echo On branch spring."
+
+        [[hooks.prompt]]
+        name = "names"
+        command = "if grep -q Lovelace; then echo no names >&2; exit 2; fi; echo Be brief."
+    """
+    model = """
+        [[answer]]
+        expect.contains = ["On branch spring.", "Be brief.", "Who is it?"]
+        expect.absent = ["Lovelace"]
+        text = "I do not know."
+    """
+    async with stage.opened(tmp_path, model, settings_toml=settings) as sessions:
+        session = await sessions.create()
+        blocked, _ = await run_turn_of(session, "Is it Lovelace?")
+        answered, _ = await run_turn_of(session, "Who is it?")
+    assert (blocked.stop, blocked.status) == (StopReason.BLOCKED, TurnStatus.FAILED)
+    assert blocked.failure_reason == "The hook names blocked this prompt: no names"
+    assert answered.stop is StopReason.COMPLETED
+
+
+@pytest.mark.parametrize(
+    "also, outcome",
+    [
+        ("true", HookOutcome.PASSED),
+        ("echo no >&2; exit 2", HookOutcome.FAILED),
+        ("sleep 60", HookOutcome.TIMED_OUT),
+    ],
+)
+@pytest.mark.asyncio(loop_scope="session")
+async def test_hooks_run_when_a_session_ends_in_which_a_turn_ran(
+    also: str, outcome: HookOutcome, tmp_path: Path, stage: Stage
+) -> None:
+    settings = f"""
+        [[hooks.session_end]]
+        name = "also"
+        command = "{also}"
+        timeout_s = {1 if outcome is HookOutcome.TIMED_OUT else 30}
+
+        [[hooks.session_end]]
+        name = "farewell"
+        command = "cat > told.json"
+        timeout_s = 30
+    """
+    told = tmp_path / "told.json"
+    async with stage.opened(tmp_path, "[[answer]]\ntext = 'Hi.'", settings_toml=settings) as at:
+        await at.create()
+        session = await at.create()
+        await run_turn_of(session, "Say hello.")
+        assert not told.exists()
+    given = json.loads(told.read_text())
+    assert (given["hook"], given["session_id"], given["turns"]) == ("session_end", session.id, 1)
+    assert session.state.turn is not None
+    ran = {one.name: one.outcome for one in session.state.turn.events.of(HookRan)}
+    assert ran == {"also": outcome, "farewell": HookOutcome.PASSED}
 
 
 def test_the_examples_settings_are_read_from_the_users_file(

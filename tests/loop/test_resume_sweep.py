@@ -51,6 +51,7 @@ _TELLING = (
     e.AdvisoryRaised,
     e.FindingsReported,
     e.GateFailed,
+    e.HookRan,
     e.NudgeAdded,
     e.RequestPrepared,
     e.Answered,

@@ -123,7 +123,8 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
         case e.HookRan():
             about = f" {event.call_id}" if event.call_id else ""
             why = f": {_quoted(event.text)}" if event.text else ""
-            return f" {about} hook {event.name} ({event.point}) {event.outcome}{why}"
+            told = f" tells {_quoted(event.told)}" if event.told else ""
+            return f" {about} hook {event.name} ({event.point}) {event.outcome}{why}{told}"
         case e.ChildStarted():
             limit = f", at most {event.max_tokens} tokens" if event.max_tokens else ""
             return (

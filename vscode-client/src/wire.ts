@@ -672,6 +672,7 @@ export type StopReason =
   | "loop_detected"
   | "low_confidence"
   | "refusal"
+  | "blocked"
   | "error"
   | "cancelled";
 

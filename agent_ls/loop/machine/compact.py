@@ -12,6 +12,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Shortened, Unchanged
 from agent_ls.loop.machine.summaries import tokens_of
+from agent_ls.loop.machine.turn_hooks import ask_at_compaction
 from agent_ls.loop.sockets import Compactor
 from agent_ls.loop.state.compaction import compacted
 from agent_ls.loop.turn import Move, Turn
@@ -27,6 +28,7 @@ async def compact(turn: Turn) -> Move:
     if turn.view.each_since(Compacted, Moved):
         # The process died between the compaction and the move; the compaction counts.
         return Move(Phase.CHECK)
+    await ask_at_compaction(turn)
     if turn.state.recovers:
         await _ask(turn, turn.kit.budget_compactors, 0)
         return Move(Phase.CHECK)

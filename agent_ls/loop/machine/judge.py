@@ -15,6 +15,7 @@ from agent_ls.domain.verdicts import Escalate, GateVerdict, Nudge, Pass
 from agent_ls.loop.calls.proposing import decide_on_plan
 from agent_ls.loop.evidence.findings import reported
 from agent_ls.loop.machine.escalating import escalate
+from agent_ls.loop.machine.turn_hooks import ask_at_stop, is_sent_back
 from agent_ls.loop.sockets import Gate
 from agent_ls.loop.turn import Move, Turn
 
@@ -34,7 +35,7 @@ async def judge(turn: Turn) -> Move:
         # The process died right after the decision on a plan.
         return Move(Phase.ACT)
     answer = turn.state.answer
-    is_nudged = bool(turn.view.each_since(NudgeAdded, Moved))
+    is_nudged = bool(turn.view.each_since(NudgeAdded, Moved)) or is_sent_back(turn)
     if answer is None or is_nudged or turn.view.has_new_steer:
         return Move(Phase.CHECK)
     for gate in turn.kit.gates:
@@ -43,6 +44,8 @@ async def judge(turn: Turn) -> Move:
             return move
     if (move := await decide_on_plan(turn)) is not None:
         # Approved calls run, whatever else the person said meanwhile.
+        return move
+    if (move := await ask_at_stop(turn, answer)) is not None:
         return move
     # The person may have steered while the gates ran, or instead of deciding on the plan.
     if turn.view.has_new_steer:

@@ -6,6 +6,7 @@ from agent_ls.domain.errors import bug
 from agent_ls.domain.events import (
     AttemptFinished,
     Compacted,
+    HookRan,
     NudgeAdded,
     PromptQueued,
     RecoveryChosen,
@@ -75,6 +76,8 @@ def _is_unsent(turn: Turn) -> bool:
                 # A process that died may have sent a request that its journal does not show.
                 return False
             case TurnStarted() | NudgeAdded() | Compacted():
+                return not is_sent
+            case HookRan(told=told) if told:
                 return not is_sent
             case _:
                 pass

@@ -15,6 +15,7 @@ from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.focus import with_focus
+from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.state.compaction import compacted
@@ -184,12 +185,25 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
             )
         case e.NudgeAdded():
             return _said(state, UserMessage(text=event.text, origin=event.origin))
+        case e.HookRan(point=HookPoint.PROMPT, outcome=HookOutcome.BLOCKED):
+            return replace(state, messages=_before_prompt(state))
+        case e.HookRan(told=told, name=name) if told:
+            return _said(state, UserMessage(text=told, origin=f"hook {name}"))
         case e.OutputStored():
             return replace(state, outputs=with_output(state.outputs, event))
         case e.Compacted():
             return replace(state, messages=compacted(state.messages, event))
         case _:
             return state
+
+
+def _before_prompt(state: SessionState) -> tuple[Message, ...]:
+    """Return the conversation without the turn's prompt and what hooks have added to it."""
+    ran = state.turn.events.of(e.HookRan) if state.turn else ()
+    added = [one.point for one in ran if one.told]
+    before = state.messages[: -1 - len(added)]
+    # What hooks told at the session's start counts for every turn.
+    return (*before, *state.messages[len(before) + 1 :][: added.count(HookPoint.SESSION_START)])
 
 
 def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
