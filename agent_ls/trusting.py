@@ -13,7 +13,7 @@ from agent_ls.checkers.programs import has_typescript
 from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
 from agent_ls.extension.commands import FileCommands
 from agent_ls.extension.skills import found_skills
-from agent_ls.loop.ports.surroundings import RULE_FILES
+from agent_ls.loop.ports.surroundings import TOP_RULE_FILES
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.processes.reading import read_file
 from agent_ls.safety.text import label
@@ -71,7 +71,7 @@ def _line(text: str) -> str:
 
 
 def _instructions(folder: Path) -> Iterator[str]:
-    found = next((name for name in RULE_FILES if (folder / name).is_file()), None)
+    found = next((name for name in TOP_RULE_FILES if (folder / name).is_file()), None)
     if found is not None:
         yield f"instructions in {found}, as if they were yours"
 

@@ -40,6 +40,7 @@ from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
 from agent_ls.observers.unpriced import UnpricedBudget
+from agent_ls.session.custom_commands import command_in
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import LoadedSettings, chosen_budget_usd, load_settings
@@ -68,7 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     async def find(sessions: Sessions) -> Session:
         named: str | None = arguments.session
-        return await (sessions.create() if named is None else _open(sessions, named))
+        if named is not None:
+            return await _open(sessions, named)
+        # An unknown command must leave no empty session behind.
+        await command_in(prompt, sessions.custom_commands)
+        return await sessions.create()
 
     async def begin(session: Session) -> None:
         await session.submit(prompt, goal=goal, output_schema=schema)

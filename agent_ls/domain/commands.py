@@ -71,7 +71,7 @@ class CustomCommand(Record):
         body = _PLACEHOLDER.sub(value, self.body)
         if arguments and not _PLACEHOLDER.search(self.body):
             body += f"\n\nArguments: {arguments}"
-        return f"Command: /{self.name} {arguments}".rstrip() + f"\n\n{body}"
+        return f"{call_line(f'/{self.name} {arguments}')}\n\n{body}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,12 @@ def called_in(prompt: str) -> tuple[str, str] | None:
     """
     found = _CALL.fullmatch(prompt.strip())
     return None if found is None else (found[1], (found[2] or "").strip())
+
+
+def call_line(call: str) -> str:
+    """Return the first line of an expanded prompt, which names the call: ``/NAME ARGUMENTS``."""
+    name, _, arguments = call.strip().partition(" ")
+    return f"Command: {name} {arguments.strip()}".rstrip()
 
 
 def _words(arguments: str) -> list[str]:

@@ -20,6 +20,7 @@ from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.faces.faces import Faces
 from agent_ls.lsp.workspace.editor import EditorClient
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
+from agent_ls.session.custom_commands import command_in
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings
@@ -125,6 +126,11 @@ class EditorSessions:
     async def interrupted(self) -> list[SessionSummary]:
         """Return sessions with an interrupted turn, newest first. Errors: as of ``list``."""
         return await self._stored.interrupted()
+
+    async def check_command(self, prompt: str) -> None:
+        """Raise ``AgentLsError`` for a prompt that calls a command which cannot be used."""
+        self._look()
+        await command_in(prompt, self._stored.custom_commands)
 
     async def session(self, session_id: str | None = None) -> Session:
         """Return an open session with its faces; without an id the current one, created if needed.

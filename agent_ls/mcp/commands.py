@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent_ls.domain.commands import CommandList, CustomCommand
+from agent_ls.domain.commands import CommandList, CustomCommand, call_line
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.loop.ports.extension import Commands
 from agent_ls.mcp.definitions import PromptDefinition
@@ -42,7 +42,7 @@ class ServerCommands:
         server, prompt = found
         text = await self.servers.prompt(server, prompt.raw, _given(prompt, command, arguments))
         words = await plain_output_slowly(text)
-        head = f"Command: /{command.name} {arguments}".rstrip()
+        head = call_line(f"/{command.name} {arguments}")
         return f"{head}\n\n(The following is the text of the tool server {server}.)\n{words}"
 
     def _prompts(self) -> list[tuple[str, PromptDefinition]]:

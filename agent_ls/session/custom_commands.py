@@ -18,24 +18,36 @@ async def expanded(
     ``tools`` are the session's. None: no limits.
     Errors: ``AgentLsError`` for a command that does not exist or cannot be used.
     """
-    called = called_in(prompt)
-    if called is None or called[0] in BUILT_IN:
+    call = await command_in(prompt, source)
+    if call is None:
         return prompt, None
-    name, arguments = called
+    command, arguments = call
+    limits = command.limits
+    if limits.tools and not any(is_left(tool, limits) for tool in tools if tool != "final_output"):
+        raise AgentLsError(
+            f"The command /{command.name} leaves no tool: allowed-tools in {command.source} "
+            "names none that this session has."
+        )
+    text = await source.text_of(command, arguments)
+    return text, None if limits == TurnLimits() else limits
+
+
+async def command_in(prompt: str, source: Commands) -> tuple[CustomCommand, str] | None:
+    """Return the command that a prompt calls, and its arguments; None: it calls none.
+
+    Errors: ``AgentLsError`` for a command that does not exist or cannot be used.
+    """
+    call = called_in(prompt)
+    if call is None or call[0] in BUILT_IN:
+        return None
+    name, arguments = call
     found = await source.listed()
     if (problem := found.problems.get(name)) is not None:
         raise AgentLsError(problem)
     command = found.commands.get(name)
     if command is None:
         raise AgentLsError(_unknown(name, found))
-    limits = command.limits
-    if limits.tools and not any(is_left(tool, limits) for tool in tools if tool != "final_output"):
-        raise AgentLsError(
-            f"The command /{name} leaves no tool: allowed-tools in {command.source} names none "
-            "that this session has."
-        )
-    text = await source.text_of(command, arguments)
-    return text, None if limits == TurnLimits() else limits
+    return command, arguments
 
 
 def called(command: CustomCommand) -> str:

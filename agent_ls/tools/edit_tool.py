@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from agent_ls.domain.approvals import Preview
@@ -11,7 +12,7 @@ from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.plain_tool import PlainTool
 
 
-class EditTool(PlainTool):
+class EditTool(PlainTool, ABC):
     """A tool that changes files: it only plans, and ACT applies the plan's edits."""
 
     __slots__ = ()
@@ -21,9 +22,10 @@ class EditTool(PlainTool):
     group: ClassVar[str] = "change"
     rule: ClassVar[str | None] = "edit"
 
+    @abstractmethod
     async def plan(self, arguments: Any) -> ToolOutput:
         """Return the edits of the newest texts, and their preview; ``ToolError`` if none work."""
-        raise NotImplementedError
+        ...
 
     async def preview(self, arguments: Any) -> Preview:
         """Return the plan's preview."""

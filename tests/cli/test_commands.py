@@ -38,3 +38,13 @@ def test_commands_are_listed_with_what_is_wrong(
     assert main([*words, "--json"]) == 0
     [row] = json.loads(capsys.readouterr().out)
     assert (row["name"], row["description"], row["body"]) == ("fix", "mends", "Mend.")
+
+
+def test_an_unknown_command_is_refused_and_leaves_no_session(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--model", "openai/scripted", "--workspace", str(tmp_path)]
+    assert main(["run", "/reviw a.py", *words]) != 0
+    assert "There is no command /reviw. The commands are: /goal." in capsys.readouterr().err
+    assert main(["sessions", "list", "--json", "--workspace", str(tmp_path)]) == 0
+    assert json.loads(capsys.readouterr().out) == []

@@ -55,6 +55,12 @@ _TS = '{"name": "typescript", "version": "5.9.0"}'
             id="instructions",
         ),
         pytest.param(
+            {".github/copilot-instructions.md": "x", ".cursorrules": "y"},
+            ("instructions in .github/copilot-instructions.md, as if they were yours",),
+            (),
+            id="instructions-of-another-agent",
+        ),
+        pytest.param(
             {
                 ".mcp.json": '{"mcpServers": {"db": {"command": "npx", "args": ["-y", "x\\u202ey"]}'
                 ', "web": {"url": "http://h/"}, "odd": 3}}'

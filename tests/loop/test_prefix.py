@@ -193,6 +193,24 @@ async def test_claude_md_speaks_only_where_there_is_no_agents_md(
     assert "Be quick." not in prefix.system
 
 
+@pytest.mark.parametrize("is_trusted", [True, False])
+@pytest.mark.parametrize(
+    "files, source",
+    [
+        ({".github/copilot-instructions.md": "Use tabs.", "GEMINI.md": "No."}, ".github/copilot"),
+        ({"GEMINI.md": "Use tabs."}, "GEMINI.md"),
+        ({"CLAUDE.md": " ", ".cursorrules": "Use tabs."}, ".cursorrules"),
+    ],
+)
+@pytest.mark.asyncio(loop_scope="session")
+async def test_files_of_other_agents_speak_only_in_a_trusted_folder(
+    files: dict[str, str], source: str, is_trusted: bool, folder: Path, stage: Stage
+) -> None:
+    [prefix] = await check(folder, stage, files, is_trusted=is_trusted)
+    assert (f"# Rules from {source}" in prefix.system) == is_trusted
+    assert ("Use tabs." in prefix.system) == is_trusted
+
+
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("is_trusted", [True, False])
 async def test_rules_of_the_folders_above_count_up_to_the_repository_and_no_further(

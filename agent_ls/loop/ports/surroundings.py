@@ -7,6 +7,8 @@ from typing import Protocol
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md")
 """Files with rules for agents; the second is used only where the first is missing or empty."""
+TOP_RULE_FILES = (*RULE_FILES, ".github/copilot-instructions.md", "GEMINI.md", ".cursorrules")
+"""Read at the top of a trusted folder; the first that has text counts."""
 
 
 @dataclass(frozen=True, slots=True)

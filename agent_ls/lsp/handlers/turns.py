@@ -39,6 +39,9 @@ async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
             around = _AROUND_LINES
         anchor = edge.attention.anchor(place.uri, lines[0])
         focus = edge.focus(place.uri, lines, around=around, problems=place.problems)
+    if asked.session_id is None:
+        # An unknown command must leave no empty session behind.
+        await edge.sessions.check_command(text)
     session = await edge.sessions.session(asked.session_id)
     turn_id = await session.submit(
         text,

@@ -5,6 +5,7 @@ The text at the place itself is added by the focus injection.
 
 from __future__ import annotations
 
+from agent_ls.domain.commands import call_line, called_in
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.focus import lines_named
 from agent_ls.syntax.comments import InstructionComment
@@ -22,7 +23,10 @@ def comment_note(path: str, comment: InstructionComment, last: int) -> str:
 
 def is_prompt_of(prompt: str, path: str, comment: InstructionComment) -> bool:
     """Say whether a prompt is an instruction comment's, wherever the comment stood then."""
-    return prompt.startswith(f"{comment.prompt}\n\n{_stands_in(path)}")
+    if called_in(comment.prompt) is None:
+        return prompt.startswith(f"{comment.prompt}\n\n{_stands_in(path)}")
+    is_call = prompt.startswith(f"{call_line(comment.prompt)}\n\n")
+    return is_call and f"\n\n{_stands_in(path)}" in prompt
 
 
 def _stands_in(path: str) -> str:
