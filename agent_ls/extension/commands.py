@@ -32,6 +32,10 @@ class FileCommands:
         """Return the prompt of a call."""
         return command.expanded(arguments)
 
+    async def attached(self, prompt: str) -> str:
+        """Return nothing: the agent reads the files that a prompt names."""
+        return ""
+
     def now(self) -> CommandList:
         """Return the commands, read on this thread."""
         commands: dict[str, CustomCommand] = {}

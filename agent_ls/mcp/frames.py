@@ -33,7 +33,7 @@ class Order(Record):
     """What the host is to do for one server."""
 
     number: int
-    op: Literal["open", "login", "call", "prompt", "close", "cancel"]
+    op: Literal["open", "login", "call", "prompt", "resource", "close", "cancel"]
     server: str = ""
     launch: Launch | None = None
     name: str = ""

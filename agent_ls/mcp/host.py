@@ -35,6 +35,8 @@ _LOOK_AGAIN_S = 30.0
 _CLOSE_S = 1.5
 _NO_SESSION = "Session terminated"
 """The library's words for a remote server that forgot the session: another one is opened."""
+_MAX_NAMED = 20
+"""Resources named when another one is not there."""
 _MAX_PAGES = 50
 _MAX_LISTED = 1_000
 _PROMPT_KEYS = ("name", "description", "arguments")
@@ -131,6 +133,20 @@ class Connection:
         text = "\n\n".join(_part(message.content) for message in result.messages)
         return Reply(number=order.number, text=_cut(text, order.max_bytes))
 
+    async def resource(self, order: Order) -> Reply:
+        """Return the text of a resource; what is no text is only named."""
+        client = await self._client
+        if client.server_capabilities.resources is None:
+            raise OrderFailed("failed", "it has no resources")
+        try:
+            result = await client.read_resource(order.name)
+        except MCPError as error:
+            page = await client.list_resources()
+            known = ", ".join(str(one.uri) for one in page.resources[:_MAX_NAMED]) or "none"
+            raise OrderFailed("failed", f"{_said(error)} (it lists: {known[:2_000]})") from None
+        parts = (_content(one) for one in result.contents)
+        return Reply(number=order.number, text=_cut("\n".join(parts), order.max_bytes))
+
     async def close(self) -> None:
         """End the session and the program; returns when both are gone."""
         self._over.set()
@@ -216,7 +232,7 @@ class Host:
         is_over = connection.is_over
         is_answer = isinstance(error, MCPError) and error.error.message != _NO_SESSION
         is_up = not is_over and not connection.trouble and (is_answer or not connection.is_remote)
-        if is_up and order.op in ("call", "prompt"):
+        if is_up and order.op in ("call", "prompt", "resource"):
             return "failed", _said(error)
         await self._close(order.server)
         return "gone", connection.trouble or (connection.why_gone() if is_over else _said(error))
@@ -235,9 +251,11 @@ class Host:
                 tools = tuple(await connection.look())
                 prompts = tuple(await connection.prompts())
                 return Reply(number=order.number, tools=tools, prompts=prompts)
-            case "call" | "prompt":
+            case "call" | "prompt" | "resource":
                 if connection is None or connection.is_over:
                     raise OrderFailed("unsent", connection.why_gone() if connection else "")
+                if order.op == "resource":
+                    return await connection.resource(order)
                 is_call = order.op == "call"
                 return await (connection.call(order) if is_call else connection.prompt(order))
             case _:
@@ -292,10 +310,14 @@ def _part(block: types.ContentBlock) -> str:
             return f"[{block.type} {block.mime_type}, {len(block.data) * 3 // 4:,} bytes]"
         case types.ResourceLink():
             return f"[resource {block.uri}: {block.name}]"
-        case types.EmbeddedResource(resource=types.TextResourceContents() as resource):
-            return f"[resource {resource.uri}]\n{resource.text}"
         case types.EmbeddedResource(resource=resource):
-            return f"[resource {resource.uri}, which is no text]"
+            return _content(resource)
+
+
+def _content(resource: types.TextResourceContents | types.BlobResourceContents) -> str:
+    if isinstance(resource, types.TextResourceContents):
+        return f"[resource {resource.uri}]\n{resource.text}"
+    return f"[resource {resource.uri}, which is no text]"
 
 
 async def _serve(orders: int, replies: int) -> None:

@@ -306,17 +306,30 @@ class Servers:
 
         Errors: ``ToolError``.
         """
-        one = self._servers[server]
+        order = Order(number=0, op="prompt", server=server, name=prompt, arguments=dict(given))
+        return await self._text(order)
+
+    async def resource(self, server: str, uri: str) -> str:
+        """Return the text of an approved server's resource, starting the server if needed.
+
+        Errors: ``ToolError``.
+        """
+        if not self._servers[server].is_approved:
+            raise ToolError(
+                f"The tool server {server} is not approved: agent-ls mcp approve {server}",
+                ErrorKind.DENIED,
+            )
+        return await self._text(Order(number=0, op="resource", server=server, name=uri))
+
+    async def _text(self, order: Order) -> str:
+        """Return the text that an order asks for, starting the server if needed."""
+        one = self._servers[order.server]
         await self._open(one)
-        order = Order(
-            number=0,
-            op="prompt",
-            server=server,
-            name=prompt,
-            arguments=dict(given),
-            limit_s=one.plan.options.timeout_s,
-            max_bytes=self._options.max_result_bytes,
-        )
+        limits = {
+            "limit_s": one.plan.options.timeout_s,
+            "max_bytes": self._options.max_result_bytes,
+        }
+        order = order.model_copy(update=limits)
         try:
             return (await self._link.ask(order)).text
         except ServerFailed as error:

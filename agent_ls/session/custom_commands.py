@@ -13,14 +13,14 @@ from agent_ls.loop.ports.extension import Commands
 async def expanded(
     prompt: str, source: Commands, tools: Iterable[str]
 ) -> tuple[str, TurnLimits | None]:
-    """Return the prompt, expanded if it calls a command, and the limits of its turn.
+    """Return the prompt with what it names, expanded if it calls a command, and its limits.
 
     ``tools`` are the session's. None: no limits.
     Errors: ``AgentLsError`` for a command that does not exist or cannot be used.
     """
     call = await command_in(prompt, source)
     if call is None:
-        return prompt, None
+        return prompt + await source.attached(prompt), None
     command, arguments = call
     limits = command.limits
     if limits.tools and not any(is_left(tool, limits) for tool in tools if tool != "final_output"):
@@ -28,7 +28,7 @@ async def expanded(
             f"The command /{command.name} leaves no tool: allowed-tools in {command.source} "
             "names none that this session has."
         )
-    text = await source.text_of(command, arguments)
+    text = await source.text_of(command, arguments) + await source.attached(arguments)
     return text, None if limits == TurnLimits() else limits
 
 

@@ -155,6 +155,7 @@ def answer(mode: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
                 "capabilities": {
                     "tools": {"listChanged": True},
                     **({"prompts": {}} if "prompts" in mode else {}),
+                    **({"resources": {}} if "resources" in mode else {}),
                 },
                 "serverInfo": {"name": "test", "version": "1"},
             }
@@ -167,6 +168,10 @@ def answer(mode: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
             words = f"Look at {given['file']} because of: {given.get('why')}\u200b"
             content = {"type": "text", "text": words}
             return {"messages": [{"role": "user", "content": content}]}
+        case "resources/list":
+            return {"resources": [{"uri": "docs://style", "name": "style"}]}
+        case "resources/read" if mode == "resources":
+            return {"contents": resource(params["uri"])}
         case "tools/list" if mode == "endless":
             return {"tools": [tool(f"t{time.monotonic_ns()}")], "nextCursor": "more"}
         case "tools/list":
@@ -175,6 +180,24 @@ def answer(mode: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
             return call(params.get("arguments", {}).get("do", ""))
         case _:
             raise KeyError(method)
+
+
+def resource(uri: str) -> list[dict[str, Any]]:
+    match uri:
+        case "docs://style":
+            return [
+                {"uri": uri, "text": "Use ta\u200bbs.\x1b[2J"},
+                {"uri": uri, "blob": "aGVsbG8="},
+            ]
+        case "docs://long":
+            return [{"uri": uri, "text": "x" * 150_000}]
+        case "docs://hang":
+            time.sleep(600)
+        case "docs://crash":
+            os._exit(7)
+        case _:
+            pass
+    raise KeyError(uri)
 
 
 def main() -> None:

@@ -20,6 +20,13 @@ class Commands(Protocol):
         """Return the prompt of a call. Errors: ``AgentLsError`` if it cannot be made."""
         ...
 
+    async def attached(self, prompt: str) -> str:
+        """Return what is appended to a prompt for what it names; empty: nothing.
+
+        Errors: ``AgentLsError`` if it cannot be read.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Skill:
