@@ -11,6 +11,7 @@ from agent_ls.assembly import open_disk_workspace, open_tool_servers
 from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import SettingsError, ToolError
+from agent_ls.domain.sentences import counted
 from agent_ls.mcp.servers import Server, Servers
 from agent_ls.safety.text import visible, visible_line
 from agent_ls.settings import load_settings
@@ -99,7 +100,7 @@ async def _approve(servers: Servers, name: str, *, is_sure: bool) -> int:
             return _DECLINED
         await servers.accept(name)
     one = servers.servers[name]
-    sys.stdout.write(f"{name} is approved, with {len(one.tools)} tools:\n")
+    sys.stdout.write(f"{name} is approved, with {counted(len(one.tools), 'tool')}:\n")
     for tool in one.tools:
         sys.stdout.write(f"  {tool.name}: {visible_line(tool.description)[:100]}\n")
     for problem in one.problems:

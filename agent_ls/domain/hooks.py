@@ -104,7 +104,7 @@ class HookOptions(Record):
     """How long one hook before or after a model request may take."""
     turn_timeout_s: Seconds = 10.0
     """How long one hook at a session's start, a prompt, a stop or a compaction may take."""
-    end_timeout_s: Seconds = 0.3
+    end_timeout_s: Seconds = 1.5
     """How long a hook at a session's end may take; an editor may end agent-ls sooner."""
 
 

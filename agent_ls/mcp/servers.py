@@ -21,6 +21,7 @@ from rapidfuzz import fuzz, utils
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import SettingsError, ToolError
 from agent_ls.domain.model_io import ToolSpec
+from agent_ls.domain.sentences import counted
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.mcp.arguments import Given, SchemaArguments
@@ -102,7 +103,7 @@ class Server:
             return self.trouble
         if self.pin is None:
             return "not started yet"
-        return f"{len(self.tools)} tools{', running' if self.is_open else ''}"
+        return f"{counted(len(self.tools), 'tool')}{', running' if self.is_open else ''}"
 
 
 class Servers:

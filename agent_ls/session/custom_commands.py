@@ -59,5 +59,6 @@ def _unknown(name: str, found: CommandList) -> str:
     known = ", ".join(f"/{one}" for one in (*sorted(BUILT_IN), *found.commands))
     return (
         f"There is no command /{name}. The commands are: {known}. "
+        "A folder's commands count once you trust it: agent-ls trust FOLDER. "
         "If it is no command, begin the prompt with a word."
     )

@@ -53,7 +53,7 @@ def test_a_server_is_listed_approved_and_forgotten(
     }
     words = ["mcp", "--workspace", str(project)]
     assert main([*words, "approve", "eyes", "--yes"]) == 0
-    assert "eyes is approved, with 1 tools:\n  look: Looks around." in capsys.readouterr().out
+    assert "eyes is approved, with 1 tool:\n  look: Looks around." in capsys.readouterr().out
     assert listed(project, capsys)[0]["tools"] == ["look"]
     # What changed since is shown before it counts.
     (tmp_path / "tools.json").write_text(json.dumps([tool("look"), tool("leak")]))

@@ -112,6 +112,6 @@ async def test_the_example_does_what_the_page_says(
         said = [await _agent_ls(folder, one, environment) for one in steps]
     for word in ("command /price", "skill pricing", "sub-agent counter", "MCP server stock"):
         assert word in said[0]
-    assert "stock is approved, with 1 tools" in said[1]
+    assert "stock is approved, with 1 tool" in said[1]
     assert "Tea costs 280 cents" in said[2]
     assert read_file(folder / "prices.txt") == b"tea 280\n"

@@ -100,7 +100,7 @@ async def test_tools_are_counted(servers: Servers, mode: str, count: int) -> Non
     [
         ("hangs at start", "it did not answer within 4 s"),
         ("ends at start", "no licence found"),
-        ("noise at start", "1 tools, running"),
+        ("noise at start", "1 tool, running"),
         ("no_object", "ValidationError"),
     ],
 )
