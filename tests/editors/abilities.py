@@ -126,7 +126,6 @@ def reject_with_words(editor: Terminal, model: ServedModel) -> None:
     _run_comment(editor, model)
     _wait_for_approval(editor)
     editor.converse()
-    editor.wait_for_screen("+TAX = 0.19")
     editor.send("as a string")
     editor.wait_for_screen("Then not.")
 
@@ -187,9 +186,17 @@ EDITORS: Mapping[str, Editor] = {
     "neovim-0.11": Editor("Neovim 0.11"),
     "neovim-0.7": Editor("Neovim 0.7"),
     "helix": Editor("Helix 25.01"),
+    "emacs-28-eglot": Editor("Emacs 28, eglot"),
+    "emacs-28-lsp-mode": Editor("Emacs 28, lsp-mode"),
 }
 
-KEYS: Mapping[str, int] = {"neovim-0.11": 9, "neovim-0.7": 9, "helix": 9}
+KEYS: Mapping[str, int] = {
+    "neovim-0.11": 9,
+    "neovim-0.7": 9,
+    "helix": 9,
+    "emacs-28-eglot": 9,
+    "emacs-28-lsp-mode": 9,
+}
 """From a written comment to the kept change: pressed keys, as counted by the drivers."""
 
 LIMITS: Mapping[tuple[str, str], str] = {}

