@@ -22,6 +22,7 @@ from tests.support.archive import Archive
 from tests.support.markers import Story, parse_step
 from tests.support.scripted import scripted
 from tests.support.storyteller import Storyteller
+from tests.support.tracer import acts, traced
 
 pytestmark = [
     pytest.mark.e2e,
@@ -346,10 +347,8 @@ class Tracing(Storyteller):
             self.hostile.plant(self.root, outside)
 
     async def tell(self) -> None:
-        calls = "execve,execveat,connect,open,openat,creat"
-        trace = ("strace", "-f", "-qq", "-y", "-s400", "-e", f"trace={calls}", "-e", "signal=none")
         program = str(Path(sys.executable).with_name("agent-ls"))
-        self.server = (*trace, "--seccomp-bpf", "-o", str(self.folder / "trace"), program, "serve")
+        self.server = traced((program, "serve"), self.folder / "trace")
         await super().tell()
 
 
@@ -362,29 +361,15 @@ def _image(folder: Path) -> dict[str, tuple[int, int]]:
     return found
 
 
-_STARTED = re.compile(r'execve(?:at)?\((?:[^"]*, )?"([^"]+)", .* = 0$')
-_CONNECTED = re.compile(r"connect\(.*sa_family=AF_INET6?, sin6?_port=htons\((\d+)\)")
-_OPENED = re.compile(r'(?:open|openat|creat)\((?:[^"]*<([^>]*)>, )?"([^"]*)", ([A-Z_|]+).* = \d')
-
-
 def _effects(trace: str, folder: Path, model_port: int) -> list[str]:
     """Return the traced calls that a hostile folder may not cause."""
-    found: list[str] = []
-    for line in trace.splitlines():
-        started, connected = _STARTED.search(line), _CONNECTED.search(line)
-        opened = _OPENED.search(line)
-        is_bad = (
-            (started and (folder / started[1]).is_relative_to(folder))
-            or (connected and int(connected[1]) not in (model_port, 0))
-            or (
-                opened
-                and re.search("O_WRONLY|O_RDWR|O_CREAT|O_TRUNC", opened[3])
-                and Path(opened[1] or folder, opened[2]).is_relative_to(folder)
-            )
-        )
-        if is_bad:
-            found.append(line)
-    return found
+    return [
+        one.line
+        for one in acts(trace, folder)
+        if (one.program and (folder / one.program).is_relative_to(folder))
+        or one.port not in (None, model_port, 0)
+        or any(place.is_relative_to(folder) for place in one.places)
+    ]
 
 
 async def check(
@@ -448,4 +433,4 @@ def test_a_trace_shows_what_is_forbidden(tmp_path: Path) -> None:
         f'1 openat(AT_FDCWD<{tmp_path}>, "app.py", O_RDONLY|O_CLOEXEC) = 3<{tmp_path}/app.py>',
         '1 openat(AT_FDCWD<{tmp_path}>, "/tmp/x", O_RDWR|O_CREAT, 0600) = 3</tmp/x>',
     ]
-    assert _effects("\n".join([*fine, *lines]), tmp_path, 9) == lines
+    assert _effects("\n".join([*fine, *lines]), tmp_path, 9) == [one[2:] for one in lines]
