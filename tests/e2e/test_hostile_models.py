@@ -322,8 +322,8 @@ def _is_effect(act: Act, world: World, model_port: int, mode: str, *, confined: 
     for place in act.places:
         name = os.path.relpath(place, world.place)
         is_own = name.split("/")[0] in ("data", "state", "cache") or (
-            # Names that are kept absent while a command runs.
-            confined and re.match("(?:mkdir|rmdir|chmod)", act.line) and name.count("/") == 1
+            # Empty folders keep names absent while a command runs; none is left.
+            confined and re.match("(?:mkdir|rmdir|chmod)", act.line) and name.startswith("work/")
         )
         is_own = is_own or bool(_OWN_PLACES.fullmatch(str(place)))
         if not is_own and not _may_change(name, mode, confined=confined):
