@@ -37,6 +37,7 @@ _KINDS: Final[
 ] = {
     ApprovalChoice.ALLOW_ONCE: "allow_once",
     ApprovalChoice.ALLOW_SESSION: "allow_always",
+    ApprovalChoice.ALLOW_PREFIX: "allow_always",
     ApprovalChoice.ALLOW_ALWAYS: "allow_always",
     ApprovalChoice.REJECT_ONCE: "reject_once",
     ApprovalChoice.REJECT_ALWAYS: "reject_always",
@@ -195,7 +196,7 @@ class Conversation:
         )
         options = [
             schema.PermissionOption(
-                option_id=choice, name=choice_name(choice, preview.grant), kind=_KINDS[choice]
+                option_id=choice, name=choice_name(choice, preview), kind=_KINDS[choice]
             )
             for choice in request.choices
             if choice in _KINDS

@@ -155,7 +155,7 @@ class TerminalAnswers:
             return await said
 
 
-_NOT_NO = ("y", "yes", "ok", "session", "always")
+_NOT_NO = ("y", "yes", "ok", "session", "prefix", "always")
 """A sentence that begins with one of these may mean yes."""
 
 
@@ -170,10 +170,12 @@ class _Key:
 
 def _keys(request: ApprovalRequest) -> dict[str, _Key]:
     scope = grant_words(request.preview.grant or "")
+    prefix = grant_words(request.preview.prefix or "")
     these = f"these {len(request.covers)} changes" if request.covers else "this one call"
     keys = (
         _Key(ApprovalChoice.ALLOW_ONCE, "[y]es", f"allow {these}"),
         _Key(ApprovalChoice.ALLOW_SESSION, "[s]ession", f"allow {scope} until the session ends"),
+        _Key(ApprovalChoice.ALLOW_PREFIX, "[p]refix", f"allow {prefix} in this folder from now on"),
         _Key(ApprovalChoice.ALLOW_ALWAYS, "[a]lways", f"allow {scope} in this folder from now on"),
         _Key(ApprovalChoice.REJECT_ONCE, "[n]o", f"reject {these}"),
         _Key(ApprovalChoice.REJECT_ALWAYS, "ne[v]er", f"reject {scope} in this folder from now on"),

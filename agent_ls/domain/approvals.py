@@ -15,12 +15,19 @@ class ApprovalChoice(StrEnum):
 
     ALLOW_ONCE = "allow_once"
     ALLOW_SESSION = "allow_session"
+    ALLOW_PREFIX = "allow_prefix"
+    """Commands that begin like this one, in this workspace from now on."""
     ALLOW_ALWAYS = "allow_always"
     REJECT_ONCE = "reject_once"
     REJECT_ALWAYS = "reject_always"
     AMEND = "amend"
     CANCELLED = "cancelled"
     """Nobody can answer any more: the turn ended, or no person is there."""
+
+    @property
+    def allows(self) -> bool:
+        """Say whether the call may run as it was shown."""
+        return self.value.startswith("allow_")
 
 
 class Preview(Record):
@@ -36,9 +43,15 @@ class Preview(Record):
     """0-based line in ``path``."""
     grant: str | None = None
     """The rule that ``allow_session`` adds; None when only this call can be approved."""
+    prefix: str | None = None
+    """The rule by pattern that ``allow_prefix`` saves, named as a grant; None for none."""
     bound: str = ""
     """Hash of the lines that an edit removes and adds, wherever they are: what the approval covers.
     Empty: it covers the payload."""
+
+    def scope(self, choice: ApprovalChoice) -> str | None:
+        """Return the rule that a choice about more than this call is about."""
+        return self.prefix if choice is ApprovalChoice.ALLOW_PREFIX else self.grant
 
 
 class CoveredEdit(Record):
@@ -68,6 +81,12 @@ class ApprovalRequest(Record):
     """Without an answer after this time the call counts as rejected; 0: wait without limit."""
     covers: tuple[CoveredEdit, ...] = ()
     """All edits of a request about several, in the order of the calls; empty: it is about one."""
+
+    def granted(self, choice: ApprovalChoice) -> str | None:
+        """Return the rule that a choice adds for more than this call; None for none."""
+        if choice not in self.choices or not choice.allows or choice is ApprovalChoice.ALLOW_ONCE:
+            return None
+        return self.preview.scope(choice)
 
 
 class ApprovalAnswer(Record):

@@ -315,7 +315,7 @@ class ApprovalResolved(_Event):
     approval_id: str
     answer: ApprovalAnswer
     grant: str | None = None
-    """The rule granted for the rest of the session, for ``allow_session``."""
+    """The rule granted for the rest of the session; None for this call alone."""
 
 
 class QuestionAsked(_Event):

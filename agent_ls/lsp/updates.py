@@ -294,7 +294,7 @@ class Translation:
             location=self._place(preview.path, preview.line) if preview.path else None,
             grant=preview.grant,
             options=[
-                wire.PermissionOption(option_id=one, name=choice_name(one, preview.grant))
+                wire.PermissionOption(option_id=one, name=choice_name(one, preview))
                 for one in request.choices
             ],
             raw_input=parsed(call.arguments_json) if call else None,

@@ -25,6 +25,7 @@ from agent_ls.safety.commands import is_covered
 from agent_ls.safety.control_files import names_of
 from agent_ls.safety.named_places import UNKNOWN, Use, at_home
 from agent_ls.safety.named_programs import named_programs
+from agent_ls.safety.prefixes import leads_away
 
 _UNSEEN = "a rule about commands may apply, but which programs it runs cannot be seen"
 
@@ -91,8 +92,11 @@ def _allowed_command(
     def covers(words: Sequence[str], folder: Path) -> bool:
         is_at_top = any(folder == root.path for root in workspace.roots)
         for one in _about(rules, "run_command"):
+            rest = words[max(len(one.words), 1) :]
+            is_away = one.is_prefix and leads_away(rest, folder, workspace.roots)
             # A relative program is another one in another folder.
-            if _fits_exactly(one, words) and (is_at_top or "/" not in words[0].lstrip("/")):
+            is_same = is_at_top or "/" not in words[0].lstrip("/")
+            if is_same and not is_away and _fits_exactly(one, words):
                 used.append(one)
                 return True
         return False

@@ -22,11 +22,11 @@ from agent_ls.safety.shell_tree import read_shell
 from agent_ls.safety.shell_walk import State, Step, Walk
 from agent_ls.safety.text import visible_line
 
-_TABLES = tomllib.loads(Path(__file__).with_name("work.toml").read_text("utf-8"))
-_PROGRAMS: dict[str, str] = _TABLES["programs"]
-_WRAPPERS: dict[str, str] = _TABLES["wrappers"]
-_REFUSED: frozenset[str] = words(_TABLES["refused"]["words"])
-_MODULES: frozenset[str] = words(_TABLES["refused"]["modules"])
+TABLES = tomllib.loads(Path(__file__).with_name("work.toml").read_text("utf-8"))
+_PROGRAMS: dict[str, str] = TABLES["programs"]
+_WRAPPERS: dict[str, str] = TABLES["wrappers"]
+_REFUSED: frozenset[str] = words(TABLES["refused"]["words"])
+_MODULES: frozenset[str] = words(TABLES["refused"]["modules"])
 _WITH_VALUE = words(
     "-C --prefix --cwd --dir --directory --manifest-path --workspace --filter -W -X --import"
 )

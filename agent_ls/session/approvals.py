@@ -6,7 +6,7 @@ Faces (code actions, the panel, messages) see them as events and answer here; th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -32,7 +32,6 @@ from agent_ls.loop.state.recorder import Recorder
 T = TypeVar("T")
 
 _NOBODY = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, by="nobody")
-_GRANTS = (ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS)
 _WAITS = "It still waits for your decision."
 _NO_ANSWER = QuestionAnswer(text="", by="nobody")
 
@@ -67,11 +66,11 @@ class Approvals:
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Record the request, wait for the answer and record it."""
-        rule = request.preview.grant or ""
-        given_before = self._recorder.state.grants.get(rule)
+        rules = (request.preview.grant or "", request.preview.prefix or "")
+        given_before = self._given(rules)
         async with self._one_at_a_time:
             # A grant given while this request waited in line may cover it.
-            if self._recorder.state.grants.get(rule) != given_before and _is_broad(request):
+            if self._given(rules) != given_before and _is_broad(request):
                 return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="rule")
             limit_s, asked = request.timeout_s, ApprovalRequested(request=request)
             with _held(self._approvals, request.id) as given:
@@ -81,15 +80,17 @@ class Approvals:
                 except TimeoutError:
                     note = f"nobody gave it within {limit_s:g} s"
                     answer = _NOBODY.model_copy(update={"note": note})
-                is_grant = answer.choice in _GRANTS and _is_broad(request)
                 await self._recorder.emit(
                     ApprovalResolved(
                         approval_id=request.id,
                         answer=answer,
-                        grant=request.preview.grant if is_grant else None,
+                        grant=request.granted(answer.choice),
                     )
                 )
             return answer
+
+    def _given(self, rules: Iterable[str]) -> list[int | None]:
+        return [self._recorder.state.grants.get(rule) for rule in rules]
 
     async def ask(self, question: Question) -> QuestionAnswer:
         """Record the question, wait for the answer and record it."""

@@ -6,19 +6,12 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from agent_ls.domain import events as e
-from agent_ls.domain.approvals import (
-    ApprovalAnswer,
-    ApprovalChoice,
-    ApprovalRequest,
-    Question,
-    QuestionAnswer,
-)
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.state.recorder import Recorder
 
 _MAX_CHARS = 160
-_GRANTS = (ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS)
 
 
 class ChildApprover:
@@ -49,13 +42,11 @@ class ChildApprover:
         await self._recorder.emit(e.ApprovalRequested(request=request))
         with self._measured():
             answer = await self._parent.approve(told)
-        is_broad = ApprovalChoice.ALLOW_SESSION in request.choices
-        is_grant = is_broad and answer.choice in _GRANTS
         await self._recorder.emit(
             e.ApprovalResolved(
                 approval_id=request.id,
                 answer=answer,
-                grant=request.preview.grant if is_grant else None,
+                grant=request.granted(answer.choice),
             )
         )
         return answer

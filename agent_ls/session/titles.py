@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from agent_ls.domain.approvals import ApprovalChoice
+from agent_ls.domain.approvals import ApprovalChoice, Preview
 from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.calls.grants import grant_words
 from agent_ls.safety.text import label
@@ -18,6 +18,7 @@ _MAX_TITLE_CHARACTERS = 120
 CHOICE_NAMES: Mapping[ApprovalChoice, str] = {
     ApprovalChoice.ALLOW_ONCE: "Allow once",
     ApprovalChoice.ALLOW_SESSION: "Allow for this session",
+    ApprovalChoice.ALLOW_PREFIX: "Allow in this workspace",
     ApprovalChoice.ALLOW_ALWAYS: "Allow always in this workspace",
     ApprovalChoice.REJECT_ONCE: "Reject",
     ApprovalChoice.REJECT_ALWAYS: "Reject always in this workspace",
@@ -27,6 +28,7 @@ CHOICE_NAMES: Mapping[ApprovalChoice, str] = {
 """The labels of buttons and code actions."""
 _GENERAL = (
     ApprovalChoice.ALLOW_SESSION,
+    ApprovalChoice.ALLOW_PREFIX,
     ApprovalChoice.ALLOW_ALWAYS,
     ApprovalChoice.REJECT_ALWAYS,
 )
@@ -49,9 +51,10 @@ def call_title(tool: str, arguments_json: str) -> str:
     return label(f"{tool} {found}", _MAX_TITLE_CHARACTERS)
 
 
-def choice_name(choice: ApprovalChoice, grant: str | None) -> str:
+def choice_name(choice: ApprovalChoice, preview: Preview) -> str:
     """Return a choice's label, with its scope where it covers more than one call."""
     name = CHOICE_NAMES[choice]
+    grant = preview.scope(choice)
     if choice not in _GENERAL or grant is None:
         return name
     return f"{name}: {grant_words(grant)}"

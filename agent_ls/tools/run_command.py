@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
@@ -13,10 +14,12 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
+from agent_ls.domain.rules import GRANT
 from agent_ls.loop.ports.commands import Bounds, CommandOutcome, Runner
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.commands import READ_ONLY_ENV
+from agent_ls.safety.prefixes import prefix_rule
 from agent_ls.safety.sandbox.beyond import in_words
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS
 from agent_ls.safety.sandbox.hosts import read_grant
@@ -132,12 +135,20 @@ class RunCommand(PlainTool):
         """Return the exact command, then where it runs; first what it needs beyond the sandbox."""
         _, folder = self.workspace.locate(arguments.cwd)
         beyond = self._beyond(arguments, reason=arguments.reason)
+        needs = self._beyond(arguments, reason="")
+        # A rule by pattern is about the command's words alone.
+        prefix = None if needs else await self._prefix(arguments.command, folder)
         return preview(
-            f"Run {beyond}: {arguments.command}" if beyond else f"Run: {arguments.command}",
+            f"Run ({needs}): {arguments.command}" if needs else f"Run: {arguments.command}",
             "\n".join(filter(None, (beyond, arguments.command, f"(in {folder})"))),
             self.kind,
             grant=self.grant(arguments),
+            prefix=prefix,
         )
+
+    async def _prefix(self, command: str, folder: Path) -> str | None:
+        rule = await asyncio.to_thread(prefix_rule, command, folder, self.workspace.roots)
+        return f"{GRANT}{rule}" if rule else None
 
     async def run(self, arguments: RunCommandArguments, context: ToolContext) -> ToolOutput:
         """Run it to its end or its limit; a non-zero exit is a result, not an error."""

@@ -21,6 +21,7 @@ def preview(
     path: str | None = None,
     line: int | None = None,
     grant: str | None = None,
+    prefix: str | None = None,
     bound: str = "",
 ) -> Preview:
     """Return the preview with control and invisible characters shown as escapes."""
@@ -35,5 +36,6 @@ def preview(
         path=path,
         line=line,
         grant=grant,
+        prefix=prefix,
         bound=hashlib.sha256(bound.encode(errors="replace")).hexdigest() if bound else "",
     )

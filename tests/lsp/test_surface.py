@@ -123,7 +123,13 @@ def asking(command: str, grant: str | None) -> ApprovalRequest:
     """Return an approval of a command with all choices, as the tool shows it."""
     return APPROVAL.model_copy(
         update={
-            "preview": preview(f"Run: {command}", command, ToolKind.EXECUTE, grant=grant),
+            "preview": preview(
+                f"Run: {command}",
+                command,
+                ToolKind.EXECUTE,
+                grant=grant,
+                prefix="rule run_command: make test *",
+            ),
             "choices": tuple(ApprovalChoice),
         }
     )
@@ -136,7 +142,7 @@ def test_the_end_of_a_long_command_is_read_before_a_yes(joint: str, lines: int) 
     command = joint.join(["echo 'all is well, go on'"] * 3 * lines + [end])
     asked = asking(command, f"run_command:{command}")
     yeses = [title for title in answers(asked) if "Allow" in title]
-    assert len(yeses) == 3
+    assert len(yeses) == 4
     assert all(title.endswith(end) or f"{end} (+" in title for title in yeses)
     assert end in call_title("run_command", json.dumps({"command": command}))
     mark = Mark("ses_1", "u", Span.whole(0), asked)
@@ -174,6 +180,7 @@ def test_what_is_too_much_for_anybody_to_read_is_cut_in_the_middle_and_says_so()
 def test_an_answer_that_goes_on_says_in_words_what_it_covers(grant: str, scope: str) -> None:
     assert answers(asking("make", grant))[1:] == [
         f"Agent: Allow for this session: {scope} — Run: make",
+        "Agent: Allow in this workspace: `make test …` — Run: make",
         "Agent: Reject — Run: make",
         f"Agent: Allow always in this workspace: {scope} — Run: make",
         f"Agent: Reject always in this workspace: {scope} — Run: make",

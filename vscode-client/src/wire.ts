@@ -42,6 +42,7 @@ export interface AnchorParams {
 export type ApprovalChoice =
   | "allow_once"
   | "allow_session"
+  | "allow_prefix"
   | "allow_always"
   | "reject_once"
   | "reject_always"

@@ -30,14 +30,10 @@ from agent_ls.loop.turn import Turn
 _log = logging.getLogger(__name__)
 
 _FOR_GOOD: dict[ApprovalChoice, Literal["allow", "reject"]] = {
+    ApprovalChoice.ALLOW_PREFIX: "allow",
     ApprovalChoice.ALLOW_ALWAYS: "allow",
     ApprovalChoice.REJECT_ALWAYS: "reject",
 }
-_ALLOWS = (
-    ApprovalChoice.ALLOW_ONCE,
-    ApprovalChoice.ALLOW_SESSION,
-    ApprovalChoice.ALLOW_ALWAYS,
-)
 
 
 async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
@@ -66,7 +62,7 @@ async def _answered_with_others(
         edit = next((one for one in request.covers if one.call_id == planned.call.id), None)
         if edit is None or answer is None or answer.choice is ApprovalChoice.CANCELLED:
             continue
-        if answer.choice not in _ALLOWS:
+        if not answer.choice.allows:
             return await denied(planned, _refusal_words(answer, len(request.covers)), turn)
         planned = replace(planned, plan=turn.edits_shown.pop(planned.call.id, None))
         try:
@@ -93,7 +89,7 @@ async def _ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | 
     request = _request(edits, verdict, turn)
     answer = await turn.kit.approver.approve(request)
     await _remember(answer, request, turn)
-    if answer.choice in _ALLOWS:
+    if answer.choice.allows:
         # Also a yes to all later edits is about the change that was shown.
         return replace(planned, approved=shown.digest)
     if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
@@ -109,7 +105,9 @@ def _request(edits: Sequence[Shown], verdict: Ask, turn: Turn) -> ApprovalReques
     choices = [ApprovalChoice.ALLOW_ONCE]
     is_broad = bool(verdict.broad and preview.grant)
     if is_broad:
-        choices += [ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS]
+        choices.append(ApprovalChoice.ALLOW_SESSION)
+        choices += [ApprovalChoice.ALLOW_PREFIX] if preview.prefix else []
+        choices.append(ApprovalChoice.ALLOW_ALWAYS)
     choices.append(ApprovalChoice.REJECT_ONCE)
     if is_broad:
         choices.append(ApprovalChoice.REJECT_ALWAYS)
@@ -139,7 +137,7 @@ def _covered(one: Shown) -> CoveredEdit:
 
 
 async def _remember(answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn) -> None:
-    grant = request.preview.grant
+    grant = request.preview.scope(answer.choice)
     if grant is None or answer.choice not in _FOR_GOOD or answer.choice not in request.choices:
         return
     folders = [root.path for root in turn.kit.workspace.roots]

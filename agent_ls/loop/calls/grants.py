@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from agent_ls.domain.rules import granted_rule
+
 _WORDS = {
     "edit": "every edit of a text",
     "delete_file": "every deletion of a file",
@@ -11,6 +13,8 @@ _WORDS = {
 
 def grant_words(grant: str) -> str:
     """Return what a grant covers, for the person who is about to give it."""
+    if rule := granted_rule(grant):
+        return f"`{' '.join(rule.words)}{' …' if rule.is_prefix else ''}`"
     kind, colon, _ = grant.partition(":")
     if not colon:
         return _WORDS.get(grant, grant)

@@ -117,7 +117,8 @@ def _always_after(before: frozenset[str], event: e.ApprovalResolved) -> frozense
     if event.grant is None:
         return before
     rule = {event.grant}
-    return before | rule if event.answer.choice is ApprovalChoice.ALLOW_ALWAYS else before - rule
+    for_good = (ApprovalChoice.ALLOW_ALWAYS, ApprovalChoice.ALLOW_PREFIX)
+    return before | rule if event.answer.choice in for_good else before - rule
 
 
 def _fold_changed(state: SessionState, event: e.Event) -> SessionState:

@@ -41,7 +41,6 @@ _BOXES = {
 }
 _SHOWN_OTHERWISE = ("ask_user", "update_plan")
 """Tools whose calls are seen as a question or as the plan."""
-_ALLOWED = (ApprovalChoice.ALLOW_ONCE, ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS)
 _HOW = "Answer by a code action, or write your words below and take Send."
 
 
@@ -147,7 +146,7 @@ class _Asked:
     def settle(self, update: wire.PermissionResolved | wire.QuestionResolved) -> None:
         match self.asked, update:
             case wire.PermissionRequested() as asked, wire.PermissionResolved():
-                verb = "allowed" if update.outcome in _ALLOWED else "rejected"
+                verb = "allowed" if update.outcome.allows else "rejected"
                 if update.outcome is ApprovalChoice.AMEND:
                     verb = "changed"
                 elif update.outcome is ApprovalChoice.CANCELLED:

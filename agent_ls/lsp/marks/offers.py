@@ -27,6 +27,7 @@ _TITLE_CHARACTERS = 80
 _BY_HAND = (
     ApprovalChoice.ALLOW_ONCE,
     ApprovalChoice.ALLOW_SESSION,
+    ApprovalChoice.ALLOW_PREFIX,
     ApprovalChoice.REJECT_ONCE,
 )
 """Approval choices that need no text from the user, so a code action can give them."""
@@ -86,7 +87,7 @@ def _choices(
 ) -> Iterator[types.CodeAction]:
     for choice in (one for one in asked.choices if one in wanted):
         yield action(
-            f"Agent: {choice_name(choice, asked.preview.grant)} — {short(asked.preview.title)}",
+            f"Agent: {choice_name(choice, asked.preview)} — {short(asked.preview.title)}",
             "agent-ls.approval.resolve",
             {"approvalId": asked.id, "sessionId": session_id, "choice": choice.value},
             diagnostic=diagnostic,

@@ -187,6 +187,7 @@ function nudged(state: State, origin: string, text: string): State {
 const ANSWERS = {
   allow_once: "allowed",
   allow_session: "allowed",
+  allow_prefix: "allowed",
   allow_always: "allowed",
   reject_once: "rejected",
   reject_always: "rejected",
