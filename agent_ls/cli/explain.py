@@ -9,7 +9,7 @@ from typing import cast
 
 from agent_ls.assembly import open_disk_workspace
 from agent_ls.cli.explain_batch import explain_batch
-from agent_ls.cli.judging import Kind, Question, judge
+from agent_ls.cli.judging import Kind, Question, boundary_here, judge
 from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import SettingsError
@@ -27,12 +27,13 @@ def explain(arguments: argparse.Namespace) -> int:
     tell_problems(loaded)
     roots = open_disk_workspace([folder]).roots
     settings, saved = loaded.settings, SavedRules(rules_file(), loaded.settings.rules)
+    boundary = boundary_here(settings.sandbox)
     if arguments.batch:
-        return explain_batch(roots, settings, saved)
+        return explain_batch(roots, settings, saved, boundary)
     if arguments.subject is None:
         raise SettingsError("say what to explain: command, path or write, and the subject")
     mode, kind = settings.mode, cast("Kind", arguments.kind)
-    question = Question(kind, arguments.subject, roots, mode, saved, settings)
+    question = Question(kind, arguments.subject, roots, mode, saved, settings, boundary=boundary)
     found = asyncio.run(judge(question))
     # A path that is no path is refused like one that may not be used.
     decision = "deny" if found.decision == "error" else found.decision
@@ -45,6 +46,7 @@ def explain(arguments: argparse.Namespace) -> int:
                 "decided_by": found.decided_by,
                 "reason": "" if decision == "allow" else found.reason,
                 "every_time": found.every_time,
+                "view": found.view,
             }
         )
         return 0

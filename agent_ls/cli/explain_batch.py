@@ -19,6 +19,7 @@ from typing import Any, cast, get_args
 from agent_ls.cli.judging import Judged, Kind, Question, judge
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.rules import Decision, PatternRule, RuleOptions, WrittenRule, parse_rule
+from agent_ls.loop.ports.commands import Boundary
 from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.command_places import each_decided_once
@@ -57,11 +58,14 @@ class _Defaults:
     roots: tuple[Root, ...]
     settings: Settings
     rules: Rules
+    boundary: Boundary
 
 
-def explain_batch(roots: tuple[Root, ...], settings: Settings, rules: Rules) -> int:
+def explain_batch(
+    roots: tuple[Root, ...], settings: Settings, rules: Rules, boundary: Boundary
+) -> int:
     """Answer every line of standard input; returns the exit code."""
-    asyncio.run(_answer_all(sys.stdin.buffer, _Defaults(roots, settings, rules)))
+    asyncio.run(_answer_all(sys.stdin.buffer, _Defaults(roots, settings, rules, boundary)))
     return 0
 
 
@@ -96,7 +100,12 @@ async def _answer(line: bytes, defaults: _Defaults) -> dict[str, Any]:
     except Exception as error:
         # Whatever is wrong with a line, the next ones are answered too.
         found = Judged("error", "request", str(error) or type(error).__name__, every_time=True)
-    answer = {"verdict": found.decision, "reason": found.reason, "rule": found.decided_by}
+    answer = {
+        "verdict": found.decision,
+        "reason": found.reason,
+        "rule": found.decided_by,
+        "view": found.view,
+    }
     return {"id": given["id"], **answer} if "id" in given else answer
 
 
@@ -146,7 +155,21 @@ def _question(kind: Kind, given: Mapping[str, Any], defaults: _Defaults) -> Ques
         cwd,
         str(given.get("content") or ""),
         tuple(map(str, given.get("grants") or ())),
+        _boundary(given.get("sandbox"), defaults.boundary),
+        _texts(given.get("network")),
     )
+
+
+def _boundary(given: object, default: Boundary) -> Boundary:
+    """Return what holds commands: as here, none, or one by its name."""
+    if given is None or given == "auto":
+        return default
+    return "sandbox" if given not in (False, "", "off", "none", "false") else "off"
+
+
+def _texts(given: object) -> tuple[str, ...]:
+    texts = [given] if isinstance(given, str) else cast("list[object]", given or [])
+    return tuple(map(str, texts))
 
 
 _KIND_OF_RULE = {"command": "run_command", "path": "read", "write": "edit"}

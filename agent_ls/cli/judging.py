@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -17,13 +17,14 @@ from agent_ls.domain.events import SessionCreated, StoredEvent, TurnStarted
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny, GuardVerdict
-from agent_ls.loop.ports.commands import Runner
+from agent_ls.loop.ports.commands import Boundary, Runner
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.view import TurnView
+from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.settings import Settings
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
@@ -52,6 +53,10 @@ class Question:
     """What ``write`` would write."""
     grants: tuple[str, ...] = ()
     """What the person allowed for the session."""
+    boundary: Boundary = "off"
+    """What holds commands."""
+    network: tuple[str, ...] = ()
+    """The hosts that the command wants to reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,26 @@ class Judged:
     reason: str
     every_time: bool
     """The decision is the same in every mode, whatever was allowed before."""
+    view: Literal["look", "work", "none"] = "none"
+    """What the sandbox would let the command see and change; ``none`` without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldRunner(ShellRunner):
+    """Says what holds commands, for the guards."""
+
+    held_by: Boundary = "off"
+
+    @property
+    def boundary(self) -> Boundary:
+        return self.held_by
+
+
+def boundary_here(options: SandboxOptions) -> Boundary:
+    """Return what holds commands on this machine. It runs programs."""
+    if options.use == "off":
+        return "off"
+    return "sandbox" if probe(options).sandbox else "missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +104,14 @@ async def judge(question: Question) -> Judged:
 
     Errors: ``SettingsError`` if the subject cannot be that of such a call.
     """
-    ports = _Ports(_workspace(question.roots), question.rules, ShellRunner())
+    ports = _Ports(
+        _workspace(question.roots), question.rules, _HeldRunner(held_by=question.boundary)
+    )
     planned = _planned(question, ports)
     view = _view(question.mode, question.grants)
     found = Judged("allow", "guards", f"Nothing is against it in mode {question.mode}.", False)
+    is_held = question.kind == "command" and question.boundary == "sandbox"
+    held: Literal["look", "work", "none"] = "work" if is_held else "none"
     for part in catalogue.GUARDS:
         if part.name not in _GUARDS:
             continue
@@ -97,11 +126,13 @@ async def judge(question: Question) -> Judged:
                 return Judged("ask", guard.name, why, every_time=False)
             case Ask(reason=why, broad=broad, rule=rule) if _outranks(broad, found):
                 found = Judged("ask", rule or guard.name, why, not broad and not is_of_mode)
+            case Allow(reads_only=True) if is_held:
+                held = "look"
             case Allow(rule=rule) if rule and found.decision == "allow":
                 found = Judged("allow", rule, f"Allowed by {rule}.", every_time=False)
             case _:
                 pass
-    return found
+    return replace(found, view=held)
 
 
 def _outranks(broad: bool, found: Judged) -> bool:
@@ -128,9 +159,9 @@ def _workspace(roots: tuple[Root, ...]) -> Workspace:
 def _planned(question: Question, ports: _Ports) -> PlannedCall:
     (part,) = (one for one in catalogue.TOOLS if one.name == _CALLS[question.kind])
     tool = build(part, question.settings.tools, ports)
-    given = {"path": question.subject}
+    given: dict[str, object] = {"path": question.subject}
     if question.kind == "command":
-        given = {"command": question.subject, "cwd": question.cwd}
+        given = {"command": question.subject, "cwd": question.cwd, "network": question.network}
     elif question.kind == "write":
         given["content"] = question.content
     try:

@@ -191,6 +191,53 @@ def _fd(arguments: Sequence[str]) -> list[str]:
     return _parsed("fd", arguments).operands[1:]
 
 
+_TAR_LIST = re.compile(r"-?[tvzjJ]*t[vzjJ]*f")
+
+
+def _tar(arguments: Sequence[str]) -> list[str]:
+    """Accept a list of an archive's names. ``host:file`` would be another machine's."""
+    match arguments:
+        case [letters, file] if _TAR_LIST.fullmatch(letters):
+            if ":" in file or file.startswith("-"):
+                raise MustAskError("it uses an archive that is no plain file")
+            return [file]
+        case _:
+            raise MustAskError("it uses tar for more than a list of names")
+
+
+def _unzip(arguments: Sequence[str]) -> list[str]:
+    """Accept a list of an archive's names; unzip looks for files that fit a pattern."""
+    match arguments:
+        case ["-l" | "-Z1", file] if re.fullmatch(r"[^-*?\[][^*?\[]*\.(?:zip|jar|whl)", file):
+            return [file]
+        case _:
+            raise MustAskError("it uses unzip for more than a list of names")
+
+
+def _zcat(arguments: Sequence[str]) -> list[str]:
+    """Accept full names alone: of a missing ``x`` it would read ``x.gz``."""
+    if not arguments or not all(re.fullmatch(r"[^-].*\.gz", one) for one in arguments):
+        raise MustAskError("it uses zcat with more than names that end in .gz")
+    return list(arguments)
+
+
+def _gunzip(arguments: Sequence[str]) -> list[str]:
+    if arguments[:1] != ["-c"]:
+        raise MustAskError("it replaces a file by what was packed in it")
+    return _zcat(arguments[1:])
+
+
+_LESS_OPTIONS = re.compile(r"-[NSRXFEine]+")
+
+
+def _less(arguments: Sequence[str]) -> list[str]:
+    """Accept options that only show; a word such as ``+!x`` is a command to less."""
+    files = [one for one in arguments if not _LESS_OPTIONS.fullmatch(one)]
+    if not files or any(one.startswith(("-", "+")) for one in files):
+        raise MustAskError("it uses less with more than files and plain options")
+    return files
+
+
 def _shaped(shape: str) -> Look:
     """Return a look that accepts arguments which match a pattern, and reads no path."""
     pattern = re.compile(shape)
@@ -224,6 +271,11 @@ LOOKS: dict[str, Look] = {
     "tree": _tree,
     "strings": _strings,
     "date": _date,
+    "tar": _tar,
+    "unzip": _unzip,
+    "gunzip": _gunzip,
+    "zcat": _zcat,
+    "less": _less,
     # Only options that make a script stricter or louder. Others change what words mean.
     "set": _shaped(rf"{_SETS}(?: {_SETS})*"),
     "exit": _shaped(rf"\d{{0,3}}|{NUMBER}"),

@@ -33,7 +33,7 @@ from agent_ls.safety.control_files import (
 )
 from agent_ls.safety.named_places import UNKNOWN, Named, Use, at_home, named_places
 from agent_ls.safety.own_places import holds_own, is_own
-from agent_ls.safety.paths import is_inside
+from agent_ls.safety.paths import MAX_PATH_BYTES, is_inside
 from agent_ls.safety.text import visible_line
 from agent_ls.safety.work import is_work
 
@@ -154,6 +154,8 @@ def named_files(
 def _judge(named: Named, roots: Sequence[Root]) -> Deny | str | None:
     """Return a Deny, the reason to ask, or None."""
     shown = visible_line(named.path.replace(UNKNOWN, "…")[:200])
+    if len(named.path) > MAX_PATH_BYTES:
+        return f"{shown} is longer than a path can be."
     if UNKNOWN in named.path and named.use == "write":
         return f"It writes to {shown}, which only the running shell knows."
     if os.path.normpath(named.path).startswith(_DEVICES) or not named.path.strip(UNKNOWN):

@@ -22,7 +22,7 @@ MAX_PATH_BYTES = 4_096
 MAX_NAME_BYTES = 255
 
 _SCHEME = re.compile(
-    r"[a-z][a-z0-9+.-]+:(?://|\\\\)|(?:file|untitled|data|javascript|vscode|jar|zipfile|mailto|blob):",
+    r"[a-z][a-z0-9+.-]+:[/\\]|(?:file|untitled|data|javascript|vscode|jar|zipfile|mailto|blob):",
     re.IGNORECASE,
 )
 _DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")

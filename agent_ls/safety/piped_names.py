@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 
 from agent_ls.safety.closer_looks import find_tests
+from agent_ls.safety.control_files import has_secret_name
 from agent_ls.safety.flags import MustAskError, Parsed, parse, words
 from agent_ls.safety.git_repository import tracked_names
 from agent_ls.safety.operands import Reach, walk_folder
@@ -63,6 +64,8 @@ def found_names(
     """
     places, tests = find_tests(arguments)
     given = [word for word, _ in tests]
+    if any("name" in word or "path" in word for word, value in tests if _asks_for_secret(value)):
+        raise MustAskError("it looks for files that hold secrets")
     if {"-printf", "-ls"} & set(given):
         return None
     pairs = list(zip(["", *given], tests, strict=False))
@@ -85,6 +88,10 @@ def found_names(
         pruned=pruned if len(choices) == 1 else (),
     )
     return _checked(names, are_split=are_split)
+
+
+def _asks_for_secret(pattern: str) -> bool:
+    return has_secret_name(pattern.strip("*/").split("/"))
 
 
 _NAME_TESTS = ("-name", "-iname")

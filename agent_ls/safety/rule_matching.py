@@ -6,7 +6,7 @@ Looks at the disk (links), so call it off the event loop.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -127,8 +127,20 @@ def _covering(
         use: Use = "write" if planned.effect is Effect.WRITE else "read"
         if found := _about_file(files, use, *_place(path, workspace.roots)):
             return found
+    return _covering_command(planned, workspace, rules, files)
+
+
+def _covering_command(
+    planned: PlannedCall,
+    workspace: Workspace,
+    rules: Sequence[PatternRule],
+    files: Sequence[PatternRule],
+) -> PatternRule | None:
     if planned.tool.name != COMMAND_TOOL:
         return None
+    for one in _about(rules, "host"):
+        if any(_may_be(one, host) for host in _hosts(planned)):
+            return one
     command, cwd = _command(planned, workspace)
     programs = _about(rules, "run_command")
     for words in (named_programs(command, cwd) or ()) if programs else ():
@@ -218,9 +230,23 @@ def _word(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
 
 
-def granted_hosts(rules: Sequence[PatternRule]) -> Iterator[str]:
-    """Yield the hosts that rules allow commands to reach and none denies or asks for."""
-    refused = [one.pattern for one in _about(rules, "host") if one.decision != "allow"]
-    for one in _about(rules, "host"):
-        if one.decision == "allow" and not any(fnmatchcase(one.pattern, no) for no in refused):
-            yield one.pattern
+def _hosts(planned: PlannedCall) -> list[str]:
+    """Return the hosts that a command wants to reach."""
+    return [str(one).lower() for one in getattr(planned.arguments, "network", ())]
+
+
+def _may_be(rule: PatternRule, host: str) -> bool:
+    """Say whether a rule is about a wanted host, with any port, or about one of several."""
+    name = re.sub(r":\d+$", "", host).rstrip(".")
+    return any(
+        _word(one).fullmatch(other)
+        for one, other in ((rule.pattern, host), (rule.pattern, name), (name, rule.pattern))
+    )
+
+
+def granted_hosts(planned: PlannedCall, rules: Sequence[PatternRule]) -> frozenset[str]:
+    """Return those of the hosts that a command wants which rules allow it to reach."""
+    allowed = [_word(one.pattern) for one in _about(rules, "host") if one.decision == "allow"]
+    return frozenset(
+        host for host in _hosts(planned) if any(one.fullmatch(host) for one in allowed)
+    )

@@ -17,7 +17,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.command_places import decide_call
-from agent_ls.safety.rule_matching import allowing
+from agent_ls.safety.rule_matching import allowing, granted_hosts
 from agent_ls.safety.sandbox.beyond import beyond
 from agent_ls.safety.sandbox.surroundings import REGISTRIES
 from agent_ls.safety.stale_grants import stale_grants
@@ -63,7 +63,7 @@ class Approval:
                 free = _JUDGED_LATER | {Effect.READ, Effect.WRITE}
                 return await self._unless_free(planned, view, free=free)
             case Mode.AUTO:
-                needs = beyond(planned, self._boundary, granted=REGISTRIES)
+                needs = await self._beyond(planned, granted=REGISTRIES)
                 return await self._unless_granted(planned, view, needs)
             case _:
                 assert_never(view.mode)
@@ -73,7 +73,7 @@ class Approval:
         grant, roots = planned.grant, self.workspace.roots
         if grant is not None and await self._holds(grant, view):
             return grant
-        if beyond(planned, self._boundary):
+        if await self._beyond(planned):
             # A pattern is about the command's words alone.
             return ""
         rules = [rule for one in view.session.grants if (rule := granted_rule(one))]
@@ -110,13 +110,21 @@ class Approval:
         """Ask, unless the effect is free in this mode, it only reads, or it was granted."""
         if planned.effect in free:
             return Allow()
-        needs = beyond(planned, self._boundary)
+        needs = await self._beyond(planned)
         verdict = await decide_call(planned, self.workspace, self._boundary) or Ask("")
         if isinstance(verdict, Ask):
             needs = needs or f"{_what(planned)}. {verdict.reason}".rstrip()
         elif isinstance(verdict, Deny) or not needs:
             return verdict
         return await self._unless_granted(planned, view, needs)
+
+    async def _beyond(self, planned: PlannedCall, granted: frozenset[str] = frozenset()) -> str:
+        """Return what the call wants beyond the sandbox, and beyond the hosts that rules allow."""
+        if self.rules is not None and getattr(planned.arguments, "network", ()):
+            folders = [root.path for root in self.workspace.roots]
+            rules = await asyncio.to_thread(self.rules.patterns, folders)
+            granted |= granted_hosts(planned, rules)
+        return beyond(planned, self._boundary, granted=granted)
 
     @property
     def _boundary(self) -> Boundary:
