@@ -150,10 +150,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_set(explain)
     explain.add_argument("--mode", choices=MODES, help="how much may happen without asking")
     explain.add_argument("--json", action="store_true", help="print JSON")
-    rules = commands.add_parser("rules", help="list what is always allowed or rejected")
+    rules = commands.add_parser("rules", help="list, add or remove rules")
+    rules.add_argument("--add", metavar="RULE", help="save one, such as 'allow pytest *'")
     rules.add_argument(
-        "--forget", type=int, metavar="N", help="take the rule with this number back"
+        "--remove", "--forget", metavar="RULE", help="remove a saved one, by its number or its text"
     )
+    _add_folder(rules)
     rules.add_argument("--json", action="store_true", help="print JSON")
     trust = commands.add_parser("trust", help="trust a folder's own tools and settings")
     trust.add_argument("folder", nargs="?", help="the folder; without one those are listed")
