@@ -667,6 +667,7 @@ class Storyteller:
 
 def _behind(action: Mapping[str, Any]) -> list[Any]:
     """Return the choices that a code action opens."""
-    command = action.get("command") or {}
-    is_more = isinstance(command, dict) and command["command"] == "agent-ls.more"
-    return command["arguments"][0]["choices"] if is_more else []
+    command: Any = action.get("command") or {}
+    if isinstance(command, str) or command.get("command") != "agent-ls.more":
+        return []
+    return command["arguments"][0]["choices"]
