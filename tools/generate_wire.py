@@ -16,6 +16,7 @@ from typing import Any, get_type_hints
 from pydantic.json_schema import models_json_schema
 
 from agent_ls.lsp import wire
+from agent_ls.lsp.connection.limits import TO_CLIENT
 from agent_ls.lsp.handlers.verbs import VERBS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -198,6 +199,7 @@ def reference() -> str:
             f"| `{one.name}` | {arrow} | "
             f"[{one.params.__name__}](#{one.params.__name__.lower()}) | {result} |"
         )
+    out += _limits()
     for name, node in definitions.items():
         out += ["", f"## {name}", "", _prose(node.get("description", ""))]
         if "properties" not in node:
@@ -211,6 +213,24 @@ def reference() -> str:
             mark = "" if field in needed else "optional. "
             out.append(f"| `{field}` | `{kind}` | {mark}{_prose(value.get('description', ''))} |")
     return "\n".join(line.rstrip() for line in out).rstrip() + "\n"
+
+
+def _limits() -> list[str]:
+    """Return the table of the requests to the client."""
+    rows = [
+        "",
+        "## Requests to the client",
+        "",
+        "The server never waits for a client without a limit, and goes on without an answer.",
+        "With `serve --beside`, the other server's own requests are passed on without one.",
+        "",
+        "| request | waits at most | without an answer |",
+        "|---|---|---|",
+    ]
+    for method, limit in TO_CLIENT.items():
+        longest = f", {limit.longest_s:g} s where the editor asks you" if limit.longest_s else ""
+        rows.append(f"| `{method}` | {limit.seconds:g} s{longest} | {limit.fallback} |")
+    return rows
 
 
 def outputs() -> dict[Path, str]:

@@ -28,7 +28,6 @@ from agent_ls.settings import Settings
 _log = logging.getLogger(__name__)
 
 _STRICTEST_FIRST = list(Mode)
-_RESUMING_S = 600.0
 
 
 class EditorSessions:
@@ -213,7 +212,7 @@ class EditorSessions:
         words = f"The agent was cut off in: {title}."
         if self._server.profile.message_requests:
             choices = ["Resume", "Not now"]
-            chosen = await self._editor.choose(words, choices, timeout_s=_RESUMING_S)
+            chosen = await self._editor.choose(words, choices)
             if chosen == "Resume":
                 async with self._request():
                     await self.resume(first.session_id)

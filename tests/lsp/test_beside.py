@@ -189,7 +189,7 @@ async def test_the_encoding_that_the_other_one_chooses_is_ours_too(tmp_path: Pat
 
 
 async def test_our_approvals_do_not_wait_for_a_slow_server(tmp_path: Path) -> None:
-    late = {"textDocument/codeAction": 8}
+    late = {"textDocument/codeAction": 50}
     async with beside(other(capabilities=_DECLARED, late_s=late), tmp_path) as client:
         uri = (tmp_path / "work/a.py").as_uri()
         opened(client, uri, "# agent: do it\n")
@@ -197,7 +197,7 @@ async def test_our_approvals_do_not_wait_for_a_slow_server(tmp_path: Path) -> No
         begun = asyncio.get_running_loop().time()
         answer = await client.ask("textDocument/codeAction", asked)
         assert answer["result"]
-        assert asyncio.get_running_loop().time() - begun < 6
+        assert asyncio.get_running_loop().time() - begun < 40
 
 
 # Requests of the other server.

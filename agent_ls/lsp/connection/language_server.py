@@ -88,7 +88,9 @@ class AgentLanguageServer(LanguageServer):
         """What the client can do."""
         return self.protocol.profile
 
-    async def ask_client(self, method: str, params: Any = None, *, timeout_s: float = 30) -> Any:
+    async def ask_client(
+        self, method: str, params: Any = None, *, timeout_s: float | None = None
+    ) -> Any:
         """The client's typed answer to a request; see `AgentProtocol.ask_client`."""
         return await self.protocol.ask_client(method, params, timeout_s=timeout_s)
 

@@ -14,7 +14,6 @@ from agent_ls.settings import Settings
 
 _log = logging.getLogger(__name__)
 
-_CONFIGURATION_S = 1.0
 _SECTION = "agent-ls"
 _OURS = ("agent", "settings")
 
@@ -25,9 +24,7 @@ async def configuration(server: AgentLanguageServer) -> dict[str, Any]:
         return {}
     params = types.ConfigurationParams(items=[types.ConfigurationItem(section=_SECTION)])
     try:
-        answer = await server.ask_client(
-            types.WORKSPACE_CONFIGURATION, params, timeout_s=_CONFIGURATION_S
-        )
+        answer = await server.ask_client(types.WORKSPACE_CONFIGURATION, params)
     except ClientError as error:
         _log.info("no configuration: %s", error)
         return {}

@@ -30,6 +30,7 @@ from agent_ls.lsp.connection.asking import ClientError, Questions
 from agent_ls.lsp.connection.clients import ClientProfile
 from agent_ls.lsp.connection.documents import Change, DocumentStore
 from agent_ls.lsp.connection.frames import Fault, Message, encode_frame
+from agent_ls.lsp.connection.limits import TO_CLIENT
 from agent_ls.lsp.connection.positions import ENCODINGS
 from agent_ls.lsp.connection.saved_texts import SavedTexts
 from agent_ls.lsp.connection.structuring import (
@@ -180,6 +181,8 @@ class AgentProtocol(LanguageServerProtocol):
             if self._is_initialized:
                 raise JsonRpcInvalidRequest("initialize was already answered")
             raise JsonRpcServerNotInitialized(f"{method} came before initialize")
+        if method in _RAW:
+            raise JsonRpcInvalidRequest(f"{method} is a notification: it has no id")
         handler = self._get_handler(method)
         params = self.structure.params(method, raw)
         self._execute_handler(
@@ -240,7 +243,12 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _check_handler_result(self, future: Future[Any]) -> None:
         error = None if future.cancelled() else future.exception()
-        if error is not None:
+        if error is None:
+            return
+        told = error_object(error, "a notification")
+        if told["code"] != INTERNAL_ERROR:
+            logger.warning("Ignored a notification: %s", told["message"])
+        else:
             logger.error("A notification's handler failed", exc_info=error)
 
     # Outgoing messages.
@@ -282,13 +290,16 @@ class AgentProtocol(LanguageServerProtocol):
                 merge=merge,
             )
 
-    async def ask_client(self, method: str, params: Any = None, *, timeout_s: float = 30) -> Any:
-        """The client's typed answer to a request.
+    async def ask_client(
+        self, method: str, params: Any = None, *, timeout_s: float | None = None
+    ) -> Any:
+        """The client's typed answer to a request; its time limit is that of `limits`.
 
         Cancelling also cancels the request at the client.
         Errors: `ClientError`; its subclass `ClientRefused` means the client answered with an error.
         """
-        raw = await self.questions.ask(method, params, timeout_s)
+        limit_s = TO_CLIENT[method].seconds if timeout_s is None else timeout_s
+        raw = await self.questions.ask(method, params, limit_s)
         try:
             return self.structure.result(method, raw)
         except Unstructured as error:

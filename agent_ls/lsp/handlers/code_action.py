@@ -27,6 +27,8 @@ _FOR_AGENTS = (".agent-ls", ".claude", ".mcp.json")
 async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeAction]:
     """Return the actions in the menu's order; with ``only``, all actions of those kinds."""
     uri, where = params.text_document.uri, in_order(params.range)
+    if not uri:
+        return []
     menu = Menu()
     if is_conversation(uri):
         menu.waiting += conversation.send_offers(edge, uri)

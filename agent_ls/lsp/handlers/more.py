@@ -10,8 +10,6 @@ from lsprotocol import types
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 
-_CHOOSING_S = 600.0
-
 
 class MenuChoice(wire.Deciding):
     """One action of the menu."""
@@ -38,7 +36,7 @@ async def more(edge: Edge, asked: MoreParams) -> None:
 
 async def _choose(edge: Edge, choices: Sequence[MenuChoice]) -> None:
     by_title = {one.title: one for one in choices}
-    title = await edge.editor.choose("Agent", list(by_title), timeout_s=_CHOOSING_S)
+    title = await edge.editor.choose("Agent", list(by_title))
     if title is not None:
         chosen = by_title[title]
         async with edge.changeover.request():

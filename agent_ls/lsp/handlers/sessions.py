@@ -15,7 +15,6 @@ from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.faces.publisher import session_info
 
 _OFFERED = 5
-_CHOOSING_S = 600.0
 _MODES = {
     Mode.PLAN: ("Plan", "Reads and plans; changes nothing."),
     Mode.ASK_ALL: ("Ask always", "Asks before everything, reading too."),
@@ -70,7 +69,7 @@ async def _offer(edge: Edge) -> None:
         titles[f"{number}. {title} ({one.kind})" if one.kind else f"{number}. {title}"] = (
             one.session_id
         )
-    chosen = await edge.editor.choose("Open a session:", list(titles), timeout_s=_CHOOSING_S)
+    chosen = await edge.editor.choose("Open a session:", list(titles))
     if chosen is not None:
         async with edge.changeover.request():
             await edge.sessions.resume(titles[chosen])

@@ -14,7 +14,6 @@ from agent_ls.lsp.edge import Edge
 from agent_ls.safety.text import visible_line
 from agent_ls.trusting import SwitchedOn, switched_on
 
-_ANSWER_S = 600.0
 _TRUST = "Trust"
 _MAX_LINES = 30
 """Shown in one message."""
@@ -57,7 +56,7 @@ async def ask(edge: Edge, asked: wire.TrustParams) -> wire.TrustResult:
 
 
 async def _choose(edge: Edge, folders: Sequence[Path], words: str) -> None:
-    if await edge.editor.choose(words, [_TRUST, "Not now"], timeout_s=_ANSWER_S) == _TRUST:
+    if await edge.editor.choose(words, [_TRUST, "Not now"]) == _TRUST:
         async with edge.changeover.request():
             _trust(edge, folders)
 

@@ -28,7 +28,6 @@ from agent_ls.safety.text import visible_line
 
 _MOST = 50
 """Older documents are dropped."""
-_SHOW_S = 10.0
 _MOST_NAME_BYTES = 100
 """Longer names keep their end, with a digest in front."""
 _UNSAFE = re.compile(r"[^\w.+-]+")
@@ -83,7 +82,7 @@ class ReviewDocuments:
 
     async def _ask(self, method: str, params: object) -> bool:
         try:
-            await self._server.ask_client(method, params, timeout_s=_SHOW_S)
+            await self._server.ask_client(method, params)
         except ClientError:
             return False
         return True

@@ -18,6 +18,7 @@ from agent_ls.lsp.connection.asking import ClientError, ClientRefused
 from agent_ls.lsp.connection.clients import StaleEdit
 from agent_ls.lsp.connection.documents import Snapshot
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
+from agent_ls.lsp.connection.limits import TO_CLIENT
 from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.wire import SaveParams
 from agent_ls.lsp.workspace.editor_port import Level, Reply
@@ -25,14 +26,8 @@ from agent_ls.safety.text import visible, visible_line
 
 _log = logging.getLogger(__name__)
 
-_EDIT_S = 10.0
-_ASKING_EDIT_S = 300.0
-"""For editors that ask the user before they edit."""
 _PENDING_EDIT_S = 3600.0
 """For an edit that waits as a code action."""
-_SAVE_S = 15.0
-_PROGRESS_S = 30.0
-"""Long, because nothing waits for it: a busy editor may show progress late."""
 _AFTER_COMMAND_S = 1.5
 """Some editors take edits only within 2 s after a command; this leaves time for the way."""
 
@@ -69,7 +64,8 @@ class EditorClient:
         is_late = time.monotonic() - self._last_command_s > _AFTER_COMMAND_S
         if profile.edits == "after_command" and is_late:
             return await self._applied_by_hand(snapshot, edit, label)
-        limit_s = _ASKING_EDIT_S if profile.edits == "asks_user" else _EDIT_S
+        limit = TO_CLIENT[types.WORKSPACE_APPLY_EDIT]
+        limit_s = limit.longest_s if profile.edits == "asks_user" else limit.seconds
         reply = await self._apply(edit, label, limit_s)
         if profile.edits == "after_command" and reply.said == "no":
             return await self._applied_by_hand(snapshot, edit, label)
@@ -91,7 +87,7 @@ class EditorClient:
             return Reply("nothing")
         change = types.DeleteFile(uri=uri) if new_uri is None else types.RenameFile(uri, new_uri)
         edit = types.WorkspaceEdit(document_changes=[change])
-        return await self._apply(edit, f"Agent: {operation}", _EDIT_S)
+        return await self._apply(edit, f"Agent: {operation}")
 
     @property
     def saves(self) -> bool:
@@ -108,7 +104,7 @@ class EditorClient:
         if not self.saves:
             return False
         try:
-            await self._server.ask_client("agent/save", SaveParams(uris=uris), timeout_s=_SAVE_S)
+            await self._server.ask_client("agent/save", SaveParams(uris=uris))
         except ClientError as error:
             _log.warning("saving failed: %s", error)
             return False
@@ -117,7 +113,7 @@ class EditorClient:
     async def refresh_lenses(self) -> None:
         """Ask the editor to request its code lenses again."""
         with contextlib.suppress(ClientError):
-            await self._server.ask_client(types.WORKSPACE_CODE_LENS_REFRESH, timeout_s=_PROGRESS_S)
+            await self._server.ask_client(types.WORKSPACE_CODE_LENS_REFRESH)
 
     async def create_progress(self, token: str) -> bool:
         """Create a progress token; False when the editor shows none or does not answer."""
@@ -125,9 +121,7 @@ class EditorClient:
             return False
         params = types.WorkDoneProgressCreateParams(token=token)
         try:
-            await self._server.ask_client(
-                types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, timeout_s=_PROGRESS_S
-            )
+            await self._server.ask_client(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params)
         except ClientError as error:
             _log.info("no progress: %s", error)
             return False
@@ -138,7 +132,7 @@ class EditorClient:
         """Whether the editor shows messages with buttons, as far as is known."""
         return self._server.profile.message_requests and not self._has_refused_to_ask
 
-    async def choose(self, text: str, choices: list[str], timeout_s: float) -> str | None:
+    async def choose(self, text: str, choices: list[str]) -> str | None:
         """Return the user's choice in a message box; None when dismissed or not supported."""
         if not self.asks_choices:
             return None
@@ -148,9 +142,7 @@ class EditorClient:
             actions=[types.MessageActionItem(title=one) for one in choices],
         )
         try:
-            chosen = await self._server.ask_client(
-                types.WINDOW_SHOW_MESSAGE_REQUEST, params, timeout_s=timeout_s
-            )
+            chosen = await self._server.ask_client(types.WINDOW_SHOW_MESSAGE_REQUEST, params)
         except ClientError as error:
             _log.info("no choice: %s", error)
             self._has_refused_to_ask = isinstance(error, ClientRefused)
@@ -178,7 +170,7 @@ class EditorClient:
     ) -> Reply:
         """Offer an edit, and apply it after the user's command; later ones come along with it."""
         while (reply := await self._offered(snapshot, edit, label)).said == "now":
-            reply = await self._apply(edit, label, _EDIT_S)
+            reply = await self._apply(edit, label)
             if reply.said != "no":
                 break
         return reply
@@ -196,7 +188,9 @@ class EditorClient:
         finally:
             offered.cancel()
 
-    async def _apply(self, edit: types.WorkspaceEdit, label: str, limit_s: float) -> Reply:
+    async def _apply(
+        self, edit: types.WorkspaceEdit, label: str, limit_s: float | None = None
+    ) -> Reply:
         shown_label = label if self._server.profile.shows_labels else None
         params = types.ApplyWorkspaceEditParams(edit=edit, label=shown_label)
         try:
