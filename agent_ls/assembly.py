@@ -155,10 +155,12 @@ async def open_sessions(
     on_taken: Callable[[str], None] = lambda _session_id: None,
     begun_s: float | None = None,
     tell: Callable[[str], None] = lambda _words: None,
+    better_code: Callable[[CodeIntel], CodeIntel] = lambda code: code,
 ) -> Sessions:
     """Return the sessions of this workspace.
 
     Without a ``provider``, start the model host, which ends with the sessions.
+    ``better_code`` wraps the parsers' knowledge of code.
     ``begun_s`` is when a turn's time limit starts to count; None: when the turn starts.
     ``on_taken`` is called with the id of a session that another process took over, ``tell`` with
     what the person should know about this machine.
@@ -195,7 +197,7 @@ async def open_sessions(
         models=settings.models,
         workspace=workspace,
         surroundings=MachineSurroundings(workspace, checks, user_file().parent),
-        code=code,
+        code=better_code(code),
         compile_checks=checks,
         runner=runner,
         hooks=Hooks(HookCommands(runner, user_file().parent / "hooks"), workspace, hooks),

@@ -93,6 +93,8 @@ class Settings(Record):
     """What happens to unsaved changes before a command, when the editor cannot save them."""
     change_hints: Literal["auto", "always", "never"] = "auto"
     """Whether open changes are hints among the diagnostics; auto: where no lenses tell of them."""
+    findings: Literal["never", "deduplicated", "all"] = "deduplicated"
+    """Which findings of checkers are diagnostics; deduplicated: not what another server says."""
     store_url: Annotated[str, Trust.NEVER] = ""
     """``postgresql://USER@HOST/NAME``, or ``sqlite:///PATH``; empty: SQLite in the data folder."""
     telemetry: Annotated[TelemetryOptions, Trust.NEVER] = TelemetryOptions()

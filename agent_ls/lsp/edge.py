@@ -17,6 +17,8 @@ from lsprotocol import types
 
 from agent_ls.domain.focus import Focus
 from agent_ls.lsp import wire
+from agent_ls.lsp.beside.code import CodeBeside
+from agent_ls.lsp.beside.multiplexer import Multiplexer
 from agent_ls.lsp.connection.changeover import Changeover
 from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
@@ -25,7 +27,9 @@ from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.editor_sessions import EditorSessions
 from agent_ls.lsp.faces.faces import Faces
+from agent_ls.lsp.marks.foreign import ForeignDiagnostics, editor_diagnostics
 from agent_ls.lsp.marks.instructions import Instructions
+from agent_ls.lsp.marks.mark import SOURCE
 from agent_ls.lsp.marks.pending_edits import PendingEdits
 from agent_ls.lsp.marks.review_choice import Chooser
 from agent_ls.lsp.marks.review_documents import ReviewDocuments
@@ -52,6 +56,7 @@ class Edge:
         server: AgentLanguageServer,
         command_line: Mapping[str, Any],
         initial_settings: Mapping[str, Any],
+        other: Multiplexer | None = None,
     ) -> None:
         """Build the parts that need no disk; ``open`` does the rest."""
         self.server = server
@@ -63,8 +68,8 @@ class Edge:
         """Settings from ``initializationOptions``."""
         self.editor_settings = initial_settings
         """The same, overridden by the editor's configuration."""
-        self.foreign_diagnostics: dict[str, list[wire.EditorDiagnostic]] = {}
-        """Other servers' diagnostics by URI, from clients that opted in."""
+        self.foreign_diagnostics = ForeignDiagnostics()
+        """Other servers' diagnostics, from the server beside and from clients that opted in."""
         self.pending_edits = PendingEdits(server.documents, self._refresh_marks)
         self.editor = EditorClient(server, self.pending_edits.offer)
         saved = server.protocol.saved_texts
@@ -88,6 +93,7 @@ class Edge:
             self.reviews,
             self._look_again,
             lambda session_id: self.sessions.resume_listed(session_id),
+            self.foreign_diagnostics,
         )
         self.execute: Callable[[types.ExecuteCommandParams], Awaitable[object]]
         """Runs a command as if the client had sent it; set when the handlers are there."""
@@ -101,12 +107,26 @@ class Edge:
             self.refresh_roots,
             self.changeover.request,
             self._show_changes,
+            lambda code: (
+                code if other is None else CodeBeside(code, other, self.workspace, server.documents)
+            ),
         )
         self._tasks: set[asyncio.Task[object]] = set()
         self._command_line = command_line
         self._reloading = asyncio.Lock()
         self.refresh_roots()
         server.documents.listen(self._on_document)
+        if other is not None:
+            other.listen(self._told_beside)
+
+    def problems_told(self, uri: str, found: Sequence[wire.EditorDiagnostic]) -> None:
+        """Take what other servers say of a document now."""
+        # Without our own: the agent must not read its own findings as problems.
+        self.foreign_diagnostics.replace(uri, [one for one in found if one.source != SOURCE])
+        self._refresh_marks()
+
+    def _told_beside(self, uri: str, found: list[dict[str, Any]]) -> None:
+        self.problems_told(uri, editor_diagnostics(found))
 
     # Settings, folders, trust.
 

@@ -14,6 +14,7 @@ from agent_ls.assembly import open_sessions
 from agent_ls.domain.commands import CommandList
 from agent_ls.domain.errors import AgentLsError, SessionHeld
 from agent_ls.domain.modes import Mode
+from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.uris import uri_to_path
@@ -42,15 +43,17 @@ class EditorSessions:
         look: Callable[[], None],
         request: Callable[[], AbstractAsyncContextManager[None]],
         changed: Callable[[], None],
+        better_code: Callable[[CodeIntel], CodeIntel],
     ) -> None:
         """``look`` refreshes the workspace roots; ``changed`` is called for new open changes.
 
         ``request`` is entered around late work, such as after a user's answer, so that the store
-        is not reopened meanwhile.
+        is not reopened meanwhile. ``better_code`` wraps what is known of code.
         """
         self._server, self._workspace, self._editor = server, workspace, editor
         self._faces = faces
         self._look, self._request, self._changed = look, request, changed
+        self._better_code = better_code
         self._settings = Settings()
         self._opened: Sessions | None = None
         self._problem = "agent-ls is still starting"
@@ -71,6 +74,7 @@ class EditorSessions:
                 self._workspace,
                 is_attended=True,
                 on_taken=self._on_taken,
+                better_code=self._better_code,
                 tell=lambda words: self._editor.say("warning", words),
             )
             self._faces.rechecks.use(self._opened.checks)

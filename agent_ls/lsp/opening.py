@@ -10,6 +10,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from agent_ls.lsp import wire
+from agent_ls.lsp.beside.multiplexer import Multiplexer
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.options import settings_in
 from agent_ls.lsp.connection.structuring import error_object
@@ -24,10 +25,16 @@ _COMMANDS = {one.command: one for one in VERBS if one.command}
 
 
 async def open_edge(
-    server: AgentLanguageServer, options: Mapping[str, Any], command_line: Mapping[str, Any]
+    server: AgentLanguageServer,
+    options: Mapping[str, Any],
+    command_line: Mapping[str, Any],
+    other: Multiplexer | None = None,
 ) -> Edge:
-    """Return the edge, ready for requests; problems are shown to the user."""
-    edge = Edge(server, command_line, settings_in(options))
+    """Return the edge, ready for requests; problems are shown to the user.
+
+    ``other`` leads to the server beside ours.
+    """
+    edge = Edge(server, command_line, settings_in(options), other)
     for method in wire.TO_CLIENT:
         server.protocol.structure.add(method.name, method.params, method.result)
     for verb in VERBS:

@@ -21,6 +21,7 @@ from agent_ls import __version__
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 
 if TYPE_CHECKING:
+    from agent_ls.lsp.beside.multiplexer import Multiplexer
     from agent_ls.lsp.edge import Edge
 
 _log = logging.getLogger(__name__)
@@ -114,7 +115,14 @@ def create_server(
         content_schemes=("agent-ls",),
         experimental={"agent": {"version": AGENT_VERSION}},
     )
-    life = _Life(server, command_line or {})
+    other = None
+    if beside is not None:
+        from agent_ls.lsp.beside.multiplexer import Multiplexer
+
+        other = Multiplexer(beside, FEATURES)
+        server.join = other.join
+        server.on_stop.append(other.close)
+    life = _Life(server, command_line or {}, other)
 
     # pygls takes no bound methods.
     @server.feature(types.INITIALIZE)
@@ -129,12 +137,6 @@ def create_server(
     async def on_shutdown(params: None) -> None:
         await life.on_shutdown()
 
-    if beside is not None:
-        from agent_ls.lsp.beside.multiplexer import Multiplexer
-
-        other = Multiplexer(beside, FEATURES)
-        server.join = other.join
-        server.on_stop.append(other.close)
     server.on_stop.append(life.close)
     del on_initialize, on_initialized, on_shutdown
     return server
@@ -143,8 +145,14 @@ def create_server(
 class _Life:
     """Loads the edge of one connection, and closes it."""
 
-    def __init__(self, server: AgentLanguageServer, command_line: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        server: AgentLanguageServer,
+        command_line: Mapping[str, Any],
+        other: Multiplexer | None,
+    ) -> None:
         self._server = server
+        self._other = other
         self._command_line = command_line
         self._options: dict[str, Any] = {}
         self._loading: asyncio.Task[None] | None = None
@@ -186,7 +194,9 @@ class _Life:
         server = self._server
         try:
             opening = await asyncio.to_thread(importlib.import_module, "agent_ls.lsp.opening")
-            edge: Edge = await opening.open_edge(server, self._options, self._command_line)
+            edge: Edge = await opening.open_edge(
+                server, self._options, self._command_line, self._other
+            )
         except Exception:
             _log.exception("agent-ls could not be loaded")
             words = "agent-ls could not be loaded; its log says why."

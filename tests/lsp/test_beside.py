@@ -11,7 +11,7 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
+from agent_ls.providers.scripted import ScriptedModel
 from tests.support.raw_lsp import RawClient, raw_client
 
 pytestmark = pytest.mark.e2e
@@ -31,11 +32,15 @@ HERE = {"start": ZERO, "end": ZERO}
 
 
 @asynccontextmanager
-async def beside(command: str, root: Path, **initialize: Any) -> AsyncIterator[RawClient]:
-    env = {f"XDG_{one}_HOME": str(root / "xdg" / one) for one in ("CONFIG", "DATA", "STATE")}
+async def beside(
+    command: str, root: Path, *, env: Mapping[str, str] | None = None, **initialize: Any
+) -> AsyncIterator[RawClient]:
+    places = {f"XDG_{one}_HOME": str(root / "xdg" / one) for one in ("CONFIG", "DATA", "STATE")}
     work = root / "work"
     work.mkdir(exist_ok=True)
-    async with raw_client("-m", "agent_ls", "serve", "--beside", command, env=env) as client:
+    async with raw_client(
+        "-m", "agent_ls", "serve", "--beside", command, env={**places, **(env or {})}
+    ) as client:
         await client.initialize(
             **{"workspaceFolders": [{"uri": work.as_uri(), "name": "work"}], **initialize}
         )
@@ -323,3 +328,47 @@ async def test_a_server_that_no_longer_reads_does_not_keep_the_editor(tmp_path: 
         assert await client.leave() == 0
         _, alive = psutil.wait_procs(children, timeout=5)
         assert not alive
+
+
+# What the agent has of the other server.
+
+_SCENARIO = """
+[[answer]]
+[[answer.call]]
+tool = "references"
+arguments = { name = "run" }
+[[answer]]
+text = "Done."
+"""
+
+
+async def test_the_agent_finds_references_by_the_other_server_and_hears_its_diagnostics(
+    tmp_path: Path,
+) -> None:
+    if not PYRIGHT.exists():
+        pytest.skip("make node-tools installs pyright")
+    (tmp_path / "work").mkdir()
+    file = tmp_path / "work/a.py"
+    # The second `run` is another thing of the same name.
+    file.write_text("é = 1; run = 2\n\n\ndef f(run: str) -> str:\n    return run\n\n\nprint(run)\n")
+    (tmp_path / "work/b.py").write_text("import a\n\nprint(a.run, a.nothing)\n")
+    uri = (tmp_path / "work/b.py").as_uri()
+    async with ScriptedModel(_SCENARIO) as model:
+        told = {"MODEL": "openai/scripted", "API_BASE": model.base_url, "API_KEY": "x"}
+        env = {f"AGENT_LS_{name}": value for name, value in told.items()}
+        command = f"{shlex.quote(str(PYRIGHT))} --stdio"
+        async with beside(command, tmp_path, env=env) as client:
+            opened(client, uri, (tmp_path / "work/b.py").read_text())
+            await client.asked("textDocument/publishDiagnostics")
+            asked = {"command": "agent-ls.prompt", "arguments": ["Who uses run?"]}
+            await client.ask("workspace/executeCommand", asked)
+            await client.wait_for(
+                lambda m: m.get("method") == "window/showMessage" and "Done" in json.dumps(m)
+            )
+            said_to_model = json.dumps([one.body for one in model.requests], ensure_ascii=False)
+            assert "a.py:1:*" in said_to_model
+            assert "a.py:8: print(run)" in said_to_model
+            assert "b.py:3: print(a.run" in said_to_model
+            assert "a.py:5" not in said_to_model, "another run"
+            assert "more lines have the same name" in said_to_model
+            assert "nothing" in said_to_model, "what pyright says of the file"

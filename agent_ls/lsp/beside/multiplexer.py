@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import AsyncGenerator, Callable, Collection, Hashable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
@@ -60,8 +61,9 @@ class Multiplexer:
         """``command`` starts the other server; ``features`` are the methods that ours announces."""
         self._features = features
         self._peer = Peer(command, self._peer_ended)
-        self.on_diagnostics: Callable[[str, list[Json]], None] | None = None
-        """Called with a URI and what the other server says of it."""
+        self._listener: Callable[[str, list[Json]], None] = lambda uri, found: None
+        self._opened: set[str] = set()
+        """Documents that the editor has open."""
         self._deliver_ours: Deliver = lambda item: None
         self._writer: FrameWriter | None = None
         self._initialize: Json | None = None
@@ -121,6 +123,25 @@ class Multiplexer:
             return None
         finally:
             del self._questions[name]
+
+    def listen(self, listener: Callable[[str, list[Json]], None]) -> None:
+        """Call with a URI and what the other server says of it, now and whenever that changes."""
+        self._listener = listener
+        for uri, kept in self._diagnostics.items():
+            listener(uri, kept.get("theirs", []))
+
+    @asynccontextmanager
+    async def shown(self, uri: str, language_id: str, text: str) -> AsyncGenerator[None]:
+        """Let the other server see a text while the editor has not opened it."""
+        is_open = uri in self._opened
+        if not is_open:
+            document = {"uri": uri, "languageId": language_id, "version": 0, "text": text}
+            self._tell_theirs("textDocument/didOpen", {"textDocument": document})
+        try:
+            yield
+        finally:
+            if not is_open and uri not in self._opened:
+                self._tell_theirs("textDocument/didClose", {"textDocument": {"uri": uri}})
 
     # From the editor.
 
@@ -192,6 +213,10 @@ class Multiplexer:
         uri = str(_params(params, "textDocument").get("uri") or "")
         if method == "$/cancelRequest" or not (method.startswith("agent/") or _is_ours(uri)):
             self._peer.send(message)
+        if method == "textDocument/didOpen":
+            self._opened.add(uri)
+        elif method == "textDocument/didClose":
+            self._opened.discard(uri)
         self._to_ours(message)
 
     def _without_theirs(self, message: Json, method: str, *, is_request: bool) -> None:
@@ -324,8 +349,8 @@ class Multiplexer:
             return
         diagnostics = cast(list[Json], found)
         self._keep(uri, side, diagnostics)
-        if side == "theirs" and self.on_diagnostics is not None:
-            self.on_diagnostics(uri, diagnostics)
+        if side == "theirs":
+            self._listener(uri, diagnostics)
         self._show(uri, message)
 
     def _keep(self, uri: str, side: Side, diagnostics: list[Json]) -> None:

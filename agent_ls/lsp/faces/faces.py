@@ -24,6 +24,7 @@ from agent_ls.lsp.faces.notices import Notices
 from agent_ls.lsp.faces.progress import Limits, TurnProgress
 from agent_ls.lsp.faces.publisher import Publisher, droppable_size, joined
 from agent_ls.lsp.marks.change_hints import ChangeHints
+from agent_ls.lsp.marks.foreign import ForeignDiagnostics
 from agent_ls.lsp.marks.mark import Mark
 from agent_ls.lsp.marks.marks import Marks
 from agent_ls.lsp.marks.pending_edits import PendingEdits
@@ -53,11 +54,13 @@ class Faces:
         reviews: Reviews,
         outdated: Callable[[], None],
         resume: Callable[[str], Awaitable[Session]],
+        foreign: ForeignDiagnostics,
     ) -> None:
         """``outdated`` is called when closed files changed and the marks must be found again;
         ``resume`` opens the session of a conversation document.
         """
         self._server = server
+        self._foreign = foreign
         self._attention = attention
         self.sessions: dict[str, Session] = {}
         """The open sessions by id; the last is the current one."""
@@ -80,6 +83,7 @@ class Faces:
             self.rechecks.of,
             pending_edits.all,
             self._hints,
+            foreign.hides,
         )
         self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
         has_panel = server.profile.opted_in
@@ -154,6 +158,7 @@ class Faces:
 
     def use_settings(self, settings: Settings) -> None:
         """Apply the settings of the faces."""
+        self._foreign.shown = settings.findings
         self._hints.is_on = settings.change_hints == "always" or (
             settings.change_hints == "auto" and not self._server.profile.draws_lenses
         )

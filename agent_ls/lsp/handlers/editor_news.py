@@ -7,10 +7,6 @@ from lsprotocol import types
 from agent_ls.lsp import wire
 from agent_ls.lsp.connection.options import settings_of
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.marks.mark import SOURCE
-
-_MOST_FILES = 1_000
-"""Files with stored problems; the oldest are dropped."""
 
 
 async def settings_changed(edge: Edge, params: types.DidChangeConfigurationParams) -> None:
@@ -50,11 +46,4 @@ async def progress_cancelled(edge: Edge, params: types.WorkDoneProgressCancelPar
 
 async def problems_found(edge: Edge, params: wire.EditorDiagnosticsParams) -> None:
     """Replace the stored diagnostics of other servers for a document."""
-    # Without our own: the agent must not read its own findings as problems.
-    others = [one for one in params.diagnostics if one.source != SOURCE]
-    known = edge.foreign_diagnostics
-    known.pop(params.uri, None)
-    if others:
-        known[params.uri] = others
-        while len(known) > _MOST_FILES:
-            del known[next(iter(known))]
+    edge.problems_told(params.uri, params.diagnostics)

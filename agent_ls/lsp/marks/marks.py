@@ -41,12 +41,14 @@ class Marks:
         findings: FindingsOf = lambda state: state.findings.items(),
         pending_edits: Callable[[], Iterable[PendingEdit]] = tuple,
         changes: ChangeHints | None = None,
+        hides: Callable[[str, Finding, int], bool] = lambda uri, finding, line: False,
     ) -> None:
         """``publish`` is called with all marks of a document whenever they change."""
         self._documents = documents
         self._pending_edits = pending_edits
         self._states = states
         self._publish = publish
+        self._hides = hides
         self._findings_of = findings
         self._marks: dict[str, list[Mark]] = {}
         self._left: dict[str, str] = {}
@@ -164,7 +166,8 @@ class Marks:
             uri = self._documents.uri(path)
             if uri is not None:
                 for finding, span in located(findings, self._documents.lines(uri)):
-                    yield Mark(state.session_id, uri, span, finding)
+                    if not self._hides(uri, finding, span.line):
+                        yield Mark(state.session_id, uri, span, finding)
 
     def _candidates(
         self, subject: ApprovalRequest | Question | Nudge, turn: TurnState | None

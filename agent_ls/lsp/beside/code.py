@@ -1,0 +1,112 @@
+"""The ``CodeIntel`` port with the other server's references, which know scopes and types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.symbols import Definitions, Fault, Occurrence, Occurrences, Symbol
+from agent_ls.loop.ports.codeintel import CodeIntel
+from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.lsp.beside.multiplexer import Multiplexer
+from agent_ls.lsp.connection.documents import DocumentStore
+from agent_ls.lsp.connection.positions import index_to_column, split_lines
+from agent_ls.lsp.connection.uris import path_to_uri, uri_to_path
+from agent_ls.syntax.languages import language_of
+
+_MOST_DEFINITIONS = 4
+"""Of more, the parser's answer by name alone is taken."""
+_LIMIT_S = 5.0
+
+
+class CodeBeside:
+    """Answers as ``inner`` does, but takes references from the other server where it has some."""
+
+    def __init__(
+        self, inner: CodeIntel, other: Multiplexer, workspace: Workspace, documents: DocumentStore
+    ) -> None:
+        self._inner, self._other = inner, other
+        self._workspace, self._documents = workspace, documents
+
+    async def symbols(self, path: str, text: str) -> Sequence[Symbol] | None:
+        """Return the symbols of a text."""
+        return await self._inner.symbols(path, text)
+
+    async def language(self, path: str, text: str) -> str:
+        """Return the language id of a text that has symbols."""
+        return await self._inner.language(path, text)
+
+    async def faults(self, path: str, before: str, after: str) -> Sequence[Fault]:
+        """Return the new syntax errors of a text."""
+        return await self._inner.faults(path, before, after)
+
+    async def find(self, name: str, limit: int) -> Definitions:
+        """Return definitions by name."""
+        return await self._inner.find(name, limit)
+
+    async def repository_map(self, near: Sequence[str], max_tokens: int) -> str:
+        """Return the most relevant definitions as text."""
+        return await self._inner.repository_map(near, max_tokens)
+
+    async def references(self, name: str, below: str, limit: int) -> Occurrences:
+        """Return uses of a name: those of its definitions that the other server knows."""
+        by_name = await self._inner.references(name, below, limit)
+        defined = [one for one in by_name.found if one.is_definition]
+        if not self._other.is_alive or by_name.more or not 0 < len(defined) <= _MOST_DEFINITIONS:
+            return by_name
+        known = {(one.path, one.line): one for one in defined}
+        for one in defined:
+            found = await self._uses(one, name)
+            if not found:
+                return by_name
+            for use in found:
+                known.setdefault((use.path, use.line), use)
+        base = None if below == "." else self._workspace.locate(below)[1]
+        inside = [one for _, one in sorted(known.items()) if base is None or self._is_in(one, base)]
+        others = {(one.path, one.line) for one in by_name.found} - known.keys()
+        gap = f"{len(others)} more lines have the same name; {self._other.name} says it is another"
+        return Occurrences(
+            tuple(inside[:limit]), max(0, len(inside) - limit), gap if others else by_name.gap
+        )
+
+    def _is_in(self, use: Occurrence, base: Path) -> bool:
+        return self._workspace.locate(use.path)[1].is_relative_to(base)
+
+    async def _uses(self, definition: Occurrence, name: str) -> list[Occurrence]:
+        """Return where the other server says that a definition is used; empty: it does not know."""
+        text = (await self._workspace.read(definition.path)).text
+        line = split_lines(text)[definition.line - 1 : definition.line]
+        named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line[0]) if line else None
+        if named is None:
+            return []
+        column = index_to_column(line[0], named.start(), self._documents.encoding)
+        position = {"line": definition.line - 1, "character": column}
+        uri = path_to_uri(self._workspace.locate(definition.path)[1])
+        params = {
+            "textDocument": {"uri": uri},
+            "position": position,
+            "context": {"includeDeclaration": True},
+        }
+        language = language_of("", definition.path)
+        async with self._other.shown(uri, language.id if language else "", text):
+            found = await self._other.ask("textDocument/references", params, _LIMIT_S)
+        places = cast(list[Any], found) if isinstance(found, list) else []
+        uses = [await self._use(one) for one in places]
+        return [one for one in uses if one is not None]
+
+    async def _use(self, place: Any) -> Occurrence | None:
+        """Return an LSP location as an occurrence; None outside the workspace."""
+        with suppress(WorkspaceError, KeyError, TypeError, ValueError):
+            path = uri_to_path(place["uri"])
+            shown = None if path is None else self._workspace.shown(path)
+            if shown is not None:
+                number = int(place["range"]["start"]["line"])
+                lines = split_lines((await self._workspace.read(shown)).text)
+                if 0 <= number < len(lines):
+                    text = lines[number].rstrip("\r\n")
+                    return Occurrence(shown, number + 1, text, is_definition=False)
+        return None
