@@ -71,7 +71,7 @@ class Tally:
 
     @property
     def wrong(self) -> list[str]:
-        return [*self.deaths, *self.late, *self.mistakes]
+        return [*self.deaths, *self.mistakes, *self.late]
 
     def figures(self) -> list[Figure]:
         return [
