@@ -52,6 +52,8 @@ class _Asked:
     waits_for: set[Side]
     answers: dict[Side, Json] = field(default_factory=dict[Side, Json])
     timer: asyncio.TimerHandle | None = None
+    is_late: bool = False
+    """The other server's part is no longer waited for, once ours has something to say."""
 
 
 class Multiplexer:
@@ -318,10 +320,12 @@ class Multiplexer:
         asked.answers[side] = answer
         if not asked.waits_for:
             self._answer(asked)
+        elif asked.is_late:
+            self._late(asked)
 
     def _late(self, asked: _Asked) -> None:
         """Answer without the other server, if ours has something to say."""
-        asked.timer = None
+        asked.timer, asked.is_late = None, True
         ours = asked.answers.get("ours", {})
         if asked.method == "shutdown" or ours.get("result"):
             self._tell_theirs("$/cancelRequest", {"id": asked.id})
