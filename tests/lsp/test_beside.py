@@ -203,6 +203,7 @@ async def test_our_approvals_do_not_wait_for_a_slow_server(tmp_path: Path) -> No
         answer = await client.ask("textDocument/codeAction", asked)
         assert answer["result"]
         assert asyncio.get_running_loop().time() - begun < 40
+        assert await client.leave() == 0
 
 
 # Requests of the other server.
