@@ -237,7 +237,7 @@ class DemoClient(DemoConnection):
 
     async def _apply_text(self, uri: str, edits: Sequence[Mapping[str, Any]]) -> None:
         if uri not in self.buffers:
-            await self.open(str(self.path_of(uri).relative_to(self.root)))
+            await self.open(str(self.path_of(uri)))
         await self.change(uri, self.buffers[uri].edited(edits, self.encoding))
 
     async def _rename(self, old: str, new: str) -> None:
