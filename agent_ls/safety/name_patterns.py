@@ -10,6 +10,7 @@ from typing import Any
 _TABLE: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("file_names.toml").read_text("utf-8")
 )
+_ANY = "[^/]*"
 _STAGES = " ".join(f"env{mark}{stage}" for mark in "._-" for stage in _TABLE["stages"].split())
 _ENV = _TABLE["env"].replace("$stages", _STAGES)
 
@@ -20,13 +21,20 @@ def _compiled(patterns: str) -> re.Pattern[str]:
     Their common start and end are written once, because it is searched for every file.
     """
     names = patterns.replace("$env", _ENV).split()
-    ends = "|".join(_body(one) for one in names if not one.endswith("/")) or "(?!)"
-    folders = "|".join(_body(one) for one in names if one.endswith("/")) or "(?!)"
+    ends = _any_of([_body(one) for one in names if not one.endswith("/")])
+    folders = _any_of([_body(one) for one in names if one.endswith("/")])
     return re.compile(rf"(?:^|/)(?:(?:{ends})$|(?:{folders})(?:/|$))")
 
 
 def _body(pattern: str) -> str:
-    return re.escape(pattern.rstrip("/")).replace(r"\*", "[^/]*")
+    return re.escape(pattern.rstrip("/")).replace(r"\*", _ANY)
+
+
+def _any_of(bodies: list[str]) -> str:
+    """Return an alternation; the start that many share is looked for once."""
+    plain = [one for one in bodies if not one.startswith(_ANY)]
+    open_ = [one.removeprefix(_ANY) for one in bodies if one.startswith(_ANY)]
+    return "|".join([*plain, *([f"{_ANY}(?:{'|'.join(open_)})"] if open_ else [])]) or "(?!)"
 
 
 _WORDS = (
