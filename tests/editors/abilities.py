@@ -188,6 +188,7 @@ EDITORS: Mapping[str, Editor] = {
     "helix": Editor("Helix 25.01"),
     "emacs-28-eglot": Editor("Emacs 28, eglot"),
     "emacs-28-lsp-mode": Editor("Emacs 28, lsp-mode"),
+    "vim-ale": Editor("Vim 9, ALE"),
 }
 
 KEYS: Mapping[str, int] = {
@@ -196,6 +197,7 @@ KEYS: Mapping[str, int] = {
     "helix": 9,
     "emacs-28-eglot": 9,
     "emacs-28-lsp-mode": 9,
+    "vim-ale": 9,
 }
 """From a written comment to the kept change: pressed keys, as counted by the drivers."""
 

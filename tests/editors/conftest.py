@@ -18,6 +18,7 @@ from tests.editors.kate import Kate, find_kate
 from tests.editors.nvim import Neovim, NeovimSetup, find_neovim
 from tests.editors.nvim_terminal import NeovimTerminal
 from tests.editors.terminal import Terminal
+from tests.editors.vim import Vim, find_vim
 from tests.editors.vscode import VsCode, find_vscode
 
 _OPEN = pytest.StashKey[list[Neovim]]()
@@ -30,6 +31,7 @@ _TERMINALS: Mapping[str, tuple[type[Terminal], Callable[[Path], Path | None], st
     "helix": (Helix, find_helix, "helix"),
     "emacs-28-eglot": (Emacs, find_emacs, "emacs"),
     "emacs-28-lsp-mode": (Emacs, find_emacs, "emacs"),
+    "vim-ale": (Vim, find_vim, "vim"),
 }
 
 

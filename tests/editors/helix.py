@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.editors.talk import Act
 from tests.editors.terminal import DOCS, Terminal, place_in
@@ -18,6 +19,12 @@ def find_helix(places: Path) -> Path | None:
     known = [str(built) if built.exists() else None, shutil.which("hx"), shutil.which("helix")]
     found = next((one for one in known if one), None)
     return Path(found) if found and shutil.which("tmux") else None
+
+
+def _menu_order(action: Mapping[str, Any]) -> tuple[int, bool]:
+    """Quick fixes, refactorings, source actions; among equals those about a diagnostic."""
+    kinds = ("quickfix", "refactor", "source")
+    return kinds.index(action["kind"].partition(".")[0]), not action.get("diagnostics")
 
 
 class Helix(Terminal):
@@ -64,9 +71,9 @@ class Helix(Terminal):
         return True
 
     def _chosen(self, act: Act) -> bool:
-        """Choose from the menu: actions about a diagnostic come first, the first is selected."""
+        """Choose from the menu, whose first action is selected."""
         offered = self.offered(lambda: self._pressed("a") and None)
-        offered.sort(key=lambda one: not one.get("diagnostics"))
+        offered.sort(key=_menu_order)
         place = place_in(offered, act)
         if place is not None and self.within(lambda: offered[place]["title"][:40] in self.screen()):
             self.press(*["Down"] * place, "Enter")

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Brings the real editors that tests/editors drives onto this machine.
 #
-#   tests/editors/install.sh [neovim|vscode|kate|helix|emacs|acpx]...      without an argument: all of them
+#   tests/editors/install.sh [neovim|vscode|kate|helix|emacs|vim|acpx]...  without an argument: all of them
 #
 # Everything lands under $AGENT_LS_EDITORS (default: ${XDG_CACHE_HOME:-~/.cache}/agent-ls/editors),
 # save for what the system's own package manager owns.  A part that is there already is left alone,
@@ -162,6 +162,11 @@ emacs() {
     system no-lsp-mode=elpa-lsp-mode,elpa-eglot
 }
 
+vim() {
+  system tmux=tmux vim=vim
+  [ -e /usr/share/vim-ale ] || system no-ale=vim-ale
+}
+
 helix() {
   system tmux=tmux
   type -P hx >/dev/null || part helix "hx of $HELIX_SUITE"
@@ -170,10 +175,10 @@ helix() {
 mkdir -p "$prefix"
 exec 9>"$prefix/lock"
 flock 9 # two test runs may ask at the same time
-(($#)) || set -- neovim vscode kate helix emacs acpx
+(($#)) || set -- neovim vscode kate helix emacs vim acpx
 for wanted in "$@"; do
   case $wanted in
-  neovim | vscode | kate | helix | emacs | acpx) "$wanted" ;;
-  *) die "unknown editor $wanted; known: neovim, vscode, kate, helix, emacs, acpx" ;;
+  neovim | vscode | kate | helix | emacs | vim | acpx) "$wanted" ;;
+  *) die "unknown editor $wanted; known: neovim, vscode, kate, helix, emacs, vim, acpx" ;;
   esac
 done

@@ -15,6 +15,7 @@ _KEYS: Mapping[Act, str] = {
     "undo": "u",
     "stop": "s",
     "converse": "c",
+    "resume": "g",
 }
 
 

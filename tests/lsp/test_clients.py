@@ -104,6 +104,7 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "document_changes": True,
             "edits": "after_command",
+            "reloads_files": True,
             "file_operations": frozenset(),
             "message_requests": False,
             "stale_edit": "applied",
@@ -113,6 +114,7 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
     "ale_3.3": (
         "ale",
         {
+            "reloads_files": True,
             "document_changes": True,
             "edits": "anytime",
             "message_requests": False,

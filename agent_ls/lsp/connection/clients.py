@@ -37,6 +37,9 @@ class ClientProfile:
     """What happens to an edit for an older version. `applied`: it is applied, versions are ignored.
     `skipped`: it is not applied, but the answer may be yes. `refused`: the answer is no, and it is
     never applied. `unknown`: not tested."""
+    reloads_files: bool = False
+    """The conversation's file is rewritten also while it is open: the editor loads it again, and an
+    edit would wait for the user or open it in another file's window."""
     document_changes: bool = False
     """Edits may use `documentChanges`, with versions and file operations; else only `changes`."""
     file_operations: frozenset[str] = frozenset()
@@ -183,6 +186,7 @@ _ALL_OPERATIONS: Final = frozenset({"create", "rename", "delete"})
 _EGLOT: Final[dict[str, Any]] = {"edits": "asks_user"}
 _KATE: Final[dict[str, Any]] = {
     "edits": "after_command",
+    "reloads_files": True,
     "document_changes": True,
     "stale_edit": "applied",
     "file_operations": frozenset[str](),
@@ -245,6 +249,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
         "ale",
         None,
         {
+            "reloads_files": True,
             "document_changes": True,
             "stale_edit": "applied",
             "file_operations": frozenset[str](),

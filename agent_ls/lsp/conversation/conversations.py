@@ -245,8 +245,7 @@ class Conversations:
         page, sent = kept.transcript.page().text, kept.sent
         opened = self._documents.at_path(kept.place)
         status = "applied"
-        if opened is None or self._server.profile.edits == "after_command":
-            # Such an editor shows the file again by itself; a waiting edit would ask each time.
+        if opened is None or self._server.profile.reloads_files:
             await asyncio.to_thread(rewrite, kept.place, page, sent or kept.sent_last)
         else:
             status = await self._edit(opened, merged(opened.text, page, sent))
