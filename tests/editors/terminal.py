@@ -211,13 +211,15 @@ class Terminal(Talk):
 
     def text(self) -> str:
         """Save the current buffer, and return what the file holds."""
+        self.wait_until(self._has_saved, "the file saved")
+        return self.file.read_text("utf-8")
+
+    def _has_saved(self) -> bool:
+        """Save once; Emacs, while it quits what it does, may throw away the keys that follow."""
         count = len(self.said("editor", "textDocument/didSave"))
         self.to_rest()
         self.save()
-        self.wait_until(
-            lambda: len(self.said("editor", "textDocument/didSave")) > count, "the file saved"
-        )
-        return self.file.read_text("utf-8")
+        return self.within(lambda: len(self.said("editor", "textDocument/didSave")) > count)
 
     def conversation(self) -> str:
         """What the file of the session's conversation holds, wherever it is shown."""
