@@ -215,7 +215,9 @@ class Projection:
     def _turn_started(self, event: ev.TurnStarted) -> None:
         goal = event.goal
         if self.cursor.turns == 0:
-            self._session(title=cut(" ".join(event.prompt.split()), _TITLE_CHARACTERS))
+            # What follows the first paragraph may be ours, such as where a comment stands.
+            words = event.prompt.strip().partition("\n\n")[0]
+            self._session(title=cut(" ".join(words.split()), _TITLE_CHARACTERS))
         cursor = self.cursor = self.cursor.between_turns()
         cursor.turns += 1
         cursor.execution_id = event.turn_id

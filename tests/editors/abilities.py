@@ -140,6 +140,7 @@ def see_a_finding(editor: Terminal, model: ServedModel) -> None:
 def undo_a_hunk(editor: Terminal, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.wait_for_screen("LAST = 3")
+    editor.wait_until(lambda: len(editor.hints()) == 2, "the hints of the changes")
     editor.go_to(4)
     editor.act("undo")
     editor.wait_for_screen("LAST = 2")

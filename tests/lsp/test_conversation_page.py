@@ -155,6 +155,11 @@ USAGE = {
         pytest.param(
             [QUEUED], "*Works, step 1 …*\n\n> or later *(waits)*", id="a-steer-waits-below"
         ),
+        pytest.param(
+            [{**QUEUED, "content": {"type": "text", "text": "set it\nto 2\n\nOur own words."}}],
+            "*Works, step 1 …*\n\n> set it to 2 *(waits)*",
+            id="of-a-queued-prompt-the-persons-words-are-shown",
+        ),
         pytest.param([QUEUED, STEER], "> or later\n\n*Works, step 1 …*", id="a-steer-is-read"),
         pytest.param(
             [QUEUED, {"sessionUpdate": "cancel_requested", "by": "user", "returned": ["or later"]}],

@@ -150,6 +150,12 @@ def test_long_texts_are_cut() -> None:
     assert (len(task), task[-1]) == (4_000, "…")
 
 
+def test_a_sessions_title_is_the_first_paragraph_on_one_line() -> None:
+    prompt = "\nset the\ntax\n\nThis instruction stands in a comment in shop.py, line 3."
+    _, rows = project(Cursor(), ev.TurnStarted(turn_id="trn_1", prompt=prompt))
+    assert rows["sessions", ""]["title"] == "set the tax"
+
+
 def test_a_cursor_of_another_version_is_read_as_far_as_it_is_known() -> None:
     assert Cursor.model_validate_json('{"turns": 2, "dreams": 1}') == Cursor(turns=2)
 

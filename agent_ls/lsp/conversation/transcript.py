@@ -241,7 +241,8 @@ class Transcript:
         page.add(self._past)
         if self._turn is not None:
             page.add(self._turn.page(self._usage))
-        for words in self._queue:
+        for prompt in self._queue:
+            words = " ".join(prompt.strip().partition("\n\n")[0].split())
             page.add(Page([f"> {label(words, _LINE_CHARACTERS)} *(waits)*", ""]))
         page.add(Page([HEADING]))
         return page
