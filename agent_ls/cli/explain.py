@@ -27,11 +27,11 @@ def explain(arguments: argparse.Namespace) -> int:
     tell_problems(loaded)
     roots = open_disk_workspace([folder]).roots
     settings, saved = loaded.settings, SavedRules(rules_file(), loaded.settings.rules)
-    boundary = boundary_here(settings.sandbox)
     if arguments.batch:
-        return explain_batch(roots, settings, saved, boundary)
+        return explain_batch(roots, settings, saved)
     if arguments.subject is None:
         raise SettingsError("say what to explain: command, path or write, and the subject")
+    boundary = boundary_here(settings.sandbox)
     mode, kind = settings.mode, cast("Kind", arguments.kind)
     question = Question(kind, arguments.subject, roots, mode, saved, settings, boundary=boundary)
     found = asyncio.run(judge(question))

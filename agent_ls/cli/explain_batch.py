@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from agent_ls.cli.judging import Judged, Kind, Question, judge
+from agent_ls.cli.judging import Judged, Kind, Question, boundary_here, judge
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.rules import Decision, PatternRule, RuleOptions, WrittenRule, parse_rule
 from agent_ls.loop.ports.commands import Boundary
@@ -58,14 +58,11 @@ class _Defaults:
     roots: tuple[Root, ...]
     settings: Settings
     rules: Rules
-    boundary: Boundary
 
 
-def explain_batch(
-    roots: tuple[Root, ...], settings: Settings, rules: Rules, boundary: Boundary
-) -> int:
+def explain_batch(roots: tuple[Root, ...], settings: Settings, rules: Rules) -> int:
     """Answer every line of standard input; returns the exit code."""
-    asyncio.run(_answer_all(sys.stdin.buffer, _Defaults(roots, settings, rules, boundary)))
+    asyncio.run(_answer_all(sys.stdin.buffer, _Defaults(roots, settings, rules)))
     return 0
 
 
@@ -155,16 +152,18 @@ def _question(kind: Kind, given: Mapping[str, Any], defaults: _Defaults) -> Ques
         cwd,
         str(given.get("content") or ""),
         tuple(map(str, given.get("grants") or ())),
-        _boundary(given.get("sandbox"), defaults.boundary),
+        _boundary(given.get("sandbox"), defaults.settings),
         _texts(given.get("network")),
     )
 
 
-def _boundary(given: object, default: Boundary) -> Boundary:
-    """Return what holds commands: as here, none, or one by its name."""
-    if given is None or given == "auto":
-        return default
-    return "sandbox" if given not in (False, "", "off", "none", "false") else "off"
+def _boundary(given: object, settings: Settings) -> Boundary:
+    """Return what holds commands: nothing unless it is said, so the text alone counts."""
+    if given in (None, False, "", "off", "none", "false"):
+        return "off"
+    if given == "auto":
+        return boundary_here(settings.sandbox)
+    return "missing" if given == "missing" else "sandbox"
 
 
 def _texts(given: object) -> tuple[str, ...]:

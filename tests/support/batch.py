@@ -17,6 +17,6 @@ def batch(folder: Path, *lines: str) -> list[dict[str, Any]]:
         cwd=folder,
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=240,
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
