@@ -58,7 +58,7 @@ def test_our_own_control_files_are_denied(path: str, roots: tuple[Root, ...]) ->
 @pytest.mark.parametrize(
     "path",
     [
-        ".git/config", ".git/hooks/pre-commit", ".gitmodules", "sub/.git/HEAD", ".Git/HEAD",
+        ".git/hooks/pre-commit", ".gitmodules", "sub/.git/HEAD", ".Git/HEAD",
         "GIT~1/HEAD", ".git /HEAD", ".git::$INDEX_ALLOCATION/HEAD", ".g\u200cit/HEAD", ".husky/x",
         ".pre-commit-config.yaml", "lefthook.yml", ".vscode/tasks.json", ".VSCODE/settings.json",
         "a.code-workspace", ".idea/x.xml", ".helix/languages.toml", ".nvim.lua", ".dir-locals.el",
@@ -98,6 +98,7 @@ def test_files_that_a_later_command_runs_ask(path: str, roots: tuple[Root, ...])
 @pytest.mark.parametrize(
     "path",
     [
+        ".git/config", ".Git/CONFIG", ".git /config",
         ".env", ".env.local", "prod.env", ".ENV", ".env.", "EnV~1", ".npmrc", ".netrc",
         "server.pem", "tls/server.key", "id_rsa", ".ssh/id_ed25519", ".aws/credentials",
         "credentials.json",
@@ -149,7 +150,8 @@ def test_rules_see_the_target_of_a_link(roots: tuple[Root, ...]) -> None:
     (root / "innocent").symlink_to(".git")
     (root / ".env").write_text("A=1")
     (root / "notes.txt").symlink_to(".env")
-    check("innocent/config", roots, Ask, Allow)
+    check("innocent/HEAD", roots, Ask, Allow)
+    check("innocent/config", roots, Ask, Ask)
     check("notes.txt", roots, Ask, Ask)
 
 
