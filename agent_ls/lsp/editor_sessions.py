@@ -224,6 +224,9 @@ class EditorSessions:
             # The command first: some editors cut a message at the end of their line.
             how = "With agent-ls.session.resume the agent goes on where it was cut off in"
             self._editor.say("info", f"{how}: {title}.")
+            # Kate can run no command, but offers the code action of a session that is shown.
+            async with self._request():
+                await self._review(first.session_id)
 
     async def _begun(self) -> Session | None:
         shown = self._faces.sessions.values()

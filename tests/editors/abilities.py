@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, Self
 
 from tests.editors.scripted import ServedModel
-from tests.editors.terminal import Terminal
+from tests.editors.talk import Act
 
 _TEXT = '"""Prices."""\n\n# agent: set the tax\nTAX = 0.07\nFEE = 1\nLAST = 2\n'
 _COMMENT = 2
@@ -57,11 +59,36 @@ hang = "before"
 _EDITED = '"""Prices."""\n\nTAX = 0.19\nFEE = 1\nLAST = 3\n'
 
 
+class Person(Protocol):
+    """Somebody in front of an editor with one file; see `terminal.py` for what each does."""
+
+    name: str
+    file: Path
+    keys: int
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
+    def start(self) -> None: ...
+    def leave(self) -> None: ...
+    def go_to(self, line: int, column: int = 0) -> None: ...
+    def act(self, act: Act) -> None: ...
+    def converse(self) -> None: ...
+    def send(self, words: str) -> None: ...
+    def reject(self, words: str) -> None: ...
+    def resume(self) -> None: ...
+    def wait_until(self, condition: Callable[[], object], what: str) -> object: ...
+    def wait_for_screen(self, *words: str) -> None: ...
+    def told(self) -> str: ...
+    def hints(self) -> list[str]: ...
+    def text(self) -> str: ...
+    def conversation(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Story:
     """One ability: what the model says, and what the person does and sees."""
 
-    play: Callable[[Terminal, ServedModel], None]
+    play: Callable[[Person, ServedModel], None]
     scenario: str
     mode: str = "ask"
     text: str = _TEXT
@@ -72,41 +99,41 @@ def _asked(model: ServedModel, words: str, count: int = 1) -> bool:
     return len(requests) >= count and words in json.dumps(requests[-1], ensure_ascii=False)
 
 
-def _run_comment(editor: Terminal, model: ServedModel) -> None:
+def _run_comment(editor: Person, model: ServedModel) -> None:
     editor.go_to(_COMMENT)
     editor.act("ask")
     editor.wait_until(lambda: _asked(model, "set the tax"), "the request")
 
 
-def _wait_for_approval(editor: Terminal) -> None:
+def _wait_for_approval(editor: Person) -> None:
     editor.wait_for_screen("Edit shop.py")
 
 
-def ask_by_comment(editor: Terminal, model: ServedModel) -> None:
+def ask_by_comment(editor: Person, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.wait_until(lambda: "19 % now." in editor.told(), "the word that it is done")
 
 
-def ask_by_conversation(editor: Terminal, model: ServedModel) -> None:
+def ask_by_conversation(editor: Person, model: ServedModel) -> None:
     editor.converse()
     editor.send("Say what you see")
     editor.wait_until(lambda: _asked(model, "Say what you see"), "the request")
     editor.wait_for_screen("# Say what you see", "The tax is 19 % now.")
 
 
-def read_the_answer(editor: Terminal, model: ServedModel) -> None:
+def read_the_answer(editor: Person, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.converse()
     editor.wait_for_screen("The tax is 19 % now.", "- Check the *last* price, too.")
 
 
-def get_an_edit(editor: Terminal, model: ServedModel) -> None:
+def get_an_edit(editor: Person, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.wait_for_screen("TAX = 0.19", "LAST = 3")
     assert editor.text() == _EDITED
 
 
-def allow(editor: Terminal, model: ServedModel) -> None:
+def allow(editor: Person, model: ServedModel) -> None:
     """From the wish, with the caret on it, to the kept change: the keys of it are counted."""
     editor.go_to(_COMMENT)
     editor.keys = 0
@@ -122,22 +149,21 @@ def allow(editor: Terminal, model: ServedModel) -> None:
     assert editor.text() == _EDITED
 
 
-def reject_with_words(editor: Terminal, model: ServedModel) -> None:
+def reject_with_words(editor: Person, model: ServedModel) -> None:
     _run_comment(editor, model)
     _wait_for_approval(editor)
-    editor.converse()
-    editor.send("as a string")
+    editor.reject("as a string")
     editor.wait_for_screen("Then not.")
 
 
-def see_a_finding(editor: Terminal, model: ServedModel) -> None:
+def see_a_finding(editor: Person, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.wait_for_screen("Decimal(1)")
     editor.go_to(_COMMENT, column=len("TAX = D"))
     editor.wait_for_screen("Undefined name")
 
 
-def undo_a_hunk(editor: Terminal, model: ServedModel) -> None:
+def undo_a_hunk(editor: Person, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.wait_for_screen("LAST = 3")
     editor.wait_until(lambda: len(editor.hints()) == 2, "the hints of the changes")
@@ -147,13 +173,13 @@ def undo_a_hunk(editor: Terminal, model: ServedModel) -> None:
     assert editor.text() == _EDITED.replace("LAST = 3", "LAST = 2")
 
 
-def stop(editor: Terminal, model: ServedModel) -> None:
+def stop(editor: Person, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.act("stop")
     editor.wait_until(lambda: "Stopped" in editor.conversation(), "the end of the turn")
 
 
-def leave_and_resume(editor: Terminal, model: ServedModel) -> None:
+def leave_and_resume(editor: Person, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.leave()
     editor.start()
@@ -190,6 +216,7 @@ EDITORS: Mapping[str, Editor] = {
     "emacs-28-eglot": Editor("Emacs 28, eglot"),
     "emacs-28-lsp-mode": Editor("Emacs 28, lsp-mode"),
     "vim-ale": Editor("Vim 9, ALE"),
+    "kate": Editor("Kate 22.12"),
 }
 
 KEYS: Mapping[str, int] = {
@@ -199,8 +226,13 @@ KEYS: Mapping[str, int] = {
     "emacs-28-eglot": 9,
     "emacs-28-lsp-mode": 9,
     "vim-ale": 9,
+    "kate": 18,
 }
 """From a written comment to the kept change: pressed keys, as counted by the drivers."""
 
-LIMITS: Mapping[tuple[str, str], str] = {}
+LIMITS: Mapping[tuple[str, str], str] = {
+    ("kate", "asks by conversation"): "Kate starts a server for each language and folder: the "
+    "conversation can be read there, but words that are written in it reach no session. Ask, "
+    "answer and reject by a comment.",
+}
 """What a client itself cannot do: no test, but its reason on the page."""

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.editors.abilities import Person
 from tests.editors.emacs import Emacs, find_emacs
 from tests.editors.helix import Helix, find_helix
 from tests.editors.kate import Kate, find_kate
+from tests.editors.kate_person import KatePerson
 from tests.editors.nvim import Neovim, NeovimSetup, find_neovim
 from tests.editors.nvim_terminal import NeovimTerminal
 from tests.editors.terminal import Terminal
@@ -25,13 +27,14 @@ _OPEN = pytest.StashKey[list[Neovim]]()
 OpenNeovim = Callable[..., Neovim]
 OpenKate = Callable[..., Kate]
 OpenTerminal = Callable[..., Terminal]
-_TERMINALS: Mapping[str, tuple[type[Terminal], Callable[[Path], Path | None], str]] = {
+_PERSONS: Mapping[str, tuple[Callable[..., Person], Callable[[Path], Path | None], str]] = {
     "neovim-0.7": (NeovimTerminal, partial(find_neovim, (0, 7)), "neovim"),
     "neovim-0.11": (NeovimTerminal, partial(find_neovim, (0, 11)), "neovim"),
     "helix": (Helix, find_helix, "helix"),
     "emacs-28-eglot": (Emacs, find_emacs, "emacs"),
     "emacs-28-lsp-mode": (Emacs, find_emacs, "emacs"),
     "vim-ale": (Vim, find_vim, "vim"),
+    "kate": (KatePerson, find_kate, "kate"),
 }
 
 
@@ -84,7 +87,7 @@ def nvim(request: pytest.FixtureRequest) -> Iterator[OpenNeovim]:
 @pytest.fixture
 def kate() -> OpenKate:
     """Opens a Kate on a file: `with kate(file, settings, variables) as editor`."""
-    if find_kate() is None:
+    if find_kate(_places()) is None:
         pytest.skip("no Kate here; run tests/editors/install.sh kate")
     return Kate
 
@@ -99,10 +102,10 @@ def acpx() -> list[str]:
     return words
 
 
-def _terminal(editor: str) -> OpenTerminal:
-    kind, find, part = _TERMINALS[editor]
+def _opener(editor: str) -> Callable[..., Person]:
+    kind, find, part = _PERSONS[editor]
     binary = find(_places())
-    if binary is None or shutil.which("tmux") is None:
+    if binary is None or (part != "kate" and shutil.which("tmux") is None):
         pytest.skip(f"no {editor} or no tmux here; run tests/editors/install.sh {part}")
     return partial(kind, editor, binary)
 
@@ -110,13 +113,15 @@ def _terminal(editor: str) -> OpenTerminal:
 @pytest.fixture
 def helix() -> OpenTerminal:
     """Opens a Helix on a file: `with helix(file, variables) as editor`."""
-    return _terminal("helix")
+    if (binary := find_helix(_places())) is None:
+        pytest.skip("no Helix or no tmux here; run tests/editors/install.sh helix")
+    return partial(Helix, "helix", binary)
 
 
 @pytest.fixture
-def open_editor() -> Callable[..., Terminal]:
+def open_editor() -> Callable[..., Person]:
     """Opens any editor on a file: `with open_editor("helix", file, variables) as editor`."""
-    return lambda editor, *given: _terminal(editor)(*given)
+    return lambda editor, *given: _opener(editor)(*given)
 
 
 @pytest.fixture

@@ -36,11 +36,14 @@ _ENTRY_PIXELS = 500
 _SOON_S = 3.0
 """How long a menu may take to come up before it is asked for again."""
 T = TypeVar("T")
+Meant = Callable[[Mapping[str, Any]], bool]
 
 
-def find_kate() -> str | None:
-    """Where Kate is; None when it is not on this machine."""
-    return shutil.which("kate")
+def find_kate(places: Path) -> Path | None:
+    """Where the system's Kate is; None when it is not on this machine."""
+    del places
+    found = shutil.which("kate")
+    return Path(found) if found else None
 
 
 class KateError(AssertionError):
@@ -60,8 +63,9 @@ class Kate(Talk):
         self._household = Household()
         self._screen: Screen | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._settings, self._variables = settings, variables
         try:
-            self._start(settings, variables)
+            self.start()
         except BaseException:
             self._end()
             raise
@@ -76,13 +80,15 @@ class Kate(Talk):
 
     # Life
 
-    def _start(self, settings: Mapping[str, Any], variables: Mapping[str, str]) -> None:
+    def start(self) -> None:
+        """Start Kate on the file, also a second time."""
+        self._log.unlink(missing_ok=True)
         run, config = self.home / "run", self.home / "config"
-        run.mkdir(mode=0o700)
-        (config / "kate" / "lspclient").mkdir(parents=True)
+        run.mkdir(mode=0o700, exist_ok=True)
+        (config / "kate" / "lspclient").mkdir(parents=True, exist_ok=True)
         serve = [sys.executable, "-P", "-m", "agent_ls", "serve"]
         command = [sys.executable, "-P", str(_TAP), str(self._log), *serve]
-        text = json.dumps(settings).replace('["agent-ls", "serve"]', json.dumps(command))
+        text = json.dumps(self._settings).replace('["agent-ls", "serve"]', json.dumps(command))
         assert str(_TAP) in text, "the settings do not start agent-ls"
         (config / "kate" / "lspclient" / "settings.json").write_text(text)
         (config / "katerc").write_text(
@@ -105,7 +111,7 @@ class Kate(Talk):
             self._process = subprocess.Popen(
                 ["kate", "--new", "--block", str(self.file)],
                 cwd=self.file.parent,
-                env=self._household.environment({**os.environ, **own, **variables}),
+                env=self._household.environment({**os.environ, **own, **self._variables}),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -118,21 +124,27 @@ class Kate(Talk):
     def _close(self, *, is_orderly: bool) -> list[str]:
         """Quit as a person quits, and answer what was still running after a while."""
         try:
-            if is_orderly:
-                with suppress(ConnectionError):
-                    self.screen.press("Control+q")
-                return self._household.outlive(_LIMIT_S)
-            return []
+            return self.quit() if is_orderly else []
         finally:
             self._end()
 
+    def quit(self) -> list[str]:
+        """Quit as a person quits, and answer what was still running after a while."""
+        with suppress(ConnectionError):
+            self.screen.press("Control+q")
+        return self._household.outlive(_LIMIT_S)
+
     def _end(self) -> None:
         self._household.end()
+        self._let_go()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def _let_go(self) -> None:
+        """Let go of a Kate that has ended."""
         if self._process:
             self._process.wait()
         if self._screen:
             self._screen.close()
-        shutil.rmtree(self.home, ignore_errors=True)
 
     @property
     def screen(self) -> Screen:
@@ -185,37 +197,50 @@ class Kate(Talk):
             self.screen.press("Down")
         self.screen.press("End")
 
-    def act(self, title: str) -> None:
+    def choose_titled(self, title: str) -> None:
         """Choose the code action with this in its title from the menu at the caret."""
+        self.choose(lambda one: title in one["title"], title)
+
+    def choose(self, is_meant: Meant, what: str, or_else: Meant = lambda _: False) -> int:
+        """Choose the first such code action from the menu at the caret; how many keys it took."""
         titles: list[str] = []
+        keys = 0
 
         def chosen() -> bool:
-            nonlocal titles
+            nonlocal titles, keys
             plain = self.screen.look()
-            titles = self._actions()
-            found = [number for number, one in enumerate(titles) if title in one]
-            assert len(found) <= 1, f"{title!r} is in several of {titles}"
-            if found and self._chosen(found[0], plain):
+            actions = self._actions()
+            titles = [one["title"] for one in actions]
+            places = [
+                place
+                for meant in (is_meant, or_else)
+                for place, one in enumerate(actions)
+                if meant(one)
+            ]
+            found = next(iter(places), None)
+            if found is not None and self._chosen(found, plain):
+                keys = found + 3
                 return True
             self.screen.press("Escape")
-            self._within(lambda: differing(plain, self.screen.look()) < _MENU_PIXELS)
+            self.within(lambda: differing(plain, self.screen.look()) < _MENU_PIXELS)
             return False
 
         before = sum(1 for one in self.messages() if one["from"] == "editor")
-        self.wait_until(chosen, f"the code action {title!r}, there are {titles}")
+        self.wait_until(chosen, f"the code action {what!r}, there are {titles}")
         self.wait_until(
             lambda: sum(1 for one in self.messages() if one["from"] == "editor") > before,
-            f"what follows on {title!r}",
+            f"what follows on {what!r}",
         )
+        return keys
 
-    def _actions(self) -> list[str]:
-        """Ask for code actions at the caret; their titles in the order of the menu."""
+    def _actions(self) -> list[dict[str, Any]]:
+        """Ask for code actions at the caret, in the order of the menu."""
         count = len(self.answered("textDocument/codeAction"))
         self.screen.press("Alt+Return")
         answers = self.wait_until(
             lambda: self.answered("textDocument/codeAction")[count:], "code actions"
         )
-        return [one["title"] for one in answers[0] or ()]
+        return answers[0] or []
 
     def _chosen(self, number: int, plain: bytes) -> bool:
         """Choose an entry of the menu that is about to open; False when it did not come up.
@@ -223,16 +248,16 @@ class Kate(Talk):
         Something else may be painted just then. So the first key only moves, into the menu or in
         the text, and what acts is pressed when an entry is seen to be selected.
         """
-        self._within(lambda: differing(plain, self.screen.look()) > _MENU_PIXELS)
+        self.within(lambda: differing(plain, self.screen.look()) > _MENU_PIXELS)
         self.screen.press("Down")
-        if not self._within(lambda: self.screen.look().count(_SELECTED) > _ENTRY_PIXELS):
+        if not self.within(lambda: self.screen.look().count(_SELECTED) > _ENTRY_PIXELS):
             return False
         for _ in range(number):
             self.screen.press("Down")
         self.screen.press("Return")
         return True
 
-    def _within(self, condition: Callable[[], bool]) -> bool:
+    def within(self, condition: Callable[[], bool]) -> bool:
         """Say whether the condition comes true soon."""
         deadline = time.monotonic() + _SOON_S
         while not condition():

@@ -20,6 +20,7 @@ NAMED = {
     "Up": 0xFF52,
     "Down": 0xFF54,
     "Right": 0xFF53,
+    "F5": 0xFFC2,
     "Shift": 0xFFE1,
     "Control": 0xFFE3,
     "Alt": 0xFFE9,

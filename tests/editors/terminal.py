@@ -114,6 +114,11 @@ class Terminal(Talk):
     def resume(self) -> None:
         """Answer the offer to go on with a turn that was cut off."""
 
+    def reject(self, words: str) -> None:
+        """Answer the approval that waits with these words."""
+        self.converse()
+        self.send(words)
+
     # Life
 
     def _write_shim(self) -> None:

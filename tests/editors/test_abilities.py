@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.editors.abilities import EDITORS, LIMITS, STORIES, Story
+from tests.editors.abilities import EDITORS, LIMITS, STORIES, Person, Story
 from tests.editors.scripted import served
-from tests.editors.terminal import Terminal
 
 _CELLS = [
     pytest.param(editor, story, id=f"{editor}-{name.replace(' ', '_')}")
@@ -24,7 +23,7 @@ _CELLS = [
 
 @pytest.mark.parametrize(("editor_name", "story"), _CELLS)
 def test_ability(
-    open_editor: Callable[..., Terminal], editor_name: str, story: Story, tmp_path: Path
+    open_editor: Callable[..., Person], editor_name: str, story: Story, tmp_path: Path
 ) -> None:
     file = tmp_path / "work" / "shop.py"
     (file.parent / ".git").mkdir(parents=True)

@@ -47,9 +47,9 @@ def test_changes_are_kept_and_undone_by_keyboard(kate: OpenKate, tmp_path: Path)
         }
         with kate(file, json.loads(_DOCS.read_text()), variables) as editor:
             editor.go_to(0)
-            editor.act("Run agent: change them")
+            editor.choose_titled("Run agent: change them")
             editor.wait_for_finding("edit")
-            editor.act("Apply — Agent: edit a.py")
+            editor.choose_titled("Apply — Agent: edit a.py")
             editor.wait_for_progress("end")
             # The comment that asked went with the line below it.
             first = "0: agent-ls changed 1 line (was 2). Keep or undo."
@@ -75,14 +75,14 @@ def test_changes_are_kept_and_undone_by_keyboard(kate: OpenKate, tmp_path: Path)
                 "the hint that its line was changed",
             )
             editor.go_to(0)
-            editor.act("Agent: keep this change")
+            editor.choose_titled("Agent: keep this change")
             editor.wait_until(lambda: editor.hints() == [middle, last], "the kept one gone")
             editor.go_to(2)
-            editor.act("Agent: undo this change")
+            editor.choose_titled("Agent: undo this change")
             kept = "a = 10\nb = 2  # mine\nc = 3\nd = 4\ne = 50  # mine, too\n"
             editor.wait_until(lambda: editor.text() == kept, "the undone change")
             editor.go_to(4)
-            editor.act("Agent: undo this change")
+            editor.choose_titled("Agent: undo this change")
             editor.wait_until(lambda: "undo was not possible" in editor.told(), "the conflict")
             # This Kate cannot be shown a document, so it is told where both versions are.
             [place] = editor.wait_until(
