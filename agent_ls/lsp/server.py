@@ -47,6 +47,10 @@ FEATURES: Final[dict[str, Any]] = {
     ),
     types.TEXT_DOCUMENT_CODE_LENS: types.CodeLensOptions(resolve_provider=False),
     types.TEXT_DOCUMENT_HOVER: None,
+    types.TEXT_DOCUMENT_DIAGNOSTIC: types.DiagnosticOptions(
+        inter_file_dependencies=True, workspace_diagnostics=True
+    ),
+    types.WORKSPACE_DIAGNOSTIC: None,
     types.TEXT_DOCUMENT_FOLDING_RANGE: None,
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: None,
     types.TEXT_DOCUMENT_DOCUMENT_LINK: types.DocumentLinkOptions(resolve_provider=False),

@@ -61,6 +61,12 @@ class ClientProfile:
     lens_refresh: bool = False
     """The server may ask the client to request its code lenses again."""
 
+    pulls_diagnostics: bool = False
+    """Diagnostics are sent only when the client asks for them. False for a client that takes both
+    kinds: it may ask for open documents alone, and only pushing reaches the others, too."""
+    diagnostic_refresh: bool = False
+    """The server may ask the client to request its diagnostics again."""
+
     configuration: bool = False
     text_document_content: bool = False
     shows_gone: bool = False
@@ -98,6 +104,7 @@ def _declared(params: types.InitializeParams) -> dict[str, Any]:
     edit = workspace.workspace_edit or types.WorkspaceEditClientCapabilities()
     operations = (str(getattr(o, "value", o)) for o in edit.resource_operations or ())
     is_versioned = bool(edit.document_changes)
+    document = capabilities.text_document or types.TextDocumentClientCapabilities()
     formats = _at(capabilities, "text_document", "hover", "content_format")
     return {
         "document_changes": is_versioned,
@@ -107,6 +114,9 @@ def _declared(params: types.InitializeParams) -> dict[str, Any]:
         "hover_markdown": formats is None or "markdown" in [*formats],
         "progress": bool(window.work_done_progress),
         "lens_refresh": bool(workspace.code_lens and workspace.code_lens.refresh_support),
+        "pulls_diagnostics": document.diagnostic is not None
+        and document.publish_diagnostics is None,
+        "diagnostic_refresh": bool(workspace.diagnostics and workspace.diagnostics.refresh_support),
         "configuration": bool(workspace.configuration),
         "text_document_content": workspace.text_document_content is not None,
     }

@@ -32,6 +32,7 @@ TO_CLIENT: Final[Mapping[str, Limit]] = {
     ),
     types.WORKSPACE_CONFIGURATION: Limit(1, "the settings of `initializationOptions` count"),
     types.WORKSPACE_CODE_LENS_REFRESH: Limit(30, "lenses change when the client next asks"),
+    types.WORKSPACE_DIAGNOSTIC_REFRESH: Limit(30, "diagnostics change when the client next asks"),
     types.WINDOW_WORK_DONE_PROGRESS_CREATE: Limit(30, "no progress is shown for the turn"),
     types.WINDOW_SHOW_MESSAGE_REQUEST: Limit(
         600, "nothing is decided; what it asks stays a code action or a command"

@@ -10,6 +10,8 @@ import gc
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
+from lsprotocol import types
+
 from agent_ls import catalogue
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import ToolKind
@@ -101,6 +103,9 @@ class Faces:
         if has_panel:
             self.publisher = Publisher(self._send_updates, _tool_kinds(), attention.uri)
         server.documents.listen(self._on_document)
+        self._editor = editor
+        self._is_refreshing = False
+        """A refresh of pulled diagnostics is about to be sent."""
         self._idle: list[Callable[[], Awaitable[object]]] = []
         self._tasks: set[asyncio.Future[object]] = set()
 
@@ -212,12 +217,31 @@ class Faces:
         others = (*others, self.conversations)
         return [*shown, *others, *((self.publisher,) if self.publisher else ())]
 
-    def _publish_marks(self, uri: str, marks: list[Mark]) -> None:
+    def diagnostics(self, uri: str) -> list[types.Diagnostic]:
+        """Return the marks of a document as diagnostics, in the order they are drawn."""
+        return self._as_diagnostics(self.marks.in_document(uri))
+
+    def _as_diagnostics(self, marks: list[Mark]) -> list[types.Diagnostic]:
         encoding = self._server.documents.encoding
         # Of two signs on a line an editor draws the later one: a problem must cover a hint.
         by_weight = sorted(marks, key=lambda one: one.severity is not Severity.HINT)
-        found = [diagnostic_of(one, encoding) for one in by_weight]
+        return [diagnostic_of(one, encoding) for one in by_weight]
+
+    def _publish_marks(self, uri: str, marks: list[Mark]) -> None:
+        """Send a document's marks, or tell a client that pulls them to ask again."""
+        profile = self._server.profile
+        if profile.pulls_diagnostics:
+            if profile.diagnostic_refresh and not self._is_refreshing:
+                self._is_refreshing = True
+                # Later: one refresh serves all documents whose marks change now.
+                asyncio.get_running_loop().call_soon(self._refresh_pulled)
+            return
+        found = self._as_diagnostics(marks)
         self._notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": found})
+
+    def _refresh_pulled(self) -> None:
+        self._is_refreshing = False
+        self._go_on(self._editor.refresh_diagnostics())
 
     def _on_document(self, event: DocumentEvent) -> None:
         if not self.sessions:

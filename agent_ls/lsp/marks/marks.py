@@ -129,6 +129,10 @@ class Marks:
         """Return a document's marks."""
         return list(self._marks.get(uri, ()))
 
+    def documents(self) -> list[str]:
+        """Return the URIs of the documents with marks."""
+        return sorted(uri for uri, marks in self._marks.items() if marks)
+
     def pending(self) -> list[Mark]:
         """Return the marks of edits that wait to be applied by hand."""
         every = (one for marks in self._marks.values() for one in marks)

@@ -115,6 +115,11 @@ class EditorClient:
         with contextlib.suppress(ClientError):
             await self._server.ask_client(types.WORKSPACE_CODE_LENS_REFRESH)
 
+    async def refresh_diagnostics(self) -> None:
+        """Ask the editor to request its diagnostics again."""
+        with contextlib.suppress(ClientError):
+            await self._server.ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+
     async def create_progress(self, token: str) -> bool:
         """Create a progress token; False when the editor shows none or does not answer."""
         if not self._server.profile.progress:
