@@ -1,6 +1,7 @@
 """The settings tree: read from every source, checked key by key, merged in one order.
 
-Defaults < user file < ``AGENT_LS_*`` < workspace file and editor settings < command line.
+Defaults < user file < its profile < ``AGENT_LS_*`` < workspace file and editor settings
+< command line.
 What a repository could control may never name what runs or where requests go, and before the
 folder is trusted it may only tighten. Nothing here is fatal: what is wrong is collected.
 """
@@ -12,7 +13,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 
@@ -81,6 +82,8 @@ class Settings(Record):
 
     model: str = ""
     """A litellm model name, such as ``anthropic/claude-sonnet-4-5`` or ``ollama_chat/qwen3``."""
+    profile: Annotated[str, Trust.NEVER] = ""
+    """Which ``[profiles.NAME]`` of the user file is laid over the rest of it; empty: none."""
     mode: Mode = Mode.ASK
     """How much may happen without asking."""
     allowed_tools: tuple[str, ...] = ()
@@ -180,17 +183,24 @@ def load_settings(
     roots = tuple(folders)
     trusted = TrustedFolders(trust_file())
     is_trusted = bool(roots) and all(map(trusted.is_trusted, roots))
-    sources = [
-        _Source("defaults", defaults or {}),
-        _Source(str(user_file()), _read_toml(user_file(), problems)),
-    ]
-    sources += [
-        _Source("environment", values) for values in _from_environment(environment or os.environ)
-    ]
+    own = _read_toml(user_file(), problems)
+    profiles: Any = own.pop("profiles", {})
+    sources = [_Source("defaults", defaults or {}), _Source(str(user_file()), own)]
+    from_environment = _from_environment(environment or os.environ)
+    for values in (command_line or {}, *from_environment, own):
+        if "profile" in values:
+            sources.append(_profile(profiles, values["profile"], problems))
+            break
+    sources += [_Source("environment", values) for values in from_environment]
     for root in roots:
         path = _file_of(root)
         sources.append(_Source(str(path), _read_toml(path, foreign), True, is_trusted))
-    sources.append(_Source("editor settings", editor or {}, True, is_trusted))
+    editor = dict(editor or {})
+    if "profile" in editor:
+        # The choice may be a repository's, so it counts as if the editor had sent the values.
+        chosen = _profile(profiles, editor.pop("profile"), foreign)
+        sources.append(replace(chosen, is_repository=True, is_trusted=is_trusted))
+    sources.append(_Source("editor settings", editor, True, is_trusted))
     sources.append(_Source("command line", command_line or {}))
     settings = Settings()
     for source in sources:
@@ -198,6 +208,17 @@ def load_settings(
         for keys, value in _leaves(source.values):
             settings = _merge(settings, source, keys, value, found)
     return LoadedSettings(settings, (*problems, *foreign), tuple(problems))
+
+
+def _profile(profiles: object, name: object, problems: list[str]) -> _Source:
+    """Return a profile's values; none, with the problem noted, if there is no such profile."""
+    known = cast("dict[str, object]", profiles) if isinstance(profiles, dict) else {}
+    values = known.get(str(name))
+    if name and not isinstance(values, dict):
+        names = ", ".join(known) or "none"
+        problems.append(f"profile {name!r} is not in {user_file()}; the profiles there: {names}.")
+    found = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
+    return _Source(f"{user_file()}: profile {name}", found)
 
 
 @dataclass(frozen=True, slots=True)

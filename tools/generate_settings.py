@@ -30,9 +30,14 @@ environment, and as `--set policies.step_limit.max_steps=20` on the command line
 `AGENT_LS_MODEL`, `AGENT_LS_MODE`, `AGENT_LS_STORE_URL`, `AGENT_LS_API_BASE` and `AGENT_LS_SANDBOX`
 are short names.
 
+A profile is a table `[profiles.NAME]` in your `config.toml` that holds any of these settings.
+`profile = "NAME"` there, `AGENT_LS_PROFILE` or `--profile NAME` lays it over the rest of that file;
+its rules are added to yours. An editor's `agent-ls.profile` does so, too, but then only what an
+editor may set counts. A workspace can neither choose nor define one.
+
 What comes from a workspace or an editor may have been written by a repository.
-So `provider`, `telemetry`, `checkers`, `hooks`, `mcp`, `sandbox` and `store_url` are never taken
-from there, nor are `mode = "auto"` and `policies.mask_secrets`, and
+So `provider`, `telemetry`, `checkers`, `hooks`, `mcp`, `sandbox`, `profile` and `store_url` are
+never taken from there, nor are `mode = "auto"` and `policies.mask_secrets`, and
 before you trust the folder (command `agent-ls.trust`) its settings may only make the agent more
 careful.
 

@@ -238,6 +238,14 @@ def _add_set(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="set one setting, such as policies.step_limit.max_steps=20",
     )
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        dest="set",
+        action="append",
+        type="profile={}".format,
+        help="use these named settings of yours, as --set profile=NAME",
+    )
 
 
 def _add_turn(parser: argparse.ArgumentParser) -> None:

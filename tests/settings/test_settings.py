@@ -295,3 +295,47 @@ def test_rules_of_all_sources_hold_and_name_their_source(tmp_path: Path) -> None
     own, foreign = loaded.problems
     assert "'nonsense' is no rule" in own
     assert "rules.allow was ignored" in foreign
+
+
+_PROFILES = """
+mode = "accept-edits"
+rules.allow = ["run_command: pytest *"]
+[profiles.careful]
+mode = "plan"
+rules.deny = ["run_command: git push *"]
+[profiles.careful.sandbox]
+use = "off"
+[profiles.free]
+mode = "auto"
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "is_trusted", "mode", "sandbox", "words"),
+    [
+        ({}, False, Mode.ACCEPT_EDITS, "auto", ""),
+        ({"user": 'profile = "careful"\n'}, False, Mode.PLAN, "off", ""),
+        ({"command_line": {"profile": "careful"}}, False, Mode.PLAN, "off", ""),
+        ({"environment": {"AGENT_LS_PROFILE": "careful"}}, False, Mode.PLAN, "off", ""),
+        ({"command_line": {"profile": "free", "mode": "ask"}}, False, Mode.ASK, "auto", ""),
+        ({"user": 'profile = "free"\n', "command_line": {"profile": ""}}, False,
+         Mode.ACCEPT_EDITS, "auto", ""),
+        ({"command_line": {"profile": "x"}}, False, Mode.ACCEPT_EDITS, "auto", "careful, free"),
+        ({"repository": 'profile = "free"'}, True, Mode.ACCEPT_EDITS, "auto", "only be set in"),
+        ({"repository": "[profiles.free]\nmode = 'ask'"}, True, Mode.ACCEPT_EDITS, "auto",
+         "not known"),
+        ({"editor": {"profile": "free"}}, True, Mode.ACCEPT_EDITS, "auto", "may choose that"),
+        ({"editor": {"profile": "careful"}}, False, Mode.PLAN, "auto", "sandbox.use was ignored"),
+        ({"editor": {"profile": ["free"]}}, True, Mode.ACCEPT_EDITS, "auto", "careful, free"),
+    ],
+)  # fmt: skip
+def test_a_profile_is_laid_over_the_persons_other_settings(
+    tmp_path: Path, given: dict[str, Any], is_trusted: bool, mode: Mode, sandbox: str, words: str
+) -> None:
+    user = given.pop("user", "") + _PROFILES
+    loaded = check(tmp_path, user=user, is_trusted=is_trusted, **given)
+    assert (loaded.settings.mode, loaded.settings.sandbox.use) == (mode, sandbox)
+    assert [one.text for one in loaded.settings.rules.allow] == ["run_command: pytest *"]
+    assert bool(loaded.settings.rules.deny) is (mode is Mode.PLAN)
+    assert words in " ".join(loaded.problems)
+    assert bool(words) is bool(loaded.problems)
