@@ -370,11 +370,13 @@ class Storyteller:
 
     async def step_codeaction(self, place: Place, title: str) -> None:
         """Choose the one code action whose title contains this, behind *More…* if it is there."""
-        action = await self._offered(place, title)
-        if action not in await self._menu(place):
-            await self._more(place, action["title"])
+        wanted = (await self._offered(place, title))["title"]
+        # The menu may change while the agent works, so an action is known by its title.
+        shown = [one for one in await self._menu(place) if one["title"] == wanted]
+        if shown:
+            await self.editor.choose(shown[0])
         else:
-            await self.editor.choose(action)
+            await self._more(place, wanted)
 
     async def _more(self, place: Place, title: str) -> None:
         """Choose *More…*, and this among what it shows, as this editor shows it."""
