@@ -44,7 +44,7 @@ async def lenses(edge: Edge, uri: str) -> list[types.CodeLens]:
         assert command is not None
         shown = types.Command("Run agent", command.command, arguments=command.arguments)
         if _is_worked_on(edge, uri, comment):
-            shown = types.Command(_WORKS, "agent-ls.conversation")
+            shown = types.Command(_WORKS, "agent-ls.conversation", arguments=[])
         found.append(types.CodeLens(types.Range(place, place), shown))
     return found
 

@@ -47,7 +47,8 @@ def action(
         title=title,
         kind=kind,
         diagnostics=[diagnostic] if diagnostic else None,
-        command=types.Command(title=title, command=command, arguments=list(arguments) or None),
+        # Vim's ALE reads the arguments of every command, so none is sent without.
+        command=types.Command(title=title, command=command, arguments=list(arguments)),
     )
 
 
