@@ -107,7 +107,7 @@ PATHS = {
     "gits-own-files": ("write_file", {"path": ".git/config", "content": ""}, ASKED),
     "what-tests-run": ("write_file", {"path": "conftest.py", "content": ""}, ASKED),
     "a-link-to-one": ("edit_file", {"path": "hooked", "edits": [TEXT]}, ASKED),
-    "reading-them-is-fine": ("read_file", {"path": ".git/config"}, ALLOWED),
+    "reading-them-is-fine": ("read_file", {"path": ".git/HEAD"}, ALLOWED),
     "secrets-ask-before-they-are-read": ("read_file", {"path": ".env"}, ASKED),
     "a-move-inside": ("move_file", {"path": "a.py", "new_path": "b.py"}, ALLOWED),
     "a-move-out": ("move_file", {"path": "a.py", "new_path": "../b.py"}, DENIED),
