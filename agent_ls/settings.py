@@ -98,6 +98,8 @@ class Settings(Record):
     """Whether open changes are hints among the diagnostics; auto: where no lenses tell of them."""
     findings: Literal["never", "deduplicated", "all"] = "deduplicated"
     """Which findings of checkers are diagnostics; deduplicated: not what another server says."""
+    notices: Literal["all", "waiting", "failures"] = "all"
+    """Which events are messages: also that a turn is done, what waits for you, or only failures."""
     store_url: Annotated[str, Trust.NEVER] = ""
     """``postgresql://USER@HOST/NAME``, or ``sqlite:///PATH``; empty: SQLite in the data folder."""
     telemetry: Annotated[TelemetryOptions, Trust.NEVER] = TelemetryOptions()

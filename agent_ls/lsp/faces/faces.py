@@ -164,6 +164,7 @@ class Faces:
     def use_settings(self, settings: Settings) -> None:
         """Apply the settings of the faces."""
         self._foreign.shown = settings.findings
+        self.notices.told = settings.notices
         self._hints.is_on = settings.change_hints == "always" or (
             settings.change_hints == "auto" and not self._server.profile.draws_lenses
         )

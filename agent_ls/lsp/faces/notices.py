@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Literal
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice
@@ -46,6 +47,8 @@ class Notices:
         self._is_shown = is_shown
         self._characters = characters
         self._keeps_open = keeps_open
+        self.told: Literal["all", "waiting", "failures"] = "all"
+        """Which events are messages; the others go to the log."""
         self._told: set[str] = set()
         self._queues: dict[str, Undelivered] = {}
         """Per session: the user's words that have not reached the model."""
@@ -105,7 +108,8 @@ class Notices:
             # Many models begin with the word themselves.
             first_line = event.output.strip().partition("\n")[0].removeprefix("Done: ")
             where = "" if self._characters else f" … read {shown_place(session_id)}"
-            self._say("info", self._fitted("Done: ", first_line or "no answer") + where)
+            done = "info" if self.told == "all" else "log"
+            self._say(done, self._fitted("Done: ", first_line or "no answer") + where)
 
     def _fitted(self, beginning: str, text: str) -> str:
         return beginning + label(text, (self._characters or _LINE_CHARACTERS) - len(beginning))
@@ -122,15 +126,17 @@ class Notices:
         Short if a document shows all of it: many editors block on a message of two lines.
         """
 
+        waits: Level = "log" if self.told == "failures" else "warning"
+
         def say() -> None:
             is_shown = self._is_shown(subject_id)
             if is_shown and self._characters is not None:
                 # The document may be open but not visible; only the panel is sure to show it.
-                self._say("warning", self._fitted("The agent asks: ", title))
+                self._say(waits, self._fitted("The agent asks: ", title))
             elif not is_shown:
                 words = f"{sentence(title)} {reason}"
                 said = f"The agent asks: {sentence(label(words, _LINE_CHARACTERS))}"
-                self._say("warning", f"{said} Answer by a code action, or by {command}.")
+                self._say(waits, f"{said} Answer by a code action, or by {command}.")
 
         # Later: the marks read the same event and must find their places first.
         asyncio.get_running_loop().call_soon(say)
