@@ -185,6 +185,7 @@ const ENDINGS: Record<StopReason, string> = {
   loop_detected: "Stopped: it went in circles",
   low_confidence: "Stopped: it was not sure enough",
   refusal: "The model refused",
+  blocked: "Stopped: a hook blocked the prompt",
   error: "Failed",
   cancelled: "Stopped",
 };
