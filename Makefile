@@ -74,8 +74,9 @@ UNIT := not long and not editor and not e2e and not heavy
 test-python: setup
 	$(PYTEST) -m "($(UNIT)) or smoke"
 
+# pytest's own tracebacks have ended a run with an error of their own, and hidden which tests failed.
 test-real: setup node-tools editors
-	$(PYTEST) -m "(editor or e2e or heavy) and not long and not smoke"
+	$(PYTEST) --tb=native -m "(editor or e2e or heavy) and not long and not smoke"
 
 test-client: setup $(if $(CLIENT),$(CLIENT_MODULES))
 ifneq ($(CLIENT),)
