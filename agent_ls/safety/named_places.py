@@ -40,9 +40,11 @@ _WRAPPERS = words(
     "xargs parallel busybox toybox unbuffer watch strace flock chronic"
 )
 _TEXT = words("echo printf true false : test [ export local declare typeset set unset exit wait")
-_READERS = (PROGRAMS.keys() | LOOKS.keys() | words("source . bat more pygmentize")) - _TEXT
-_READERS -= words("tar unzip gunzip xxd")
-"""Without those that only read in one of their forms, which is allowed before places count."""
+_WRITE_TOO = words("tar unzip gunzip xxd")
+"""Programs that only read in one of their forms, which is allowed before places count."""
+_READERS = (
+    (PROGRAMS.keys() | LOOKS.keys() | words("source . bat more pygmentize")) - _TEXT - _WRITE_TOO
+)
 _COPIERS = words("cp mv install ln rsync scp dd")
 _TAKERS = words("rm rmdir unlink shred")
 _USES: dict[str, Use] = {
