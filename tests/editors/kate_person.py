@@ -137,7 +137,7 @@ class KatePerson(Kate):
 
     def send(self, words: str) -> None:
         """Kate cannot: see `LIMITS`."""
-        raise NotImplementedError(words)
+        raise AssertionError(f"no story asks Kate by conversation: {words}")
 
     def reject(self, words: str) -> None:
         """Answer the approval that waits with these words, written as a comment."""

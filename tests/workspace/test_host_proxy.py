@@ -306,7 +306,7 @@ def _wheel(folder: Path) -> None:
     [
         pytest.param(
             "python3 -m pip install -q --isolated --no-cache-dir --disable-pip-version-check"
-            " --index-url http://localhost:{port}/simple --target got tiny",
+            " -i http://localhost:{port}/simple --target got tiny",
             "got/tiny.py",
             id="pip",
         ),
