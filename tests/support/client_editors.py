@@ -31,14 +31,16 @@ class EditorKind:
     knows_message_requests: bool = True
     knows_document_changes: bool = True
     """Else it looks for a map of texts' changes alone, and does nothing with any other edit."""
+    reloads_files: bool = False
+    """It reads files again that changed on disk, so the server writes the conversation there."""
 
 
-def _kind(file: str, stale: str = "refuse", *, knows_message_requests: bool = True) -> EditorKind:
+def _kind(file: str, stale: str = "refuse", **facts: bool) -> EditorKind:
     """Return an editor as it was captured, but without our extension, if it had that."""
     hello = json.loads((_CAPTURED / file).read_text())
     hello["capabilities"].pop("experimental", None)
     (hello.get("initializationOptions") or {}).pop("agent", None)
-    return EditorKind(hello, stale, knows_message_requests)
+    return EditorKind(hello, stale, **facts)
 
 
 def _panel() -> EditorKind:
@@ -64,8 +66,8 @@ def _kinds() -> dict[str, EditorKind]:
         "helix": _kind("helix_25.01.json", knows_message_requests=False),
         "eglot": _kind("eglot_1.17.json"),
         "lsp_mode": _kind("lsp_mode_8.0.json"),
-        "kate": _kind("kate_22.12.json", "apply", knows_message_requests=False),
-        "ale": _kind("ale_3.3.json", "apply", knows_message_requests=False),
+        "kate": _kind("kate_22.12.json", "apply", knows_message_requests=False, reloads_files=True),
+        "ale": _kind("ale_3.3.json", "apply", knows_message_requests=False, reloads_files=True),
         "changes_only": _changes_only(),
     }
 
