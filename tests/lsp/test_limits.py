@@ -40,5 +40,5 @@ def test_each_request_that_is_sent_is_in_the_table_and_each_in_the_table_is_sent
 
 def test_each_limit_is_short_enough_to_live_through_and_says_what_happens_then() -> None:
     for method, limit in TO_CLIENT.items():
-        assert 0 < limit.seconds <= (limit.longest_s or 600), method
+        assert 0 < limit.limit_s <= (limit.longest_s or 600), method
         assert limit.fallback, method

@@ -16,7 +16,7 @@ from lsprotocol import types
 class Limit:
     """How long a request to the client may wait."""
 
-    seconds: float
+    limit_s: float
     fallback: str
     """What happens when the client refuses, is late or never answers."""
     longest_s: float | None = None

@@ -298,7 +298,7 @@ class AgentProtocol(LanguageServerProtocol):
         Cancelling also cancels the request at the client.
         Errors: `ClientError`; its subclass `ClientRefused` means the client answered with an error.
         """
-        limit_s = TO_CLIENT[method].seconds if timeout_s is None else timeout_s
+        limit_s = TO_CLIENT[method].limit_s if timeout_s is None else timeout_s
         raw = await self.questions.ask(method, params, limit_s)
         try:
             return self.structure.result(method, raw)

@@ -65,7 +65,7 @@ class EditorClient:
         if profile.edits == "after_command" and is_late:
             return await self._applied_by_hand(snapshot, edit, label)
         limit = TO_CLIENT[types.WORKSPACE_APPLY_EDIT]
-        limit_s = limit.longest_s if profile.edits == "asks_user" else limit.seconds
+        limit_s = limit.longest_s if profile.edits == "asks_user" else limit.limit_s
         reply = await self._apply(edit, label, limit_s)
         if profile.edits == "after_command" and reply.said == "no":
             return await self._applied_by_hand(snapshot, edit, label)
