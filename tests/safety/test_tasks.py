@@ -11,8 +11,13 @@ from statistics import median
 from tests.safety.tables import rows
 from tests.support.batch import batch
 
-_LIMITS = {("accept-edits", True): 1, ("ask", True): 3}
-"""The most that half of the tasks may ask, by mode, with a sandbox."""
+_LIMITS = {
+    ("accept-edits", True): 1,
+    ("accept-edits", False): 1,
+    ("ask", True): 3,
+    ("ask", False): 3,
+}
+"""The most that half of the tasks may ask, by mode, with and without a sandbox."""
 
 
 def _request(step: str) -> dict[str, str]:
@@ -24,19 +29,18 @@ def _request(step: str) -> dict[str, str]:
 def test_ordinary_tasks_ask_seldom(tmp_path: Path) -> None:
     tasks = [line.partition(" | ")[2].split(" ;; ") for line in rows("tasks")]
     assert len(tasks) == 50
-    cells = [(mode, held) for mode in ("accept-edits", "ask") for held in (True, False)]
     requests = [
         {"roots": ["/proj"], "mode": mode, "sandbox": held, **_request(step)}
-        for mode, held in cells
+        for mode, held in _LIMITS
         for task in tasks
         for step in task
     ]
     verdicts = iter(batch(tmp_path, *map(json.dumps, requests)))
-    for cell in cells:
+    for cell, most in _LIMITS.items():
         counts = [_asked([(step, next(verdicts)["verdict"]) for step in task]) for task in tasks]
         figures = f"{cell}: median {median(counts)}, mean {sum(counts) / 50}, most {max(counts)}"
         sys.stdout.write(f"{figures}\n")
-        assert median(counts) <= _LIMITS.get(cell, 99), (figures, counts)
+        assert median(counts) <= most, (figures, counts)
 
 
 def _asked(steps: list[tuple[str, str]]) -> int:
