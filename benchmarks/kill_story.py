@@ -135,7 +135,8 @@ def marks_in(root: Path, buffers: Sequence[str]) -> Counter[str]:
     """Return how often each mark is there: in the buffers, and in the files that are not open."""
     texts = list(buffers)
     open_marks = {mark for text in texts for mark in _MARK.findall(text)}
-    for place in root.iterdir():
+    # A server that was killed leaves the empty folders that keep names absent for a command.
+    for place in filter(Path.is_file, root.iterdir()):
         if place.suffix in (".py", ".md", ".ran"):
             found = _MARK.findall(place.read_text())
             texts.append("\n".join(mark for mark in found if mark not in open_marks))
