@@ -53,10 +53,17 @@ class Talk:
         """The hints of open changes published last, as ``line: message`` from 0."""
         return [
             f"{one['range']['start']['line']}: {one['message']}"
-            for told in self.said("server", "textDocument/publishDiagnostics")[-1:]
-            for one in told["diagnostics"]
+            for one in self._published()
             if one.get("code") == "agent-change"
         ]
+
+    def problems(self) -> str:
+        """The messages of all diagnostics published last."""
+        return "\n".join(one["message"] for one in self._published())
+
+    def _published(self) -> list[dict[str, Any]]:
+        told = self.said("server", "textDocument/publishDiagnostics")
+        return told[-1]["diagnostics"] if told else []
 
 
 Act = Literal["ask", "allow", "reject", "keep", "undo", "stop", "resume", "converse", "send"]

@@ -248,8 +248,9 @@ async def test_a_server_that_ended_between_two_calls_is_started_again(tmp_path: 
         pid = int((await run(servers, "good/do", do="child")).split()[-2])
         os.kill(pid, signal.SIGKILL)
         # Once nothing is left to wait for, whoever started it knows that it has ended.
-        async with asyncio.timeout(4):
-            while psutil.pid_exists(pid):
-                await asyncio.sleep(0.05)
+        until_s = time.monotonic() + 4
+        while psutil.pid_exists(pid):
+            assert time.monotonic() < until_s, f"never reaped: {pid}"
+            await asyncio.sleep(0.05)
         assert "done again" in await run(servers, "good/do", do="again")
         assert servers.servers["good"].failures == 0
