@@ -229,7 +229,7 @@ def _limits() -> list[str]:
     ]
     for method, limit in TO_CLIENT.items():
         longest = f", {limit.longest_s:g} s where the editor asks you" if limit.longest_s else ""
-        rows.append(f"| `{method}` | {limit.seconds:g} s{longest} | {limit.fallback} |")
+        rows.append(f"| `{method}` | {limit.limit_s:g} s{longest} | {limit.fallback} |")
     return rows
 
 
