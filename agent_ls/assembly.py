@@ -184,7 +184,7 @@ async def open_sessions(
         # Hooks are commands with real effects, so a dry run has none.
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
     # A dry run carries nothing out, and what a server's tool does cannot be simulated.
-    servers = None if settings.dry_run else tool_servers(settings, workspace, confiner)
+    servers = None if settings.dry_run else tool_servers(settings, workspace, confiner, tell)
     files = FileCommands(user_file().parent, workspace)
     code, claims = WorkspaceCode(workspace, tags_folder()), FileClaims(clock)
     checks = _compile_checks(settings, workspace)
@@ -226,6 +226,7 @@ async def open_sessions(
         workspace=workspace,
         checks=checks,
         custom_commands=ports.custom_commands,
+        tool_source=servers,
         clock=clock,
         ids=ids,
         build_kit=kits.for_session,
@@ -296,7 +297,10 @@ async def open_tool_servers(
 
 
 def tool_servers(
-    settings: Settings, workspace: Workspace, confiner: Confiner | None = None
+    settings: Settings,
+    workspace: Workspace,
+    confiner: Confiner | None = None,
+    tell: Callable[[str], None] = lambda _words: None,
 ) -> Servers:
     """Return the tool servers of the settings and of trusted folders; none is started."""
     return Servers(
@@ -306,6 +310,7 @@ def tool_servers(
         command_environment(),
         settings.allowed_tools,
         confiner,
+        tell,
     )
 
 

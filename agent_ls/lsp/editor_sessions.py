@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from agent_ls.assembly import open_sessions
@@ -111,6 +111,12 @@ class EditorSessions:
         if self._opened is None:
             raise AgentLsError(self._problem)
         return self._opened
+
+    @property
+    def tool_server_states(self) -> Mapping[str, str]:
+        """Return how the tool servers are, by name; none before the store is open."""
+        source = self._opened.tool_source if self._opened is not None else None
+        return source.states if source is not None else {}
 
     # Working.
 

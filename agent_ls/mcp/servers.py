@@ -117,8 +117,13 @@ class Servers:
         environment: Mapping[str, str],
         allowed: Collection[str] = (),
         confiner: Confiner | None = None,
+        tell: Callable[[str], None] = lambda _words: None,
     ) -> None:
-        """``environment`` is what every command gets; ``allowed`` the setting ``allowed_tools``."""
+        """``environment`` is what every command gets; ``allowed`` the setting ``allowed_tools``.
+
+        ``tell`` gets what the person should know, each sentence once.
+        """
+        self._tell_person = tell
         self._confiner = confiner
         self._ends: list[Callable[[], None]] = []
         self._options = options
@@ -143,6 +148,11 @@ class Servers:
     def servers(self) -> Mapping[str, Server]:
         """Return the configured servers, by name."""
         return self._servers
+
+    @property
+    def states(self) -> Mapping[str, str]:
+        """Return how each server is, by name, for a person."""
+        return {name: one.state for name, one in self._servers.items()}
 
     async def close(self) -> None:
         """End all servers."""
@@ -462,10 +472,10 @@ class Servers:
             return ToolError(f"The tool server {name} refused the call: {words}", ErrorKind.RUNTIME)
         one.is_open, one.trouble = False, visible_line(words)
         one.failures += 1
-        if error.failure == "timeout":
-            text = f"The tool server {name} was stopped: {words}."
-            return ToolError(text, ErrorKind.TIMEOUT)
-        return ToolError(f"The tool server {name} does not run: {words}.", ErrorKind.RUNTIME)
+        is_slow = error.failure == "timeout"
+        text = f"The tool server {name} {'was stopped' if is_slow else 'does not run'}: {words}."
+        self._tell(text)
+        return ToolError(text, ErrorKind.TIMEOUT if is_slow else ErrorKind.RUNTIME)
 
     async def _save(self, one: Server, **values: object) -> None:
         """Store what was approved of a server now. Errors: ``ToolError``."""
@@ -504,10 +514,11 @@ class Servers:
         return not self._allowed or any(fnmatchcase(name, one) for one in self._allowed)
 
     def _tell(self, problem: str) -> None:
-        """Log a problem once."""
+        """Log a problem and tell the person, once."""
         if problem not in self._told:
             self._told.add(problem)
             _log.warning("%s", problem)
+            self._tell_person(visible_line(problem))
 
 
 def _program(plan: ServerPlan) -> str:

@@ -16,6 +16,7 @@ from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.extension import Commands
 from agent_ls.loop.ports.store import SessionSummary, Store
+from agent_ls.loop.ports.tools import ToolSource
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.recorder import Recorder
@@ -42,6 +43,7 @@ class Sessions:
         workspace: Workspace,
         checks: CompileChecks,
         custom_commands: Commands,
+        tool_source: ToolSource | None = None,
         clock: Clock,
         ids: Ids,
         build_kit: BuildKit,
@@ -60,6 +62,7 @@ class Sessions:
         self.checks = checks
         """The checkers used by the sessions' turns."""
         self.custom_commands = custom_commands
+        self.tool_source = tool_source
         self._is_dry_run = is_dry_run
         self._store = store
         self._on_close = on_close

@@ -199,12 +199,12 @@ def test_no_command_fails_for_a_sign_that_the_terminal_lacks(
 @pytest.mark.parametrize(
     "wanted, has_bubblewrap, state, words",
     [
-        pytest.param("bubblewrap", True, "ok", ("bubblewrap: a command",), id="the-best"),
+        pytest.param("bubblewrap", True, "ok", ("bubblewrap works",), id="the-best"),
         pytest.param(
             "landlock",
             False,
             "note",
-            ("landlock: a command", "at the top"),
+            ("landlock works", "at the top"),
             id="the-second",
         ),
         pytest.param(

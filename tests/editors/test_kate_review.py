@@ -86,7 +86,7 @@ def test_changes_are_kept_and_undone_by_keyboard(kate: OpenKate, tmp_path: Path)
             editor.wait_until(lambda: "undo was not possible" in editor.told(), "the conflict")
             # This Kate cannot be shown a document, so it is told where both versions are.
             [place] = editor.wait_until(
-                lambda: re.findall(r"changes are shown in (/.*)$", editor.told(), re.MULTILINE),
+                lambda: re.findall(r"is shown in (/.*)$", editor.told(), re.MULTILINE),
                 "the document's place",
             )
             assert "+e = 5\n" in Path(place).read_text()

@@ -56,6 +56,10 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
       });
       if (note !== undefined) await resolve("reject_once", request?.approvalId, note);
     },
+    checkMachine: () => vscode.commands.executeCommand("agent-ls.doctor"),
+    showRules: () => vscode.commands.executeCommand("agent-ls.rules"),
+    addRule: () => changeRules("add", "allow run_command: pytest *"),
+    removeRule: () => changeRules("remove", "2"),
     restartServer: () => server.restart(),
     showLog: () => server.log.show(),
     openSettings: () =>
@@ -70,6 +74,14 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
       }
     }),
   );
+}
+
+async function changeRules(change: "add" | "remove", example: string): Promise<void> {
+  const rule = await vscode.window.showInputBox({
+    title: change === "add" ? "Add a rule" : "Remove a rule, by its number or text",
+    prompt: `For example: ${example}`,
+  });
+  if (rule) await vscode.commands.executeCommand("agent-ls.rules", { change, rule });
 }
 
 /** The selected place as words for a prompt; empty when nothing is selected. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from agent_ls.domain.model_io import ToolSpec
@@ -14,6 +14,11 @@ class ToolSource(Protocol):
     @property
     def tools(self) -> dict[str, Any]:
         """Return the tools that can be called now, by name; the mapping stays up to date."""
+        ...
+
+    @property
+    def states(self) -> Mapping[str, str]:
+        """Return how each configured server is, by name, for a person."""
         ...
 
     async def settle(self) -> None:

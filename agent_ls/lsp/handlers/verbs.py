@@ -30,6 +30,7 @@ from agent_ls.lsp.handlers import (
     review_decisions,
     review_views,
     sessions,
+    standing,
     text_document_content,
     trust,
     turns,
@@ -132,6 +133,8 @@ VERBS: Final = (
     Verb(
         wire.CommandsListParams, turns.list_commands, "agent-ls.commands", (), "agent/commands/list"
     ),
+    Verb(wire.Deciding, standing.doctor, "agent-ls.doctor"),
+    Verb(standing.RulesParams, standing.rules, "agent-ls.rules", ("change", "rule")),
     Verb(wire.TrustParams, trust.ask, "agent-ls.trust", ("folder",)),
     Verb(wire.TrustParams, trust.answer, method="agent/trust"),
     Verb(

@@ -64,14 +64,12 @@ class ReviewDocuments:
             try:
                 await asyncio.to_thread(write_private, place, text)
             except OSError as error:
-                self._editor.say(
-                    "warning", f"The changes cannot be shown: {place}: {error.strerror}"
-                )
+                self._editor.say("warning", f"It cannot be shown: {place}: {error.strerror}")
                 return
             uri = path_to_uri(place)
         # Some clients fail despite declaring showDocument.
         if not await self.go_to(uri, None):
-            self._editor.say("info", f"The changes are shown in {place_of(uri)}")
+            self._editor.say("info", f"It is shown in {place_of(uri)}")
 
     async def go_to(self, uri: str, where: types.Range | None) -> bool:
         """Open a document in the editor; False when the client cannot."""

@@ -1,0 +1,56 @@
+"""Shows how things stand: what works on this machine, and which rules hold."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Literal
+
+from agent_ls.diagnosis import diagnosed
+from agent_ls.domain.errors import SettingsError
+from agent_ls.lsp import wire
+from agent_ls.lsp.edge import Edge
+from agent_ls.safety import rule_list
+from agent_ls.safety.rules import SavedRules, rules_file
+
+
+class RulesParams(wire.Deciding):
+    """List the rules, or change the saved ones first."""
+
+    change: Literal["add", "remove"] | None = None
+    rule: wire.Name | None = None
+    """As `allow run_command: pytest *`; to remove one, its number or text."""
+
+
+async def doctor(edge: Edge, asked: wire.Deciding) -> str:
+    """Show and return what works, a line each, tool servers as they are now."""
+    folders = [root.path for root in edge.workspace.roots]
+    found = await diagnosed(
+        edge.loaded,
+        folders[0] if folders else Path.home(),
+        server_states=edge.sessions.tool_server_states,
+    )
+    return await _shown(edge, "doctor.txt", [one.line for one in found])
+
+
+async def rules(edge: Edge, asked: RulesParams) -> str:
+    """Change the saved rules if asked to; show and return all, a line each.
+
+    Errors: ``SettingsError`` for words that are no rule, or name none.
+    """
+    saved = SavedRules(rules_file(), edge.settings.rules)
+    if asked.change is not None and asked.rule is None:
+        raise SettingsError(f"say which rule to {asked.change}")
+    folders = [root.path for root in edge.workspace.roots]
+    if asked.change == "add":
+        await asyncio.to_thread(rule_list.add, saved, asked.rule or "", folders)
+    elif asked.change == "remove":
+        await asyncio.to_thread(rule_list.remove, saved, asked.rule or "")
+    return await _shown(edge, "rules.txt", await asyncio.to_thread(rule_list.listed, saved))
+
+
+async def _shown(edge: Edge, name: str, lines: list[str]) -> str:
+    text = "".join(f"{line}\n" for line in lines)
+    # Later: some editors block until a command is answered.
+    edge.spawn(edge.review_documents.show(name, text))
+    return text

@@ -1,0 +1,63 @@
+"""Lists rules for a person, and adds and removes saved ones in their words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.rules import Decision, PatternRule, parse_rule
+from agent_ls.safety.rules import Rule, SavedRules
+from agent_ls.safety.text import visible_line
+
+_SAVED: dict[Decision, Literal["allow", "ask", "reject"]] = {
+    "allow": "allow",
+    "ask": "ask",
+    "deny": "reject",
+}
+
+
+def listed(rules: SavedRules) -> list[str]:
+    """Return a line for each rule: the saved ones by number, then those of the settings."""
+    lines: list[str] = []
+    for number, one in enumerate(rules.all(), 1):
+        where = ", ".join(map(visible_line, one.folders)) or "every folder"
+        what = visible_line(one.grant.removeprefix("rule "))
+        lines.append(f"{number:>3}  {one.decision:<6}  {what}  in {where} (saved)")
+    for one in rules.options.patterns:
+        where = visible_line(one.source) or "settings"
+        lines.append(f"  -  {one.decision:<6}  {visible_line(one.notation)}  from {where}")
+    return lines or ["There are no rules."]
+
+
+def add(rules: SavedRules, text: str, folders: Sequence[Path]) -> None:
+    """Save the rule that a person wrote. Errors: ``SettingsError``."""
+    rule = _parsed(text)
+    rules.add(rule.grant, folders, _SAVED[rule.decision])
+
+
+def remove(rules: SavedRules, text: str) -> None:
+    """Remove the saved rule with this number or text. Errors: ``SettingsError``."""
+    rules.forget(_named(text, rules.all()))
+
+
+def _parsed(text: str) -> PatternRule:
+    """Return the rule that a person wrote; without a subject it is about commands."""
+    try:
+        return parse_rule(text)
+    except ValueError as error:
+        decision, _, words = text.strip().partition(" ")
+        if decision not in _SAVED or not words or ":" in words:
+            raise SettingsError(str(error)) from None
+        return parse_rule(f"{decision} run_command: {words}")
+
+
+def _named(text: str, found: Sequence[Rule]) -> Rule:
+    for number, one in enumerate(found, 1):
+        names = (str(number), one.grant, f"{one.decision} {one.grant.removeprefix('rule ')}")
+        if text in names:
+            return one
+    raise SettingsError(
+        f"there is no saved rule {text}; see agent-ls rules. Rules of settings are removed there."
+    )
