@@ -98,8 +98,14 @@ def session_named(text: str) -> str | None:
 
 def words_below(text: str) -> str:
     """Return what the person wrote below the last heading, without blank ends."""
+    start = start_below(text)
+    return "" if start is None else text[start:].strip()
+
+
+def start_below(text: str) -> int | None:
+    """Return the offset where the person's words may begin; None without the last heading."""
     found = _HEADING_LINE.search(text)
-    return text[found.end() :].strip() if found else ""
+    return found.end() if found else None
 
 
 def merged(text: str, page: str, sent: str) -> str:

@@ -24,6 +24,7 @@ from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.options import configuration, without_defaults
 from agent_ls.lsp.connection.uris import uri_to_path
+from agent_ls.lsp.conversation.mentions import FileNames
 from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.editor_sessions import EditorSessions
 from agent_ls.lsp.faces.faces import Faces
@@ -75,6 +76,7 @@ class Edge:
         saved = server.protocol.saved_texts
         self.workspace = EditorWorkspace(DiskWorkspace(()), server.documents, self.editor, saved)
         self.attention = Attention(server.documents, self.workspace)
+        self.file_names = FileNames(self.workspace)
         self.instructions = Instructions(server.documents)
         self.reviews = Reviews(
             server.documents,
@@ -254,9 +256,16 @@ class Edge:
         self.faces.marks.look()
 
     def _on_document(self, event: DocumentEvent) -> None:
-        """Look for open changes when the first document brings the first root."""
-        if event.kind is DocumentEventKind.OPENED and not self.workspace.roots:
+        """Look for open changes when the first document brings the first root.
+
+        List the files when a conversation opens: its first completion shall not wait for that.
+        """
+        if event.kind is not DocumentEventKind.OPENED:
+            return
+        if not self.workspace.roots:
             self.spawn(self.review_open_changes())
+        elif is_conversation(event.uri):
+            self.file_names.renew()
 
     async def review_open_changes(self) -> None:
         """Show open changes of the stored sessions; for use outside of a request."""

@@ -15,6 +15,7 @@ from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.options import settings_in
 from agent_ls.lsp.connection.structuring import error_object
 from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.handlers import completion
 from agent_ls.lsp.handlers.verbs import FEATURES, VERBS, Run
 
 _CHANGES_SETTINGS = frozenset(
@@ -46,6 +47,7 @@ async def open_edge(
     _serve(edge, types.WORKSPACE_EXECUTE_COMMAND, _execute)
     edge.execute = partial(_execute, edge)
     await edge.open()
+    edge.spawn(completion.register(edge))
     return edge
 
 

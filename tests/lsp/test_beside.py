@@ -305,7 +305,7 @@ async def test_without_the_other_server_ours_says_so_and_serves(
 ) -> None:
     options = {"python": {"odd": 1}}
     async with beside(command, tmp_path, initializationOptions=options) as client:
-        assert "completionProvider" not in started(client)
+        assert "definitionProvider" not in started(client)
         await commands(client)
         assert [one for one in said(client) if words in one] == said(client)
         assert len(said(client)) == 1

@@ -112,6 +112,7 @@ class ClientEditor(DemoClient):
         self.opened: list[dict[str, Any]] = []
         """What the server brought before the person."""
         self.refreshed_lenses = 0
+        self.registered: list[dict[str, Any]] = []
         self._command_s = 0.0
 
     def client_info(self) -> dict[str, Any] | None:
@@ -128,6 +129,9 @@ class ClientEditor(DemoClient):
         if method == "window/showDocument":
             self.opened.append(params)
             return {"success": True}
+        if method == "client/registerCapability":
+            self.registered += params["registrations"]
+            return None
         if method == "workspace/codeLens/refresh":
             self.refreshed_lenses += 1
             return None

@@ -328,6 +328,38 @@ class Storyteller:
                 told.append(f"{words}: {self.editor.path_of(one['target']).name}")
         assert told == self._golden(golden).splitlines(), told
 
+    async def step_asks_to_complete(self) -> None:
+        """The editor asks in conversations alone if it can take that, else in every document."""
+        editor = self.editor
+        capabilities = editor.capabilities.get("textDocument", {}).get("completion") or {}
+        if capabilities.get("dynamicRegistration"):
+            registered = await self._until(lambda: editor.registered, "registered")
+            selectors = [one["registerOptions"]["documentSelector"] for one in registered]
+            assert selectors == [[{"pattern": "**/*.agent-ls.md"}]], selectors
+        is_static = editor.server_capabilities.get("completionProvider") is not None
+        assert is_static != bool(editor.registered)
+
+    async def step_completed(self, words: str, golden: str, path: str = "chat") -> None:
+        """Write words at the end of a document; behind them the golden's lines are offered.
+
+        The words are taken out again, as a person would who looks only.
+        """
+        uri = self._uri(path)
+        text = self.editor.buffers[uri].text
+        await self.editor.change(uri, text + words)
+        lines = (text + words).split("\n")
+        at = {"line": len(lines) - 1, "character": len(lines[-1])}
+        params = {"textDocument": {"uri": uri}, "position": at}
+        found = await self.editor.request("textDocument/completion", params)
+        items = found["items"] if found else []
+        told = [
+            f"{one['textEdit']['newText']}: {one['label']} {one.get('detail') or ''}".rstrip()
+            for one in items
+        ]
+        told = [re.sub(r"ses_\w+", "ses_…", one) for one in told]
+        assert told == self._golden(golden).splitlines(), told
+        await self.editor.change(uri, text)
+
     async def step_returned(self, *words: str) -> None:
         """The person gets these words back: in the panel's update, else in one message."""
         if self.editor.kind is KINDS["panel"]:

@@ -14,8 +14,8 @@ from agent_ls.lsp.connection.positions import ENCODINGS
 Json = dict[str, Any]
 
 FULL_SYNC: Final = 1
-_ONE_SIDED: Final = frozenset({"positionEncoding", "semanticTokensProvider"})
-"""Taken whole from one server: a legend cannot be joined."""
+_ONE_SIDED: Final = frozenset({"positionEncoding", "semanticTokensProvider", "completionProvider"})
+"""Taken whole from one server: a legend cannot be joined, and our ``/`` would trigger theirs."""
 OWN_OPTIONS: Final = ("agent", "agent-ls")
 """Keys of ``initializationOptions`` that are ours; all others are the other server's."""
 

@@ -223,7 +223,9 @@ class Multiplexer:
 
     def _without_theirs(self, message: Json, method: str, *, is_request: bool) -> None:
         """Answer with nothing what the other server was to answer."""
-        is_theirs = method.startswith("textDocument/") and not merging.wants(self._ours, method)
+        uri = str(_params(_params(message), "textDocument").get("uri") or "")
+        is_ours = _is_ours(uri) or merging.wants(self._ours, method)
+        is_theirs = method.startswith("textDocument/") and not is_ours
         if is_request and self.theirs and is_theirs:
             self._send({"jsonrpc": "2.0", "id": message["id"], "result": None})
         else:

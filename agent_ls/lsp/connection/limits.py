@@ -31,6 +31,7 @@ TO_CLIENT: Final[Mapping[str, Limit]] = {
         longest_s=300,
     ),
     types.WORKSPACE_CONFIGURATION: Limit(1, "the settings of `initializationOptions` count"),
+    types.CLIENT_REGISTER_CAPABILITY: Limit(30, "nothing is completed in the conversation"),
     types.WORKSPACE_CODE_LENS_REFRESH: Limit(30, "lenses change when the client next asks"),
     types.WORKSPACE_DIAGNOSTIC_REFRESH: Limit(30, "diagnostics change when the client next asks"),
     types.WINDOW_WORK_DONE_PROGRESS_CREATE: Limit(30, "no progress is shown for the turn"),

@@ -74,7 +74,7 @@ async def send(edge: Edge, asked: SendParams) -> wire.ResolveResult:
     words = edge.faces.conversations.words(uri)
     if not words:
         raise AgentLsError("Write your words below the last heading first.")
-    waiting = _waiting(session)
+    waiting = waiting_in(session)
     subject_id = asked.subject_id or (waiting.id if waiting else None)
     is_sent = await _say(edge, session, subject_id, words)
     if is_sent:
@@ -107,7 +107,7 @@ def _meant(edge: Edge, uri: str | None) -> tuple[str, Session]:
     return chosen[0]
 
 
-def _waiting(session: Session) -> ApprovalRequest | Question | None:
+def waiting_in(session: Session) -> ApprovalRequest | Question | None:
     """Return what the session has waited for longest."""
     state = session.state
     waiting = [*state.approvals.values(), *state.questions.values()]
@@ -127,7 +127,7 @@ def waiting_on(edge: Edge, uri: str, where: types.Range) -> list[str]:
 
 
 def _send_offer(session: Session, uri: str) -> types.CodeAction:
-    waiting = _waiting(session)
+    waiting = waiting_in(session)
     argument = {"uri": uri}
     match waiting:
         case ApprovalRequest():
