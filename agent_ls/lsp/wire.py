@@ -721,7 +721,8 @@ class ApprovalResolveParams(Deciding):
 
     choice: ApprovalChoice | None = None
     approval_id: Name | None = None
-    """Without both nothing is decided: the error names what waits."""
+    """Without both nothing is decided: the error names what waits. Only ``reject_once`` needs no
+    id, where one approval waits."""
     session_id: Name | None = None
     note: Text = ""
     """Words for the model, with a rejection."""

@@ -52,7 +52,7 @@ export type ApprovalChoice =
 /** Answer a permission request. */
 export interface ApprovalResolveParams {
   choice?: ApprovalChoice | null;
-  /** Without both nothing is decided: the error names what waits. */
+  /** Without both nothing is decided: the error names what waits. Only `reject_once` needs no id, where one approval waits. */
   approvalId?: string | null;
   sessionId?: string | null;
   /** Words for the model, with a rejection. */

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.errors import AgentLsError
@@ -18,14 +20,14 @@ async def session_asking(
     subject_id: str | None,
     session_id: str | None = None,
     *,
-    takes_oldest: bool = False,
+    without_id: Literal["none", "only", "oldest"] = "only",
 ) -> Session | None:
     """Return the session in which this approval or question waits.
 
-    Without an id: the only pending question, or with ``takes_oldest`` the oldest.
+    ``without_id`` says which is meant where no id is given; ``only``: the one that alone waits.
     None: already settled, or without an id nothing waits.
-    Errors: ``AgentLsError`` for a session that is not open, an unknown id, or a missing id: an
-    approval needs one, and so does a question among several. The message lists what waits.
+    Errors: ``AgentLsError`` for a session that is not open, an unknown id, or a missing id. The
+    message lists what waits.
     """
     if session_id is not None and session_id not in faces.sessions:
         raise AgentLsError(
@@ -39,7 +41,7 @@ async def session_asking(
         and session_id in (None, found_id)
         and subject_id in (None, subject.id)
     ]
-    if subject_id is None and not takes_oldest and (kind is ApprovalRequest or len(found) > 1):
+    if subject_id is None and (without_id == "none" or (without_id == "only" and len(found) > 1)):
         raise needs_id(faces, kind)
     if found:
         return faces.sessions.get(found[0])

@@ -32,7 +32,10 @@ class SessionParams(wire.Deciding):
 
 
 async def resolve_approval(edge: Edge, asked: wire.ApprovalResolveParams) -> wire.ResolveResult:
-    """Settle an approval; without an id or a choice, the error lists the pending approvals."""
+    """Settle an approval; without an id or a choice, the error lists the pending approvals.
+
+    One that alone waits can be rejected once without its id: nothing is allowed by that.
+    """
     if asked.choice is None:
         raise needs_id(edge.faces, ApprovalRequest)
     answer = ApprovalAnswer(
@@ -41,8 +44,13 @@ async def resolve_approval(edge: Edge, asked: wire.ApprovalResolveParams) -> wir
         arguments_json=asked.arguments_json,
         tool=asked.tool,
     )
-    asked_in = edge.faces, ApprovalRequest, asked.approval_id, asked.session_id
-    session = await session_asking(*asked_in)
+    session = await session_asking(
+        edge.faces,
+        ApprovalRequest,
+        asked.approval_id,
+        asked.session_id,
+        without_id="only" if asked.choice == "reject_once" else "none",
+    )
     settled = session is not None and await session.resolve_approval(asked.approval_id, answer)
     return _settled(edge, settled)
 
@@ -50,7 +58,7 @@ async def resolve_approval(edge: Edge, asked: wire.ApprovalResolveParams) -> wir
 async def show_approval(edge: Edge, asked: ShowParams) -> wire.ResolveResult:
     """Show a pending approval's full text: in the conversation, or beside a panel in a message."""
     session = await session_asking(
-        edge.faces, ApprovalRequest, asked.approval_id, takes_oldest=True
+        edge.faces, ApprovalRequest, asked.approval_id, without_id="oldest"
     )
     if session is None:
         return _settled(edge, settled=False)
