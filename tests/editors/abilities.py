@@ -215,7 +215,9 @@ class Editor:
 EDITORS: Mapping[str, Editor] = {
     "neovim-0.11": Editor("Neovim 0.11"),
     "neovim-0.7": Editor("Neovim 0.7"),
-    "helix": Editor("Helix 25.01"),
+    "helix-25.07": Editor("Helix 25.07"),
+    "helix-25.01": Editor("Helix 25.01"),
+    "emacs-30-eglot": Editor("Emacs 30, eglot"),
     "emacs-28-eglot": Editor("Emacs 28, eglot"),
     "emacs-28-lsp-mode": Editor("Emacs 28, lsp-mode"),
     "vim-ale": Editor("Vim 9, ALE"),
@@ -225,7 +227,9 @@ EDITORS: Mapping[str, Editor] = {
 KEYS: Mapping[str, int] = {
     "neovim-0.11": 9,
     "neovim-0.7": 9,
-    "helix": 9,
+    "helix-25.07": 9,
+    "helix-25.01": 9,
+    "emacs-30-eglot": 9,
     "emacs-28-eglot": 9,
     "emacs-28-lsp-mode": 9,
     "vim-ale": 9,

@@ -19,20 +19,20 @@ from tests.editors.kate import Kate, find_kate
 from tests.editors.kate_person import KatePerson
 from tests.editors.nvim import Neovim, NeovimSetup, find_neovim
 from tests.editors.nvim_terminal import NeovimTerminal
-from tests.editors.terminal import Terminal
 from tests.editors.vim import Vim, find_vim
 from tests.editors.vscode import VsCode, find_vscode
 
 _OPEN = pytest.StashKey[list[Neovim]]()
 OpenNeovim = Callable[..., Neovim]
 OpenKate = Callable[..., Kate]
-OpenTerminal = Callable[..., Terminal]
 _PERSONS: Mapping[str, tuple[Callable[..., Person], Callable[[Path], Path | None], str]] = {
     "neovim-0.7": (NeovimTerminal, partial(find_neovim, (0, 7)), "neovim"),
     "neovim-0.11": (NeovimTerminal, partial(find_neovim, (0, 11)), "neovim"),
-    "helix": (Helix, find_helix, "helix"),
-    "emacs-28-eglot": (Emacs, find_emacs, "emacs"),
-    "emacs-28-lsp-mode": (Emacs, find_emacs, "emacs"),
+    "helix-25.01": (Helix, partial(find_helix, "helix"), "helix"),
+    "helix-25.07": (Helix, partial(find_helix, "helix-25.07"), "helix"),
+    "emacs-30-eglot": (Emacs, partial(find_emacs, 30), "emacs"),
+    "emacs-28-eglot": (Emacs, partial(find_emacs, 28), "emacs"),
+    "emacs-28-lsp-mode": (Emacs, partial(find_emacs, 28), "emacs"),
     "vim-ale": (Vim, find_vim, "vim"),
     "kate": (KatePerson, find_kate, "kate"),
 }
@@ -45,7 +45,7 @@ def _places() -> Path:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"nvim", "vscode", "kate", "helix", "acpx", "open_editor"} & set(
+        if {"nvim", "vscode", "kate", "acpx", "open_editor"} & set(
             getattr(item, "fixturenames", ())
         ):
             item.add_marker("editor")
@@ -111,16 +111,8 @@ def _opener(editor: str) -> Callable[..., Person]:
 
 
 @pytest.fixture
-def helix() -> OpenTerminal:
-    """Opens a Helix on a file: `with helix(file, variables) as editor`."""
-    if (binary := find_helix(_places())) is None:
-        pytest.skip("no Helix or no tmux here; run tests/editors/install.sh helix")
-    return partial(Helix, "helix", binary)
-
-
-@pytest.fixture
 def open_editor() -> Callable[..., Person]:
-    """Opens any editor on a file: `with open_editor("helix", file, variables) as editor`."""
+    """Opens any editor on a file: `with open_editor("vim-ale", file, variables) as editor`."""
     return lambda editor, *given: _opener(editor)(*given)
 
 

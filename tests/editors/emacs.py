@@ -22,10 +22,9 @@ _QUIET = """\
 """
 
 
-def find_emacs(places: Path) -> Path | None:
-    """Where the system's Emacs is."""
-    del places
-    found = Path("/usr/bin/emacs")
+def find_emacs(version: int, places: Path) -> Path | None:
+    """Where Emacs is: 28 the system's, 30 the installer's."""
+    found = Path("/usr/bin/emacs") if version == 28 else places / f"emacs-{version}" / "emacs"
     return found if found.exists() else None
 
 

