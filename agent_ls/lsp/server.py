@@ -96,6 +96,8 @@ COMMANDS: Final = (
     "agent-ls.mode",
     "agent-ls.model",
     "agent-ls.commands",
+    "agent-ls.doctor",
+    "agent-ls.rules",
     "agent-ls.trust",
 )
 """The announced commands."""

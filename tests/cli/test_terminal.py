@@ -179,7 +179,7 @@ async def test_a_key_that_means_nothing_decides_nothing(folder: Path) -> None:
             terminal.type(f"{slip}\n")
         await terminal.until_times("words that say no", 8)
         assert "'yes!!' is no answer" in terminal.shown
-        assert "allow every edit of a text until the session ends" in terminal.shown
+        assert "allow every edit of a text file until the session ends" in terminal.shown
         assert "_once" not in terminal.shown
         terminal.type("y\n")
         assert await terminal.ended() == 0

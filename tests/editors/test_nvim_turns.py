@@ -89,7 +89,7 @@ def test_an_instruction_comment_becomes_an_edit_that_can_be_undone(
             lambda: [one for one in editor.findings() if "asks: Edit calc.py" in one.message],
             "the approval as a diagnostic",
         )
-        editor.act("Agent: Allow for this session: every edit of a text — Edit calc.py")
+        editor.act("Agent: Allow for this session: every edit of a text file — Edit calc.py")
         editor.wait_until(
             lambda: [one for one in editor.findings() if "ruff" in one.source],
             "the finding of the gate",

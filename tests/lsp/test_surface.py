@@ -170,7 +170,7 @@ def test_what_is_too_much_for_anybody_to_read_is_cut_in_the_middle_and_says_so()
 @pytest.mark.parametrize(
     "grant, scope",
     [
-        ("edit", "every edit of a text"),
+        ("edit", "every edit of a text file"),
         ("delete_file", "every deletion of a file"),
         ("move_file", "every move of a file"),
         ("run_command:make test", "this exact command"),

@@ -174,7 +174,7 @@ test("an approval shows the exact payload and can be allowed once", async () => 
 
 test("an answer that goes on says in words what it covers", async () => {
   await check(...told(until("fix_prices", "permission_request")));
-  await click("Allow for this session: every edit of a text");
+  await click("Allow for this session: every edit of a text file");
   expect(said).toMatchObject([{ choice: "allow_session" }]);
 });
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_ls.domain.rules import granted_rule
 
 _WORDS = {
-    "edit": "every edit of a text",
+    "edit": "every edit of a text file",
     "delete_file": "every deletion of a file",
     "move_file": "every move of a file",
 }
