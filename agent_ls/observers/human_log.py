@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from agent_ls.domain import events as ev
-from agent_ls.domain.calls import ToolCall
+from agent_ls.domain.calls import ErrorKind, ToolCall
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.images import change_words
 from agent_ls.domain.phases import Phase
@@ -247,7 +247,9 @@ class HumanLog:
         which = "" if is_next or call is None else f"{call.tool}: "
         seconds = _seconds(result.duration_ms)
         if result.error is not None:
-            return f"✗ {which}{result.error.upper()}{seconds}: {short(result.text)}"
+            kind = "WRONG CALL" if result.error is ErrorKind.STRUCTURAL else result.error.upper()
+            said = result.text.removeprefix("error: ").removeprefix("Denied: ")
+            return f"✗ {which}{kind}{seconds}: {short(said)}"
         said = _last_line(result.text) if call is not None and call.tool == _RUNS else ""
         if result.bad_exit:
             return f"✗ {which}{result.bad_exit}{seconds}{said}"

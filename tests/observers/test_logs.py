@@ -193,8 +193,17 @@ def test_a_denied_call_is_named_though_it_never_started() -> None:
     assert check(answered, denied, result)[1:] == [
         "   🔧 run_command → rm -rf /",
         "      ⛔ commands: deletes",
-        "      ✗ run_command: DENIED: Denied: deletes",
+        "      ✗ run_command: DENIED: deletes",
     ]
+
+
+def test_a_call_of_no_tool_is_told_in_plain_words() -> None:
+    wish = call(1, "search", pattern="x")
+    answered = ev.Answered(step_id="s", message=AssistantMessage(calls=(wish,)))
+    text = "error: There is no tool 'search'; grep does this here.\ncall: search(…)"
+    result = finished(wish, text, error=ErrorKind.STRUCTURAL)
+    said = "      ✗ search: WRONG CALL: There is no tool 'search'; grep does this here.…"
+    assert check(answered, result)[-1] == said
 
 
 def test_a_tool_of_a_server_says_which() -> None:
