@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from benchmarks import edit_speed, initialize, jitter, keystrokes, repository_map, steps
+from benchmarks import edit_speed, initialize, jitter, judging, keystrokes, repository_map, steps
 from benchmarks.figures import Figure, print_figures, to_json
 
 
@@ -28,6 +28,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "edit_speed": Benchmark(lambda: edit_speed.measure(5), lambda: edit_speed.measure(25)),
     "initialize": Benchmark(lambda: initialize.measure(9), lambda: initialize.measure(31)),
     "jitter": Benchmark(lambda: jitter.measure(60, 3), lambda: jitter.measure(60, 20)),
+    "judging": Benchmark(lambda: judging.measure(4), lambda: judging.measure(16)),
     "keystrokes": Benchmark(lambda: keystrokes.measure(3), lambda: keystrokes.measure(15)),
     "repository_map": Benchmark(
         lambda: repository_map.measure(3), lambda: repository_map.measure(9)

@@ -6,15 +6,15 @@ Reads leniently, because scripts and people write the requests; a bad line gets 
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from agent_ls.cli.judging import Judged, Kind, Question, boundary_here, judge
 from agent_ls.domain.modes import Mode
@@ -23,9 +23,12 @@ from agent_ls.loop.ports.commands import Boundary
 from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.command_places import each_decided_once
-from agent_ls.safety.rules import SavedRules
+from agent_ls.safety.own_places import own_places_looked_up_once
+from agent_ls.safety.rules import Rule, SavedRules
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.settings import Settings, what_a_folder_may_set
+
+T = TypeVar("T")
 
 _MAX_LINE_BYTES = 4_000_000
 _KINDS: dict[str, Kind] = {
@@ -52,6 +55,17 @@ _SHELLS = ("", "bash", "sh", "posix", "dash")
 
 
 @dataclass(frozen=True, slots=True)
+class _FixedRules(SavedRules):
+    """Rules that stay the same during the batch, like the settings."""
+
+    saved: tuple[Rule, ...] = ()
+
+    def all(self) -> tuple[Rule, ...]:
+        """Return the rules, without a look at the file."""
+        return self.saved
+
+
+@dataclass(frozen=True, slots=True)
 class _Defaults:
     """What holds where a request says nothing."""
 
@@ -60,28 +74,33 @@ class _Defaults:
     rules: Rules
 
 
-def explain_batch(roots: tuple[Root, ...], settings: Settings, rules: Rules) -> int:
+def explain_batch(roots: tuple[Root, ...], settings: Settings, rules: SavedRules) -> int:
     """Answer every line of standard input; returns the exit code."""
-    asyncio.run(_answer_all(sys.stdin.buffer, _Defaults(roots, settings, rules)))
+    fixed = _FixedRules(rules.file, rules.options, rules.all())
+    # What has been loaded stays, so the garbage collector need not look at it again.
+    gc.freeze()
+    with asyncio.Runner(loop_factory=_Inline) as runner:
+        runner.run(_answer_all(sys.stdin.buffer, _Defaults(roots, settings, fixed)))
     return 0
 
 
-class _Inline(ThreadPoolExecutor):
-    """Runs work at once: here nothing else waits, and a thread costs more than most of the work."""
+class _Inline(asyncio.SelectorEventLoop):
+    """Runs blocking work at once: nothing else waits, and a thread costs more than most of it."""
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        done: Future[Any] = Future()
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        done = self.create_future()
         try:
-            done.set_result(fn(*args, **kwargs))
+            done.set_result(func(*args))
         except Exception as error:
             done.set_exception(error)
         return done
 
 
 async def _answer_all(lines: Iterable[bytes], defaults: _Defaults) -> None:
-    asyncio.get_running_loop().set_default_executor(_Inline())
-    for line in lines:
-        if line.strip():
+    with own_places_looked_up_once():
+        for line in filter(bytes.strip, lines):
             answer = await _answer(line, defaults)
             sys.stdout.write(f"{json.dumps(answer)}\n")
             sys.stdout.flush()
@@ -193,7 +212,7 @@ def _rules(given: object, kind: Kind) -> Rules:
         rule = _read_rule(f"{_DECISIONS.get(decision, decision)} {text}".strip(), kind)
         by_decision[rule.decision].append(WrittenRule(text=rule.notation, source="request"))
     options = RuleOptions.model_validate(by_decision)
-    return SavedRules(Path(os.devnull) / "none", options)
+    return _FixedRules(Path(), options)
 
 
 def _rule(given: Mapping[str, Any]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Literal, cast, get_args
 
 from pydantic import AfterValidator
@@ -160,7 +160,7 @@ class RuleOptions(Record):
     deny: tuple[WrittenRule, ...] = ()
     """What never runs."""
 
-    @property
+    @cached_property
     def patterns(self) -> tuple[PatternRule, ...]:
         """Return all of them."""
         found: list[PatternRule] = []

@@ -32,8 +32,8 @@ from agent_ls.safety.control_files import (
     steers,
 )
 from agent_ls.safety.named_places import UNKNOWN, Named, Use, at_home, named_places
-from agent_ls.safety.own_places import holds_own, is_own
-from agent_ls.safety.paths import MAX_PATH_BYTES, is_inside
+from agent_ls.safety.own_places import OwnPlaces
+from agent_ls.safety.paths import MAX_PATH_BYTES, components_below, is_inside, real_path
 from agent_ls.safety.text import visible_line
 from agent_ls.safety.work import is_work
 
@@ -56,14 +56,20 @@ async def decide_call(
         return None
     command = str(getattr(planned.arguments, "command", ""))
     folder = str(getattr(planned.arguments, "cwd", "."))
+    known, key = _decided.get(), (command, folder, workspace.roots, boundary)
+    if known is not None and key in known:
+        return known[key]
     try:
         _, cwd = workspace.locate(folder)
     except WorkspaceError as error:
         return Deny(str(error), whatever_tool=True)
-    return await asyncio.to_thread(decide_command, command, cwd, workspace.roots, boundary)
+    verdict = await asyncio.to_thread(decide_command, command, cwd, workspace.roots, boundary)
+    if known is not None:
+        known[key] = verdict
+    return verdict
 
 
-_Verdicts = dict[tuple[str, Path, Sequence[Root], Boundary], CommandVerdict]
+_Verdicts = dict[tuple[object, ...], CommandVerdict]
 _decided: ContextVar[_Verdicts | None] = ContextVar("decided", default=None)
 
 
@@ -88,18 +94,6 @@ def decide_command(
     In a sandbox, what tests, builds or runs the project needs no consent. Looks at the disk, so
     call it off the event loop.
     """
-    known = _decided.get()
-    if known is None:
-        return _decide_command(command, cwd, roots, boundary)
-    key = (command, cwd, roots, boundary)
-    if key not in known:
-        known[key] = _decide_command(command, cwd, roots, boundary)
-    return known[key]
-
-
-def _decide_command(
-    command: str, cwd: Path, roots: Sequence[Root], boundary: Boundary
-) -> CommandVerdict:
     verdict = decide(command, cwd, roots)
     if isinstance(verdict, Deny):
         return verdict
@@ -126,13 +120,14 @@ def _judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Ask | Deny 
     """
     reasons: dict[str, str] = {}
     seen: set[Named] = set()
+    own = OwnPlaces.now()
     for named in named_places(command, cwd):
         if named in seen:
             continue
         seen.add(named)
         if len(seen) > _MAX_PLACES:
             return Ask("The command names more places than can be checked.", broad=False)
-        verdict = _judge(named, roots)
+        verdict = _judge(named, roots, own)
         if isinstance(verdict, Deny):
             return verdict
         if verdict is not None:
@@ -147,11 +142,11 @@ def named_files(
     """Yield the places that a command names, each with its use and its names below its root."""
     named = dict.fromkeys(named_places(command, cwd))
     for one in itertools.islice(named, _MAX_PLACES):
-        for place in _places(one):
+        for place, _ in _places(one):
             yield one.use, place, _names(place, roots)
 
 
-def _judge(named: Named, roots: Sequence[Root]) -> Deny | str | None:
+def _judge(named: Named, roots: Sequence[Root], own: OwnPlaces) -> Deny | str | None:
     """Return a Deny, the reason to ask, or None."""
     shown = visible_line(named.path.replace(UNKNOWN, "…")[:200])
     if len(named.path) > MAX_PATH_BYTES:
@@ -161,46 +156,47 @@ def _judge(named: Named, roots: Sequence[Root]) -> Deny | str | None:
     if os.path.normpath(named.path).startswith(_DEVICES) or not named.path.strip(UNKNOWN):
         return None
     found = ""
-    for place in _places(named):
-        if _is_own(place, named.use, roots):
+    for place, is_resolved in _places(named):
+        names = _names(place, roots)
+        is_own = own.hold(place, is_resolved=is_resolved)
+        # The workspace's settings for agent-ls hold nothing private, so they may be read.
+        is_own = is_own or (named.use != "read" and names_own(names))
+        if is_own or (named.use == "take" and own.lie_in(place)):
             if named.use == "read":
                 return f"{shown} belongs to agent-ls itself and may hold keys."
             return Deny(f"{shown} belongs to agent-ls itself; only the person changes it.")
-        found = found or _reason(place, named.use, roots)
+        found = found or _reason(place, names, named.use, roots)
     if not found and _changes_outside(named, roots):
         found = _OUTSIDE
     return f"{shown} {found}." if found else None
 
 
-def _places(named: Named) -> Iterator[Path]:
-    """Yield the paths a name may stand for: as written, and with links resolved."""
+def _places(named: Named) -> Iterator[tuple[Path, bool]]:
+    """Yield the paths a name may stand for, and whether they hold no links.
+
+    Those are the paths as written, and with links resolved.
+    """
     path = at_home(named.path.replace(UNKNOWN, "_"))
     for folder in named.folders:
-        written = Path(os.path.normpath(folder / path))
-        yield written
+        joined = folder / path
+        written = Path(os.path.normpath(joined))
         try:
-            real = (folder / path).resolve()
-        except (OSError, RuntimeError, ValueError):
+            real = real_path(joined)
+        except ValueError:
+            yield written, False
             continue
+        yield written, real == written
         if real != written:
-            yield real
+            yield real, True
 
 
-def _is_own(place: Path, use: Use, roots: Sequence[Root]) -> bool:
-    if is_own(place) or (use == "take" and holds_own(place)):
-        return True
-    # The workspace's settings for agent-ls hold nothing private, so they may be read.
-    return use != "read" and names_own(_names(place, roots))
-
-
-def _reason(place: Path, use: Use, roots: Sequence[Root]) -> str:
+def _reason(place: Path, names: set[str], use: Use, roots: Sequence[Root]) -> str:
     """Return why the file tools would ask for this place; empty if they would not."""
-    names = _names(place, roots)
     if names_secret(names):
         return "looks like a file that holds secrets"
     if has_other_names(place):
         return IS_HARD_LINK
-    root = next((one.path for one in roots if place.is_relative_to(one.path)), None)
+    root = next((one.path for one in roots if is_inside(place, (one,))), None)
     match use:
         case "read":
             return ""
@@ -226,9 +222,9 @@ def _changes_outside(named: Named, roots: Sequence[Root]) -> bool:
     # Removing a link does not touch its target.
     is_entry = named.use == "take" and written.name != ".."
     try:
-        real = written.parent.resolve() / written.name if is_entry else written.resolve()
-        temporary = [Path(one).resolve() for one in (*_TEMPORARY, os.environ.get("TMPDIR")) if one]
-    except (OSError, RuntimeError, ValueError):
+        real = real_path(written.parent) / written.name if is_entry else real_path(written)
+        temporary = [real_path(Path(one)) for one in (*_TEMPORARY, os.environ.get("TMPDIR")) if one]
+    except ValueError:
         return False
     if is_inside(real, roots):
         return False
@@ -241,7 +237,5 @@ def _changes_outside(named: Named, roots: Sequence[Root]) -> bool:
 
 def _names(place: Path, roots: Sequence[Root]) -> set[str]:
     """Return the names of a path, relative to its root if it is inside one."""
-    for root in roots:
-        if place.is_relative_to(root.path):
-            return names_of(place.relative_to(root.path).parts)
-    return names_of(place.parts[1:])
+    below = (components_below(place, root.path) for root in roots)
+    return names_of(next((one for one in below if one is not None), place.parts[1:]))

@@ -127,7 +127,6 @@ def judge_reading(step: Step, reach: Reach) -> None:
         raise MustAskError("it writes into a file with >")
     if step.sets:
         raise MustAskError(f"it sets {step.sets[0]} for one command alone")
-    check_command(step.name, reach)
     for word in step.reads:
         if word.is_pattern:
             raise MustAskError("its input is a file that the shell looks for")
@@ -142,6 +141,8 @@ def judge_reading(step: Step, reach: Reach) -> None:
         if values != step.values and step.name in ("find", "sed", "awk", "git", "test", "["):
             raise MustAskError(f"{step.name} gets names that the shell fills in")
         _judge_values(step.name, values, reach)
+    # Last, because it looks for the program in every folder of PATH.
+    check_command(step.name, reach)
 
 
 def _judge_values(name: str, values: list[str], reach: Reach) -> None:

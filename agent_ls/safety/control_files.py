@@ -22,8 +22,8 @@ from agent_ls.safety.name_patterns import (
     SECRET,
     STEERING,
 )
-from agent_ls.safety.own_places import holds_own, is_own
-from agent_ls.safety.paths import Place, locate
+from agent_ls.safety.own_places import OwnPlaces
+from agent_ls.safety.paths import Place, components_below, locate
 
 IS_HARD_LINK = "is a hard link, so its content may belong elsewhere"
 PathVerdict = Allow | Ask | Deny
@@ -47,7 +47,7 @@ def judge_read(path: str, roots: Sequence[Root]) -> PathVerdict:
         return Deny(str(error), whatever_tool=True)
     if is_secret(place):
         return Ask(f"{path} looks like a file that holds secrets.", broad=False)
-    if is_own(place.absolute):
+    if OwnPlaces.now().hold(place.absolute):
         return Ask(f"{path} belongs to agent-ls itself and may hold keys.", broad=False)
     if has_other_names(place.absolute):
         return Ask(f"{path} {IS_HARD_LINK}.", broad=False)
@@ -64,8 +64,8 @@ def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
         place = locate(path, roots)
     except WorkspaceError as error:
         return Deny(str(error), whatever_tool=True)
-    names = _names(place)
-    if names_own(names) or is_own(place.absolute) or holds_own(place.absolute):
+    names, own = _names(place), OwnPlaces.now()
+    if names_own(names) or own.hold(place.absolute) or own.lie_in(place.absolute):
         return Deny(
             f"{path} belongs to agent-ls itself; only the person changes it.", whatever_tool=True
         )
@@ -123,7 +123,7 @@ def is_loaded_later(names: Iterable[str], place: Path, top: Path) -> bool:
     """
     if place.name in EXECUTED_LATER_AS_WRITTEN or _is_any(names, EXECUTED_LATER):
         return True
-    around = (one for one in place.parents if one != top and one.is_relative_to(top))
+    around = (one for one in place.parents if components_below(one, top))
     return any((one / "pyvenv.cfg").exists() for one in around)
 
 

@@ -18,14 +18,18 @@ _SHORT_NAMES = {name.replace(".", "")[:6]: f".{name}" for name in reversed(_DOTT
 
 def undisguised(name: str) -> str:
     """Return one path component as the most lenient file system reads it, in lower case."""
-    folded = unicodedata.normalize("NFKC", name)
-    folded = "".join(c for c in folded if not _is_ignored(c))
-    folded = unicodedata.normalize("NFKC", folded.casefold())
+    folded = name.lower() if name.isascii() and name.isprintable() else _plain(name)
     # On Windows, a colon separates the file from the name of a stream.
     folded = folded.split(":", 1)[0].rstrip(". ") or folded
     if short := _SHORT.fullmatch(folded):
         return _SHORT_NAMES.get(short[1], folded)
     return folded
+
+
+def _plain(name: str) -> str:
+    folded = unicodedata.normalize("NFKC", name)
+    folded = "".join(c for c in folded if not _is_ignored(c))
+    return unicodedata.normalize("NFKC", folded.casefold())
 
 
 def _is_ignored(character: str) -> bool:

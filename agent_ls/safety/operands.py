@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.control_files import has_secret_name
 from agent_ls.safety.flags import MustAskError, words
-from agent_ls.safety.paths import is_inside
+from agent_ls.safety.paths import components_below, is_inside, real_path
 from agent_ls.safety.text import visible_line
 
 _MAX_FITTING = 2_000
@@ -42,7 +42,7 @@ class Reach:
 
     def __post_init__(self) -> None:
         """Resolve the folder and refuse one outside."""
-        real = self.folder.resolve()
+        real = real_path(self.folder)
         object.__setattr__(self, "folder", real)
         if not is_inside(real, self.roots):
             raise MustAskError("it would run outside of the workspace")
@@ -73,7 +73,7 @@ class Reach:
         if not path or path.startswith("-"):
             raise MustAskError("it goes to a folder that is not named")
         by_name = Path(os.path.normpath(self.folder / path))
-        if not by_name == by_name.resolve() == (self.folder / path).resolve():
+        if not by_name == real_path(by_name) == real_path(self.folder / path):
             raise MustAskError(f"{_shown(path)} leads through a link")
         return Reach(by_name, self.roots)
 
@@ -87,7 +87,7 @@ class Reach:
         if "\x00" in path or (path.startswith("@") and not may_be_name):
             raise MustAskError(f"{_shown(path)} is no plain path")
         place = self.folder / path
-        real = place.resolve()
+        real = real_path(place)
         if not is_inside(real, self.roots):
             raise MustAskError(f"{_shown(path)} is outside of the workspace")
         if any(has_secret_name(parts) for parts in (_parts(path), self._below(real))):
@@ -102,7 +102,7 @@ class Reach:
         ``follows``: the program follows links, so the folder must not hold any. ``endings``: it
         reads only files with one of these endings.
         """
-        top = (self.folder / path).resolve()
+        top = real_path(self.folder / path)
         if not top.is_dir():
             return
         skipped = frozenset[str]() if follows else NOT_WALKED
@@ -140,10 +140,8 @@ class Reach:
         return found or [pattern]
 
     def _below(self, real: Path) -> tuple[str, ...]:
-        for root in self.roots:
-            if real.is_relative_to(root.path):
-                return real.relative_to(root.path).parts
-        return real.parts
+        below = (components_below(real, root.path) for root in self.roots)
+        return next((one for one in below if one is not None), real.parts)
 
     def _check_kind(self, path: str, real: Path) -> None:
         try:

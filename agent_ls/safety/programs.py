@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agent_ls.safety.flags import MustAskError, words
 from agent_ls.safety.operands import Reach
+from agent_ls.safety.paths import real_path
 from agent_ls.safety.read_only import BUILTINS
 
 VERSION_OPTIONS = ("--version", "-V", "-v", "-version", "version")
@@ -41,7 +42,7 @@ def check_program(name: str, reach: Reach) -> None:
     found = shutil.which(name, path=child_path())
     if found is None:
         return
-    real = Path(found).resolve()
+    real = real_path(Path(found))
     if reach.holds(Path(found)) or reach.holds(real):
         raise MustAskError(f"{name} is a program of the workspace")
     is_shim = "shims" in (*Path(found).parts, *real.parts) or "shim" in real.name
@@ -54,7 +55,7 @@ def check_version(name: str, option: str, reach: Reach) -> None:
     if option in _SHORT_VERSION and name not in _SHORT_VERSION[option]:
         raise MustAskError(f"{name} {option} is more than a question for the version")
     found = shutil.which(name, path=child_path())
-    real = Path(found).resolve() if found else None
+    real = real_path(Path(found)) if found else None
     if not found or not real or _is_pyenv(found, reach):
         return
     if not any(real.is_relative_to(folder) for folder in _SYSTEM_FOLDERS):

@@ -76,9 +76,8 @@ class SavedRules:
 
     def decision(self, grant: str, folders: Sequence[Path]) -> Literal["allow", "reject"] | None:
         """Return what holds for a grant when exactly these folders are open; None: nothing."""
-        places = _names(folders)
-        for rule in self.all():
-            if rule.grant == grant and rule.folders == places and rule.decision != "ask":
+        for rule in self._there(folders):
+            if rule.grant == grant and rule.decision != "ask":
                 return rule.decision
         is_allowed = any(
             one.grant == grant and one.decision == "allow" for one in self.patterns(folders)
@@ -87,8 +86,7 @@ class SavedRules:
 
     def granted(self, folders: Sequence[Path]) -> tuple[str, ...]:
         """Return the grants that are always allowed there."""
-        places = _names(folders)
-        saved = [one for one in self.all() if one.folders == places and one.decision == "allow"]
+        saved = [one for one in self._there(folders) if one.decision == "allow"]
         by_pattern = [one for one in self.patterns(folders) if one.decision == "allow"]
         return tuple(dict.fromkeys(one.grant for one in (*saved, *by_pattern)))
 
@@ -97,9 +95,16 @@ class SavedRules:
 
         Errors: as ``all``.
         """
-        places = _names(folders)
-        saved = (one.pattern for one in self.all() if one.folders in ((), places))
+        saved = (one.pattern for one in self._there(folders, or_everywhere=True))
         return (*self.options.patterns, *(one for one in saved if one is not None))
+
+    def _there(self, folders: Sequence[Path], *, or_everywhere: bool = False) -> list[Rule]:
+        rules = self.all()
+        # Mostly there are none, and then nothing needs to be resolved.
+        places = _names(folders) if rules else ()
+        return [
+            one for one in rules if one.folders == places or (or_everywhere and not one.folders)
+        ]
 
     def add(
         self, grant: str, folders: Sequence[Path], decision: Literal["allow", "ask", "reject"]

@@ -17,6 +17,7 @@ from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.commands import judge_reading
 from agent_ls.safety.flags import MustAskError, words
 from agent_ls.safety.operands import NOT_WALKED, Reach
+from agent_ls.safety.paths import real_path
 from agent_ls.safety.programs import child_path
 from agent_ls.safety.shell_tree import read_shell
 from agent_ls.safety.shell_walk import State, Step, Walk
@@ -58,7 +59,7 @@ def is_work(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
 
 def _check_writes(step: Step, reach: Reach) -> None:
     for word in step.writes:
-        real = (reach.folder / word.value).resolve()
+        real = real_path(reach.folder / word.value)
         if word.is_pattern or not (reach.holds(real) or real.is_relative_to("/tmp")):
             raise MustAskError("it writes outside of the workspace")
 

@@ -31,6 +31,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (proj / name).write_text("SECRET=1")
     (proj / "link").symlink_to(outside)
     (proj / "src/-delete").write_text("")
+    (proj / "circle").symlink_to("circle")
     os.mkfifo(proj / "pipe")
     os.link(outside / "x", proj / "hard")
     subprocess.run(["git", "init", "-q", str(proj)], check=True)
