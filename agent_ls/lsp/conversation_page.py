@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import platformdirs
@@ -33,13 +33,14 @@ class Region:
     first: int
     last: int
     name: str = ""
-    """A turn's title, a waiting subject's id, or a linked file's URI."""
-    text: str = ""
-    """The linked words of the line."""
+    """A turn's title, a waiting subject's id, or for a link a file's URI or a turn's id."""
+    start: int = 0
+    end: int = 0
+    """A link's words in its line, in code points."""
 
     def moved(self, lines: int) -> Region:
         """Return the region so many lines further down."""
-        return Region(self.first + lines, self.last + lines, self.name, self.text)
+        return replace(self, first=self.first + lines, last=self.last + lines)
 
 
 @dataclass(slots=True)
@@ -56,6 +57,11 @@ class Page:
     def text(self) -> str:
         """Return the whole text up to and with the last heading."""
         return "".join(f"{line}\n" for line in self.lines)
+
+    @property
+    def is_list_item(self) -> bool:
+        """Say whether it is one line of a list."""
+        return len(self.lines) == 1 and self.lines[0].startswith("- ")
 
     def add(self, other: Page) -> None:
         """Append another page."""

@@ -119,6 +119,7 @@ _DECLARED = {
     "documentSymbolProvider": True,
     "executeCommandProvider": {"commands": ["other.run"]},
     "completionProvider": {},
+    "documentLinkProvider": {},
 }
 _ANSWERS = {
     "textDocument/hover": {"contents": [{"language": "c", "value": "int x;"}, "words"]},
@@ -158,6 +159,9 @@ async def test_each_request_is_answered_by_its_owner_or_by_both(tmp_path: Path) 
         assert await commands(client) is not None
         lenses = await client.ask("textDocument/codeLens", where)
         assert [one["command"]["title"] for one in lenses["result"]] == ["Run agent"]
+        link = {"range": HERE, "data": 5}
+        resolved = await client.ask("documentLink/resolve", link)
+        assert resolved["result"] == link, "the other server resolves none"
 
 
 async def test_a_conversation_is_nothing_to_the_other_server(tmp_path: Path) -> None:

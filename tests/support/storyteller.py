@@ -269,7 +269,12 @@ class Storyteller:
         await self.editor.open(str(self.chat), "markdown")
 
     async def step_write_below(self, words: str) -> None:
-        """Write at the end of the conversation."""
+        """Write at the end of the conversation; ``FIRST`` is the first session's id."""
+        if "FIRST" in words:
+            first = next(
+                one.text for uri, one in self.editor.buffers.items() if "agent-ls.md" in uri
+            )
+            words = words.replace("FIRST", re.findall(r"ses_\w+", first)[0])
         text = self.editor.buffers[self._uri("chat")].text
         await self.editor.change(self._uri("chat"), text + words)
 
@@ -325,8 +330,20 @@ class Storyteller:
             for one in found:
                 start, end = one["range"]["start"], one["range"]["end"]
                 words = lines[start["line"]][start["character"] : end["character"]]
-                told.append(f"{words}: {self.editor.path_of(one['target']).name}")
+                name = await self._followed(one)
+                told.append(re.sub(r"(ses|trn)_\w+", r"\1_…", f"{words}: {name}"))
         assert told == self._golden(golden).splitlines(), told
+
+    async def _followed(self, link: Mapping[str, Any]) -> str:
+        """Open what a link leads to, as an editor does, and return its name."""
+        whole = await self.editor.request("documentLink/resolve", link)
+        uri = whole["target"]
+        if uri.startswith("agent-ls:"):
+            shown = await self.editor.request("workspace/textDocumentContent", {"uri": uri})
+            assert shown["text"]
+        else:
+            assert self.editor.path_of(uri).read_text()
+        return re.sub(r"^\w+(?=\.agent-ls)", "…", self.editor.path_of(uri).name)
 
     async def step_asks_to_complete(self) -> None:
         """The editor asks in conversations alone if it can take that, else in every document."""

@@ -16,6 +16,13 @@ Json = dict[str, Any]
 FULL_SYNC: Final = 1
 _ONE_SIDED: Final = frozenset({"positionEncoding", "semanticTokensProvider", "completionProvider"})
 """Taken whole from one server: a legend cannot be joined, and our ``/`` would trigger theirs."""
+OWN_DATA: Final = "agent-ls"
+"""Key of ``data`` in what is ours to resolve."""
+RESOLVED: Final = {
+    "codeAction/resolve": "codeActionProvider",
+    "documentLink/resolve": "documentLinkProvider",
+}
+"""What ours resolves, by the capability that announces it."""
 OWN_OPTIONS: Final = ("agent", "agent-ls")
 """Keys of ``initializationOptions`` that are ours; all others are the other server's."""
 

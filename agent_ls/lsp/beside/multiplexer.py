@@ -178,6 +178,11 @@ class Multiplexer:
         if "theirs" not in sides or type(message_id) not in (int, str):
             self._to_ours(message)
             return
+        resolved = merging.RESOLVED.get(method)
+        if resolved and not _params(self.theirs, resolved).get("resolveProvider"):
+            # The editor asks because of ours, and theirs is whole already.
+            self._send({"jsonrpc": "2.0", "id": message_id, "result": params})
+            return
         if message_id in self._asked:
             error = {"code": _INVALID_REQUEST, "message": f"id {message_id!r} is in use"}
             self._send({"jsonrpc": "2.0", "id": message_id, "error": error})
@@ -204,6 +209,8 @@ class Multiplexer:
         if method == "workspace/executeCommand":
             commands = _params(self._ours, "executeCommandProvider").get("commands", ())
             return ("ours",) if params.get("command") in commands else ("theirs",)
+        if method.endswith("/resolve"):
+            return ("ours",) if merging.OWN_DATA in _params(params, "data") else ("theirs",)
         if not merging.wants(self._ours, method):
             return ("theirs",)
         if not merging.wants(self.theirs, method):

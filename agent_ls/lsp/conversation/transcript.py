@@ -61,6 +61,7 @@ def plain_lines(text: str) -> list[str]:
 class _Call:
     """One step's call."""
 
+    turn_id: str
     title: str
     kind: ToolKind
     outcome: str = " …"
@@ -70,12 +71,15 @@ class _Call:
     is_rejected: bool = False
 
     def page(self) -> Page:
-        has_changed = self.added_lines or self.removed_lines
-        counts = f" +{self.added_lines} -{self.removed_lines}" if has_changed else ""
-        page = Page([f"- {self.title}{counts}{self.outcome}"])
+        counts = f" +{self.added_lines} -{self.removed_lines}".replace(" +0 -0", "")
+        line = f"- {self.title}"
+        page = Page([f"{line}{counts}{self.outcome}"])
         place = self.place
         if place is not None and place.uri is not None and place.path in self.title:
-            page.links.append(Region(0, 0, place.uri, place.path))
+            start = line.rindex(place.path)
+            page.links.append(Region(0, 0, place.uri, start, start + len(place.path)))
+        if counts:
+            page.links.append(Region(0, 0, self.turn_id, len(line) + 1, len(line) + len(counts)))
         return page
 
     def finish(self, update: wire.ToolCallProgress) -> None:
@@ -122,12 +126,11 @@ class _Asked:
             return Page()
         if self.settled:
             return Page([f"- {self.settled}"])
-        lines = self._lines()
-        page = Page(lines)
+        page = Page(self._lines())
         asked = self.asked
         is_approval = isinstance(asked, wire.PermissionRequested)
         subject = asked.approval_id if is_approval else asked.question_id
-        page.waiting.append(Region(0, len(lines) - 1, subject))
+        page.waiting.append(Region(0, len(page.lines) - 1, subject))
         return page
 
     def _lines(self) -> list[str]:
@@ -169,6 +172,7 @@ _Item = _Call | _Text | _Asked
 
 @dataclass(slots=True)
 class _Turn:
+    id: str
     prompt: str = ""
     items: list[_Item] = field(default_factory=list[_Item])
     plan: tuple[wire.PlanEntry, ...] = ()
@@ -200,7 +204,7 @@ class _Turn:
     def _add_items(self, page: Page) -> None:
         """Add the items; lines of steps stand together as one list that folds."""
         pages = [shown for one in self.items if (shown := one.page()).lines]
-        for is_step, group in groupby(pages, _is_step):
+        for is_step, group in groupby(pages, lambda one: one.is_list_item):
             begun = len(page.lines)
             for one in group:
                 page.add(one)
@@ -218,10 +222,6 @@ class _Turn:
         money = f", ${cost:.4f}" if cost > 0 else ""
         steps = f"{self.step} step{'' if self.step == 1 else 's'}"
         return f"*{self.ended} ({steps}, {tokens:,} tokens{money})*"
-
-
-def _is_step(shown: Page) -> bool:
-    return len(shown.lines) == 1 and shown.lines[0].startswith("- ")
 
 
 class Transcript:
@@ -250,8 +250,8 @@ class Transcript:
     def feed(self, update: wire.Update) -> None:
         """Take in the next update."""
         match update:
-            case wire.TurnStartedUpdate():
-                self._begin()
+            case wire.TurnStartedUpdate(turn_id=turn_id):
+                self._begin(turn_id)
             case wire.UsageUpdate(total=total, cost=cost):
                 self._usage = (total.input_tokens + total.output_tokens, cost.amount)
             case wire.QueuedUpdate(content=content):
@@ -263,10 +263,10 @@ class Transcript:
             case _:
                 pass
 
-    def _begin(self) -> None:
+    def _begin(self, turn_id: str) -> None:
         if self._turn is not None:
             self._past.add(self._turn.page(self._usage))
-        self._turn = _Turn(usage_before=self._usage)
+        self._turn = _Turn(turn_id, usage_before=self._usage)
 
     def _unqueue(self, turn: _Turn, update: wire.Update) -> None:
         """Take out of the queue what reached the model, or was stopped."""
@@ -307,7 +307,8 @@ def _take_call(turn: _Turn, update: wire.Update) -> None:
     match update:
         case wire.ToolCallUpdate(tool=tool, kind=kind) if tool not in _SHOWN_OTHERWISE:
             what = update.title.removeprefix(tool).strip()
-            call = _Call(f"{_VERBS.get(kind, tool.replace('_', ' '))} {what}".rstrip(), kind)
+            title = f"{_VERBS.get(kind, tool.replace('_', ' '))} {what}".rstrip()
+            call = _Call(turn.id, title, kind)
             turn.calls[update.tool_call_id] = call
             turn.items.append(call)
         case wire.ToolCallProgress(locations=locations, status=status):

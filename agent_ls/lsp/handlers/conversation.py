@@ -6,9 +6,12 @@ rejection with words, a steer, or a prompt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from lsprotocol import types
+from pydantic import ValidationError
 
 from agent_ls.domain.approvals import (
     ApprovalAnswer,
@@ -19,13 +22,19 @@ from agent_ls.domain.approvals import (
 )
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.goals import typed
+from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.lsp import wire
-from agent_ls.lsp.connection.positions import index_to_column
-from agent_ls.lsp.connection.uris import path_to_uri
-from agent_ls.lsp.conversation_page import Page, Region, is_conversation, shown_place
+from agent_ls.lsp.beside.merging import OWN_DATA
+from agent_ls.lsp.connection.positions import index_to_column, split_lines
+from agent_ls.lsp.connection.uris import path_to_uri, uri_to_path
+from agent_ls.lsp.conversation_page import Page, Region, is_conversation, place_of, shown_place
 from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.handlers.review_views import diff_of
 from agent_ls.lsp.marks import offers
+from agent_ls.lsp.marks.review_choice import ReviewArgument
 from agent_ls.session.session import Session
+
+_SESSION_ID = re.compile(r"\bses_\w+")
 
 
 class OpenParams(wire.Deciding):
@@ -188,14 +197,52 @@ async def symbols(edge: Edge, params: types.DocumentSymbolParams) -> list[types.
 
 
 async def links(edge: Edge, params: types.DocumentLinkParams) -> list[types.DocumentLink]:
-    """Return the links: the files of the steps."""
-    page = _page(edge, params.text_document.uri)
+    """Return the links: files of steps, diffs of turns, and other sessions' documents.
+
+    A diff is made when its link is followed.
+    """
+    uri = params.text_document.uri
+    if not is_conversation(uri):
+        return []
+    session = edge.faces.conversations.session_of(uri)
+    page = _page_of(edge, session) if session else Page()
+    found = [_link(edge, session, page.lines[one.first], one) for one in page.links]
+    document = edge.server.documents.get(uri)
+    lines = split_lines(document.text) if document else []
+    return found + [_link(edge, session, lines[one.first], one) for one in _named(lines, uri)]
+
+
+def _link(edge: Edge, session: Session | None, line: str, one: Region) -> types.DocumentLink:
     encoding = edge.server.documents.encoding
-    found: list[types.DocumentLink] = []
-    for one in page.links:
-        line = page.lines[one.first]
-        start = line.index(one.text)
-        ends = (index_to_column(line, at, encoding) for at in (start, start + len(one.text)))
-        places = (types.Position(one.first, column) for column in ends)
-        found.append(types.DocumentLink(types.Range(*places), target=one.name))
-    return found
+    columns = (index_to_column(line, at, encoding) for at in (one.start, one.end))
+    where = types.Range(*(types.Position(one.first, column) for column in columns))
+    if "://" in one.name or session is None:
+        return types.DocumentLink(where, target=one.name)
+    turn = {"sessionId": session.id, "turnId": one.name}
+    return types.DocumentLink(where, tooltip="The changes of the turn", data={OWN_DATA: turn})
+
+
+def _named(lines: Sequence[str], uri: str) -> Iterator[Region]:
+    """Yield the ids of other sessions that have documents."""
+    for number, line in enumerate(lines):
+        for found in _SESSION_ID.finditer(line) if "ses_" in line else ():
+            place = place_of(found[0])
+            if place != uri_to_path(uri) and place.exists():
+                yield Region(number, number, path_to_uri(place), *found.span())
+
+
+async def resolve_link(edge: Edge, link: types.DocumentLink) -> types.DocumentLink:
+    """Return a link with its target: the diff of a turn, made now.
+
+    Errors: ``AgentLsError`` when nothing is left of the turn's changes.
+    """
+    data: Any = link.data
+    told = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    if OWN_DATA in told:
+        try:
+            asked = ReviewArgument.model_validate(told[OWN_DATA])
+        except ValidationError as error:
+            raise AgentLsError(f"The link is not understood: {mistakes_said(error)}.") from None
+        turn_id, text = await diff_of(edge, asked)
+        link.target = await edge.review_documents.keep(f"{turn_id}.diff", text)
+    return link

@@ -117,6 +117,13 @@ async def diff(edge: Edge, asked: ReviewArgument) -> str:
     The default is the newest turn with open changes. For a named turn or file, kept changes count
     too. Errors: ``AgentLsError`` when there is nothing to show.
     """
+    turn_id, text = await diff_of(edge, asked)
+    edge.spawn(edge.review_documents.show(f"{turn_id}.diff", text))
+    return text
+
+
+async def diff_of(edge: Edge, asked: ReviewArgument) -> tuple[str, str]:
+    """Return a turn's id and its changes as a diff; errors as of ``diff``."""
     await edge.sessions.review()
     unheard = "everything", "line", "last_line", "call_id", "hunk_ids"
     asked.refuse(*unheard, because="a diff is of whole files")
@@ -138,8 +145,7 @@ async def diff(edge: Edge, asked: ReviewArgument) -> str:
             file_diff(one, await edge.reviews.text_with(one)) for one in sorted(files, key=_path)
         ]
         if text := "".join(diffs):
-            edge.spawn(edge.review_documents.show(f"{turn.turn_id}.diff", text))
-            return text
+            return turn.turn_id, text
     if not turns:
         raise AgentLsError("The agent changed no file there.")
     raise AgentLsError("Nothing is left to be shown there: all was kept or taken back.")

@@ -153,6 +153,7 @@ FEATURES: Final[Mapping[str, Run]] = {
     types.TEXT_DOCUMENT_FOLDING_RANGE: conversation.folds,
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: conversation.symbols,
     types.TEXT_DOCUMENT_DOCUMENT_LINK: conversation.links,
+    types.DOCUMENT_LINK_RESOLVE: conversation.resolve_link,
     types.WORKSPACE_TEXT_DOCUMENT_CONTENT: text_document_content.handle,
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: editor_news.settings_changed,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: editor_news.folders_changed,

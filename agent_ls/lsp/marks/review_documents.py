@@ -17,6 +17,7 @@ from urllib.parse import quote
 import platformdirs
 from lsprotocol import types
 
+from agent_ls.domain.errors import AgentLsError
 from agent_ls.edits.diff import unified
 from agent_ls.lsp.connection.asking import ClientError
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
@@ -46,30 +47,38 @@ class ReviewDocuments:
 
     async def show(self, name: str, text: str) -> None:
         """Show a text. If the client cannot, say where it is or why it could not be written."""
+        try:
+            uri = await self.keep(name, text)
+        except AgentLsError as error:
+            self._editor.say("warning", str(error))
+            return
+        # Some clients fail despite declaring showDocument.
+        if not await self.go_to(uri, None):
+            self._editor.say("info", f"The changes are shown in {place_of(uri)}")
+
+    async def keep(self, name: str, text: str) -> str:
+        """Keep a text as a document, and return its URI. Errors: ``AgentLsError``."""
         name = _file_name(name)
         profile = self._server.profile
-        if profile.text_document_content and profile.show_document:
-            uri = f"agent-ls:/review/{quote(name)}"
-            is_known = self._texts.pop(uri, None) is not None
-            self._texts[uri] = text
-            while len(self._texts) > _MOST:
-                self._texts.popitem(last=False)
-            if is_known:
-                await self._ask(
-                    types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH,
-                    types.TextDocumentContentRefreshParams(uri=uri),
-                )
-        else:
+        if not (profile.text_document_content and profile.show_document):
             place = platformdirs.user_state_path("agent-ls") / "review" / name
             try:
                 await asyncio.to_thread(write_private, place, text)
             except OSError as error:
-                self._editor.say("warning", f"It cannot be shown: {place}: {error.strerror}")
-                return
-            uri = path_to_uri(place)
-        # Some clients fail despite declaring showDocument.
-        if not await self.go_to(uri, None):
-            self._editor.say("info", f"It is shown in {place_of(uri)}")
+                words = f"The changes cannot be shown: {place}: {error.strerror}"
+                raise AgentLsError(words) from error
+            return path_to_uri(place)
+        uri = f"agent-ls:/review/{quote(name)}"
+        is_known = self._texts.pop(uri, None) is not None
+        self._texts[uri] = text
+        while len(self._texts) > _MOST:
+            self._texts.popitem(last=False)
+        if is_known:
+            await self._ask(
+                types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH,
+                types.TextDocumentContentRefreshParams(uri=uri),
+            )
+        return uri
 
     async def go_to(self, uri: str, where: types.Range | None) -> bool:
         """Open a document in the editor; False when the client cannot."""
