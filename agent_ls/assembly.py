@@ -187,7 +187,7 @@ async def open_sessions(
     servers = None if settings.dry_run else tool_servers(settings, workspace, confiner, tell)
     files = FileCommands(user_file().parent, workspace)
     code, claims = WorkspaceCode(workspace, tags_folder()), FileClaims(clock)
-    checks = _compile_checks(settings, workspace)
+    checks = _compile_checks(settings, workspace, confiner)
     ports = Ports(
         clock=clock,
         ids=ids,
@@ -286,12 +286,26 @@ async def open_tool_servers(
 
     ``tell`` gets what the person has to know about the sandbox.
     """
+    async with held_confiner(settings, workspace, tell) as confiner:
+        servers = tool_servers(settings, workspace, confiner)
+        try:
+            yield servers
+        finally:
+            await servers.close()
+
+
+@asynccontextmanager
+async def held_confiner(
+    settings: Settings, workspace: Workspace, tell: Callable[[str], None] | None = None
+) -> AsyncGenerator[Confiner | None]:
+    """Provide what confines commands, if there is a sandbox; end it with the block.
+
+    ``tell`` gets what the person has to know about the sandbox.
+    """
     confiner = await _open_confiner(settings, workspace, tell)
-    servers = tool_servers(settings, workspace, confiner)
     try:
-        yield servers
+        yield confiner
     finally:
-        await servers.close()
         if confiner is not None:
             await asyncio.to_thread(confiner.end)
 
@@ -322,14 +336,14 @@ def _written_folders(settings: Settings, workspace: Workspace) -> list[Path]:
 
 
 async def _open_confiner(
-    settings: Settings, workspace: Workspace, tell: Callable[[str], None]
+    settings: Settings, workspace: Workspace, tell: Callable[[str], None] | None
 ) -> Confiner | None:
     """Return what confines commands, if one is wanted and works on this machine."""
     probed = await asyncio.to_thread(probe, settings.sandbox)
     if probed.why:
         _log.warning("no sandbox holds commands: %s", probed.why)
     place = platformdirs.user_state_path("agent-ls") / "told-no-sandbox"
-    if words := await asyncio.to_thread(banner, probed, place):
+    if tell is not None and (words := await asyncio.to_thread(banner, probed, place)):
         tell(words)
     if probed.sandbox is None:
         return None
@@ -353,13 +367,24 @@ def _make_schemas() -> None:
 @dataclass(frozen=True)
 class _CheckerPorts:
     workspace: Workspace
+    confiner: Confiner | None
 
 
-def _compile_checks(settings: Settings, workspace: Workspace) -> CompileChecks:
-    ports = _CheckerPorts(workspace)
+def built_in_checkers(
+    settings: Settings, workspace: Workspace, confiner: Confiner | None
+) -> list[Any]:
+    """Return the checkers of the catalogue, in its order."""
+    ports = _CheckerPorts(workspace, confiner)
+    return [build(part, settings.checkers, ports) for part in catalogue.CHECKERS]
+
+
+def _compile_checks(
+    settings: Settings, workspace: Workspace, confiner: Confiner | None
+) -> CompileChecks:
+    commands = settings.checkers.commands
     checkers = (
-        *(build(part, settings.checkers, ports) for part in catalogue.CHECKERS),
-        *(catalogue.COMMAND_CHECKER(workspace, one) for one in settings.checkers.commands),
+        *built_in_checkers(settings, workspace, confiner),
+        *(catalogue.COMMAND_CHECKER(workspace, one, confiner) for one in commands),
     )
     return catalogue.COMPILE_CHECKS(checkers, workspace)
 

@@ -9,10 +9,10 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from agent_ls import __version__, catalogue
-from agent_ls.assembly import open_disk_workspace, tool_servers
+from agent_ls.assembly import built_in_checkers, held_confiner, open_disk_workspace, tool_servers
 from agent_ls.domain.errors import AgentLsError, ProviderError
 from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.messages import UserMessage
@@ -159,21 +159,23 @@ async def _checkers(settings: Settings, folder: Path) -> list[Finding]:
     workspace = open_disk_workspace([folder])
     trust = "trusted" if workspace.roots[0].is_trusted else "not trusted: nothing of it runs"
     found = [Finding("ok", "folder", f"{folder} ({trust})")]
-    for kind in catalogue.CHECKERS:
-        checker = kind(workspace=workspace, options=getattr(settings.checkers, kind.name))
-        name = next((one for one in ("doctor.py", "doctor.ts") if checker.handles(one)), None)
-        if name is None:
-            found.append(Finding("note", checker.name, "off, by your settings"))
-            continue
-        report = await checker.check({name: ""})
-        problem = "; ".join((*report.problems, *report.cautions))
-        state = "note" if problem else "ok"
-        found.append(Finding(state, checker.name, problem or "works"))
+    async with held_confiner(settings, workspace) as confiner:
+        checkers = built_in_checkers(settings, workspace, confiner)
+        found += [await _checked(checker) for checker in checkers]
     for command in settings.checkers.commands:
         own = catalogue.COMMAND_CHECKER(workspace, command)
         problem = await asyncio.to_thread(own.obstacle, workspace.roots[0])
         found.append(Finding("note" if problem else "ok", own.name, problem or command.command))
     return found
+
+
+async def _checked(checker: Any) -> Finding:
+    name = next((one for one in ("doctor.py", "doctor.ts") if checker.handles(one)), None)
+    if name is None:
+        return Finding("note", checker.name, "off, by your settings")
+    report = await checker.check({name: ""})
+    problem = "; ".join((*report.problems, *report.cautions))
+    return Finding("note" if problem else "ok", checker.name, problem or "works")
 
 
 def _own_parts(settings: Settings, folder: Path) -> list[Finding]:

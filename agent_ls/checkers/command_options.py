@@ -85,6 +85,8 @@ class CheckCommand(Record):
     """What it says of a file comes from that file alone."""
     variables: tuple[str, ...] = ()
     """Environment variables that it is given besides the usual few."""
+    sandbox: bool = True
+    """False: it runs outside of the sandbox, with all that you can do."""
     timeout_s: float = Field(default=60.0, gt=0)
     """For one run."""
 

@@ -23,6 +23,7 @@ from agent_ls.checkers.programs import find_program, own_programs, safe_path, un
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.loop.ports.workspace import Root, Workspace
+from agent_ls.safety.sandbox.confining import Confiner
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class CommandChecker:
 
     workspace: Workspace
     options: CheckCommand
+    confiner: Confiner | None = None
     _copies: Copies = field(default_factory=Copies, init=False, repr=False)
 
     @property
@@ -143,6 +145,9 @@ class CommandChecker:
             stdin="",
             timeout_s=self.options.timeout_s,
             variables=self.options.variables,
+            confiner=self.confiner if self.options.sandbox else None,
+            readable=copy.readable,
+            writable=(copy.inside(copy.folder),),
         )
         return CommandRun(self.options, copy, cwd, outcome)
 

@@ -23,6 +23,7 @@ import psutil
 
 from agent_ls.checkers.said import lines_of
 from agent_ls.processes.reading import read_file
+from agent_ls.safety.control_files import has_secret_name
 
 _PACKAGES = "node_modules"
 _LINKED = frozenset({_PACKAGES, ".venv", "venv"})
@@ -70,12 +71,25 @@ class FolderCopy:
         """Replace the copy's paths in a message by the real ones."""
         return words.replace(str(self.place), "")
 
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """Return the folders that a program in the sandbox has to see of the copy."""
+        return () if self.place is None else (self.place,)
+
     def lines(self, file: Path) -> list[str] | None:
-        """Return the lines of a file of the folder as programs see it; None if there is none."""
+        """Return the lines of a file of the folder as programs see it; None if there is none.
+
+        None also for a file of secrets, and for a link that leads elsewhere than to the real file:
+        a program may have put it there, and findings hold a line of the text.
+        """
         if not file.is_relative_to(self.folder):
             return None
         try:
-            text = read_file(self.inside(file), max_bytes=_MAX_READ_BYTES)
+            place = self.inside(file)
+            is_secret = _is_secret(file.relative_to(self.folder).as_posix())
+            if is_secret or place.resolve() not in (place, file):
+                return None
+            text = read_file(place, max_bytes=_MAX_READ_BYTES)
         except (OSError, ValueError):
             # ValueError: the name is impossible, for example it has a NUL.
             return None
@@ -94,6 +108,8 @@ class FolderCopy:
             copy = self.inside(self.folder)
             is_copied = functools.cache(_is_copied)
             ours = {name for name in names if is_copied(_folder_of(name))} | texts.keys()
+            # In the sandbox a link to a secret cannot be read, but a copy could.
+            ours = {name for name in ours if not _is_secret(name)}
             files = {name for name in ours if texts.get(name, "") is not None}
             for name in self._made.keys() - files:
                 self._take_away(copy, name)
@@ -147,9 +163,13 @@ class FolderCopy:
 
     def _take_away(self, copy: Path, name: str) -> None:
         del self._made[name]
-        (copy / name).unlink(missing_ok=True)
+        place = copy / name
+        if place.parent.resolve() != place.parent:
+            # A program has put a link there: what it leads to is not ours.
+            return
+        place.unlink(missing_ok=True)
         with suppress(OSError):
-            for above in (copy / name).parents:
+            for above in place.parents:
                 # Stops at the first folder that is not empty.
                 above.rmdir()
 
@@ -217,6 +237,11 @@ def _folder_of(name: str) -> str:
     return name.rpartition("/")[0] or "."
 
 
+@functools.lru_cache(maxsize=100_000)
+def _is_secret(name: str) -> bool:
+    return has_secret_name(name.split("/"))
+
+
 def _is_copied(folder: str) -> bool:
     return not any(part in _LINKED or _is_left_out(part) for part in folder.split("/"))
 
@@ -231,7 +256,7 @@ def _is_left_out(name: str) -> bool:
 
 def _new_place() -> Path:
     """Make a private folder in our cache; remove those of dead processes. Errors: ``OSError``."""
-    place = platformdirs.user_cache_path("agent-ls") / "shadow"
+    place = platformdirs.user_cache_path("agent-ls").resolve() / "shadow"
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left in place.iterdir():
         owner = left.name.partition("-")[0]

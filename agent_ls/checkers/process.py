@@ -1,5 +1,6 @@
 """Run a checker's program to its end: no shell, own process group, few environment variables.
 
+It runs in the sandbox if there is one: what it loads from the folder, the model may have written.
 Leaves no process behind: a time-out or cancellation kills the whole group.
 """
 
@@ -9,16 +10,20 @@ import asyncio
 import os
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from agent_ls.processes.launching import Program, start_piped
+from agent_ls.safety.sandbox.confinement import Wrapped
+from agent_ls.safety.sandbox.confining import Confiner, held
 
 T = TypeVar("T")
 _KEPT_VARIABLES = ("HOME", "LANG", "TMPDIR", "TEMP", "SYSTEMROOT", "USERPROFILE")
 _KEPT_PREFIXES = ("LC_", "XDG_")
 _MAX_OUTPUT_BYTES = 64 * 2**20
 _READ_BYTES = 2**16
+_NOT_EXECUTED = 127
 _DRAIN_S = 1.0
 """Time to read the remaining output after the program ended; usually much less is needed."""
 
@@ -43,17 +48,42 @@ async def run_program(
     stdin: str,
     timeout_s: float,
     variables: Iterable[str] = (),
+    confiner: Confiner | None = None,
+    readable: Sequence[Path] = (),
+    writable: Sequence[Path] = (),
 ) -> ProgramOutcome:
     """Run a program with this input and PATH; ``variables`` are names to pass on in addition.
 
+    With a ``confiner`` it sees the workspace, and ``readable`` too, and changes only ``writable``.
     Never raises, except on cancellation, which kills the program first.
     """
+    words, env = tuple(map(str, command)), _environment(path, variables)
     try:
-        piped = await start_piped(
-            list(map(str, command)), cwd=cwd, env=_environment(path, variables)
+        if confiner is None:
+            return await _run(Wrapped(words, env), cwd, stdin, timeout_s)
+        wrap = partial(
+            confiner.wrapped_checker, words, cwd=cwd, env=env, readable=readable, writable=writable
         )
+        async with held(wrap) as wrapped:
+            outcome = await _run(wrapped, cwd, stdin, timeout_s)
     except OSError as error:
         return ProgramOutcome("not_started", None, "", str(error))
+    refusal = _refusal(outcome, wrapped, words[0])
+    return ProgramOutcome("not_started", None, "", refusal) if refusal else outcome
+
+
+def _refusal(outcome: ProgramOutcome, wrapped: Wrapped, program: str) -> str:
+    """Return why the program did not start in the sandbox; empty if it did."""
+    if not outcome.exit_code or outcome.stdout:
+        return ""
+    if outcome.exit_code == _NOT_EXECUTED and outcome.stderr.startswith(f"{program}: "):
+        return f"{outcome.stderr.strip()} (the sandbox shows what is on PATH and in sandbox.read)"
+    return wrapped.refusal(outcome.stderr)
+
+
+async def _run(wrapped: Wrapped, cwd: Path, stdin: str, timeout_s: float) -> ProgramOutcome:
+    """Run a program to its end. Errors: ``OSError`` if it cannot be started."""
+    piped = await start_piped(wrapped.argv, cwd=cwd, env=wrapped.env)
     stdout, stderr = bytearray(), bytearray()
     # Lone surrogates cannot be encoded; a replacement character keeps the columns.
     data = stdin.encode(errors="replace")

@@ -20,6 +20,7 @@ from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.processes.reading import read_file
+from agent_ls.safety.sandbox.confining import Confiner
 
 _SUFFIXES = (".py", ".pyi")
 _OWN_CONFIGURATION = (".ruff.toml", "ruff.toml")
@@ -55,6 +56,7 @@ class Ruff:
     is_per_file: ClassVar[bool] = True
     workspace: Workspace
     options: RuffOptions = RuffOptions()
+    confiner: Confiner | None = None
 
     def handles(self, path: str) -> bool:
         """Tell whether this file is Python and ruff is enabled."""
@@ -109,6 +111,7 @@ class Ruff:
             path=env_path,
             stdin=text,
             timeout_s=self.options.timeout_s,
+            confiner=self.confiner,
         )
         if outcome.end == "exited" and outcome.exit_code == 0:
             try:

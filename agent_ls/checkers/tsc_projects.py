@@ -23,6 +23,7 @@ from agent_ls.checkers.programs import TypeScript
 from agent_ls.checkers.said import Said
 from agent_ls.domain.findings import Severity
 from agent_ls.loop.ports.workspace import Root
+from agent_ls.safety.sandbox.confining import Confiner
 
 CONFIGURATIONS = ("tsconfig.json", "jsconfig.json")
 CONFIGURATION = re.compile(r"(^|/)[jt]sconfig[^/]*\.json$")
@@ -94,6 +95,7 @@ class TscRun:
 
     job: TscJob
     copy: FolderCopy
+    confiner: Confiner | None = None
     _known: dict[Path, _Project] = field(default_factory=dict[Path, _Project], init=False)
 
     @property
@@ -198,7 +200,7 @@ class TscRun:
     async def _check(self, project: _Project) -> list[Said]:
         # Else an incremental project would write its state beside itself.
         name = hashlib.sha256(str(project.path).encode()).hexdigest()[:16]
-        state = self.copy.inside(Path("/")).parent / f"{name}.tsbuildinfo"
+        state = self.root / f".agent-ls.{name}.tsbuildinfo"
         options = [*_QUIET, "--incremental", "--tsBuildInfoFile", str(state)]
         if not project.references:
             return await self._tsc(project.path, *options, "-p", project.path)
@@ -235,7 +237,14 @@ class TscRun:
         job = self.job
         command = [job.node, job.typescript.tsc, *arguments]
         outcome = await run_program(
-            command, cwd=self.root, path=job.path, stdin="", timeout_s=job.timeout_s
+            command,
+            cwd=self.root,
+            path=job.path,
+            stdin="",
+            timeout_s=job.timeout_s,
+            confiner=self.confiner,
+            readable=(*self.copy.readable, job.typescript.package),
+            writable=(self.root,),
         )
         match outcome.end:
             case "exited":
@@ -257,7 +266,12 @@ def _reason(outcome: ProgramOutcome) -> str:
 
 
 def _stand_in(project: _Project) -> Path:
-    """Write the project without its references, since tsc would read their last build instead."""
+    """Write the project without its references, since tsc would read their last build instead.
+
+    Errors: ``TscFailedError`` if its folder is a link, which a program may have put there.
+    """
+    if project.path.parent.resolve() != project.path.parent:
+        raise TscFailedError(f"{project.path} is reached by a link")
     own = project.path.with_name(f".agent-ls.{project.path.name}")
     files = sorted(map(str, project.files))
     told = {"extends": f"./{project.path.name}", "files": files, "include": [], "references": []}

@@ -13,9 +13,10 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +27,7 @@ from agent_ls.loop.settling import settled
 from agent_ls.processes.launching import Program, start
 from agent_ls.safety.programs import child_path
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Limits, Wrapped
-from agent_ls.safety.sandbox.confining import Confiner
+from agent_ls.safety.sandbox.confining import Confiner, held
 from agent_ls.workspace.host_proxy import HostProxy
 from agent_ls.workspace.live_output import LiveOutput
 
@@ -108,7 +109,12 @@ class ShellRunner:
         started_s = time.monotonic()
         output = _Output(on_output)
         end: Literal["exited", "timed_out"] = "exited"
-        async with self._held(command, cwd, env or {}, bounds) as (wrapped, proxy):
+        proxy = self._proxy(bounds)
+        async with AsyncExitStack() as stack:
+            if proxy is not None:
+                stack.callback(proxy.close)
+            wrap = partial(self._wrapped, command, cwd, env or {}, bounds, proxy)
+            wrapped = await stack.enter_async_context(held(wrap))
             running = await _start(wrapped, cwd, proxy)
             reading = asyncio.create_task(_read(running.output, output))
             try:
@@ -125,7 +131,8 @@ class ShellRunner:
                     reading.cancel()
                     status = running.status()
         output.end()
-        if status.code is None and (why := _refusal(wrapped, output.text())):
+        is_confined = wrapped.argv[1:4] != _SUPERVISED
+        if status.code is None and is_confined and (why := wrapped.refusal(output.text())):
             raise OSError(None, f"the sandbox could not be set up: {why}")
         if end == "exited" and status.left:
             output.note(f"[ended with the command: {', '.join(status.left)}]")
@@ -142,25 +149,6 @@ class ShellRunner:
             duration_ms=int((time.monotonic() - started_s) * 1000),
             is_cut=output.is_cut,
         )
-
-    @asynccontextmanager
-    async def _held(
-        self, command: str, cwd: Path, env: Mapping[str, str], bounds: Bounds
-    ) -> AsyncGenerator[tuple[Wrapped, HostProxy | None]]:
-        """Provide the command as it is to be started; afterwards remove what its sandbox needed."""
-        proxy = self._proxy(bounds)
-        wrapping = asyncio.create_task(
-            asyncio.to_thread(self._wrapped, command, cwd, env, bounds, proxy)
-        )
-        try:
-            yield await asyncio.shield(wrapping), proxy
-        finally:
-            # A thread goes on when its caller is cancelled.
-            await settled(asyncio.wait([wrapping]))
-            if proxy is not None:
-                proxy.close()
-            if wrapping.exception() is None:
-                await settled(asyncio.to_thread(wrapping.result().end))
 
     def _hint(self, output: str) -> str:
         """Return what to say of a failed command's output; empty for nothing."""
@@ -195,12 +183,6 @@ class ShellRunner:
             bounds = replace(bounds, readable=(*bounds.readable, *proxy.readable))
             whole |= proxy.env
         return confiner.wrapped(argv, bounds, cwd=cwd, env=whole, text=command)
-
-
-def _refusal(wrapped: Wrapped, output: str) -> str:
-    """Return why the sandbox did not start the supervisor; empty if it did."""
-    names, first = (f"{Path(wrapped.argv[0]).name}: ", "landlock: "), output.split("\n", 1)[0]
-    return first if wrapped.argv[1:4] != _SUPERVISED and first.startswith(names) else ""
 
 
 @dataclass(frozen=True, slots=True)

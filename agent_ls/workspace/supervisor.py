@@ -20,6 +20,10 @@ import sys
 import time
 from contextlib import suppress
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
 _SET_DUMPABLE = 4
 _SET_CHILD_SUBREAPER = 36
 _KEYCTL = {"x86_64": 250, "aarch64": 219}
@@ -42,12 +46,16 @@ _POLL_S = 0.02
 def main() -> int:
     """Run ``argv[3:]``; write its exit code and leftover processes to descriptor ``argv[1]``.
 
-    ``argv[2]`` holds the limits in JSON; an empty text stands for none.
+    ``argv[2]`` holds the limits in JSON; an empty text stands for none. Without a descriptor this
+    process becomes the command, with its own input.
     """
-    status, limits, command = int(sys.argv[1]), json.loads(sys.argv[2] or "{}"), sys.argv[3:]
+    limits, command = json.loads(sys.argv[2] or "{}"), sys.argv[3:]
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             _leave_parent(ctypes.CDLL(None), is_limited=bool(limits))
+    if not sys.argv[1]:
+        _become(command, limits)
+    status = int(sys.argv[1])
     wake, wakened = os.pipe()
     os.set_blocking(wakened, False)
     signal.signal(signal.SIGCHLD, _note)
@@ -127,6 +135,14 @@ def _start(command: list[str], status: int, limits: dict[str, int]) -> int:
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         signal.set_wakeup_fd(-1)
+        _become(command, limits)
+    finally:
+        os._exit(127)
+
+
+def _become(command: list[str], limits: dict[str, int]) -> NoReturn:
+    """Replace this process by the command, within its limits."""
+    try:
         # Restore the defaults: a new program would inherit ignored signals.
         for name in ("SIGPIPE", "SIGXFSZ", "SIGCHLD", "SIGTERM", "SIGINT", "SIGHUP"):
             signal.signal(getattr(signal, name), signal.SIG_DFL)

@@ -44,7 +44,6 @@ class Confinement:
     """Hosts that it may reach: none, or ``ALL_HOSTS``, or names."""
     tmp: Path | None = None
     """The folder that is /tmp in ``work``; None: an empty one that ends with the command."""
-    limits: Limits = field(default_factory=Limits)
 
 
 def _nothing() -> None:
@@ -62,6 +61,11 @@ class Wrapped:
     """Call it on a thread once all processes of the command have ended."""
     notes: list[str] = field(default_factory=list[str])
     """What to tell the model and the person about the command; complete after ``end``."""
+
+    def refusal(self, output: str) -> str:
+        """Return why the sandbox could not start the command, as its output says; or nothing."""
+        names, first = (f"{Path(self.argv[0]).name}: ", "landlock: "), output.split("\n", 1)[0]
+        return first if first.startswith(names) else ""
 
 
 class Sandbox(Protocol):

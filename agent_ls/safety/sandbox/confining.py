@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import platformdirs
 
 from agent_ls.loop.ports.commands import Bounds
+from agent_ls.loop.settling import settled
 from agent_ls.safety.own_places import own_folders
 from agent_ls.safety.sandbox.absent import clear_left
 from agent_ls.safety.sandbox.confinement import Confinement, Limits, Sandbox, Wrapped
@@ -25,7 +30,8 @@ _GIT = re.compile(r"(?:^|[\s;&|(])git\s")
 _GIT_STEERED = ("hooks", "config", "config.worktree")
 """What in ``.git`` makes git run programs."""
 _PACKAGE = Path(__file__).parents[2]
-_OURS = (_PACKAGE / "workspace" / "supervisor.py", _PACKAGE / "safety" / "ripgrep.conf")
+_SUPERVISOR = _PACKAGE / "workspace" / "supervisor.py"
+_OURS = (_SUPERVISOR, _PACKAGE / "safety" / "ripgrep.conf")
 """Our own files that are used inside of the sandbox."""
 _TEMPORARY = ("tmp", "var-tmp", "cache")
 _MAX_POINTER_BYTES = 4_096
@@ -74,6 +80,44 @@ class Confiner:
 
         return replace(wrapped, end=end)
 
+    def wrapped_checker(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        readable: Sequence[Path] = (),
+        writable: Sequence[Path] = (),
+    ) -> Wrapped:
+        """Return how to start a checker. It changes nothing but ``writable``.
+
+        It sees the folders and the repositories around them without their secrets, and no network.
+        What is ``writable`` must hold no secrets.
+        Looks at the disk: call it on a thread. Errors: ``OSError``.
+        """
+        home = Path(env.get("HOME", "/")).resolve()
+        roots = tuple(self.roots())
+        tops = [top for top in _Repository.of(roots).tops if not home.is_relative_to(top)]
+        seen = tuple({next(filter(root.is_relative_to, tops), root) for root in roots})
+        secrets = [path for one in seen for path in survey(one).secret]
+        _check_number(len(secrets))
+        # Its own folder may be in none of those on PATH.
+        path = os.pathsep.join((env.get("PATH", ""), str(Path(argv[0]).parent)))
+        shown, links = self._shown((*readable, Path(argv[0])), {**env, "PATH": path})
+        confinement = Confinement(
+            "work",
+            roots=(),
+            readable=(*seen, *shown),
+            links=links,
+            writable=tuple(writable),
+            hidden=tuple(_inside([*own_folders(), *secrets], (*seen, *writable))),
+            tmp=self.place,
+        )
+        # The supervisor becomes the checker: it only sets the limits.
+        limits = json.dumps(asdict(Limits()))
+        start = (str(Path(sys.executable).resolve()), "-I", "-S", str(_SUPERVISOR), "", limits)
+        return self.sandbox.wrap(confinement, (*start, *argv), cwd=cwd, env=env)
+
     def end(self) -> None:
         """Delete the private temporary files."""
         shutil.rmtree(self.place, ignore_errors=True)
@@ -90,22 +134,12 @@ class Confiner:
         may_commit = uses_git and bounds.consent != "none"
         repository = _Repository.of(roots)
         special = [(*one.secret, *one.steering) for one in surveys.values()]
-        if (number := sum(map(len, special))) > MAX_PLACES:
-            raise OSError(
-                f"the workspace holds {number:,} secrets and control files, and a command can be "
-                f"kept from {MAX_PLACES:,}: ask to run it with outside_sandbox and a reason"
-            )
+        _check_number(sum(map(len, special)), "ask to run it with outside_sandbox and a reason")
         protected = [root / name for root in roots for name in KEPT_ABSENT]
         steering = [path for one in surveys.values() for path in one.steering]
         protected += [*steering, *_inside((p for p in steering if p.is_symlink()), roots)]
-        named = toolchains(env)
-        readable = [
-            *(path.resolve() for path in named),
-            *_existing(self.options.read),
-            *_interpreter(),
-            *(path.resolve() for path in bounds.readable if path.exists()),
-            *repository.folders,
-        ]
+        shown, links = self._shown(bounds.readable, env)
+        readable = [*shown, *repository.folders]
         writable = [*_existing(self.options.write), *bounds.writable]
         if may_commit:
             readable += [*git_files(env), *repository.tops]
@@ -124,14 +158,38 @@ class Confiner:
             "look" if bounds.view == "look" else "work",
             roots=roots,
             readable=tuple(dict.fromkeys(readable)),
-            links={path: real for path in named if (real := path.resolve()) != path},
+            links=links,
             writable=tuple(writable),
             protected=tuple(dict.fromkeys(protected)),
             hidden=tuple(_inside(hidden, (*roots, *writable))),
             network=bounds.network,
             tmp=self.place,
-            limits=Limits(),
         )
+
+    def _shown(
+        self, readable: Iterable[Path], env: Mapping[str, str]
+    ) -> tuple[list[Path], dict[Path, Path]]:
+        """Return what a program may read beyond the workspace, and other names of it."""
+        named = [*toolchains(env), *(path for path in readable if path.exists())]
+        reals = {path: path.resolve() for path in named}
+        links = {path: real for path, real in reals.items() if real != path}
+        return [*reals.values(), *_existing(self.options.read), *_interpreter()], links
+
+
+@asynccontextmanager
+async def held(wrap: Callable[[], Wrapped]) -> AsyncGenerator[Wrapped]:
+    """Wrap a command on a thread; after the block remove what its sandbox needed.
+
+    Errors: those of ``wrap``.
+    """
+    wrapping = asyncio.create_task(asyncio.to_thread(wrap))
+    try:
+        yield await asyncio.shield(wrapping)
+    finally:
+        # A thread goes on when its caller is cancelled.
+        await settled(asyncio.wait([wrapping]))
+        if wrapping.exception() is None:
+            await settled(asyncio.to_thread(wrapping.result().end))
 
 
 def open_confiner(
@@ -194,6 +252,14 @@ def _pointer(file: Path) -> str:
             return opened.read(_MAX_POINTER_BYTES).decode(errors="replace").strip()
     except OSError:
         return ""
+
+
+def _check_number(number: int, advice: str = "") -> None:
+    if number > MAX_PLACES:
+        raise OSError(
+            f"the workspace holds {number:,} secrets and control files, and a program can be "
+            f"kept from {MAX_PLACES:,}{advice and ': '}{advice}"
+        )
 
 
 def _interpreter() -> Iterator[Path]:
