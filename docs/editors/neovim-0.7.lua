@@ -58,6 +58,7 @@ local keys = {
   r = function() act('prompt') end, -- run the instruction comment
   p = with_words('Agent: ', function(words) run('prompt', words) end),
   t = with_words('Tell the agent: ', function(words) run('steer', words) end),
+  d = vim.diagnostic.open_float, -- all of what is said about this line, such as the diff of an approval
   y = function() act('approval.resolve', 'allow_once') end,
   Y = function() act('approval.resolve', 'allow_session') end,
   n = with_words('No, because: ', function(words)

@@ -68,6 +68,7 @@ nnoremap <leader>aa <Cmd>ALECodeAction<CR>
 nnoremap <leader>ar <Cmd>call <SID>Act('prompt', '', {})<CR>
 nnoremap <leader>ap <Cmd>call <SID>Words('Agent: ', {words -> <SID>Run('prompt', [words])})<CR>
 nnoremap <leader>at <Cmd>call <SID>Words('Tell the agent: ', {words -> <SID>Run('steer', [words])})<CR>
+nnoremap <leader>ad <Cmd>ALEDetail<CR>
 nnoremap <leader>ay <Cmd>call <SID>Act('approval.resolve', 'allow_once', {})<CR>
 nnoremap <leader>aY <Cmd>call <SID>Act('approval.resolve', 'allow_session', {})<CR>
 nnoremap <leader>an <Cmd>call <SID>Words('No, because: ',

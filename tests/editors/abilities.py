@@ -78,6 +78,8 @@ class Person(Protocol):
     def resume(self) -> None: ...
     def wait_until(self, condition: Callable[[], object], what: str) -> object: ...
     def wait_for_screen(self, *words: str) -> None: ...
+    def look(self) -> None: ...
+    def take_picture(self) -> None: ...
     def told(self) -> str: ...
     def hints(self) -> list[str]: ...
     def problems(self) -> str: ...
@@ -132,6 +134,14 @@ def get_an_edit(editor: Person, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.wait_for_screen("TAX = 0.19", "LAST = 3")
     assert editor.text() == _EDITED
+
+
+def see_what_it_would_change(editor: Person, model: ServedModel) -> None:
+    _run_comment(editor, model)
+    _wait_for_approval(editor)
+    editor.look()
+    editor.wait_for_screen("-TAX = 0.07", "+TAX = 0.19", "+LAST = 3")
+    editor.take_picture()
 
 
 def allow(editor: Person, model: ServedModel) -> None:
@@ -196,6 +206,7 @@ STORIES: Mapping[str, Story] = {
     "asks by conversation": Story(ask_by_conversation, _ANSWER),
     "reads the answer": Story(read_the_answer, _ANSWER),
     "gets an edit": Story(get_an_edit, _EDIT + _ANSWER, "accept-edits"),
+    "sees what it would change": Story(see_what_it_would_change, _EDIT + _ANSWER),
     "allows": Story(allow, _EDIT + _ANSWER),
     "rejects with words": Story(reject_with_words, _REJECTED),
     "sees a finding": Story(see_a_finding, _FAULT, "accept-edits"),

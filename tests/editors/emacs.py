@@ -77,6 +77,9 @@ class Emacs(Terminal):
     def act(self, act: Act) -> None:
         self.until_commanded(lambda: self.press("C-c", "a", _KEYS[act]), act)
 
+    def look(self) -> None:
+        self.press("C-c", "a", "d")
+
     def resume(self) -> None:
         self.wait_for_screen("cut off in")
         if "lsp-mode" in self.name:

@@ -81,6 +81,9 @@ class Helix(Terminal):
         self.press("Escape")
         return False
 
+    def look(self) -> None:
+        """Helix shows it by itself."""
+
     def resume(self) -> None:
         self.wait_for_screen("agent-ls.session.resume")
         self.act("resume")

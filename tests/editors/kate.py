@@ -109,7 +109,7 @@ class Kate(Talk):
         }
         with (self.home / "kate.log").open("wb") as output:
             self._process = subprocess.Popen(
-                ["kate", "--new", "--block", str(self.file)],
+                ["kate", "-qwindowgeometry", f"{_SIZE}+0+0", "--new", "--block", str(self.file)],
                 cwd=self.file.parent,
                 env=self._household.environment({**os.environ, **own, **self._variables}),
                 stdin=subprocess.DEVNULL,

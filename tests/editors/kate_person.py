@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.editors.kate import Kate, KateError
+from tests.editors.pictures import place_of
 from tests.editors.rfb import differing
 from tests.editors.talk import Act, is_act
 from tests.editors.terminal import DOCS
@@ -90,6 +91,21 @@ class KatePerson(Kate):
 
     def _conversations(self) -> list[Path]:
         return sorted((self.home / "state" / "agent-ls").glob("*.agent-ls.md"))
+
+    def look(self) -> None:
+        """Open the tab of diagnostics, from the menu of the LSP client."""
+        for key in ("Alt+l", "d"):
+            before = self.screen.look()
+            self.screen.press(key)
+            self.wait_until(
+                lambda before=before: differing(before, self.screen.look()) > _DIALOG_PIXELS,
+                f"what {key} opens",
+            )
+
+    def take_picture(self) -> None:
+        """Write the screen for the documentation, if that is asked for."""
+        if place := place_of(self.name):
+            self.screen.shot(place)
 
     # Hands
 

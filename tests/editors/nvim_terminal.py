@@ -52,6 +52,9 @@ class NeovimTerminal(Terminal):
         self.keys -= 1
         self.until_commanded(lambda: self.press("Space", "a", _KEYS[act]), act)
 
+    def look(self) -> None:
+        self.press("Space", "a", "d")
+
     def resume(self) -> None:
         self.wait_for_screen("Resume", "Not now")
         self.press("1", "Enter")

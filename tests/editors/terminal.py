@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from tests.editors.pictures import draw, place_of
 from tests.editors.processes import Household
 from tests.editors.talk import Act, Talk, is_act
 
@@ -114,6 +115,10 @@ class Terminal(Talk):
     def resume(self) -> None:
         """Answer the offer to go on with a turn that was cut off."""
 
+    @abstractmethod
+    def look(self) -> None:
+        """Make the editor show all of what is said about the caret's line."""
+
     def reject(self, words: str) -> None:
         """Answer the approval that waits with these words."""
         self.converse()
@@ -189,6 +194,11 @@ class Terminal(Talk):
     def screen(self) -> str:
         """What is on the screen."""
         return self._tmux("capture-pane", "-p", "-t", "e")
+
+    def take_picture(self) -> None:
+        """Draw the screen for the documentation, if that is asked for."""
+        if place := place_of(self.name):
+            draw(self._tmux("capture-pane", "-e", "-p", "-t", "e"), place)
 
     def wait_until(self, condition: Callable[[], T], what: str) -> T:
         """The first true answer of the condition; TerminalError with the story when none comes."""

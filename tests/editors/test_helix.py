@@ -91,7 +91,7 @@ def test_changes_are_seen_kept_and_undone_by_keyboard(open_editor: OpenHelix, fi
             editor.act("ask")
             editor.wait_for_screen("cc = 33")
             editor.go_to(0)
-            editor.wait_for_screen(first, "(agent-change)")
+            editor.wait_for_screen(first)
             # The list of all files' diagnostics shows what is to be reviewed, open or not.
             editor.press("Space")
             editor.wait_for_screen("Space")
