@@ -30,7 +30,7 @@ from agent_ls.lsp.editor_sessions import EditorSessions
 from agent_ls.lsp.faces.faces import Faces
 from agent_ls.lsp.marks.foreign import ForeignDiagnostics, editor_diagnostics
 from agent_ls.lsp.marks.instructions import Instructions
-from agent_ls.lsp.marks.mark import SOURCE
+from agent_ls.lsp.marks.mark import is_own_source
 from agent_ls.lsp.marks.pending_edits import PendingEdits
 from agent_ls.lsp.marks.review_choice import Chooser
 from agent_ls.lsp.marks.review_documents import ReviewDocuments
@@ -124,8 +124,17 @@ class Edge:
     def problems_told(self, uri: str, found: Sequence[wire.EditorDiagnostic]) -> None:
         """Take what other servers say of a document now."""
         # Without our own: the agent must not read its own findings as problems.
-        self.foreign_diagnostics.replace(uri, [one for one in found if one.source != SOURCE])
+        self.foreign_diagnostics.replace(
+            uri, [one for one in found if not is_own_source(one.source)]
+        )
         self._refresh_marks()
+
+    def problems_seen(
+        self, uri: str, lines: tuple[int, int], found: Sequence[wire.EditorDiagnostic]
+    ) -> None:
+        """Take what other servers say of some lines, as a request brought it along."""
+        if self.foreign_diagnostics.see(uri, lines, found):
+            self._refresh_marks()
 
     def _told_beside(self, uri: str, found: list[dict[str, Any]]) -> None:
         self.problems_told(uri, editor_diagnostics(found))

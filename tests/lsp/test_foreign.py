@@ -39,6 +39,18 @@ def test_a_finding_that_another_server_has_too_is_shown_once(
     assert foreign.hides(URI, finding, 3) is (shown == "never")
 
 
+def test_a_request_tells_of_its_own_lines_alone() -> None:
+    foreign = ForeignDiagnostics()
+    first, fourth = editor_diagnostics([said(0, "unused"), said(3, "undefined name `x`")])
+    finding = Finding(path="a.py", checker="ruff", message="undefined name `x`")
+    assert foreign.see(URI, (3, 3), [fourth])
+    assert not foreign.see(URI, (3, 3), [fourth]), "nothing new"
+    assert foreign.see(URI, (0, 2), [first])
+    assert foreign.hides(URI, finding, 3)
+    assert foreign.see(URI, (2, 4), [])
+    assert not foreign.hides(URI, finding, 3)
+
+
 def test_what_is_no_diagnostic_is_left_out() -> None:
     odd = [
         None,

@@ -112,6 +112,8 @@ class ClientEditor(DemoClient):
         self.opened: list[dict[str, Any]] = []
         """What the server brought before the person."""
         self.refreshed_lenses = 0
+        self.others: dict[str, list[Any]] = {}
+        """Diagnostics of other servers, by URI."""
         self.registered: list[dict[str, Any]] = []
         self._command_s = 0.0
 
@@ -138,6 +140,9 @@ class ClientEditor(DemoClient):
         if method == "agent/save" and not self.save_works:
             return {"unsaved": params["uris"]}
         return await super().answer(method, params)
+
+    def problems(self, uri: str) -> list[Any]:
+        return [*super().problems(uri), *self.others.get(uri, [])]
 
     async def execute(self, command: str, *arguments: Any) -> Any:
         self._command_s = time.monotonic()

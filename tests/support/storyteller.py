@@ -242,6 +242,12 @@ class Storyteller:
         params = {"uri": self._uri(place.path), "diagnostics": found}
         await self.editor.notify("agent/editorDiagnostics", params)
 
+    async def step_another_says(self, place: Place, message: str = "") -> None:
+        """Another server shows this one problem in a document; without a message, none."""
+        at = {"line": place.line, "character": 0}
+        problem = {"range": {"start": at, "end": at}, "message": message, "source": "other"}
+        self.editor.others[self._uri(place.path)] = [problem] if message else []
+
     async def step_answer(self, words: str) -> None:
         """Answer, by its id, what a message said waits."""
         kind, subject_id = await self._said(r"(\w+)\.resolve with (\w+)")

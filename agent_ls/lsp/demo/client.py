@@ -125,12 +125,16 @@ class DemoClient(DemoConnection):
         del self.buffers[uri]
         await self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
 
+    def problems(self, uri: str) -> list[Any]:
+        """Return the diagnostics that the editor shows in a document."""
+        return self.shown.diagnostics.get(uri, [])
+
     async def code_actions(self, uri: str, line: int, last_line: int | None = None) -> list[Any]:
         """Return the code actions on lines (0-based); sends diagnostics along as editors do."""
         end = line if last_line is None else last_line
         known = [
             one
-            for one in self.shown.diagnostics.get(uri, [])
+            for one in self.problems(uri)
             if one["range"]["start"]["line"] <= end and line <= one["range"]["end"]["line"]
         ]
         found = await self.request(

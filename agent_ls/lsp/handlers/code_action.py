@@ -6,7 +6,7 @@ servers' problems.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from lsprotocol import types
 
@@ -16,7 +16,7 @@ from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.handlers import comments, conversation
 from agent_ls.lsp.marks import offers
-from agent_ls.lsp.marks.mark import CHANGE_CODE, SOURCE, ChangeHint, Mark
+from agent_ls.lsp.marks.mark import CHANGE_CODE, ChangeHint, Mark, is_own_source
 from agent_ls.lsp.marks.menu import Menu
 from agent_ls.lsp.marks.review_offers import redo_offers, review_offers
 from agent_ls.lsp.marks.shapes import diagnostic_of, in_order
@@ -36,7 +36,11 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
         _add_turns(menu, edge)
     else:
         edge.attention.touch(uri)
-        await _fill(menu, edge, uri, where, _problems(edge, uri, params.context.diagnostics))
+        problems = _problems(edge, uri, params.context.diagnostics)
+        # One without a source may be ours of a moment ago, which must not hide itself.
+        foreign = offers.told([one for one in problems if one.source])
+        edge.problems_seen(uri, (where.start.line, where.end.line), foreign)
+        await _fill(menu, edge, uri, where, problems)
     if only := params.context.only:
         return menu.wanted(only)
     return menu.rest() if edge.shows_rest() else menu.shown()
@@ -134,6 +138,11 @@ def _is_caret(where: types.Range, lines: Sequence[str]) -> bool:
 def _problems(edge: Edge, uri: str, found: Sequence[types.Diagnostic]) -> list[types.Diagnostic]:
     """Return other servers' diagnostics, for clients that send them."""
     ours = {one.message for one in edge.faces.marks.in_document(uri)}
-    # Some clients drop the source, and a message may predate the last change: compare all three.
-    foreign = (one for one in found if one.source != SOURCE and one.code != CHANGE_CODE)
-    return [one for one in foreign if one.message not in ours]
+    return [one for one in found if not _is_own(one, ours)]
+
+
+def _is_own(found: types.Diagnostic, ours: Collection[str]) -> bool:
+    """Say whether it is ours. Some clients drop the source; then the code and the words tell."""
+    if found.source:
+        return is_own_source(found.source)
+    return found.code == CHANGE_CODE or found.message in ours

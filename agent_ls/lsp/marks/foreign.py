@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from agent_ls.domain.findings import Finding, Severity
 from agent_ls.lsp.wire import EditorDiagnostic
 
 _MOST_FILES = 1_000
 """Files with stored diagnostics; the oldest are dropped."""
+
+_MOST_SEEN = 100
+T = TypeVar("T", bound=Sequence[EditorDiagnostic])
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFORMATION, Severity.HINT)
 
@@ -23,20 +26,40 @@ class ForeignDiagnostics(dict[str, Sequence[EditorDiagnostic]]):
     shown: Shown = "deduplicated"
     """Which findings of ours are shown."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[str, list[EditorDiagnostic]] = {}
+        """What came along with requests; each tells of its own lines only."""
+
     def replace(self, uri: str, found: Sequence[EditorDiagnostic]) -> None:
         """Take what is said of a file now."""
-        self.pop(uri, None)
-        if found:
-            self[uri] = found
-            while len(self) > _MOST_FILES:
-                del self[next(iter(self))]
+        _put(self, uri, found)
+
+    def see(self, uri: str, lines: tuple[int, int], found: Sequence[EditorDiagnostic]) -> bool:
+        """Take what is said of these lines (0-based, inclusive); say whether that is new."""
+        before = self._seen.get(uri, [])
+        others = [one for one in before if one.end_line < lines[0] or lines[1] < one.line]
+        now = [*others, *found][-_MOST_SEEN:]
+        _put(self._seen, uri, now)
+        return now != before
 
     def hides(self, uri: str, finding: Finding, line: int) -> bool:
         """Say whether our finding on this line (0-based) is not to be shown."""
         if self.shown == "never":
             return True
-        others = self.get(uri, ()) if self.shown == "deduplicated" else ()
+        if self.shown == "all":
+            return False
+        others = (*self.get(uri, ()), *self._seen.get(uri, ()))
         return any(one.line == line and _is_same(one, finding) for one in others)
+
+
+def _put(said: dict[str, T], uri: str, found: T) -> None:
+    """Put it last; of many files the oldest are dropped."""
+    said.pop(uri, None)
+    if found:
+        said[uri] = found
+        while len(said) > _MOST_FILES:
+            del said[next(iter(said))]
 
 
 def _is_same(other: EditorDiagnostic, finding: Finding) -> bool:

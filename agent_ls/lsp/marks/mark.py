@@ -15,6 +15,8 @@ from agent_ls.domain.findings import Finding, Severity
 from agent_ls.safety.text import visible
 
 SOURCE = "agent-ls"
+_OF_CHECKER = " (agent)"
+"""How the source of a checker's finding ends."""
 CHANGE_CODE = "agent-change"
 """Diagnostic code of a change hint. It is no problem, so no fix is offered for it."""
 
@@ -46,6 +48,11 @@ class ChangeHint:
     hunk_id: str | None
     """None: stands for the changes beyond the limit per file."""
     text: str
+
+
+def is_own_source(source: str) -> bool:
+    """Say whether a diagnostic's source is ours."""
+    return source == SOURCE or source.endswith(_OF_CHECKER)
 
 
 Subject = ApprovalRequest | Question | Nudge | PendingEdit | Finding | ChangeHint
@@ -105,7 +112,9 @@ class Mark:
     @property
     def source(self) -> str:
         """Return the diagnostic's source."""
-        return f"{self.subject.checker} (agent)" if isinstance(self.subject, Finding) else SOURCE
+        if isinstance(self.subject, Finding):
+            return f"{self.subject.checker}{_OF_CHECKER}"
+        return SOURCE
 
     @property
     def code(self) -> str:

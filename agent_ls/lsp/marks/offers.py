@@ -126,8 +126,8 @@ def comment_offer(
     uri: str, comment: InstructionComment, problems: Sequence[types.Diagnostic] = ()
 ) -> types.CodeAction:
     """Return the action that runs an instruction comment."""
-    told = _told(problems)
-    place = AnchorParams(uri=uri, line=comment.line, is_comment=True, problems=told)
+    reported = told(problems)
+    place = AnchorParams(uri=uri, line=comment.line, is_comment=True, problems=reported)
     return _asking(f"Run agent: {short(comment.prompt)}", "", place)
 
 
@@ -179,7 +179,7 @@ def selection_offers(
         return
     if where.end.character == 0 and last > first:
         last -= 1
-    place = AnchorParams(uri=uri, line=first, last_line=last, problems=_told(problems))
+    place = AnchorParams(uri=uri, line=first, last_line=last, problems=told(problems))
     for title, wish in (
         ("Ask the agent to explain this", "Explain this code. Change nothing."),
         ("Ask the agent to write tests for this", "Write tests for this code, and run them."),
@@ -217,7 +217,7 @@ def is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | st
     return any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)
 
 
-def _told(problems: Sequence[types.Diagnostic]) -> list[EditorDiagnostic]:
+def told(problems: Sequence[types.Diagnostic]) -> list[EditorDiagnostic]:
     """Return the editor's diagnostics in the form a prompt carries them."""
     return [
         EditorDiagnostic(
@@ -225,6 +225,7 @@ def _told(problems: Sequence[types.Diagnostic]) -> list[EditorDiagnostic]:
             end_line=one.range.end.line,
             message=one.message,
             source=one.source or "",
+            code="" if one.code is None else str(one.code),
         )
         for one in problems[:MAX_PROBLEMS]
     ]
