@@ -158,7 +158,8 @@ _PRINTF = re.compile(r"(?:[^%]|%%|%[-+ #0]{0,3}\d{0,3}(?:\.\d{0,3})?[sbqcdiuoxXe
 
 def _printf(arguments: Sequence[str]) -> list[str]:
     """Refuse options (-v) and %n: both assign a variable."""
-    if not arguments or arguments[0].startswith("-") or not _PRINTF.fullmatch(arguments[0]):
+    form = arguments[0] if arguments else "-"
+    if form.startswith("-") or TEXT in form or not _PRINTF.fullmatch(form):
         raise MustAskError("it uses printf with more than plain conversions")
     return []
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_ls.safety.flags import MustAskError, words
+from agent_ls.safety.shell_grammar import Spans, check_against_grammar
 from agent_ls.safety.shell_words import NUMBER, TEXT, Word, WordReader, check_text, out_of_place
-from agent_ls.syntax.parsing import parse_shell, walk
 
 MAX_PARTS = 50
 _MAX_DEPTH = 8
@@ -70,7 +70,18 @@ class If:
     otherwise: Sequence | None
 
 
-Element = Command | Assignment | Group | For | If
+@dataclass(frozen=True, slots=True)
+class WhileRead:
+    """A loop over the lines that ``read`` gets."""
+
+    names: tuple[str, ...]
+    """The variables that get parts of a line."""
+    body: Sequence
+    reads: tuple[Word, ...]
+    """The file that the lines are of, if they do not come through a pipe."""
+
+
+Element = Command | Assignment | Group | For | If | WhileRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +101,16 @@ def read_shell(command: str) -> Sequence:
     """Return the commands of a text, at least one.
 
     Errors: ``MustAskError`` for everything that is not words, quotes, plain variables and
-    their assignment, commands in double quotes, pipes, ``&& || ; !``, line ends, groups, loops
-    over words, branches, input from a file, and output to a file or to another descriptor.
+    their assignment, plain arithmetic, commands in double quotes, pipes, ``&& || ; ! time``, line
+    ends, groups, loops over words or lines, branches, input from a file, and output to a file or to
+    another descriptor.
     """
     check_text(command)
     parser = _Parser(command)
     tree = parser.whole()
     if parser.count > MAX_PARTS:
         raise MustAskError(f"it has more than {MAX_PARTS} parts")
-    _check_against_grammar(command, parser.spans)
+    check_against_grammar(command, parser.spans)
     return tree
 
 
@@ -117,9 +129,6 @@ _RESERVED = words(
 )
 _ASSIGNED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 
-_Spans = tuple[tuple[int, int], ...]
-"""Where the words of a command, or of a loop's head, begin and end."""
-
 
 @dataclass(slots=True)
 class _Found:
@@ -136,7 +145,7 @@ class _Parser(WordReader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.count = 0
-        self.spans: list[_Spans] = []
+        self.spans: list[Spans] = []
         """Word positions of all commands and loops, to compare with the grammar."""
         self._depth = 0
         self._inner: list[Sequence] = []
@@ -152,8 +161,6 @@ class _Parser(WordReader):
         return tree
 
     def _printed(self) -> str:
-        if self._text.startswith("$((", self._at):
-            raise MustAskError("it calculates")
         self._at += len("$(")
         outer, self._inner = self._inner, []
         tree, _ = self._sequence(frozenset({")"}))
@@ -227,12 +234,23 @@ class _Parser(WordReader):
         if is_negated:
             self._at += 1
             self._skip_blanks()
-        elements = [self._element()]
+        elements = [self._timed() if self._keyword() == "time" else self._element()]
         while pipe := _PIPE.match(self._text, self._at):
             self._at = pipe.end()
             self._skip_lines()
             elements.append(self._element())
         return Pipeline(connector, tuple(elements), is_negated)
+
+    def _timed(self) -> Element:
+        """Read a simple command behind ``time``, which the grammar takes for the program."""
+        words = [self._word()]
+        self._skip_blanks()
+        if re.match(r"-p[ \t]", self._text[self._at :]):
+            words.append(self._word())
+            self._skip_blanks()
+        if keyword := self._keyword():
+            raise MustAskError(f"it uses {keyword!r} behind 'time'")
+        return self._simple(*words)
 
     def _element(self) -> Element:
         """Read a command or a compound, and the redirections behind it."""
@@ -251,6 +269,8 @@ class _Parser(WordReader):
                 return self._compound(self._if())
             case "for":
                 return self._compound(self._for())
+            case "while":
+                return self._while_read()
             case "[[":
                 return self._double_bracket()
             case keyword:
@@ -289,6 +309,31 @@ class _Parser(WordReader):
         self._note(name, *found.words)
         return For(name.value, tuple(found.words), self._do())
 
+    def _while_read(self) -> WhileRead:
+        self._at += len("while")
+        self._skip_blanks()
+        head = self._simple()
+        names = (
+            head.words[1:] if isinstance(head, Command) and head.words[0].value == "read" else ()
+        )
+        if names and names[0].value == "-r":
+            names = names[1:]
+        if (
+            not isinstance(head, Command)
+            or not names
+            or not all(one.is_plain and not one.is_pattern for one in head.words)
+            or head.sets not in ((), ("IFS",))
+            or head.reads
+            or head.writes
+            or head.printed
+        ):
+            raise MustAskError("it has a loop that is not over plain words or lines")
+        body = self._do()
+        found = self._rest(takes_words=False)
+        if found.writes:
+            raise MustAskError("a loop writes to a file")
+        return WhileRead(tuple(one.value for one in names), body, tuple(found.reads))
+
     def _do(self) -> Sequence:
         operator = _OPERATOR.match(self._text, self._at)
         if operator is None or operator[0] not in (";", "\n"):
@@ -315,8 +360,8 @@ class _Parser(WordReader):
         self.count += 1
         return Command(tuple(found), tuple(rest.reads), tuple(rest.writes), printed=self._taken())
 
-    def _simple(self) -> Element:
-        """Read an assignment, or a command with what is assigned for it alone."""
+    def _simple(self, *front: Word) -> Command | Assignment:
+        """Read an assignment, or a command with what is assigned for it alone, behind ``front``."""
         assigned: list[tuple[Assignment, Word]] = []
         while begin := _ASSIGNED.match(self._text, self._at):
             assigned.append(self._assignment(begin))
@@ -329,7 +374,7 @@ class _Parser(WordReader):
         if not found.words:
             raise MustAskError("an operator or redirection stands before its command")
         if found.words[0].value != "[":
-            self._note(*(word for _, word in assigned), *found.words)
+            self._note(*front, *(word for _, word in assigned), *found.words)
         self.count += 1
         return Command(
             tuple(found.words),
@@ -382,54 +427,3 @@ def _counts(tree: Sequence) -> bool:
             return name.value == "wc" and option.value in ("-l", "-w", "-c", "-m")
         case _:
             return False
-
-
-_KNOWN_NODES = frozenset(
-    {
-        "program", "list", "pipeline", "command", "command_name", "word", "number", "raw_string",
-        "string", "string_content", "concatenation", "redirected_statement", "file_redirect",
-        "file_descriptor", "comment", "simple_expansion", "expansion", "variable_name",
-        "special_variable_name", "variable_assignment", "subshell", "compound_statement",
-        "if_statement", "elif_clause", "else_clause", "for_statement", "do_group",
-        "negated_command", "command_substitution", "test_command", "unary_expression",
-        "binary_expression", "test_operator", "extglob_pattern", "regex",
-        "&&", "||", ";", "|", "|&", "\n", '"', ">", ">>", "<", "&>", "&>>", ">&", "$", "${", "!",
-        "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "(", ")", "$(", "!=",
-        "[[", "]]",
-        # The grammar splits words at these, the shell does not.
-        "{", "}", ",", "..", "[", "]", "==", "=",
-    }
-)  # fmt: skip
-_NO_WORDS = ("file_redirect", "comment", "do_group")
-
-
-def _check_against_grammar(command: str, ours: list[_Spans]) -> None:
-    """Refuse unless the grammar finds the same words in commands, and no other construct."""
-    tree = parse_shell(command.encode())
-    if tree is None or tree.root_node.has_error:
-        raise MustAskError("it does not parse")
-    theirs: list[_Spans] = []
-    for node in walk(tree.root_node):
-        if node.is_missing or node.type not in _KNOWN_NODES:
-            raise MustAskError(f"it uses {_spoken(node.type)}")
-        if node.type in ("command", "for_statement"):
-            named = (one for one in node.named_children if one.type not in _NO_WORDS)
-            theirs.append(tuple((one.start_byte, one.end_byte) for one in named))
-    places = _byte_places(command)
-    in_bytes = [tuple((places[start], places[end]) for start, end in spans) for spans in ours]
-    if sorted(theirs) != sorted(in_bytes):
-        raise MustAskError("it can be read in more than one way")
-
-
-def _byte_places(text: str) -> list[int] | range:
-    """Return the byte offset of each code point, and of the end."""
-    if text.isascii():
-        return range(len(text) + 1)
-    places = [0]
-    for character in text:
-        places.append(places[-1] + len(character.encode()))
-    return places
-
-
-def _spoken(node_type: str) -> str:
-    return f"a {node_type.replace('_', ' ')}" if node_type.isidentifier() else repr(node_type)

@@ -22,6 +22,7 @@ from agent_ls.safety.shell_tree import (
     If,
     Pipeline,
     Sequence,
+    WhileRead,
 )
 from agent_ls.safety.shell_words import NUMBER, TEXT, Word
 
@@ -30,7 +31,7 @@ _MAX_STATES = 16
 _NAME = re.compile(r"[a-z][a-z0-9_]*|[A-Z]")
 _NAMES = words("DIR FILE FILES NAME SRC ROOT BASE OUT COUNT MSG PATTERN TARGET VERSION")
 _SPECIAL = frozenset({"auto_resume", "histchars"})
-_TAKES_TEXT = frozenset({"test", "[", "echo"})
+_TAKES_TEXT = frozenset({"test", "[", "[[", "echo", "printf"})
 _TAKES_NUMBERS = frozenset({"exit", "test", "[", "[[", "echo", "printf"})
 
 
@@ -130,6 +131,9 @@ class Walk:
                 return after, after
             case If():
                 return self._if(element, states)
+            case WhileRead():
+                after = self._while_read(element, states)
+                return after, after
             case _:
                 assert_never(element)
 
@@ -170,6 +174,18 @@ class Walk:
             now = _joined(*self.sequence(loop.body, now))
         return now
 
+    def _while_read(self, loop: WhileRead, states: States) -> States:
+        for name in loop.names:
+            _check_name(name)
+        # A command that only opens the file stands for its reading.
+        self._command(Command((Word(":", 0, 0),), loop.reads), states, ())
+        now: States = ()
+        after = _read(loop.names, states)
+        while now != after:
+            now = after
+            after = _joined(now, _read(loop.names, _joined(*self.sequence(loop.body, now))))
+        return now
+
     def _if(self, branch: If, states: States) -> _Outcome:
         ended: list[States] = []
         for condition, body in branch.branches:
@@ -189,6 +205,13 @@ def expanded(arguments: Iterable[Word], reach: Reach) -> list[str]:
     for word in arguments:
         values += reach.fitting(word.value) if word.is_pattern else [word.value]
     return values
+
+
+def _read(names: Iterable[str], states: States) -> States:
+    """Return the states after ``read``: its variables hold any text."""
+    for name in names:
+        states = _joined(one.assigned(name, TEXT) for one in states)
+    return states
 
 
 def _joined(*some: Iterable[State]) -> States:
@@ -218,7 +241,7 @@ def _step(command: Command, state: State, feed: tuple[Element, ...] = ()) -> Ste
 def _check_unknown(step: Step) -> None:
     """Refuse what is known only at run time, except where any number or text is harmless."""
     if step.name not in _TAKES_TEXT and any(TEXT in value for value in step.values):
-        raise MustAskError("it uses what another command prints")
+        raise MustAskError("it uses a text that only the running shell knows")
     if step.name not in _TAKES_NUMBERS and any(NUMBER in value for value in step.values):
         raise MustAskError(f"{step.name} gets a number that is not known")
     if any({NUMBER, TEXT} & set(word.value) for word in (*step.reads, *step.writes)):

@@ -20,9 +20,9 @@ NUMBER = "\ue000"
 """Placeholder in a word for a number known only at run time; refused in commands."""
 TEXT = "\ue004"
 """Placeholder in a word for what a command in double quotes will print; refused in commands."""
-_QUOTED, _BARE, _END = "\ue001", "\ue002", "\ue003"
-"""Marks around a variable's name: its start in quotes, its start outside, its end."""
-_USE = re.compile(f"([{_QUOTED}{_BARE}])([^{_END}]*){_END}")
+_QUOTED, _BARE, _COUNTED, _END = "\ue001", "\ue002", "\ue005", "\ue003"
+"""Marks around a variable's name: its start in quotes, outside, in a calculation, and its end."""
+_USE = re.compile(f"([{_QUOTED}{_BARE}{_COUNTED}])([^{_END}]*){_END}")
 _UNSPLIT = re.compile(f"[\\w./:=@%+,{NUMBER}-]+")
 """Values that need no quotes: they stay one word and are no pattern."""
 
@@ -46,7 +46,7 @@ class Word:
 
         Errors: ``MustAskError`` for one that is not known, or that would become more words.
         """
-        if _QUOTED not in self.value and _BARE not in self.value:
+        if _END not in self.value:
             return self
         return replace(self, value=_USE.sub(lambda use: _value(use, variables), self.value))
 
@@ -55,6 +55,11 @@ def _value(use: re.Match[str], variables: Mapping[str, str]) -> str:
     value = variables.get(use[2])
     if value is None:
         raise MustAskError(f"it uses ${use[2]}, whose value is not known")
+    if use[1] == _COUNTED:
+        # The shell evaluates the value as an expression, which can run commands.
+        if not re.fullmatch(f"-?[0-9]{{1,18}}|{NUMBER}", value):
+            raise MustAskError(f"it calculates with ${use[2]}, which may be no number")
+        return ""
     if use[1] == _BARE and not _UNSPLIT.fullmatch(value):
         raise MustAskError(f"${use[2]} may become several words; quote it")
     return value
@@ -87,6 +92,12 @@ def _is_look_alike(word: str) -> bool:
 _UNQUOTED = re.compile(r"[A-Za-z0-9_./:=@%+,^*?\[\]~!#-]|[^\x00-\x7f]")
 _ESCAPABLE = " *?[]().|+$^;&<>\\'\"#!{}/-:,"
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*|[?#$])|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_TERM = r"[ \t]*[-+!~]?[ \t]*(?:[0-9]+|[A-Za-z_][A-Za-z0-9_]*)[ \t]*"
+_OPERATOR = r"(?:\*\*?|\+(?!\+)|-(?!-)|[/%]|[<>]=?|[=!]=|&&|\|\|)"
+_TERMS = f"{_TERM}(?:{_OPERATOR}{_TERM})*"
+_TERM_OR_GROUP = rf"(?:{_TERM}|[ \t]*\({_TERMS}\)[ \t]*)"
+_CALCULATION = re.compile(rf"\$\(\(({_TERM_OR_GROUP}(?:{_OPERATOR}{_TERM_OR_GROUP})*)\)\)")
+"""Arithmetic that assigns nothing and has no subscripts, which could hold commands."""
 _BRACES = re.compile(r"[@^]\{[a-z0-9]*\}|\{\}")
 """Braces that the shell does not expand: git's references, and an empty pair."""
 
@@ -159,8 +170,14 @@ class WordReader:
         return Word("".join(value), start, self._at, is_pattern, is_plain)
 
     def _variable(self, kind: str) -> str:
+        if calculation := _CALCULATION.match(self._text, self._at):
+            self._at = calculation.end()
+            names = re.findall(r"[A-Za-z_][A-Za-z0-9_]*", calculation[1])
+            return "".join(f"{_COUNTED}{name}{_END}" for name in names) + NUMBER
         found = _VARIABLE.match(self._text, self._at)
         if found is None:
+            if self._text.startswith("$((", self._at):
+                raise MustAskError("it calculates with more than numbers")
             if self._text.startswith("$(", self._at):
                 raise MustAskError("it uses what another command prints")
             raise MustAskError("it uses '$' for more than a plain variable")
@@ -199,7 +216,7 @@ class WordReader:
             if character == '"':
                 self._at += 1
                 return "".join(value)
-            if self._text.startswith("$(", self._at):
+            if re.match(r"\$\((?!\()", self._text[self._at : self._at + 3]):
                 value.append(self._printed())
                 continue
             if character == "$":

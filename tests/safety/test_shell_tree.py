@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent_ls.safety.flags import MustAskError
 from agent_ls.safety.shell_tree import Command, read_shell
-from agent_ls.safety.shell_words import TEXT
+from agent_ls.safety.shell_words import NUMBER, TEXT
 
 Parts = list[tuple[str, list[str]]]
 
@@ -60,7 +60,16 @@ def check(command: str, expected: Parts | None) -> None:
         ("a ~", None), ("a b=~/c", None), ("a b:~", None),
         ("a ${b-c}", None), ("a $1", None), ("a $", None), ('a "`b`"', None),
         ('a "$(b)"', [("", ["a", TEXT])]),
-        ("a $'b'", None), ('a "$((1))"', None), ('a "$(b"', None), ('a "$()"', None),
+        ("a $'b'", None), ('a "$((1+2))"', [("", ["a", NUMBER])]),
+        ("a $((1 - -2))x", [("", ["a", f"{NUMBER}x"])]), ("a $((2*(3+4)))", [("", ["a", NUMBER])]),
+        ("a $((b[1]))", None), ("a $((b=1))", None), ("a $((b++))", None), ("a $((1--1))", None),
+        ("a $((1,2))", None), ("a $(( $(b) ))", None), ("a $((1)", None), ("a $((1) )", None),
+        ("a $((b?1:2))", None), ("a $[1]", None), ("let a=1", [("", ["let", "a=1"])]),
+        ("time a b", [("", ["a", "b"])]), ("time -p a | b", [("", ["a"]), ("|", ["b"])]),
+        ("! time a", [("", ["a"])]), ("time", None), ("time; a", None), ("time\na", None),
+        ("time [[ a ]]", None), ("time (a)", None), ("time time a", None), ("time ! a", None),
+        ("time a=b", None), ("a | time b", None), ("time { a; }", None), ("\\time a", None),
+        ('a "$(b"', None), ('a "$()"', None),
         ('a "$(b "$(c)")"', [("", ["a", TEXT])]), ("a $(b)", None), ('a "$(b # )"', None),
         ("a {b,c}", None), ("a {1..2}", None), ("a (b)", None), ("(a", None), ("a)", None),
         ("(a) b", None), ("((a))", None), ("()", None),
@@ -75,6 +84,11 @@ def check(command: str, expected: Parts | None) -> None:
         ("#", None), ("", None), ("a\rb", None), ("if a; then b", None), ("if a; fi", None),
         ("then a", None), ("{ a }", None),
         ("for a; do b; done", None), ("for a in b do c; done", None), ("while a; do b; done", None),
+        ("while read a; b; do c; done", None), ("while read; do a; done", None),
+        ("while read a[0]; do b; done", None), ("while read 'a'; do b; done", None),
+        ("while read a <b; do c; done", None), ("while IFS=a b=c read d; do e; done", None),
+        ("until read a; do b; done", None),
+        ("while read a; do b; done >c", None), ("while read a; do b; done <<<c", None),
         ("[[ a", None), ("[[ a ]", None), ("[[ a ]] b", None), ("a | ! b", None), ("! ! a", None),
         ("a=b c=d", None), ("a[0]=b", None), ("a <", None), ("<b a", None), ("(a) <b", None),
     ],
@@ -115,7 +129,8 @@ def test_bash_reads_the_same_words(text: str) -> None:
     st.lists(
         st.sampled_from(
             ["show 1", "show 2", "(", ")", "{", "}", ";", "\n", "&&", "||", "|", "!", "if", "then",
-             "else", "elif", "fi", "for x in 1 2", "do", "done", "true", "false", "# x\n"]
+             "else", "elif", "fi", "for x in 1 2", "do", "done", "true", "false", "# x\n", "time",
+             "while read x", "while IFS= read -r x", "$((1+x))", "< f"]
         ),
         min_size=1,
         max_size=12,
@@ -131,6 +146,22 @@ def test_what_is_read_is_shell_for_bash_too(pieces: list[str]) -> None:
         ["bash", "--norc", "--noprofile", "-n", "-c", text], capture_output=True, timeout=10
     )
     assert done.returncode == 0, (text, done.stderr)
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="there is no bash to compare with")
+@settings(max_examples=150)
+@given(st.text(alphabet="x12 +-*/%()<>=!&|~$", min_size=1, max_size=9))
+def test_arithmetic_that_is_read_changes_nothing(text: str) -> None:
+    try:
+        read_shell(f"echo $(({text}))")
+    except MustAskError:
+        return
+    done = subprocess.run(
+        ["bash", "--norc", "--noprofile", "-c", f"x=5\n: $(({text}))\necho $x $?"],
+        capture_output=True,
+        timeout=10,
+    )
+    assert done.stdout in (b"5 0\n", b"5 1\n", b""), (text, done.stdout)
 
 
 def test_variables_are_filled_in_where_they_stay_one_word() -> None:
