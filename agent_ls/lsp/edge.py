@@ -15,6 +15,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from agent_ls.domain.errors import AgentLsError, BugError
 from agent_ls.domain.focus import Focus
 from agent_ls.lsp import wire
 from agent_ls.lsp.beside.code import CodeBeside
@@ -247,7 +248,10 @@ class Edge:
 
     def _done(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, AgentLsError) and not isinstance(error, BugError):
+            _log.warning("something in the background failed: %s", error)
+        elif error is not None:
             _log.error("something in the background failed", exc_info=error)
 
     def _show_changes(self) -> None:

@@ -377,3 +377,47 @@ async def test_the_agent_finds_references_by_the_other_server_and_hears_its_diag
             assert "a.py:5" not in said_to_model, "another run"
             assert "more lines have the same name" in said_to_model
             assert "nothing" in said_to_model, "what pyright says of the file"
+
+
+_FIND = """
+[[answer]]
+[[answer.call]]
+tool = "find_symbol"
+arguments = { name = "Widget.spin" }
+[[answer]]
+text = "Done."
+"""
+
+
+@pytest.mark.parametrize(
+    ("is_offered", "late_s", "expected"),
+    [
+        pytest.param(True, 0, "a.odd:2: Widget.spin: operation spin", id="asked"),
+        pytest.param(True, 9, "Nothing is defined", id="too-late"),
+        pytest.param(False, 0, "Nothing is defined", id="not-offered"),
+    ],
+)
+async def test_the_agent_finds_definitions_by_the_other_server_where_no_parser_does(
+    tmp_path: Path, expected: str, *, is_offered: bool, late_s: float
+) -> None:
+    (tmp_path / "work").mkdir()
+    file = tmp_path / "work/a.odd"
+    file.write_text("thing Widget\n  operation spin\n")
+    at = {"line": 1, "character": 12}
+    location = {"uri": file.as_uri(), "range": {"start": at, "end": at}}
+    symbol = {"name": "spin", "kind": 6, "containerName": "Widget", "location": location}
+    command = other(
+        capabilities={"workspaceSymbolProvider": is_offered},
+        answers={"workspace/symbol": [None, {"name": "spin"}, {**symbol, "name": "x"}, symbol]},
+        late_s={"workspace/symbol": late_s},
+    )
+    async with ScriptedModel(_FIND) as model:
+        told = {"MODEL": "openai/scripted", "API_BASE": model.base_url, "API_KEY": "x"}
+        env = {f"AGENT_LS_{name}": value for name, value in told.items()}
+        async with beside(command, tmp_path, env=env) as client:
+            asked = {"command": "agent-ls.prompt", "arguments": ["Where is spin?"]}
+            await client.ask("workspace/executeCommand", asked)
+            await client.wait_for(
+                lambda m: m.get("method") == "window/showMessage" and "Done" in json.dumps(m)
+            )
+            assert expected in json.dumps([one.body for one in model.requests])

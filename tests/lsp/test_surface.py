@@ -77,6 +77,12 @@ def answers(asked: ApprovalRequest) -> list[str]:
     return [one.title for one in found if one.title != f"Agent: Show — {asked.preview.title}"]
 
 
+def test_half_a_character_of_a_problem_can_be_said() -> None:
+    where = types.Range(types.Position(0, 0), types.Position(0, 1))
+    (one,) = offers.told([types.Diagnostic(where, "no \ud800", source="x\udfff")])
+    assert (one.message + one.source).isascii()
+
+
 @pytest.mark.parametrize(
     "subject, expected",
     [

@@ -1,4 +1,8 @@
-"""The ``CodeIntel`` port with the other server's references, which know scopes and types."""
+"""The ``CodeIntel`` port with what the other server knows better than the parser.
+
+Its references tell scopes and types apart. Its definitions count where the parser finds none, as in
+a language without a grammar here.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.domain.symbols import Definitions, Fault, Occurrence, Occurrences, Symbol
+from agent_ls.domain.symbols import Definition, Definitions, Fault, Occurrence, Occurrences, Symbol
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.lsp.beside.multiplexer import Multiplexer
@@ -20,7 +24,9 @@ from agent_ls.syntax.languages import language_of
 
 _MOST_DEFINITIONS = 4
 """Of more, the parser's answer by name alone is taken."""
-_LIMIT_S = 5.0
+_MOST_TOLD = 200
+_LIMIT_S = 2.0
+"""Then the parser's answer counts."""
 
 
 class CodeBeside:
@@ -45,8 +51,24 @@ class CodeBeside:
         return await self._inner.faults(path, before, after)
 
     async def find(self, name: str, limit: int) -> Definitions:
-        """Return definitions by name."""
-        return await self._inner.find(name, limit)
+        """Return definitions by name: the parser's, else those of the other server."""
+        by_name = await self._inner.find(name, limit)
+        if by_name or not self._offers("workspaceSymbolProvider"):
+            return by_name
+        query = re.split(r"::|[.#]", name)[-1]
+        told = await self._other.ask("workspace/symbol", {"query": query}, _LIMIT_S)
+        found: list[Definition] = []
+        for one in cast(list[Any], told)[:_MOST_TOLD] if isinstance(told, list) else ():
+            with suppress(KeyError, TypeError):
+                place = await self._use(one["location"])
+                qualified = ".".join(filter(None, (one.get("containerName"), one["name"])))
+                if place is not None and query in qualified:
+                    text = place.text.strip()
+                    found.append(Definition(place.path, qualified, "symbol", place.line, text))
+        return Definitions(found[:limit], by_name.gap)
+
+    def _offers(self, provider: str) -> bool:
+        return self._other.is_alive and bool(self._other.theirs.get(provider))
 
     async def repository_map(self, near: Sequence[str], max_tokens: int) -> str:
         """Return the most relevant definitions as text."""
@@ -56,7 +78,9 @@ class CodeBeside:
         """Return uses of a name: those of its definitions that the other server knows."""
         by_name = await self._inner.references(name, below, limit)
         defined = [one for one in by_name.found if one.is_definition]
-        if not self._other.is_alive or by_name.more or not 0 < len(defined) <= _MOST_DEFINITIONS:
+        if by_name.more or not 0 < len(defined) <= _MOST_DEFINITIONS:
+            return by_name
+        if not self._offers("referencesProvider"):
             return by_name
         known = {(one.path, one.line): one for one in defined}
         for one in defined:

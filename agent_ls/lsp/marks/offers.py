@@ -16,7 +16,7 @@ from agent_ls.domain.focus import MAX_PROBLEMS
 from agent_ls.lsp.marks.mark import ChangeHint, Mark, Nudge, PendingEdit
 from agent_ls.lsp.marks.prompts import finding_prompt, problem_prompt
 from agent_ls.lsp.wire import AnchorParams, EditorDiagnostic
-from agent_ls.safety.text import label
+from agent_ls.safety.text import label, visible, visible_line
 from agent_ls.session.titles import choice_name
 from agent_ls.syntax.comments import InstructionComment
 
@@ -223,9 +223,9 @@ def told(problems: Sequence[types.Diagnostic]) -> list[EditorDiagnostic]:
         EditorDiagnostic(
             line=one.range.start.line,
             end_line=one.range.end.line,
-            message=one.message,
-            source=one.source or "",
-            code="" if one.code is None else str(one.code),
+            message=visible(one.message),
+            source=visible_line(one.source or ""),
+            code="" if one.code is None else visible_line(str(one.code)),
         )
         for one in problems[:MAX_PROBLEMS]
     ]
