@@ -12,7 +12,16 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from benchmarks import edit_speed, initialize, jitter, judging, keystrokes, repository_map, steps
+from benchmarks import (
+    commands,
+    edit_speed,
+    initialize,
+    jitter,
+    judging,
+    keystrokes,
+    repository_map,
+    steps,
+)
 from benchmarks.figures import Figure, print_figures, to_json
 
 
@@ -25,6 +34,7 @@ class Benchmark:
 
 
 BENCHMARKS: Mapping[str, Benchmark] = {
+    "commands": Benchmark(lambda: commands.measure(40), lambda: commands.measure(200)),
     "edit_speed": Benchmark(lambda: edit_speed.measure(5), lambda: edit_speed.measure(25)),
     "initialize": Benchmark(lambda: initialize.measure(9), lambda: initialize.measure(31)),
     "jitter": Benchmark(lambda: jitter.measure(60, 3), lambda: jitter.measure(60, 20)),

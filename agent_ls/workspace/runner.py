@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import json
 import os
 import secrets
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -171,7 +170,7 @@ class ShellRunner:
         """Return the supervised command with its environment, in the sandbox if it is confined."""
         whole = {**command_environment(), **env}
         confiner = None if bounds.view == "outside" else self.confiner
-        limits = json.dumps(asdict(Limits())) if confiner else ""
+        limits = Limits().in_words() if confiner else ""
         argv = (
             *(_PYTHON, *_SUPERVISED, str(_STATUS), limits),
             *(SHELL, *_SHELL_OPTIONS, "-c", command),
@@ -227,8 +226,8 @@ class _Running:
             os.close(self._status)
         if not said:
             return _Status()
-        found = json.loads(said)
-        return _Status(found["code"], tuple(found["left"]))
+        code, *left = said.decode(errors="replace").split("\n")
+        return _Status(None if code == "None" else int(code), tuple(left))
 
 
 async def _start(wrapped: Wrapped, cwd: Path, proxy: HostProxy | None) -> _Running:

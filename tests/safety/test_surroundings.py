@@ -107,3 +107,10 @@ def test_no_entry_of_path_shows_more_than_programs(place: Path, entry: str) -> N
     seen = [one.resolve() for one in toolchains({"HOME": str(home), "PATH": str(home / entry)})]
     kept = [home / one for one in (".config", ".local", ".local/share", ".cache", "dotfiles", ".")]
     assert not [one for one in kept if any(one.is_relative_to(path) for path in seen)]
+
+
+def test_a_toolchain_that_is_installed_meanwhile_is_found(tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "PATH": "/usr/bin"}
+    assert toolchains(environment) == ()
+    (tmp_path / ".cargo" / "bin").mkdir(parents=True)
+    assert toolchains(environment) == (tmp_path / ".cargo" / "bin",)

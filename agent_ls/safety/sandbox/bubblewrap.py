@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from agent_ls.safety.programs import child_path
-from agent_ls.safety.sandbox.absent import KeptAbsent, absent_names, keep_absent
+from agent_ls.safety.sandbox.absent import KeptAbsent, absent_names, is_kept_absent, keep_absent
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Confinement, Wrapped
 from agent_ls.safety.sandbox.surroundings import etc_files, system_folders
 
@@ -27,6 +27,9 @@ _DROPPED = (
 )
 """Variables that name places which a confined command does not have."""
 _KERNEL = (Path("/proc/sys"), Path("/proc/sysrq-trigger"))
+_HIDDEN = ("--perms", "0000", "--tmpfs")
+_EMPTY = ("--perms", "0555", "--size", "4096", "--tmpfs")
+"""A folder of its own: nothing that a command may put there lasts."""
 _SHOWN = ("--bind", "--ro-bind", "--symlink")
 _Mounts = dict[Path, tuple[str, ...]]
 """The options of a mount, without its target, by target."""
@@ -124,12 +127,13 @@ def _mounts(confinement: Confinement, home: Path) -> _Mounts:
         for path in (*covered, *confinement.hidden):
             for above in _between(path, inside):
                 mounts.setdefault(above, ("--bind", str(above)))
-        mounts |= {path: ("--ro-bind", str(path)) for path in covered}
+        # bwrap reads the table of all mounts for each bind, but for none of these.
+        mounts |= {
+            path: _EMPTY if is_kept_absent(path) else ("--ro-bind", str(path)) for path in covered
+        }
     for path in confinement.hidden:
         # Opening the device fails here, which says more than an empty file would.
-        mounts[path] = (
-            ("--perms", "0000", "--tmpfs") if path.is_dir() else ("--ro-bind", "/dev/null")
-        )
+        mounts[path] = _HIDDEN if path.is_dir() else ("--ro-bind", "/dev/null")
     return mounts
 
 
@@ -165,10 +169,18 @@ def _between(path: Path, folders: Iterable[Path]) -> Iterator[Path]:
 def _options(mounts: _Mounts) -> Iterator[str]:
     """Yield the options of all mounts, outer ones first: a later mount covers what is inside."""
     for path in sorted(mounts, key=lambda path: len(path.parts)):
-        yield from (*mounts[path], str(path))
+        around = next((one for one in path.parents if one in mounts), path)
+        # Each mount costs time, so none for what its nearest one shows in the same way.
+        if around == path or not (_is_seen(around, mounts) and _is_seen(path, mounts)):
+            yield from (*mounts[path], str(path))
     yield from (
         word
         for path, mount in mounts.items()
-        if mount[0] == "--perms"
+        if mount == _HIDDEN
         for word in ("--remount-ro", str(path))
     )
+
+
+def _is_seen(path: Path, mounts: _Mounts) -> bool:
+    """Say whether a path is mounted read-only as it is."""
+    return mounts[path] == ("--ro-bind", str(path))

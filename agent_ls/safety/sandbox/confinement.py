@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
@@ -20,6 +20,10 @@ class Limits:
     file_bytes: int = 4 * 2**30
     """The largest file that it may write."""
     open_files: int = 65_536
+
+    def in_words(self) -> str:
+        """Return them as the supervisor reads them."""
+        return ",".join(f"{name}={number}" for name, number in asdict(self).items())
 
 
 @dataclass(frozen=True, slots=True)

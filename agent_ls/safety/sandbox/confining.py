@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import shutil
@@ -11,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import platformdirs
@@ -114,8 +113,8 @@ class Confiner:
             tmp=self.place,
         )
         # The supervisor becomes the checker: it only sets the limits.
-        limits = json.dumps(asdict(Limits()))
-        start = (str(Path(sys.executable).resolve()), "-I", "-S", str(_SUPERVISOR), "", limits)
+        python, limits = str(Path(sys.executable).resolve()), Limits().in_words()
+        start = (python, "-I", "-S", str(_SUPERVISOR), "", limits)
         return self.sandbox.wrap(confinement, (*start, *argv), cwd=cwd, env=env)
 
     def end(self) -> None:

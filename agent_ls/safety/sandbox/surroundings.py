@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 _FACTS: dict[str, str] = tomllib.loads(
@@ -51,10 +51,29 @@ def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
     These are the usual ones in the home folder, and those of the programs on PATH; also programs
     elsewhere in the home folder that links on PATH lead to.
     """
-    home = Path(environment.get("HOME", "/"))
-    named = [home / name for name in _FACTS["home"].split()]
-    named += [Path(value) for name in _PREFIXES if (value := environment.get(name))]
-    entries = [Path(one) for one in environment.get("PATH", "").split(os.pathsep)]
+    home = environment.get("HOME", "/")
+    prefixes = tuple(value for name in _PREFIXES if (value := environment.get(name)))
+    entries = tuple(environment.get("PATH", "").split(os.pathsep))
+    return _toolchains(home, prefixes, entries, _changes(Path(home), (*prefixes, *entries)))
+
+
+def _changes(home: Path, names: Iterable[str]) -> tuple[int, ...]:
+    """Return when the folders changed in which toolchains come, go or are linked elsewhere."""
+    found: list[int] = []
+    for path in (*_parents(home), *names):
+        try:
+            found.append(os.stat(path).st_mtime_ns)  # noqa: PTH116 - each command waits for it
+        except (OSError, ValueError):
+            found.append(0)
+    return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def _toolchains(
+    home_folder: str, prefixes: tuple[str, ...], path: tuple[str, ...], _changed: tuple[int, ...]
+) -> tuple[Path, ...]:
+    home, entries = Path(home_folder), list(map(Path, path))
+    named = [home / name for name in _FACTS["home"].split()] + list(map(Path, prefixes))
     shared = _shared(home.resolve())
     named += [one for entry in entries for one in (entry, _prefix(entry))]
     found = [one for one in _existing(named, home.resolve()) if one.resolve() not in shared]
@@ -85,8 +104,13 @@ def _existing(paths: Iterable[Path], home: Path) -> Iterator[Path]:
 
 def _shared(home: Path) -> frozenset[Path]:
     """Return the folders above the toolchains of the table, which hold keys and settings too."""
+    return frozenset(_parents(home))
+
+
+@lru_cache(maxsize=4)
+def _parents(home: Path) -> tuple[Path, ...]:
     named = [home / name for name in _FACTS["home"].split()]
-    return frozenset(above for path in named for above in path.parents)
+    return tuple({above: None for path in named for above in path.parents})
 
 
 def _prefix(folder: Path) -> Path:

@@ -1,8 +1,12 @@
-"""Finds what in a workspace is secret, and what steers programs, before and after commands."""
+"""Finds what in a workspace is secret, and what steers programs, before and after commands.
+
+Remembers what is in each folder, because every command waits for this twice.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +17,10 @@ from agent_ls.safety.control_files import names_of, names_own, names_secret, ste
 from agent_ls.safety.operands import NOT_WALKED
 
 _MAX_FILES = 1_000_000
+_MAX_REMEMBERED = 16
+"""Workspace folders whose listings are kept."""
+_SETTLED_NS = 100_000_000
+"""A folder that has just changed may change again within the same tick of its time."""
 _REPOSITORY = frozenset({"head", "objects", "refs"})
 """What git takes for a repository, whose settings it obeys, wherever it lies."""
 
@@ -28,6 +36,24 @@ class Survey:
     """Folders that could not be listed."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """What matters of a folder's entries, each with its name and kind."""
+
+    stamp: tuple[int, ...]
+    """Changes with the entries; empty: it cannot be relied on."""
+    number: int
+    """How many entries there are."""
+    special: tuple[tuple[str, frozenset[str]], ...]
+    below: tuple[tuple[str, frozenset[str]], ...]
+    """The folders to look into."""
+    is_repository: bool
+
+
+_remembered: dict[str, dict[str, _Folder]] = {}
+"""By workspace folder, and in it by path."""
+
+
 def survey(root: Path, *, closed: Collection[str] | None = None) -> Survey:
     """Return the special places in a folder. Folders of third-party code are left out.
 
@@ -36,12 +62,7 @@ def survey(root: Path, *, closed: Collection[str] | None = None) -> Survey:
     Errors: ``OSError`` if there is more than can be looked at.
     """
     secret, steering, shut = list[Path](), list[Path](), set[str]()
-    for number, (path, kind) in enumerate(_entries(root, closed, shut)):
-        if number > _MAX_FILES:
-            raise OSError(
-                f"{root} holds more than {_MAX_FILES:,} files, too many to look for what a command "
-                "must not see or change"
-            )
+    for path, kind in _special(root, closed, shut):
         if "secret" in kind:
             secret.append(Path(path))
         if "steering" in kind:
@@ -49,38 +70,81 @@ def survey(root: Path, *, closed: Collection[str] | None = None) -> Survey:
     return Survey(tuple(secret), tuple(steering), frozenset(shut))
 
 
-def _entries(
+def _special(
     root: Path, closed: Collection[str] | None, shut: set[str]
 ) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield each file and folder and what it is, unless a folder above it is the same already.
+    """Yield each special file and folder and what it is, unless a folder above it is the same.
 
-    Adds the folders that cannot be listed to ``shut``.
+    Adds the folders that cannot be listed to ``shut``. Errors: ``OSError``.
     """
+    known, seen, number = _remembered.get(str(root), {}), dict[str, _Folder](), 0
     stack: list[tuple[str, tuple[str, ...], frozenset[str]]] = [(str(root), (), frozenset())]
     while stack:
-        folder, above, held = stack.pop()
-        entries = _listed(folder, closed)
-        if entries is None:
-            shut.add(folder)
+        path, above, held = stack.pop()
+        folder = _folder(path, above, known.get(path), closed)
+        if folder is None:
+            shut.add(path)
             continue
-        if "steering" not in held and _is_repository(entries):
+        seen[path] = folder
+        number += folder.number
+        if number > _MAX_FILES:
+            raise OSError(
+                f"{root} holds more than {_MAX_FILES:,} files, too many to look for what a command "
+                "must not see or change"
+            )
+        if folder.is_repository and "steering" not in held:
             held |= {"steering"}
-            yield folder, frozenset({"steering"})
-        for entry in entries:
-            parts = (*above[-2:], entry.name)
-            kind = _kind(parts) if _needs_context(parts) else _kind((entry.name,))
-            yield entry.path, kind - held
-            if entry.name not in NOT_WALKED and entry.is_dir(follow_symlinks=False):
-                stack.append((entry.path, parts, held | kind))
+            yield path, frozenset({"steering"})
+        for name, kind in folder.special:
+            yield f"{path}/{name}", kind - held
+        for name, kind in folder.below:
+            stack.append((f"{path}/{name}", (*above[-2:], name), held | kind))
+    _remembered[str(root)] = seen
+    while len(_remembered) > _MAX_REMEMBERED:
+        _remembered.pop(next(iter(_remembered)), None)
 
 
-def _listed(folder: str, closed: Collection[str] | None) -> list[os.DirEntry[str]] | None:
-    """Return what is in a folder; None if it cannot be listed."""
-    if closed is not None and folder not in closed and not os.access(folder, os.R_OK | os.X_OK):
-        with suppress(OSError):
-            os.chmod(folder, 0o700)  # noqa: PTH101 - a path for each folder would cost too much
+def _folder(
+    path: str, above: tuple[str, ...], known: _Folder | None, closed: Collection[str] | None
+) -> _Folder | None:
+    """Return what is in a folder, as it is known if it is the same; None if it cannot be listed."""
+    stamp = _stamp(path)
+    if known is not None and stamp and known.stamp == stamp:
+        return known
+    entries = _listed(path, closed)
+    if entries is None:
+        return None
+    special, below = list[tuple[str, frozenset[str]]](), list[tuple[str, frozenset[str]]]()
+    for entry in entries:
+        parts = (*above[-2:], entry.name)
+        kind = _kind(parts) if _needs_context(parts) else _kind((entry.name,))
+        if kind:
+            special.append((entry.name, kind))
+        if entry.name not in NOT_WALKED and entry.is_dir(follow_symlinks=False):
+            below.append((entry.name, kind))
+    return _Folder(stamp, len(entries), tuple(special), tuple(below), _is_repository(entries))
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """Return what changes with a folder's entries; empty if they have changed just now."""
+    now_ns = time.time_ns()
     try:
-        with os.scandir(folder) as entries:
+        facts = os.lstat(path)
+    except OSError:
+        return ()
+    if now_ns - max(facts.st_ctime_ns, facts.st_mtime_ns) < _SETTLED_NS:
+        return ()
+    times = (facts.st_ctime_ns, facts.st_mtime_ns)
+    return (facts.st_dev, facts.st_ino, facts.st_nlink, facts.st_size, facts.st_mode, *times)
+
+
+def _listed(path: str, closed: Collection[str] | None) -> list[os.DirEntry[str]] | None:
+    """Return what is in a folder; None if it cannot be listed."""
+    if closed is not None and path not in closed and not os.access(path, os.R_OK | os.X_OK):
+        with suppress(OSError):
+            os.chmod(path, 0o700)  # noqa: PTH101 - a path for each folder would cost too much
+    try:
+        with os.scandir(path) as entries:
             return list(entries)
     except OSError:
         return None
