@@ -105,6 +105,8 @@ class DocumentEvent:
     uri: str
     version: int | None
     revision: int
+    path: Path | None = None
+    """The document's file; None for another scheme."""
 
 
 Listener = Callable[[DocumentEvent], None]
@@ -351,7 +353,9 @@ class DocumentStore:
                 waiter.found.set_exception(error)
 
     def _publish(self, kind: DocumentEventKind, document: _Document) -> None:
-        event = DocumentEvent(kind, document.uri, document.version, document.revision)
+        event = DocumentEvent(
+            kind, document.uri, document.version, document.revision, document.path
+        )
         for listener in tuple(self._listeners):
             try:
                 listener(event)

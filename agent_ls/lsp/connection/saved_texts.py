@@ -18,7 +18,6 @@ from agent_ls.lsp.connection.documents import (
     DocumentStore,
     Snapshot,
 )
-from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.processes.reading import read_file
 
 _MAX_BYTES = 2 * 2**20
@@ -102,7 +101,6 @@ class SavedTexts:
 
         Not in a thread: by then another program may have written the file.
         """
-        path = uri_to_path(event.uri)
         is_typed = event.kind is DocumentEventKind.CHANGED
         if not is_typed:
             self._common.pop(event.uri, None)
@@ -110,15 +108,15 @@ class SavedTexts:
             self._files.pop(event.uri, None)
             self._replaced.pop(event.uri, None)
             self._is_ended.pop(event.uri, None)
-        if path is None or self._documents.spelled(event.uri) is None:
+        if event.path is None or event.kind is DocumentEventKind.CLOSED:
             return
         try:
-            entry = _entry(path)
+            entry = _entry(event.path)
             if is_typed and entry == self._files.get(event.uri):
                 # The file is unchanged, so the editor did not reload: the user typed.
                 return
             # Read first: for a file that is too large, a keystroke must not join the text.
-            on_disk = content(path)
+            on_disk = content(event.path)
             if (document := self._documents.get(event.uri)) is not None:
                 self._compare(document, on_disk)
             self._files[event.uri] = entry
