@@ -371,9 +371,9 @@ def test_without_a_folder_the_first_open_files_is_the_root(tmp_path: Path) -> No
 # Notices.
 
 
-def said(*events: e.Event) -> list[tuple[Level, str]]:
+def said(*events: e.Event, characters: int | None = None) -> list[tuple[Level, str]]:
     found: list[tuple[Level, str]] = []
-    notices = Notices(lambda level, text: found.append((level, text)), lambda _: True)
+    notices = Notices(lambda level, text: found.append((level, text)), lambda _: True, characters)
     for seq, event in enumerate(events, 1):
         notices.on_event(e.StoredEvent(session_id="s", seq=seq, at_ms=0, event=event))
     return found
@@ -402,3 +402,13 @@ def test_the_end_of_a_turn_is_said_as_loud_as_it_is(
 def test_a_checker_that_cannot_run_is_shown_once() -> None:
     event = e.FindingsReported(paths=(), problems=("no ruff",))
     assert said(event, event) == [("warning", "no ruff"), ("log", "no ruff")]
+
+
+@pytest.mark.parametrize("more", ["", " Install it with pip, or with uv."])
+def test_what_keeps_a_checker_from_running_fits_on_the_last_line(more: str) -> None:
+    head = "ruff did not run: it is not installed"
+    problem = f"{head}.{more}"
+    event = e.FindingsReported(paths=(), problems=(problem,))
+    [(level, text)] = said(event, characters=60)
+    assert (level, len(text) <= 60) == ("warning", True)
+    assert text == (f"{head} (see agent-ls doctor)" if more else problem)

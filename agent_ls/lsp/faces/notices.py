@@ -26,6 +26,7 @@ _OUTPUT_CHARACTERS = 20_000
 _YES_OR_NO = (ApprovalChoice.ALLOW_ONCE, ApprovalChoice.REJECT_ONCE)
 _LINE_CHARACTERS = 120
 """Maximum length of an answer or request within a message."""
+_DOCTOR = " (see agent-ls doctor)"
 
 
 class Notices:
@@ -115,9 +116,19 @@ class Notices:
         return beginning + label(text, (self._characters or _LINE_CHARACTERS) - len(beginning))
 
     def _tell_once(self, problems: tuple[str, ...]) -> None:
-        """Warn why a checker could not run; repeated reasons only go to the log."""
+        """Warn why a checker could not run; repeated reasons only go to the log.
+
+        Where a long message blocks the editor, only the first sentence, and where the rest is.
+        """
         for problem in problems:
-            self._say("log" if problem in self._told else "warning", problem)
+            short = problem
+            if self._characters and len(problem) > self._characters:
+                head = problem.partition(". ")[0]
+                short = label(head, self._characters - len(_DOCTOR)) + _DOCTOR
+            if problem in self._told:
+                self._say("log", problem)
+            else:
+                self._say("warning", short)
             self._told.add(problem)
 
     def _ask(self, subject_id: str, title: str, reason: str, command: str) -> None:
