@@ -64,6 +64,9 @@
 (define-derived-mode agent-ls-conversation-mode text-mode "Agent"
   "The conversation with the agent.")
 (add-to-list 'auto-mode-alist '("\\.agent-ls\\.md\\'" . agent-ls-conversation-mode))
+;; In this window, also where the server is the first to open it (Emacs 30).
+(add-to-list 'display-buffer-alist
+             '("\\.agent-ls\\.md\\'" (display-buffer-reuse-window display-buffer-same-window)))
 
 (defmacro agent-ls-key (key arguments &rest body)
   "Bind `C-c a' KEY; ARGUMENTS is nil or the words of an `interactive' that asks for words."
