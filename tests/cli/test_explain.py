@@ -10,6 +10,7 @@ import pytest
 
 from agent_ls.cli.main import main
 from agent_ls.safety.rules import SavedRules, rules_file
+from agent_ls.settings import user_file
 
 
 def check(
@@ -89,6 +90,27 @@ def test_what_the_person_decided_for_good_counts(
     rules.add("run_command:make test", [tmp_path], decision)
     found = check(tmp_path, capsys, "command", "make test")
     assert found["decision"] == {"allow": "allow", "reject": "deny"}[decision]
+
+
+@pytest.mark.parametrize("source", ["none", "user file", "saved"])
+def test_a_denial_outranks_what_a_profile_allows(
+    source: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("CONFIG", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    denied, allowed = (
+        'rules.deny = ["run_command: make *"]\n',
+        'rules.allow = ["run_command: make *"]',
+    )
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text(f"{denied if source == 'user file' else ''}[profiles.free]\n{allowed}")
+    if source == "saved":
+        SavedRules(rules_file()).add("rule run_command: make *", [], "reject")
+    found = check(tmp_path, capsys, "command", "make all", "--profile", "free")
+    assert found["decision"] == ("allow" if source == "none" else "deny")
 
 
 def test_a_folder_that_is_not_there_is_said_to_be_none(

@@ -103,6 +103,9 @@ CALLS: list[tuple[str, Mapping[str, object]]] = [
     ("write_file", {"path": "app.py", "content": "x = 2\n"}),
     *(("run_command", {"command": one}) for one in COMMANDS),
 ]
+SESSION = ("report --out -", "sessions --json list", "sessions --json search around")
+PROGRAMS = {**dict.fromkeys(SESSION, 0), "trace --json": 0, "report": 0, "doctor": 0}
+"""What tells a person about the session, and how it exits."""
 
 
 @pytest.fixture
@@ -224,16 +227,22 @@ async def test_no_secret_is_found_where_it_must_not_be(
         await teller.editor.stop()
         shown = json.dumps(vars(teller.editor.shown))
         sent = b"".join(one.raw for one in model.requests).decode()
-    for words in (("report",), ("sessions", "show", "--json"), ("doctor",)):
+    printed: dict[str, str] = {}
+    for words, code in PROGRAMS.items():
         done = await asyncio.to_thread(
             subprocess.run,
-            [sys.executable, "-m", "agent_ls", *words],
+            [sys.executable, "-m", "agent_ls", *words.split()],
             cwd=teller.root,
             env={**os.environ, **teller.env()},
             capture_output=True,
             check=False,
         )
-        (place / f"state/{words[0]}.txt").write_bytes(done.stdout + done.stderr)
+        assert done.returncode == code, (words, done.stderr)
+        printed[words] = (done.stdout + done.stderr).decode()
+    # The programs show this session, so a canary in it would be seen.
+    assert [one for one in SESSION if "Look around" not in printed[one]] == []
+    assert json.loads(printed["trace --json"])
+    assert [name for name, one in CANARIES.items() if one in str(printed)] == []
     # The looks have taken place.
     assert "seen-by-hook.txt" in {one.name for one in teller.root.iterdir()}
     assert "seen-PATH=" in sent
