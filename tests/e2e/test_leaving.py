@@ -17,11 +17,15 @@ from tests.support.storyteller import Storyteller
 
 pytestmark = pytest.mark.e2e
 
+SLEEPING = ("301", "302", "303")
 SCENARIO = """
 [[answer]]
 [[answer.call]]
 tool = "run_command"
-arguments = { command = "sleep 301 & sleep 302" }
+arguments = { command = '''
+(setsid nohup sleep 301 >/dev/null 2>&1 &)
+(env -i setsid sleep 303 &)
+sleep 302''' }
 """
 SETTINGS = 'mode = "auto"\n'
 
@@ -45,6 +49,16 @@ async def terminate(editor: ClientEditor) -> None:
         await process.wait()
 
 
+async def kill(editor: ClientEditor) -> None:
+    process = editor.process()
+    process.kill()
+    await process.wait()
+
+
+async def stop_the_turn(editor: ClientEditor) -> None:
+    await editor.execute("agent-ls.stop")
+
+
 async def check(leave: Callable[[ClientEditor], Awaitable[None]], folder: Path) -> None:
     archive = Archive("", {"settings": SETTINGS, "file a.py": "x = 1\n", "steps": ""})
     steps: tuple[Step, ...] = ()
@@ -53,22 +67,34 @@ async def check(leave: Callable[[ClientEditor], Awaitable[None]], folder: Path) 
         teller.prepare()
         await teller.start()
         await teller.step_prompt("Sleep")
-        await teller.step_progress("run_command sleep")
         server = psutil.Process(teller.editor.process().pid)
-        family = await running(server, "302")
+        family = await running(server)
+        asleep = [one for one in family if "sleep" in one.cmdline()]
         await leave(teller.editor)
+        _, alive = await asyncio.to_thread(psutil.wait_procs, asleep, 2)
+        assert alive == [], f"still there after 2 s: {alive}"
+        if leave is stop_the_turn:
+            await shut_down(teller.editor)
         gone, alive = await asyncio.to_thread(psutil.wait_procs, family, 10)
         assert alive == [], f"still there: {alive}; gone: {gone}"
 
 
-async def running(server: psutil.Process, argument: str) -> list[psutil.Process]:
-    """Return the server's descendants once one of them has this argument."""
+async def running(server: psutil.Process) -> list[psutil.Process]:
+    """Return the server and its descendants once all that the command starts are there."""
     async with asyncio.timeout(60):
         while True:
             family = await asyncio.to_thread(server.children, True)
-            if any(argument in one.cmdline() for one in family if one.is_running()):
+            lines = [line for one in family if (line := _line(one))[:1] == ["sleep"]]
+            if {line[1] for line in lines} == set(SLEEPING):
                 return [server, *family]
             await asyncio.sleep(0.05)
+
+
+def _line(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
 
 
 LEAVING = pytest.mark.parametrize(
@@ -81,7 +107,7 @@ LEAVING = pytest.mark.parametrize(
 )
 
 
-@LEAVING
+@pytest.mark.parametrize("leave", [shut_down, close_the_pipe, terminate, kill, stop_the_turn])
 async def test_no_process_stays_behind(
     leave: Callable[[ClientEditor], Awaitable[None]], tmp_path: Path
 ) -> None:
