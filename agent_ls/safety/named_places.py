@@ -45,6 +45,8 @@ _WRITE_TOO = words("tar unzip gunzip xxd")
 _READERS = (
     (PROGRAMS.keys() | LOOKS.keys() | words("source . bat more pygmentize")) - _TEXT - _WRITE_TOO
 )
+_SEARCHERS = words("grep egrep fgrep rg ag ack diff")
+"""Programs that read whole folders. Of a repository's own folder that is its configuration."""
 _COPIERS = words("cp mv install ln rsync scp dd")
 _TAKERS = words("rm rmdir unlink shred")
 _USES: dict[str, Use] = {
@@ -193,6 +195,9 @@ class Reading:
             if use != "read" or name == "git":
                 yield from self._named("any", ["."])
             yield from self._operands(name, given, use)
+            if name in _SEARCHERS:
+                within = [".", *itertools.chain(*given)]
+                yield from self._named("read", [f"{one}/config" for one in within])
 
     def _move(self, name: str, given: Sequence[list[str]]) -> None:
         goals = [one for values in given for one in values if not one.startswith("-")]

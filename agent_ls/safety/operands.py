@@ -106,11 +106,13 @@ class Reach:
         if not top.is_dir():
             return
         skipped = frozenset[str]() if follows else NOT_WALKED
+        # A name such as ``.git/config`` is one only together with the folder above.
+        above = self._below(top)
         for entry, below in walk_folder(top, hidden=hidden, skipped=skipped):
             name = "/".join(below)
             if follows and entry.is_symlink():
                 raise MustAskError(f"it would follow the link {_shown(name)}")
-            if not entry.name.endswith(endings) or not has_secret_name(below):
+            if not entry.name.endswith(endings) or not has_secret_name((*above, *below)):
                 continue
             if entry.is_file(follow_symlinks=False):
                 raise MustAskError(f"it would read {_shown(name)}, a place for secrets")

@@ -29,7 +29,8 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def root(tmp_path: Path, settings: Path) -> Path:
     """A project with what steers programs, secrets, and ways to the settings."""
     root = tmp_path.resolve() / "proj"
-    for name in (".env", ".git/hooks/x", ".vscode/tasks.json", "src/a.py", "conftest.py"):
+    files = ".env .git/hooks/x .git/config .vscode/tasks.json src/a.py conftest.py"
+    for name in files.split():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("x")
     (root / "cfglink").symlink_to(settings)
