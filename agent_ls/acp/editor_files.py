@@ -26,7 +26,7 @@ from agent_ls.domain.edits import (
     apply_replacements,
 )
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports.workspace import Look, Root
+from agent_ls.loop.ports.workspace import Look, Root, Unsaved
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.disk_files import version
 
@@ -107,9 +107,9 @@ class EditorFiles(DiskWorkspace):
                 files.append(await self.read(path))
         return [one for one in files if one.is_dirty]
 
-    async def save_dirty(self) -> list[str]:
+    async def save_dirty(self, *, can_show: bool = False) -> Unsaved:
         """Save nothing, since the protocol cannot; return the files with unsaved text."""
-        return [one.path for one in await self.dirty()]
+        return Unsaved(tuple(one.path for one in await self.dirty()))
 
     def begin_turn(self) -> None:
         """Forget what the editor and the disk had in common: the user has worked meanwhile."""

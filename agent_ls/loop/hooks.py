@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -19,7 +19,7 @@ from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import FILE, Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.loop.ports.commands import HookRun, HookRunner
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import Unsaved, Workspace
 from agent_ls.loop.state.spelling import canonical
 
 _log = logging.getLogger(__name__)
@@ -83,15 +83,30 @@ class Hooks:
         names = (*paths, *(canonical(path, self.workspace) for path in paths))
         return tuple(one for one in enabled if _wants(one, tool, names))
 
+    async def saved(self, hooks: Iterable[Hook]) -> Unsaved:
+        """Save for these hooks, which read the disk; return what is not saved."""
+        are_confined = all(one.sandbox for one in hooks)
+        return await self.workspace.save_dirty(can_show=are_confined and self.runner.shows_texts)
+
     async def ask(
-        self, point: HookPoint, hook: Hook, told: Mapping[str, JsonValue], path: str = ""
+        self,
+        point: HookPoint,
+        hook: Hook,
+        told: Mapping[str, JsonValue],
+        path: str = "",
+        texts: Mapping[Path, bytes] | None = None,
     ) -> Said:
-        """Run one hook with ``told`` as JSON on stdin; every failure becomes an outcome."""
+        """Run one hook with ``told`` as JSON on stdin; every failure becomes an outcome.
+
+        ``texts`` is as in ``Bounds``.
+        """
         limit_s = hook.timeout_s or self._usual_s(point)
         root = self.workspace.roots[0].path
         given = {"hook": point.value, "name": hook.name, "workspace": str(root), **told}
         env = {"AGENT_LS_HOOK": point.value, "AGENT_LS_FILE": path}
-        run = await self._run(hook, hook.command, json.dumps(given), root, limit_s, env)
+        run = await self._run(
+            hook, hook.command, json.dumps(given), root, limit_s, env, texts or {}
+        )
         return _understood(run, limit_s, point) if isinstance(run, HookRun) else run
 
     def _usual_s(self, point: HookPoint) -> float:
@@ -102,7 +117,7 @@ class Hooks:
             return options.llm_timeout_s
         return options.end_timeout_s if point is HookPoint.SESSION_END else options.turn_timeout_s
 
-    async def check_file(self, hook: Hook, path: str) -> Said:
+    async def check_file(self, hook: Hook, path: str, texts: Mapping[Path, bytes]) -> Said:
         """Run a check on a file (``{file}`` in its command); BLOCKED means it found something."""
         limit_s = hook.timeout_s or self.options.tool_timeout_s
         root, absolute = self.workspace.locate(path)
@@ -111,15 +126,28 @@ class Hooks:
         # The path travels in a variable, so the shell does not run it as code. The "./" keeps it
         # from being parsed as an option.
         command = hook.command.replace(FILE, f'"./${_EDITED}"')
-        run = await self._run(hook, command, "", root.path, limit_s, env)
+        run = await self._run(hook, command, "", root.path, limit_s, env, texts)
         return _checked(run, limit_s) if isinstance(run, HookRun) else run
 
     async def _run(
-        self, hook: Hook, command: str, stdin: str, cwd: Path, limit_s: float, env: dict[str, str]
+        self,
+        hook: Hook,
+        command: str,
+        stdin: str,
+        cwd: Path,
+        limit_s: float,
+        env: dict[str, str],
+        texts: Mapping[Path, bytes],
     ) -> HookRun | Said:
         try:
             return await self.runner.run(
-                command, stdin, cwd=cwd, timeout_s=limit_s, env=env, is_confined=hook.sandbox
+                command,
+                stdin,
+                cwd=cwd,
+                timeout_s=limit_s,
+                env=env,
+                is_confined=hook.sandbox,
+                texts=texts,
             )
         except Exception as error:
             _log.warning("hook %s could not be run: %s", hook.name, error)

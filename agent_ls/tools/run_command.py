@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -156,7 +156,9 @@ class RunCommand(PlainTool):
         if not await asyncio.to_thread(folder.is_dir):
             return ToolOutput(f"{arguments.cwd} is not a folder.", ErrorKind.RUNTIME)
         bounds = self._bounds(arguments, context)
-        unsaved = await self.workspace.save_dirty()
+        can_show = self.runner.shows_texts and bounds.view != "outside"
+        unsaved = await self.workspace.save_dirty(can_show=can_show)
+        bounds = replace(bounds, texts=unsaved.texts)
         limit_s = min(arguments.timeout_s or self.options.timeout_s, self.options.max_timeout_s)
         try:
             outcome = await self.runner.run(
@@ -173,11 +175,14 @@ class RunCommand(PlainTool):
             raise ToolError(f"The command could not be started: {why}.") from None
         printed = await plain_output_slowly(outcome.output)
         text = f"{_ending(outcome, limit_s)}\n{printed}".rstrip()
-        if unsaved:
+        if unsaved.paths:
             text += (
-                f"\n(It saw the saved text of {', '.join(unsaved)}, not the editor's: these "
+                f"\n(It saw the saved text of {', '.join(unsaved.paths)}, not the editor's: these "
                 "files have unsaved changes.)"
             )
+        if unsaved.texts and outcome.exit_code:
+            names = ", ".join(filter(None, map(self.workspace.shown, unsaved.texts)))
+            text += f"\n(It saw the editor's unsaved text of {names}, and could not change it.)"
         if self.runner.boundary == "sandbox" and outcome.exit_code and bounds.view != "outside":
             text += f"\n({_withheld(bounds)})"
         return ToolOutput(

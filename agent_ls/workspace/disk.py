@@ -29,7 +29,7 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
-from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root
+from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Unsaved
 from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
 from agent_ls.workspace import disk_files
@@ -172,9 +172,9 @@ class DiskWorkspace:
         """Return nothing: on disk everything is saved."""
         return []
 
-    async def save_dirty(self) -> list[str]:
+    async def save_dirty(self, *, can_show: bool = False) -> Unsaved:
         """Return nothing: on disk everything is saved."""
-        return []
+        return Unsaved()
 
     def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
         """Do nothing: there is no editor."""

@@ -15,7 +15,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.commands import WORK, Boundary, Bounds, CommandOutcome
-from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Workspace
+from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Unsaved, Workspace
 from agent_ls.loop.state.spelling import canonical
 
 _CHANGED = EditOutcome(status="stale")
@@ -163,9 +163,9 @@ class DryRunWorkspace:
         """Refuse: no command ran, so there is nothing to restore."""
         return EditOutcome(status="refused", reason="this is a dry run; the file was left alone")
 
-    async def save_dirty(self) -> list[str]:
+    async def save_dirty(self, *, can_show: bool = False) -> Unsaved:
         """Save nothing: no command will read the files."""
-        return []
+        return Unsaved()
 
     def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
         """Follow the editor's changes of the real files."""
@@ -198,6 +198,11 @@ class DryRunner:
     def boundary(self) -> Boundary:
         """Return that nothing is held, since nothing runs."""
         return "off"
+
+    @property
+    def shows_texts(self) -> bool:
+        """Return False: nothing runs."""
+        return False
 
     async def run(
         self,

@@ -30,6 +30,11 @@ class HookCommands:
     folder: Path | None = None
     """Where the person keeps programs for hooks."""
 
+    @property
+    def shows_texts(self) -> bool:
+        """Say whether confined hooks are shown ``texts``."""
+        return self.runner.shows_texts
+
     async def run(
         self,
         command: str,
@@ -39,6 +44,7 @@ class HookCommands:
         timeout_s: float,
         env: Mapping[str, str],
         is_confined: bool,
+        texts: Mapping[Path, bytes],
     ) -> HookRun:
         """Run a hook to its end; on time-out or cancellation kill all its processes.
 
@@ -60,6 +66,7 @@ class HookCommands:
                     network=("*",),
                     readable=() if self.folder is None else (self.folder,),
                     writable=(place,),
+                    texts=texts,
                 ),
             )
             said = await asyncio.to_thread(_read, errors)

@@ -91,6 +91,11 @@ class ShellRunner:
             return "sandbox"
         return "missing" if self.is_wanted else "off"
 
+    @property
+    def shows_texts(self) -> bool:
+        """Say whether confined commands see ``Bounds.texts``."""
+        return self.confiner is not None and self.confiner.sandbox.shows_texts
+
     async def run(
         self,
         command: str,

@@ -65,7 +65,7 @@ async def test_the_newest_text_is_read(case: Case, editor: AcpEditor) -> None:
     found = await files.read("a.txt")
     assert (found.text, found.is_dirty) == (case.text, case.is_dirty)
     assert [one.path for one in await files.dirty()] == ["a.txt"] * case.is_dirty
-    assert await files.save_dirty() == ["a.txt"] * case.is_dirty
+    assert list((await files.save_dirty()).paths) == ["a.txt"] * case.is_dirty
     wanted = case.text.encode() if case.is_dirty else case.disk.encode()
     assert await files.snapshot("a.txt") == await files.saved("a.txt") == wanted
     looks = [Look("a.txt", version=found.version), Look("a.txt", version="sha256:0")]

@@ -107,6 +107,8 @@ async def test_nothing_of_a_hook_stays_behind(tmp_path: Path) -> None:
 class Unstartable:
     """A runner of hooks that cannot start any."""
 
+    shows_texts = False
+
     async def run(
         self,
         command: str,
@@ -116,6 +118,7 @@ class Unstartable:
         timeout_s: float,
         env: Mapping[str, str],
         is_confined: bool,
+        texts: Mapping[Path, bytes],
     ) -> HookRun:
         raise WorkspaceError("no more processes")
 
@@ -165,7 +168,7 @@ def test_a_hook_that_watches_a_file_is_asked_however_its_path_is_spelled(tmp_pat
 async def test_a_file_name_is_no_code_and_no_option_of_a_check(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("")
     hook = Hook(name="x", command="printf %s {file}; exit 1")
-    assert (await _hooks(tmp_path).check_file(hook, name)).text == f"./{name}"
+    assert (await _hooks(tmp_path).check_file(hook, name, {})).text == f"./{name}"
     assert not (tmp_path / "ran").exists()
 
 

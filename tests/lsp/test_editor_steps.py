@@ -195,6 +195,6 @@ async def test_what_is_written_for_the_editor_was_there_before_the_command(tmp_p
     beside.open("new.py", "")
     beside.type("new.py", "y\n")
     mark = await beside.begin()
-    assert await beside.workspace.save_dirty() == []
+    assert list((await beside.workspace.save_dirty()).paths) == []
     beside.write("a.py", "x = 2\n")
     assert await beside.end(mark) == [("a.py", b"x  =  2\n", b"x = 2\n")]

@@ -177,7 +177,7 @@ async def test_a_buffer_whose_name_no_tool_may_use_is_left_out(world: World, nam
     world.open(name, "b = 1\n")
     world.open("a.py", "a = 2\n")
     assert [file.path for file in await world.workspace.dirty()] == ["a.py"]
-    assert await world.workspace.save_dirty() == ["a.py"]
+    assert list((await world.workspace.save_dirty()).paths) == ["a.py"]
 
 
 async def test_a_document_out_of_step_is_not_read_as_something_else(world: World) -> None:
@@ -392,7 +392,7 @@ async def test_the_disk_is_brought_up_to_the_buffers(
     world = make(root, saves=saves, save_fallback=fallback)
     world.open("a.py", "a = 1\n")
     world.type("a.py", "a = 2\n")
-    assert await world.workspace.save_dirty() == unsaved
+    assert list((await world.workspace.save_dirty()).paths) == unsaved
     assert [[one in said for one in advised] for said in world.editor.said] == [[True]] * len(
         advised
     )
@@ -418,7 +418,7 @@ async def test_a_text_that_its_editor_shows_otherwise_than_the_disk_has_it_is_sa
     (root / "a.py").write_bytes(on_disk)
     world = make(root, save_fallback="write")
     world.open("a.py", _SHOWN)
-    assert await world.workspace.save_dirty() == []
+    assert list((await world.workspace.save_dirty()).paths) == []
     assert not (await world.workspace.read("a.py")).is_dirty
     world.type("a.py", _SHOWN + "typed\n")
     assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
@@ -436,14 +436,14 @@ async def test_what_is_written_for_an_editor_keeps_the_files_line_ends(tmp_path:
     world.open("a.py", "a = 1\nb = 2\n")
     for text in ("a = 1\nb = 3\n", "a = 1\nb = 4\n"):
         world.type("a.py", text)
-        assert await world.workspace.save_dirty() == []
+        assert list((await world.workspace.save_dirty()).paths) == []
         assert (root / "a.py").read_bytes() == text.replace("\n", "\r\n").encode()
     assert world.editor.said == []
     world.documents.close((root / "a.py").as_uri())
     (root / "a.py").write_bytes(b"a = 1\r\nb = 2\n")
     world.open("a.py", "a = 1\nb = 2\n")
     world.type("a.py", "a = 1\nb = 3\n")
-    assert await world.workspace.save_dirty() == []
+    assert list((await world.workspace.save_dirty()).paths) == []
     assert (root / "a.py").read_bytes() == b"a = 1\r\nb = 3\n"
 
 
@@ -464,7 +464,7 @@ async def test_a_file_is_written_with_one_byte_order_mark(
     world.open("a.py", shown)
     for number in ("2", "3"):
         world.type("a.py", shown.replace("1", number))
-        assert await world.workspace.save_dirty() == []
+        assert list((await world.workspace.save_dirty()).paths) == []
         assert (root / "a.py").read_bytes() == saved.replace("2", number).encode()
 
 
@@ -485,12 +485,12 @@ async def test_a_line_that_its_editor_ends_otherwise_is_nothing_unsaved(
     world = make(root, save_fallback="write")
     world.open("a.py", shown)
     assert not (await world.workspace.read("a.py")).is_dirty
-    assert await world.workspace.save_dirty() == []
+    assert list((await world.workspace.save_dirty()).paths) == []
     assert (root / "a.py").read_bytes() == on_disk
     world.type("a.py", shown.replace("1", "2", 1))
     assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
     assert await world.workspace.saved("a.py") == saved
-    assert await world.workspace.save_dirty() == []
+    assert list((await world.workspace.save_dirty()).paths) == []
     assert (root / "a.py").read_bytes() == saved
     assert await world.workspace.dirty() == []
     assert world.editor.said == []
@@ -537,10 +537,10 @@ async def test_a_last_line_that_somebody_ends_otherwise_is_saved(
     world.open("a.py", "a = 0")
     world.type("a.py", old)
     unsaved = [] if fallback == "write" else ["a.py"]
-    assert await world.workspace.save_dirty() == unsaved
+    assert list((await world.workspace.save_dirty()).paths) == unsaved
     world.type("a.py", new)
     assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
-    assert await world.workspace.save_dirty() == unsaved
+    assert list((await world.workspace.save_dirty()).paths) == unsaved
     assert world.disk("a.py") == (new if fallback == "write" else "a = 0")
 
 
@@ -554,7 +554,7 @@ async def test_text_typed_after_the_editor_loaded_a_file_again_is_unsaved(
     world.type("a.py", "a = 7\n")
     world.type("a.py", then)
     assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
-    assert await world.workspace.save_dirty() == ["a.py"]
+    assert list((await world.workspace.save_dirty()).paths) == ["a.py"]
     assert ["older: a.py" in one for one in world.editor.said] == [True]
 
 
@@ -564,7 +564,7 @@ async def test_unsaved_text_is_known_where_the_folder_was_opened_by_a_link(world
     world.documents.open((link / "a.py").as_uri(), "python", 1, "a = 1\n")
     world.documents.change((link / "a.py").as_uri(), 2, [Change("a = 2\n")])
     assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
-    assert await world.workspace.save_dirty() == ["a.py"]
+    assert list((await world.workspace.save_dirty()).paths) == ["a.py"]
     assert ["older: a.py" in one for one in world.editor.said] == [True]
 
 
@@ -632,7 +632,7 @@ async def test_no_file_is_written_that_holds_what_the_editor_never_had(
     assert [one.path for one in await world.workspace.dirty()] == (
         ["a.py"] if typed and typed.text == TYPED else []
     )
-    assert await world.workspace.save_dirty() == unsaved
+    assert list((await world.workspace.save_dirty()).paths) == unsaved
     assert (world.disk("a.py") or "").removeprefix(mark) == holds
     assert ["Not saved" in one for one in world.editor.said] == [True] * len(unsaved)
     assert world.documents.at_path(root / "a.py") == typed
@@ -647,11 +647,11 @@ async def test_a_buffer_that_was_written_once_is_written_again(tmp_path: Path) -
     for text in (TYPED, TYPED + "more\n"):
         world.type("a.py", text)
         world.type("new.py", text)
-        assert await world.workspace.save_dirty() == []
+        assert list((await world.workspace.save_dirty()).paths) == []
         assert (world.disk("a.py"), world.disk("new.py")) == (text, text)
     (root / "a.py").write_text("")
     world.type("a.py", OLD + TYPED)
-    assert await world.workspace.save_dirty() == ["a.py"]
+    assert list((await world.workspace.save_dirty()).paths) == ["a.py"]
     assert world.disk("a.py") == ""
 
 
@@ -662,11 +662,11 @@ async def test_a_file_that_cannot_be_written_for_the_editor_is_told(tmp_path: Pa
     world = make(root, save_fallback="write")
     world.open("a.py", OLD)
     world.type("a.py", TYPED)
-    assert await world.workspace.save_dirty() == ["a.py"]
+    assert list((await world.workspace.save_dirty()).paths) == ["a.py"]
     assert world.disk("a.py") == OLD
     assert ["could not be written: a.py" in one for one in world.editor.said] == [True]
     (root / "a.py").chmod(0o644)
-    assert await world.workspace.save_dirty() == []
+    assert list((await world.workspace.save_dirty()).paths) == []
     assert (world.disk("a.py"), len(world.editor.said)) == (TYPED, 1)
 
 
@@ -674,7 +674,7 @@ async def test_a_file_that_came_where_a_new_buffer_is_stays(tmp_path: Path) -> N
     world = make(tmp_path.resolve(), save_fallback="write")
     world.open("new.py", "n = 1\n")
     (world.root / "new.py").write_text(NEWER)
-    assert await world.workspace.save_dirty() == ["new.py"]
+    assert list((await world.workspace.save_dirty()).paths) == ["new.py"]
     assert world.disk("new.py") == NEWER
 
 
@@ -686,7 +686,7 @@ async def test_a_file_that_is_gone_does_not_come_back_by_a_buffer_nobody_typed_i
     world = make(root, save_fallback="write")
     world.open("a.py", OLD)
     (root / "a.py").unlink()
-    assert await world.workspace.save_dirty() == []
+    assert list((await world.workspace.save_dirty()).paths) == []
     assert world.disk("a.py") is None
 
 
@@ -699,7 +699,7 @@ async def test_a_file_that_is_only_behind_the_disk_is_nothing_to_save(
     world = make(root, save_fallback=fallback)
     world.open("a.py", OLD)
     (root / "a.py").write_text(NEWER)
-    assert await world.workspace.save_dirty() == []
+    assert list((await world.workspace.save_dirty()).paths) == []
     assert world.editor.said == []
 
 
@@ -845,7 +845,7 @@ async def test_typing_after_a_file_was_loaded_again_can_be_saved(behind: World) 
     assert await behind.workspace.dirty() == []
     behind.type("a.py", NEWER)
     behind.type("a.py", NEWER + "typed\n")
-    assert await behind.workspace.save_dirty() == []
+    assert list((await behind.workspace.save_dirty()).paths) == []
     assert behind.disk("a.py") == NEWER + "typed\n"
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -43,11 +45,11 @@ async def ask_at_stop(turn: Turn, answer: AssistantMessage) -> Move | None:
     """Ask the hooks that may object to the turn's end; None: it may end."""
     if turn.session.is_child:
         return None
-    if turn.kit.hooks.of(HookPoint.STOP):
-        # Hooks read the disk, so the buffers are saved first.
-        await turn.kit.workspace.save_dirty()
+    texts: Mapping[Path, bytes] = {}
+    if hooks := turn.kit.hooks.of(HookPoint.STOP):
+        texts = (await turn.kit.hooks.saved(hooks)).texts
     told: dict[str, JsonValue] = {"answer": answer.text, "objections": _objections(turn)}
-    for one in await _ask(turn, HookPoint.STOP, told):
+    for one in await _ask(turn, HookPoint.STOP, told, texts):
         if one.told:
             return Move(Phase.CHECK)
         if one.outcome is HookOutcome.BLOCKED and turn.state.final_output is None:
@@ -86,14 +88,19 @@ async def ask_at_end(hooks: Hooks, recorder: Recorder) -> None:
         await asyncio.gather(*(run(hook) for hook in hooks.of(point)))
 
 
-async def _ask(turn: Turn, point: HookPoint, told: dict[str, JsonValue]) -> list[HookRan]:
+async def _ask(
+    turn: Turn,
+    point: HookPoint,
+    told: dict[str, JsonValue],
+    texts: Mapping[Path, bytes] | None = None,
+) -> list[HookRan]:
     """Return what a point's hooks did since the last move; the first block ends the round."""
     ran = [one for one in turn.view.each_since(HookRan, Moved) if one.point is point]
     given = {**_common(turn.session), "turn_id": turn.state.turn_id, **told}
     for hook in turn.kit.hooks.of(point)[len(ran) :]:
         if ran and ran[-1].outcome is HookOutcome.BLOCKED:
             break
-        said = await turn.kit.hooks.ask(point, hook, given)
+        said = await turn.kit.hooks.ask(point, hook, given, texts=texts)
         ran.append(_outcome(turn, point, hook, said))
         await turn.emit(ran[-1])
     return ran

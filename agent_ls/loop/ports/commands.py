@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from agent_ls.domain.images import Images
 from agent_ls.domain.permissions import Modes
 from agent_ls.domain.verdicts import Consent
+from agent_ls.loop.ports.workspace import Unsaved
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Bounds:
     """Files and folders beyond the workspace that it may read."""
     writable: tuple[Path, ...] = ()
     """Files and folders beyond the workspace that it may change."""
+    texts: Mapping[Path, bytes] = field(default_factory=dict[Path, bytes])
+    """What existing files hold for it, by real path; it cannot change these files."""
 
 
 WORK = Bounds()
@@ -58,6 +61,11 @@ class Runner(Protocol):
     @property
     def boundary(self) -> Boundary:
         """Say whether a sandbox holds commands to their bounds."""
+        ...
+
+    @property
+    def shows_texts(self) -> bool:
+        """Say whether ``Bounds.texts`` counts, for commands that are not ``outside``."""
         ...
 
     async def run(
@@ -80,8 +88,8 @@ class Runner(Protocol):
 class GoalCommands(Protocol):
     """Runs the commands of a turn's goal, and records each start before it happens."""
 
-    async def run(self, command: str, *, timeout_s: float) -> CommandOutcome:
-        """Run a command in the first folder. Errors: ``OSError`` when it cannot start."""
+    async def run(self, command: str, *, timeout_s: float) -> tuple[CommandOutcome, Unsaved]:
+        """Save, and run a command in the first folder. Errors: ``OSError`` if it cannot start."""
         ...
 
 
@@ -137,6 +145,11 @@ class HookRun:
 class HookRunner(Protocol):
     """Runs hooks like commands, but with stdin and with separate stdout and stderr."""
 
+    @property
+    def shows_texts(self) -> bool:
+        """Say whether ``texts`` count for confined hooks."""
+        ...
+
     async def run(
         self,
         command: str,
@@ -146,9 +159,10 @@ class HookRunner(Protocol):
         timeout_s: float,
         env: Mapping[str, str],
         is_confined: bool,
+        texts: Mapping[Path, bytes],
     ) -> HookRun:
         """Run a hook to its end, in the sandbox if ``is_confined`` and there is one.
 
-        Errors: ``OSError`` or ``ValueError`` when it cannot start.
+        ``texts`` is as in ``Bounds``. Errors: ``OSError`` or ``ValueError`` when it cannot start.
         """
         ...

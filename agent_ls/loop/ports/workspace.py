@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -57,6 +57,16 @@ class Listed(list[str]):
         if not self.is_cut:
             return ""
         return f"only the first {len(self):,} files were looked at; name a folder to see the others"
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaved:
+    """Open files with unsaved text that could not be saved."""
+
+    paths: tuple[str, ...] = ()
+    """What reads the disk sees an older text of these."""
+    texts: Mapping[Path, bytes] = field(default_factory=dict[Path, bytes])
+    """What these files would hold, by their real path: what reads the disk can be shown it."""
 
 
 class Workspace(Protocol):
@@ -143,10 +153,10 @@ class Workspace(Protocol):
         Failures are only logged: permissions matter less than the text.
         """
 
-    async def save_dirty(self) -> list[str]:
-        """Save dirty buffers before something reads the disk.
+    async def save_dirty(self, *, can_show: bool = False) -> Unsaved:
+        """Save dirty buffers before something reads the disk, and return what is not saved.
 
-        Returns the paths that could not be saved: whatever reads the disk then sees older text.
+        ``can_show``: what reads the disk can be shown other texts there.
         """
         ...
 

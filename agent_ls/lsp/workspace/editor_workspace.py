@@ -24,7 +24,7 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
-from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Workspace
+from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Unsaved, Workspace
 from agent_ls.lsp.connection.documents import (
     DocumentEvent,
     DocumentEventKind,
@@ -253,9 +253,9 @@ class EditorWorkspace:
         """Say whether the agent asked the editor for this move; true once per move."""
         return self._taking_away.is_own_move(place, new_place)
 
-    async def save_dirty(self) -> list[str]:
-        """Save all buffers; return the paths that remain unsaved."""
-        return await self._saving.save_all()
+    async def save_dirty(self, *, can_show: bool = False) -> Unsaved:
+        """Save all buffers; return what remains unsaved."""
+        return await self._saving.save_all(can_show=can_show)
 
     async def _apply_on_disk(self, edit: FileEdit) -> EditOutcome:
         if (

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Literal
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import FileImage, PutImage
 from agent_ls.edits.in_place import in_place_of
 from agent_ls.edits.requests import Refused
+from agent_ls.loop.ports.workspace import Unsaved
 from agent_ls.lsp.connection.saved_texts import SavedTexts
 from agent_ls.lsp.workspace.editor_port import Editor
 from agent_ls.lsp.workspace.open_files import OpenFile, OpenFiles
@@ -58,11 +60,16 @@ class Saving:
             )
         return data
 
-    async def save_all(self) -> list[str]:
-        """Save all unsaved files; warn of the files that remain unsaved and return their paths."""
+    async def save_all(self, *, can_show: bool = False) -> Unsaved:
+        """Save all unsaved files; return those that remain unsaved, see ``Workspace.save_dirty``.
+
+        Warn of the files that cannot be shown to what reads the disk.
+        """
         if unsaved := await self._files.unsaved():
             await self.save(unsaved)
             unsaved = await self._files.unsaved()
+        texts = self._texts(unsaved) if can_show else {}
+        unsaved = [one for one in unsaved if one.path not in texts]
         older = [one.path for one in unsaved if one.standing == "unsaved"]
         apart = [one.path for one in unsaved if one.standing == "apart"]
         if older and self.fallback == "ask":
@@ -76,7 +83,19 @@ class Saving:
                 f"Not saved, as the file on disk may have changed as well: {', '.join(apart)}. "
                 "Save or reload in the editor what is to hold."
             )
-        return [one.path for one in unsaved]
+        return Unsaved(
+            tuple(one.path for one in unsaved),
+            {self._files.disk.locate(path)[1]: data for path, data in texts.items()},
+        )
+
+    def _texts(self, unsaved: Sequence[OpenFile]) -> dict[str, bytes]:
+        """Return by path what saving would write, where that is certain and there is a file."""
+        texts: dict[str, bytes] = {}
+        for one in unsaved:
+            if one.standing == "unsaved" and one.on_disk is not None:
+                with suppress(WorkspaceError):
+                    texts[one.path] = self.bytes_of(one)
+        return texts
 
     async def save(self, files: Sequence[OpenFile]) -> None:
         """Ask the editor to save these files; if it cannot, write them if ``fallback`` says so.

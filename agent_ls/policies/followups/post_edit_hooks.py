@@ -10,7 +10,7 @@ from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.loop.calls.applying import changed_by
 from agent_ls.loop.hooks import Hooks
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import Unsaved, Workspace
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.text import cleaned, plain_output
@@ -41,16 +41,18 @@ class PostEditHooks:
             if await self.workspace.exists(path)
         ]
         # Hooks read the disk, so the buffers are saved first.
-        unsaved = await self.workspace.save_dirty() if wanted else []
+        unsaved = await self.hooks.saved(hook for hook, _ in wanted) if wanted else Unsaved()
         events: list[HookRan] = []
         parts = [result.text]
         for hook, path in wanted:
-            said = await self.hooks.check_file(hook, path)
+            said = await self.hooks.check_file(hook, path, unsaved.texts)
             text = cleaned(plain_output(said.text))[:_MAX_CHARS].strip()
             events.append(said.ran(HookPoint.POST_EDIT, hook, planned.call.id))
             if said.outcome is HookOutcome.BLOCKED:
                 doubt = " (of its saved text; the file has unsaved changes)"
-                parts.append(f"{hook.name} on {path}{doubt if path in unsaved else ''}:\n{text}")
+                parts.append(
+                    f"{hook.name} on {path}{doubt if path in unsaved.paths else ''}:\n{text}"
+                )
         changed = result.model_copy(update={"text": "\n\n".join(parts)})
         return FollowUpOutcome(changed if len(parts) > 1 else result, tuple(events))
 

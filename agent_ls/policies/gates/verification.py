@@ -108,14 +108,13 @@ class Verification:
         return f"- `{proof.of}` fails:\n{proof.evidence}".rstrip()
 
     async def _run(self, command: str) -> Proof | None:
-        """Save the buffers and run one command in the first folder; None in a dry run."""
+        """Run one command in the first folder; None in a dry run."""
         roots = self.workspace.roots
         verdict = await asyncio.to_thread(decide, command, roots[0].path, roots)
         if isinstance(verdict, Deny):
             return Proof(of=command, is_met=False, by="command", evidence=verdict.reason)
-        unsaved = await self.workspace.save_dirty()
         try:
-            outcome = await self.commands.run(command, timeout_s=self.options.timeout_s)
+            outcome, unsaved = await self.commands.run(command, timeout_s=self.options.timeout_s)
         except OSError as error:
             return Proof(of=command, is_met=False, by="command", evidence=str(error))
         if outcome.end == "simulated":
@@ -126,8 +125,8 @@ class Verification:
         words = words or f"exit code {outcome.exit_code}, no output"
         if outcome.end == "timed_out":
             words += f"\n(killed after {self.options.timeout_s:g} s)"
-        if unsaved:
-            words += f"\n(it saw the saved text of {', '.join(unsaved)}, not the editor's)"
+        if unsaved.paths:
+            words += f"\n(it saw the saved text of {', '.join(unsaved.paths)}, not the editor's)"
         is_met = outcome.end == "exited" and outcome.exit_code == 0
         return Proof(of=command, is_met=is_met, by="command", evidence=words)
 

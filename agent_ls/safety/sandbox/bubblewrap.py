@@ -41,6 +41,7 @@ class Bubblewrap:
 
     name: ClassVar[str] = "bubblewrap"
     hides_reads: ClassVar[bool] = True
+    shows_texts: ClassVar[bool] = True
     hint: ClassVar[str] = ""
     remains: ClassVar[str] = ""
 
@@ -131,6 +132,7 @@ def _mounts(confinement: Confinement, home: Path) -> _Mounts:
         mounts |= {
             path: _EMPTY if is_kept_absent(path) else ("--ro-bind", str(path)) for path in covered
         }
+    mounts |= {path: ("--ro-bind", str(text)) for path, text in confinement.shown.items()}
     for path in confinement.hidden:
         # Opening the device fails here, which says more than an empty file would.
         mounts[path] = _HIDDEN if path.is_dir() else ("--ro-bind", "/dev/null")

@@ -44,6 +44,8 @@ class Confinement:
     """Read-only although inside of what is writable. An absent one stays absent."""
     hidden: tuple[Path, ...] = ()
     """Existing files and folders inside of what is readable that look empty: secrets."""
+    shown: Mapping[Path, Path] = field(default_factory=dict[Path, Path])
+    """Existing files that hold another text, and the file with that text; read-only."""
     network: tuple[str, ...] = ()
     """Hosts that it may reach: none, or ``ALL_HOSTS``, or names."""
     tmp: Path | None = None
@@ -79,6 +81,8 @@ class Sandbox(Protocol):
     """``bubblewrap``, ``landlock`` or ``seatbelt``."""
     hides_reads: ClassVar[bool]
     """Whether ``hidden`` files and the home folder cannot be read; else this is a promise less."""
+    shows_texts: ClassVar[bool]
+    """Whether ``shown`` counts."""
     hint: ClassVar[str]
     """For the model, when a command was refused what it may well need; empty: nothing to say."""
     remains: ClassVar[str]

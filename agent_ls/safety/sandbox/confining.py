@@ -8,8 +8,16 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,18 +74,16 @@ class Confiner:
         """
         surveys = {root: survey(root) for root in self.roots()}
         confinement = self._confinement(bounds, env, surveys, uses_git=bool(_GIT.search(text)))
-        wrapped = self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
-        if bounds.view == "look":
-            return wrapped
-        self.newcomers.begin(surveys, is_approved=bounds.consent == "person")
-
-        def end() -> None:
-            try:
-                wrapped.end()
-            finally:
-                wrapped.notes.extend(self.newcomers.end())
-
-        return replace(wrapped, end=end)
+        with ExitStack() as ends:
+            if bounds.texts:
+                kept = ends.enter_context(_kept(bounds.texts, self.place))
+                confinement = replace(confinement, shown=kept)
+            wrapped = self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
+            if bounds.view != "look":
+                self.newcomers.begin(surveys, is_approved=bounds.consent == "person")
+                ends.callback(lambda: wrapped.notes.extend(self.newcomers.end()))
+            ends.callback(wrapped.end)
+            return replace(wrapped, end=ends.pop_all().close)
 
     def wrapped_checker(
         self,
@@ -202,6 +208,20 @@ def open_confiner(
         clear_left(root, KEPT_ABSENT)
     aside = platformdirs.user_state_path("agent-ls") / "set-aside"
     return Confiner(sandbox, options, roots, place, Newcomers(aside))
+
+
+@contextmanager
+def _kept(texts: Mapping[Path, bytes], place: Path) -> Generator[Mapping[Path, Path]]:
+    """Provide files with these texts, by the file that each stands for."""
+    with tempfile.TemporaryDirectory(prefix="unsaved-", dir=place) as folder:
+        shown: dict[Path, Path] = {}
+        for number, (path, text) in enumerate(texts.items()):
+            # A file that went meanwhile is not made by a mount.
+            if path.is_file():
+                shown[path] = Path(folder, str(number))
+                shown[path].write_bytes(text)
+                shown[path].chmod(path.stat().st_mode & 0o777)
+        yield shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ class Seatbelt:
 
     name: ClassVar[str] = "seatbelt"
     hides_reads: ClassVar[bool] = True
+    shows_texts: ClassVar[bool] = False
     hint: ClassVar[str] = ""
     remains: ClassVar[str] = (
         "It was never tried on a Mac; commands see names of files and processes outside"
