@@ -2,7 +2,7 @@
 #
 #   make check      format, lint, types, import contract, rules about the repository
 #   make test       what needs no editor and few processes, and one story through a real server
-#   make test-real  what needs servers, real editors, PostgreSQL or many processes: about 15 minutes
+#   make test-real  what needs servers, real editors, PostgreSQL or many processes: about 25 minutes
 #   make test-newer the unit tests on each newer Python that this machine has
 #   make test-all   all of these, and the long ones
 #   make coverage   that no line and no branch of the loop is left out by its tests

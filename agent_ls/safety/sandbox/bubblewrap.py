@@ -132,7 +132,9 @@ def _mounts(confinement: Confinement, home: Path) -> _Mounts:
         mounts |= {
             path: _EMPTY if is_kept_absent(path) else ("--ro-bind", str(path)) for path in covered
         }
-    mounts |= {path: ("--ro-bind", str(text)) for path, text in confinement.shown.items()}
+    for path, text in confinement.shown.items():
+        if not any(path.is_relative_to(one) for one in confinement.hidden):
+            mounts[path] = ("--ro-bind", str(text))
     for path in confinement.hidden:
         # Opening the device fails here, which says more than an empty file would.
         mounts[path] = _HIDDEN if path.is_dir() else ("--ro-bind", "/dev/null")
