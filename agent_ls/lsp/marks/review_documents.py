@@ -54,7 +54,7 @@ class ReviewDocuments:
             return
         # Some clients fail despite declaring showDocument.
         if not await self.go_to(uri, None):
-            self._editor.say("info", f"The changes are shown in {place_of(uri)}")
+            self._editor.say("info", f"It is shown in {place_of(uri)}")
 
     async def keep(self, name: str, text: str) -> str:
         """Keep a text as a document, and return its URI. Errors: ``AgentLsError``."""
@@ -65,7 +65,7 @@ class ReviewDocuments:
             try:
                 await asyncio.to_thread(write_private, place, text)
             except OSError as error:
-                words = f"The changes cannot be shown: {place}: {error.strerror}"
+                words = f"It cannot be shown: {place}: {error.strerror}"
                 raise AgentLsError(words) from error
             return path_to_uri(place)
         uri = f"agent-ls:/review/{quote(name)}"
