@@ -84,7 +84,7 @@ class CommandChecker:
         """Return a message why it cannot run in a folder; empty if it can. Blocking."""
         if not root.is_trusted:
             return (
-                f"{self.name} did not run: the folder {root.path} is not trusted, and such a "
+                f"{self.name} did not run: you do not trust the folder {root.path}, and such a "
                 "program runs what a folder brings. Trust the folder (agent-ls.trust)."
             )
         if self._program(folders or (root.path,)) is None:

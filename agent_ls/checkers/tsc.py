@@ -160,7 +160,7 @@ class Tsc:
             )
         if not root.is_trusted and has_typescript(folders):
             return (
-                f"the folder {root.path} is not trusted, so its own TypeScript may not run. "
+                f"you do not trust the folder {root.path}, so its own TypeScript may not run. "
                 "Trust the folder (agent-ls.trust), or install TypeScript for yourself "
                 "(npm install --global typescript)."
             )

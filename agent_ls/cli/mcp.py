@@ -12,7 +12,8 @@ from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import SettingsError, ToolError
 from agent_ls.domain.sentences import counted
-from agent_ls.mcp.servers import Server, Servers
+from agent_ls.mcp.known_server import Server
+from agent_ls.mcp.servers import Servers
 from agent_ls.safety.text import visible, visible_line
 from agent_ls.settings import load_settings
 

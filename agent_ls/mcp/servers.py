@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -21,25 +19,17 @@ from rapidfuzz import fuzz, utils
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import SettingsError, ToolError
 from agent_ls.domain.model_io import ToolSpec
-from agent_ls.domain.sentences import counted
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.mcp.arguments import Given, SchemaArguments
 from agent_ls.mcp.configured import ServerPlan, ToolServerOptions, filled, plans
-from agent_ls.mcp.definitions import (
-    Definition,
-    Listing,
-    PromptDefinition,
-    difference,
-    read_listing,
-    read_prompts,
-)
+from agent_ls.mcp.definitions import Definition, difference, read_listing, read_prompts
 from agent_ls.mcp.frames import Launch, Order, Reply
+from agent_ls.mcp.known_server import Server, obstacle, program_of
 from agent_ls.mcp.link import HostLink, ServerFailed
 from agent_ls.mcp.pins import Pin, SavedPins
 from agent_ls.mcp.server_tool import FIND_TOOL, FindTool, ServerTool, StartServer
 from agent_ls.mcp.tokens import SavedLogins, logins_file
-from agent_ls.safety.programs import child_path
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS
 from agent_ls.safety.sandbox.confining import Confiner
 from agent_ls.safety.text import cleaned, visible_line
@@ -52,58 +42,6 @@ _LOGIN_S = 300.0
 _LEARN_S = 20.0
 """How long a turn waits for servers whose tools are not known yet."""
 _MIN_SCORE = 45.0
-
-
-@dataclass(slots=True, eq=False)
-class Server:
-    """One configured server, and what is known of it."""
-
-    plan: ServerPlan
-    pin: Pin | None = None
-    changed: Listing | None = None
-    """Its definitions, when they are not those of the pin."""
-    is_open: bool = False
-    failures: int = 0
-    """In a row."""
-    trouble: str = ""
-    """Why it could not be started or did not answer, the last time; empty: it did."""
-    problems: tuple[str, ...] = ()
-    """Why some of its tools are left out."""
-    opening: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    @property
-    def is_approved(self) -> bool:
-        """Say whether it may be started as it is configured now."""
-        if self.pin is None:
-            return not self.plan.place
-        return self.pin.launch == self.plan.launch
-
-    @property
-    def tools(self) -> tuple[Definition, ...]:
-        """Return the approved tools that the settings leave; none unless it may be started."""
-        if self.pin is None or not self.is_approved:
-            return ()
-        return tuple(one for one in self.pin.tools if self.plan.options.tools.take(one.name))
-
-    @property
-    def prompts(self) -> tuple[PromptDefinition, ...]:
-        """Return the prompts of an approved server."""
-        return self.pin.prompts if self.pin is not None and self.is_approved else ()
-
-    @property
-    def state(self) -> str:
-        """Return how it is, for a person."""
-        if self.pin is not None and not self.is_approved:
-            return "its start changed since you approved it"
-        if not self.is_approved:
-            return "not approved"
-        if self.changed is not None:
-            return "its tools changed since you approved them"
-        if self.trouble:
-            return self.trouble
-        if self.pin is None:
-            return "not started yet"
-        return f"{counted(len(self.tools), 'tool')}{', running' if self.is_open else ''}"
 
 
 class Servers:
@@ -187,7 +125,7 @@ class Servers:
                 server.pin = await asyncio.to_thread(self._pins.find, plan.name, plan.place)
             except SettingsError as error:
                 problems = (*problems, str(error))
-            server.trouble = server.trouble or await asyncio.to_thread(_obstacle, plan)
+            server.trouble = server.trouble or await asyncio.to_thread(obstacle, plan)
             if server.pin and server.changed and server.pin.digest == server.changed.digest:
                 server.changed = None
         for name, old in before.items():
@@ -439,9 +377,9 @@ class Servers:
         if options.url:
             launch = Launch(url=options.url, headers=filled(options.headers), roots=roots)
         else:
-            if missing := _obstacle(one.plan):
+            if missing := obstacle(one.plan):
                 raise ServerFailed("gone", missing)
-            program = _program(one.plan)
+            program = program_of(one.plan)
             env = {**self._environment, **filled(options.env)}
             argv = (program, *options.args)
             launch = Launch(argv=argv, env=env, cwd=folder, roots=roots)
@@ -519,22 +457,6 @@ class Servers:
             self._told.add(problem)
             _log.warning("%s", problem)
             self._tell_person(visible_line(problem))
-
-
-def _program(plan: ServerPlan) -> str:
-    """Return the path of a server's program; empty if there is none of its name."""
-    command = plan.options.command
-    if "/" in command:
-        return str(Path(plan.folder) / command)
-    return shutil.which(command, path=child_path()) or ""
-
-
-def _obstacle(plan: ServerPlan) -> str:
-    """Return why a server cannot be started; empty if nothing is known."""
-    command = plan.options.command
-    if not command or ((program := _program(plan)) and Path(program).is_file()):
-        return ""
-    return f"there is no program {visible_line(command)}"
 
 
 def _still_there(one: Server, tool: Definition, arguments: Given) -> Definition:

@@ -138,7 +138,7 @@ async def test_nothing_runs_for_a_folder_that_is_not_trusted(folder: Path) -> No
     assert not marker.exists()
     assert (report.findings, report.checkers) == ((), ())
     assert report.problems == (
-        f"todo did not run: the folder {folder} is not trusted, and such a program runs what a "
+        f"todo did not run: you do not trust the folder {folder}, and such a program runs what a "
         "folder brings. Trust the folder (agent-ls.trust).",
     )
 

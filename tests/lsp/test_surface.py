@@ -412,3 +412,10 @@ def test_what_keeps_a_checker_from_running_fits_on_the_last_line(more: str) -> N
     [(level, text)] = said(event, characters=60)
     assert (level, len(text) <= 60) == ("warning", True)
     assert text == (f"{head} (see agent-ls doctor)" if more else problem)
+
+
+def test_of_a_long_reason_the_beginning_is_shown() -> None:
+    problem = "words did not run: you do not trust the folder /home/me/project. Trust it."
+    event = e.FindingsReported(paths=(), problems=(problem,))
+    [(_, text)] = said(event, characters=60)
+    assert text == "words did not run: you do not trust t… (see agent-ls doctor)"

@@ -123,8 +123,9 @@ class Notices:
         for problem in problems:
             short = problem
             if self._characters and len(problem) > self._characters:
-                head = problem.partition(". ")[0]
-                short = label(head, self._characters - len(_DOCTOR)) + _DOCTOR
+                head, room = problem.partition(". ")[0], self._characters - len(_DOCTOR)
+                # The reason stands in front, so the end is cut.
+                short = (head if len(head) <= room else f"{head[: room - 1]}…") + _DOCTOR
             if problem in self._told:
                 self._say("log", problem)
             else:

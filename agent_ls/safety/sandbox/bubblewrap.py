@@ -132,9 +132,7 @@ def _mounts(confinement: Confinement, home: Path) -> _Mounts:
         mounts |= {
             path: _EMPTY if is_kept_absent(path) else ("--ro-bind", str(path)) for path in covered
         }
-    for path, text in confinement.shown.items():
-        if not any(path.is_relative_to(one) for one in confinement.hidden):
-            mounts[path] = ("--ro-bind", str(text))
+    mounts |= {path: ("--ro-bind", str(text)) for path, text in confinement.shown.items()}
     for path in confinement.hidden:
         # Opening the device fails here, which says more than an empty file would.
         mounts[path] = _HIDDEN if path.is_dir() else ("--ro-bind", "/dev/null")

@@ -76,7 +76,8 @@ class Confiner:
         confinement = self._confinement(bounds, env, surveys, uses_git=bool(_GIT.search(text)))
         with ExitStack() as ends:
             if bounds.texts:
-                kept = ends.enter_context(_kept(bounds.texts, self.place))
+                texts = _without(bounds.texts, confinement.hidden)
+                kept = ends.enter_context(_kept(texts, self.place))
                 confinement = replace(confinement, shown=kept)
             wrapped = self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
             if bounds.view != "look":
@@ -208,6 +209,12 @@ def open_confiner(
         clear_left(root, KEPT_ABSENT)
     aside = platformdirs.user_state_path("agent-ls") / "set-aside"
     return Confiner(sandbox, options, roots, place, Newcomers(aside))
+
+
+def _without(texts: Mapping[Path, bytes], hidden: Iterable[Path]) -> dict[Path, bytes]:
+    """Return the texts that a command may see."""
+    secret = frozenset(hidden)
+    return {path: one for path, one in texts.items() if secret.isdisjoint((path, *path.parents))}
 
 
 @contextmanager
