@@ -153,8 +153,10 @@ class World:
 @pytest.fixture
 def world(repository: Path) -> Iterator[World]:
     """A filled world, not below /tmp, where commands may write."""
-    (repository / ".cache").mkdir(exist_ok=True)
-    place = Path(tempfile.mkdtemp(prefix="hostile-", dir=repository / ".cache")).resolve()
+    is_free = repository.is_relative_to(Path(tempfile.gettempdir()).resolve())
+    caches = (Path.home() if is_free else repository) / ".cache"
+    caches.mkdir(exist_ok=True)
+    place = Path(tempfile.mkdtemp(prefix="hostile-", dir=caches)).resolve()
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(64)
