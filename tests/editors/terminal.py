@@ -257,6 +257,12 @@ class Terminal(Talk):
         self._tmux("send-keys", "-t", "e", "-l", words)
         self._wait_for_reading()
 
+    def paste(self, words: str) -> None:
+        """Paste words as one piece."""
+        self._tmux("set-buffer", "--", words)
+        self._tmux("paste-buffer", "-p", "-d", "-t", "e")
+        self._wait_for_reading()
+
     def _wait_for_reading(self) -> None:
         time.sleep(_POLL_S)
         self.wait_until(lambda: not self._unread_bytes(), "the keys to be read")

@@ -73,6 +73,7 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
         "helix",
         {
             "message_requests": False,
+            "mixes_changes": True,
             "file_operations": ALL_OPERATIONS,
             "progress": True,
         },
@@ -169,6 +170,8 @@ VERSIONS = [
     ("helix", "", "message_requests", False),
     ("Neovim", "0.11.4+v0.11.4", "line_ends", "lf"),
     ("helix", "25.07.1", "line_ends", "any"),
+    ("helix", "25.01.1", "mixes_changes", True),
+    ("helix", "25.07.1", "mixes_changes", False),
 ]
 
 

@@ -312,6 +312,19 @@ def test_a_change_that_was_not_understood_shows_until_the_whole_text_comes(
     assert in_sync() is True
 
 
+def test_changes_in_another_order_put_the_document_out_of_sync_where_the_client_mixes_them(
+    store: DocumentStore,
+) -> None:
+    store.may_be_mixed = True
+    store.open(URI, "python", 0, "abc")
+    store.change(URI, 3, [Change("d", (0, 3), (0, 3))])
+    with pytest.raises(ValueError, match="version 2 came after 3"):
+        store.change(URI, 2, [Change("x", (0, 0), (0, 0))])
+    assert text_of(store) == "abcd"
+    store.change(URI, 3, [Change("e", (0, 4), (0, 4))])
+    assert text_of(store) == "abcde"
+
+
 def test_listeners_hear_everything_in_order_until_they_leave(store: DocumentStore) -> None:
     heard: list[DocumentEvent] = []
 

@@ -30,6 +30,8 @@ class ClientProfile:
 
     line_ends: LineEnds = "any"
     """`lf`: the client does not count a lone CR as a line end, contrary to LSP."""
+    mixes_changes: bool = False
+    """Changes that follow each other closely may arrive in another order."""
     edits: EditWindow = "anytime"
     """When `workspace/applyEdit` is accepted. `after_command`: within 2 s of a command's answer, so
     offer later edits as code actions. `asks_user`: expect long waits."""
@@ -243,8 +245,12 @@ _ROWS: Final[tuple[_Row, ...]] = (
     _Row(
         "helix",
         re.compile("helix"),
-        {"message_requests": False},
-        sources="source of 2026-07; 25.01.1 and a 25.07.1 driven; 25.01.1 answers -32601",
+        {"message_requests": False, "mixes_changes": True},
+        sources="source of 2026-07; 25.01.1 and a 25.07.1 driven; 25.01.1 answers -32601, and each "
+        "of its changes is a task of its own",
+    ),
+    _Row(
+        "helix", re.compile("helix"), {"mixes_changes": False}, since=(25, 7), sources="history"
     ),
     _Row(
         "helix", re.compile("helix"), {"message_requests": True}, since=(26,), sources="changelog"

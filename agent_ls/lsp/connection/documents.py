@@ -147,6 +147,8 @@ class DocumentStore:
         """The unit of columns; set by `initialize`, before the first document."""
         self.ends: LineEnds = ends
         """What ends a line; set by `initialize`."""
+        self.may_be_mixed = False
+        """Changes may arrive in another order, which their versions show; set by `initialize`."""
         self._documents: dict[str, _Document] = {}
         self._by_path: dict[Path, str] = {}
         self._listeners: list[Listener] = []
@@ -237,7 +239,8 @@ class DocumentStore:
         """Applies changes in order; places outside the text are clamped.
 
         An unknown document is opened if a change holds its whole text, else ignored.
-        Errors: `ValueError` for a change that cuts a surrogate pair in two.
+        Errors: `ValueError` for a change that cuts a surrogate pair in two, or that comes after a
+        newer one.
         """
         document = self._find(uri)
         if document is None:
@@ -246,6 +249,8 @@ class DocumentStore:
                 return
             self.open(uri, "", version, "")
             document = self._documents[uri]
+        if self.may_be_mixed and (version or 0) < (document.version or 0):
+            raise ValueError(f"version {version} came after {document.version}")
         for number, change in enumerate(changes):
             # With many changes, the states in between cost more than they are worth.
             if number == 1 or (number and len(changes) <= _STATES):

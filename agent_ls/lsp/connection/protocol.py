@@ -351,6 +351,7 @@ class AgentProtocol(LanguageServerProtocol):
         encoding = str(getattr(chosen, "value", chosen))
         self.documents.encoding = next(e for e in ENCODINGS if e == encoding)
         self.documents.ends = self.profile.line_ends
+        self.documents.may_be_mixed = self.profile.mixes_changes
         self.folders = _folders(params)
         if (handler := self._handlers.get(types.INITIALIZE)) is not None:
             yield handler, (params,), None

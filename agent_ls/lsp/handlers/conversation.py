@@ -81,6 +81,12 @@ async def send(edge: Edge, asked: SendParams) -> wire.ResolveResult:
     """
     uri, session = _meant(edge, asked.uri)
     words = edge.faces.conversations.words(uri)
+    document = edge.server.documents.get(uri)
+    if document is not None and not document.in_sync:
+        raise AgentLsError(
+            "The editor sent changes to the conversation that could not be followed, so your words "
+            "are not known. Close it and open it again."
+        )
     if not words:
         raise AgentLsError("Write your words below the last heading first.")
     waiting = waiting_in(session)

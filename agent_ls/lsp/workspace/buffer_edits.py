@@ -121,7 +121,7 @@ class BufferEdits:
             if not snapshot.in_sync:
                 return EditOutcome(
                     status="refused",
-                    reason="the editor sent a change that could not be understood, so its text is "
+                    reason="the editor sent changes that could not be followed, so its text is "
                     "not known; close the file and open it again",
                 )
             if base_version is not None and version_of(snapshot.text) != base_version:

@@ -109,7 +109,7 @@ class EditorWorkspace:
         document = opened.document
         if not document.in_sync:
             raise WorkspaceError(
-                f"{path}: the editor sent a change that could not be understood, so its text is "
+                f"{path}: the editor sent changes that could not be followed, so its text is "
                 "not known. Close the file in the editor and open it again."
             )
         is_apart = opened.standing == "apart"
