@@ -25,7 +25,7 @@ from agent_ls.loop.ports.commands import WORK, Boundary, Bounds, CommandOutcome
 from agent_ls.loop.settling import settled
 from agent_ls.processes.launching import Program, start
 from agent_ls.safety.programs import child_path
-from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Limits, Wrapped
+from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Wrapped
 from agent_ls.safety.sandbox.confining import Confiner, held
 from agent_ls.workspace.host_proxy import HostProxy
 from agent_ls.workspace.live_output import LiveOutput
@@ -138,6 +138,11 @@ class ShellRunner:
         is_confined = wrapped.argv[1:4] != _SUPERVISED
         if status.code is None and is_confined and (why := wrapped.refusal(output.text())):
             raise OSError(None, f"the sandbox could not be set up: {why}")
+        if status.has_too_many and self.confiner is not None:
+            most = self.confiner.options.max_processes
+            output.note(
+                f"[killed: it had more than {most} processes at once, sandbox.max_processes]"
+            )
         if end == "exited" and status.left:
             output.note(f"[ended with the command: {', '.join(status.left)}]")
         if status.code and bounds.view != "outside" and (hint := self._hint(output.text())):
@@ -175,7 +180,7 @@ class ShellRunner:
         """Return the supervised command with its environment, in the sandbox if it is confined."""
         whole = {**command_environment(), **env}
         confiner = None if bounds.view == "outside" else self.confiner
-        limits = Limits().in_words() if confiner else ""
+        limits = confiner.options.limits().in_words() if confiner else ""
         argv = (
             *(_PYTHON, *_SUPERVISED, str(_STATUS), limits),
             *(SHELL, *_SHELL_OPTIONS, "-c", command),
@@ -197,6 +202,8 @@ class _Status:
     """None if the command was stopped or the supervisor was killed."""
     left: tuple[str, ...] = ()
     """Names of processes that were still running and were ended."""
+    has_too_many: bool = False
+    """It was killed because it had more processes than it may have."""
 
 
 class _Running:
@@ -229,8 +236,8 @@ class _Running:
             said = b""
         finally:
             os.close(self._status)
-        if not said:
-            return _Status()
+        if not said or said == b"too many":
+            return _Status(has_too_many=bool(said))
         code, *left = said.decode(errors="replace").split("\n")
         return _Status(None if code == "None" else int(code), tuple(left))
 

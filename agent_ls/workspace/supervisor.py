@@ -69,6 +69,8 @@ def main() -> int:
     _let_go_of_output()
     code = _wait(child, wake, limits.get("processes"))
     if code == _TOO_MANY:
+        with suppress(OSError):
+            os.write(status, b"too many")
         # The end of this process ends its sandbox; to signal so many would take too long.
         return 1
     if code is not None:

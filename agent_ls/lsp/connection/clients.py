@@ -249,9 +249,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
         sources="source of 2026-07; 25.01.1 and a 25.07.1 driven; 25.01.1 answers -32601, and each "
         "of its changes is a task of its own",
     ),
-    _Row(
-        "helix", re.compile("helix"), {"mixes_changes": False}, since=(25, 7), sources="history"
-    ),
+    _Row("helix", re.compile("helix"), {"mixes_changes": False}, since=(25, 7), sources="history"),
     _Row(
         "helix", re.compile("helix"), {"message_requests": True}, since=(26,), sources="changelog"
     ),

@@ -15,9 +15,9 @@ ALL_HOSTS = ("*",)
 class Limits:
     """What a command may use; the supervisor sets them before the command starts."""
 
-    processes: int = 1_000
+    processes: int
     """Living at the same time."""
-    file_bytes: int = 4 * 2**30
+    file_bytes: int
     """The largest file that it may write."""
     open_files: int = 65_536
 

@@ -27,7 +27,7 @@ from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.settling import settled
 from agent_ls.safety.own_places import own_folders
 from agent_ls.safety.sandbox.absent import clear_left
-from agent_ls.safety.sandbox.confinement import Confinement, Limits, Sandbox, Wrapped
+from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
 from agent_ls.safety.sandbox.newcomers import Newcomers
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.sandbox.surroundings import KEPT_ABSENT, git_files, toolchains
@@ -120,7 +120,7 @@ class Confiner:
             tmp=self.place,
         )
         # The supervisor becomes the checker: it only sets the limits.
-        python, limits = str(Path(sys.executable).resolve()), Limits().in_words()
+        python, limits = str(Path(sys.executable).resolve()), self.options.limits().in_words()
         start = (python, "-I", "-S", str(_SUPERVISOR), "", limits)
         return self.sandbox.wrap(confinement, (*start, *argv), cwd=cwd, env=env)
 

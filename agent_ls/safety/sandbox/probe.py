@@ -8,11 +8,13 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from agent_ls.domain.record import Record
 from agent_ls.safety.sandbox.bubblewrap import find_bubblewrap
-from agent_ls.safety.sandbox.confinement import Confinement, Sandbox
+from agent_ls.safety.sandbox.confinement import Confinement, Limits, Sandbox
 from agent_ls.safety.sandbox.landlock import find_landlock
 from agent_ls.safety.sandbox.seatbelt import find_seatbelt
 
@@ -28,6 +30,14 @@ class SandboxOptions(Record):
     """Folders that commands may read besides the workspace and the usual toolchains."""
     write: tuple[str, ...] = ()
     """Folders that commands may change besides the workspace."""
+    max_processes: Annotated[int, Field(ge=1)] = 1_000
+    """Processes of one command that may live at the same time; with more it is killed."""
+    max_file_bytes: Annotated[int, Field(ge=0)] = 4 * 2**30
+    """The largest file that a command may write."""
+
+    def limits(self) -> Limits:
+        """Return what the supervisor of a command sets."""
+        return Limits(self.max_processes, self.max_file_bytes)
 
 
 @dataclass(frozen=True, slots=True)
