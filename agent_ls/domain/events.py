@@ -22,7 +22,7 @@ from agent_ls.domain.goals import Goal, Proof
 from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.domain.images import Images, PutImage
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.domain.model_io import FinishReason, ModelRole
+from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plain_json import PlainJson
@@ -654,7 +654,8 @@ class AdviceGiven(_Event):
     type: Literal["advice_given"] = "advice_given"
     origin: str
     """The asking policy."""
-    role: ModelRole
+    role: str = "cheap"
+    """Always this; stored sessions have the field."""
     model: str
     text: str = ""
     """The answer; empty when it failed."""

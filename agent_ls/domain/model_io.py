@@ -13,17 +13,6 @@ from agent_ls.domain.record import Record
 from agent_ls.domain.usage import Usage
 
 
-class ModelRole(StrEnum):
-    """What a model is asked for."""
-
-    MAIN = "main"
-    """The turn's own steps."""
-    CHEAP = "cheap"
-    """Summaries, confidence, evaluation; the main model unless another is set."""
-    FALLBACK = "fallback"
-    """Used when the main model gives no answer any more; off unless set."""
-
-
 class ToolSpec(Record):
     """A tool's definition as the model sees it."""
 

@@ -1,6 +1,6 @@
-"""Asks a side model for a short text, and records the request with its cost.
+"""Asks the cheap model for a short text, and records the request with its cost.
 
-Owns which model has which role. Policies decide what is asked and what an answer means.
+Policies decide what is asked and what an answer means.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import aclosing
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.events import AdviceGiven
 from agent_ls.domain.messages import UserMessage
-from agent_ls.domain.model_io import ModelRequest, ModelRole, StreamFinished, TextDelta
+from agent_ls.domain.model_io import ModelRequest, StreamFinished, TextDelta
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.ports.clock import Clock
@@ -39,11 +39,10 @@ class SideModel:
         text: str,
         *,
         origin: str,
-        role: ModelRole = ModelRole.CHEAP,
         max_tokens: int = 1_000,
     ) -> str:
         """Return the answer, see ``Adviser``. Makes one attempt: callers have a fallback."""
-        model = self._model(role)
+        model = self._options.cheap or self._recorder.state.model
         request = ModelRequest(
             model=model,
             system=system,
@@ -56,7 +55,6 @@ class SideModel:
         await self._recorder.emit(
             AdviceGiven(
                 origin=origin,
-                role=role,
                 model=model,
                 text=said,
                 failure=error.failure if error else None,
@@ -94,14 +92,3 @@ class SideModel:
             words = f"{request.model} answered without a text."
             return "", usage, ProviderError(ProviderFailure.BROKEN_STREAM, words)
         return said, usage, None
-
-    def _model(self, role: ModelRole) -> str:
-        """Return the role's model, by default the session's."""
-        main = self._recorder.state.model
-        match role:
-            case ModelRole.MAIN:
-                return main
-            case ModelRole.CHEAP:
-                return self._options.cheap or main
-            case ModelRole.FALLBACK:
-                return self._options.fallback or main

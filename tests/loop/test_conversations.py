@@ -14,7 +14,6 @@ from agent_ls.domain import events as e
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Shortened
 from agent_ls.loop.ports.models import ModelFacts
@@ -39,7 +38,6 @@ class Says:
         text: str,
         *,
         origin: str,
-        role: ModelRole = ModelRole.CHEAP,
         max_tokens: int = 1_000,
     ) -> str:
         if not self.text:

@@ -16,7 +16,6 @@ from opentelemetry.trace import SpanKind, StatusCode
 from agent_ls.domain import events as ev
 from agent_ls.domain.approvals import Question, QuestionAnswer
 from agent_ls.domain.calls import Effect
-from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
@@ -153,7 +152,7 @@ def test_a_failed_turn_is_an_error() -> None:
     asked(journal, 1)
     journal.add(
         1,
-        ev.AdviceGiven(origin="confidence", role=ModelRole.CHEAP, model="small",
+        ev.AdviceGiven(origin="confidence", model="small",
                        usage=Usage(input_tokens=7), duration_ms=1),
         ev.TurnEnded(turn_id="trn_1", stop=StopReason.ERROR, status=TurnStatus.FAILED, output="",
                      failure_reason="no key"),
@@ -179,7 +178,7 @@ def test_questions_sub_agents_side_models_and_compactions_are_seen_too() -> None
     journal.add(
         1_000,
         ev.QuestionResolved(question_id="qst_1", answer=QuestionAnswer(text="2", by="panel")),
-        ev.AdviceGiven(origin="confidence", role=ModelRole.CHEAP, model="mistral/small",
+        ev.AdviceGiven(origin="confidence", model="mistral/small",
                        duration_ms=9, failure="overloaded", message="busy"),
         ev.Compacted(origin="window", why="full", drop_before=1, summary="All.",
                      before_tokens=9, after_tokens=4),

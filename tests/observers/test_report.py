@@ -15,7 +15,7 @@ from agent_ls.domain.approvals import Question, QuestionAnswer
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.edits import CreateFile
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.domain.model_io import FinishReason, ModelRole
+from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
@@ -236,7 +236,7 @@ def whole_day() -> Journal:
         ),
         finished(delegate, "found", took_ms=9_000),
         ev.AdviceGiven(
-            origin="confidence", role=ModelRole.CHEAP, model="small", text="0.3\nNot really.",
+            origin="confidence", model="small", text="0.3\nNot really.",
             usage=Usage(input_tokens=10, cost_usd=1.5), duration_ms=800,
         ),
         ev.NudgeAdded(origin="monitor_alert", text="Think of something else. " * 20),

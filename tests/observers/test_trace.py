@@ -10,7 +10,7 @@ from agent_ls.cli.trace import lines, rows
 from agent_ls.domain import events as ev
 from agent_ls.domain.agents import AgentReport
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.domain.model_io import FinishReason, ModelRole
+from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
@@ -104,7 +104,7 @@ def test_what_is_done_on_the_side_counts() -> None:
     journal.add(
         300,
         ev.AdviceGiven(
-            origin="confidence", role=ModelRole.CHEAP, model="small", text="0.4",
+            origin="confidence", model="small", text="0.4",
             usage=Usage(input_tokens=10, cost_usd=0.5), duration_ms=250,
         ),
         ev.ChildStarted(

@@ -20,7 +20,6 @@ from agent_ls.domain.events import (
     QuestionResolved,
 )
 from agent_ls.domain.goals import Criterion, Goal, Proof
-from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CloseOut, Escalate, Nudge, Proceed
 from agent_ls.loop.ports.meter import Consumption
@@ -90,7 +89,6 @@ class Says:
         text: str,
         *,
         origin: str,
-        role: ModelRole = ModelRole.CHEAP,
         max_tokens: int = 1_000,
     ) -> str:
         self.asked.append(text)
@@ -152,7 +150,7 @@ async def test_an_ordinary_turn_is_not_judged() -> None:
 )
 async def test_a_judgement_of_before_a_restart_counts(text, expected) -> None:
     says = Says("0.9")
-    given = AdviceGiven(origin="confidence", role=ModelRole.CHEAP, model="m", text=text)
+    given = AdviceGiven(origin="confidence", model="m", text=text)
     await check(Confidence(says), goal_view(*steps(5), given), expected)
     assert says.asked == []
 

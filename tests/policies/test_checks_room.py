@@ -6,7 +6,6 @@ import pytest
 
 from agent_ls.domain.events import AdviceGiven, AdvisoryRaised, Compacted, Event, Moved
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
@@ -80,7 +79,7 @@ async def test_a_long_conversation_is_shortened_before_it_has_to_be(
 def advised(tokens: int) -> AdviceGiven:
     """Return a side request that used so many tokens."""
     usage = Usage(input_tokens=tokens)
-    return AdviceGiven(origin="summarize", role=ModelRole.CHEAP, model="m", text="s", usage=usage)
+    return AdviceGiven(origin="summarize", model="m", text="s", usage=usage)
 
 
 SAVES = Moved(to=Phase.COMPACT, recovers=True, why="used up")

@@ -23,7 +23,6 @@ from agent_ls.domain.events import (
     PromptQueued,
 )
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage
-from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.verdicts import CompactorVerdict, Shortened, Unchanged
@@ -183,7 +182,6 @@ class Says:
         text: str,
         *,
         origin: str,
-        role: ModelRole = ModelRole.CHEAP,
         max_tokens: int = 1_000,
     ) -> str:
         self.asked.append(text)
@@ -220,7 +218,7 @@ async def test_without_a_good_summary_a_mechanical_one_stands(text: str) -> None
 
 async def test_a_summary_of_before_a_restart_is_not_asked_for_again() -> None:
     says = Says("other")
-    given = AdviceGiven(origin="summarize", role=ModelRole.CHEAP, model="m", text=SECTIONS)
+    given = AdviceGiven(origin="summarize", model="m", text=SECTIONS)
     view = view_of(*steps(8), Moved(to=Phase.COMPACT), given)
     verdict = await check(Summarize(says), view, 1_000)
     assert isinstance(verdict, Shortened)

@@ -25,7 +25,6 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.goals import Criterion, Goal, Proof
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.stops import StopReason
@@ -57,7 +56,6 @@ class NoAdviser:
         text: str,
         *,
         origin: str,
-        role: ModelRole = ModelRole.CHEAP,
         max_tokens: int = 1_000,
     ) -> str:
         raise ProviderError(ProviderFailure.CONNECTION, "Nobody is there.")

@@ -9,7 +9,6 @@ import pytest
 from agent_ls.assembly import SystemClock
 from agent_ls.domain import events as e
 from agent_ls.domain.errors import ProviderError, ProviderFailure
-from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.ports.models import Provider
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def check(
-    folder: Path, host: Provider, port: int, answer: str, options: ModelOptions, role: ModelRole
+    folder: Path, host: Provider, port: int, answer: str, options: ModelOptions
 ) -> tuple[str | ProviderFailure, e.AdviceGiven, Recorder]:
     """Ask once; return what came back, what was recorded, and the session it counts for."""
     store = open_store(folder / "store.db")
@@ -38,7 +37,7 @@ async def check(
         said: str | ProviderFailure
         async with scripted(f"[[answer]]\n{answer}", port=port):
             try:
-                said = await adviser.ask("Be brief.", "What?", origin="summarize", role=role)
+                said = await adviser.ask("Be brief.", "What?", origin="summarize")
             except ProviderError as error:
                 said = error.failure
         assert recorder.state.turn is not None
@@ -50,32 +49,24 @@ async def check(
         await store.close()
 
 
-ROLES = [
-    pytest.param(ModelRole.CHEAP, {}, "openai/scripted-main", id="the-main-model-when-none-is-set"),
-    pytest.param(
-        ModelRole.CHEAP, {"cheap": "openai/scripted-small"}, "openai/scripted-small", id="cheap"
-    ),
-    pytest.param(
-        ModelRole.MAIN, {"cheap": "openai/scripted-small"}, "openai/scripted-main", id="main"
-    ),
-    pytest.param(
-        ModelRole.FALLBACK, {"fallback": "openai/scripted-b"}, "openai/scripted-b", id="fallback"
-    ),
+MODELS = [
+    pytest.param({}, "openai/scripted-main", id="the-main-model-when-none-is-set"),
+    pytest.param({"cheap": "openai/scripted-small"}, "openai/scripted-small", id="cheap"),
 ]
 
 
-@pytest.mark.parametrize("role, options, model", ROLES)
-async def test_a_role_names_the_model_that_is_asked(
-    role, options, model, tmp_path: Path, model_host: Provider, model_port: int
+@pytest.mark.parametrize("options, model", MODELS)
+async def test_the_cheap_model_is_asked(
+    options, model, tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:
     answer = (
         'text = " Short. "\nusage = { input = 70, output = 5 }\nwhen.side = true\n'
         'expect.contains = ["Be brief.", "What?"]'
     )
     said, given, recorder = await check(
-        tmp_path, model_host, model_port, answer, ModelOptions(**options), role
+        tmp_path, model_host, model_port, answer, ModelOptions(**options)
     )
-    assert (said, given.text, given.model, given.role) == ("Short.", "Short.", model, role)
+    assert (said, given.text, given.model) == ("Short.", "Short.", model)
     assert recorder.state.usage.total_tokens == 75
     assert recorder.state.turn is not None
     assert recorder.state.turn.usage.total_tokens == 75
@@ -95,5 +86,5 @@ async def test_no_answer_is_an_error_and_is_recorded(
     answer, timeout_s, failure, tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:
     options = ModelOptions(advice_timeout_s=timeout_s)
-    said, given, _ = await check(tmp_path, model_host, model_port, answer, options, ModelRole.CHEAP)
+    said, given, _ = await check(tmp_path, model_host, model_port, answer, options)
     assert (said, given.failure, given.text) == (failure, failure, "")

@@ -10,7 +10,6 @@ from agent_ls.domain import events as ev
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.goals import Criterion, Goal, Proof
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.store.projections import Cursor, Projection, roots_key
@@ -94,7 +93,7 @@ SPENT = Usage(input_tokens=90, output_tokens=10, cost_usd=0.5)
 @pytest.mark.parametrize(
     "event",
     [
-        ev.AdviceGiven(origin="summarize", role=ModelRole.CHEAP, model="m", usage=SPENT),
+        ev.AdviceGiven(origin="summarize", model="m", usage=SPENT),
         ev.ChildEnded(
             call_id="cal_1",
             child_id="ses_2",
@@ -168,7 +167,7 @@ def test_a_word_on_confidence_is_kept_with_its_step(text: str, score: float) -> 
     cursor, _ = project(
         IN_STEP,
         ev.RequestPrepared(step_id="stp_5", number=5),
-        ev.AdviceGiven(origin="confidence", role=ModelRole.CHEAP, model="m", text=text),
+        ev.AdviceGiven(origin="confidence", model="m", text=text),
     )
     turn = cursor.turn
     assert (turn.last_confidence_check_step, turn.last_confidence_score) == (5, score)

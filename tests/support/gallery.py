@@ -19,7 +19,6 @@ from agent_ls.domain.findings import Finding
 from agent_ls.domain.goals import Proof
 from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem, ProposedCall
@@ -41,14 +40,11 @@ REQUEST = ApprovalRequest(
 EVENTS: tuple[ev.Event, ...] = (
     ev.AdviceGiven(
         origin="summarize",
-        role=ModelRole.CHEAP,
         model="m",
         usage=Usage(input_tokens=70, output_tokens=5),
     ),
-    ev.AdviceGiven(origin="confidence", role=ModelRole.CHEAP, model="m", text="0.8\nGoing well."),
-    ev.AdviceGiven(
-        origin="summarize", role=ModelRole.CHEAP, model="m", failure="timeout", message="no"
-    ),
+    ev.AdviceGiven(origin="confidence", model="m", text="0.8\nGoing well."),
+    ev.AdviceGiven(origin="summarize", model="m", failure="timeout", message="no"),
     ev.AdvisoryRaised(origin="budget", text="t", priority=0),
     ev.AdvisoryRaised(origin="budget", text="75 % spent", priority=0),
     ev.AdvisoryRaised(origin="budget", text="75 %", priority=0),

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol
 
-from agent_ls.domain.model_io import ModelEvent, ModelRequest, ModelRole
+from agent_ls.domain.model_io import ModelEvent, ModelRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,9 @@ class Adviser(Protocol):
         text: str,
         *,
         origin: str,
-        role: ModelRole = ModelRole.CHEAP,
         max_tokens: int = 1_000,
     ) -> str:
-        """Return the answer of the model of that role; recorded as ``AdviceGiven``.
+        """Return the answer; recorded as ``AdviceGiven``.
 
         ``origin`` is the asking policy.
         Errors: ``ProviderError`` when there is no answer; a timeout and an empty answer count as
