@@ -14,7 +14,7 @@ from agent_ls.codeintel.ranking import Graph, rendered
 from agent_ls.codeintel.tags import MAX_TAGGED_BYTES, Tag
 from agent_ls.syntax.faults import new_faults
 from agent_ls.syntax.languages import language_of
-from agent_ls.syntax.outline import outline_in
+from agent_ls.syntax.outline import outline_of
 from agent_ls.syntax.words import occurrences
 
 MAX_BYTES = 8_000_000
@@ -48,7 +48,7 @@ class Answers:
         language = language_of("", question["path"])
         if language is None:
             return None
-        language, found = outline_in(question["text"], language, max_bytes=MAX_BYTES)
+        language, found = outline_of(question["text"], language, max_bytes=MAX_BYTES)
         if found is None:
             return None
         return {"language": language.id, "rows": [dataclasses.astuple(one) for one in found]}

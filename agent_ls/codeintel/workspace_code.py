@@ -23,7 +23,7 @@ from agent_ls.domain.symbols import Definition, Definitions, Fault, Occurrence, 
 from agent_ls.loop.ports.workspace import Listed, Workspace
 from agent_ls.syntax.faults import new_faults
 from agent_ls.syntax.languages import language_of
-from agent_ls.syntax.outline import has_outline, outline_in
+from agent_ls.syntax.outline import has_outline, outline_of
 from agent_ls.syntax.parsing import grammar_of
 
 _INLINE_CHARS = 8_000
@@ -92,7 +92,7 @@ class WorkspaceCode:
             return self._outlines[key]
         known: _Outline | None = None
         if _is_quick(text):
-            language, found = outline_in(text, language)
+            language, found = outline_of(text, language)
             known = None if found is None else _Outline(language.id, tuple(found))
         elif answer := await self._worker.ask({"ask": "symbols", "path": path, "text": text}):
             known = _Outline(answer["language"], tuple(map(_symbol, answer["rows"])))

@@ -18,17 +18,14 @@ _RANDOM_BITS = 80
 class Ids:
     """Creates ids that are unique and, per instance, strictly increasing."""
 
-    def __init__(
-        self, now_ms: Callable[[], int], random_bits: Callable[[int], int] = secrets.randbits
-    ) -> None:
-        """Take the wall clock in milliseconds and a function that returns n random bits."""
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        """``now_ms`` is the wall clock in milliseconds."""
         self._now_ms = now_ms
-        self._random_bits = random_bits
         self._last = 0
 
     def new(self, prefix: Prefix) -> str:
         """Return ``<prefix>_<26 characters>``, greater than every earlier id of this instance."""
-        value = (self._now_ms() << _RANDOM_BITS) | self._random_bits(_RANDOM_BITS)
+        value = (self._now_ms() << _RANDOM_BITS) | secrets.randbits(_RANDOM_BITS)
         # Ids must sort in creation order, even within one millisecond or after the clock is set
         # back.
         value = max(value, self._last + 1)

@@ -112,7 +112,7 @@ def _plain(subject: Subject, pattern: str) -> str:
     return pattern.strip()
 
 
-def parse_rule(text: str, source: str = "") -> PatternRule:
+def parse_rule(text: str) -> PatternRule:
     """Return a rule such as ``deny read: secrets/**``; without a decision it allows.
 
     Errors: ``ValueError`` for a text that is no rule.
@@ -122,9 +122,7 @@ def parse_rule(text: str, source: str = "") -> PatternRule:
     if decision not in _DECISIONS:
         decision, rest = "allow", text
     subject, pattern = parse_pattern(rest)
-    return PatternRule(
-        decision=cast("Decision", decision), subject=subject, pattern=pattern, source=source
-    )
+    return PatternRule(decision=cast("Decision", decision), subject=subject, pattern=pattern)
 
 
 def granted_rule(grant: str) -> PatternRule | None:

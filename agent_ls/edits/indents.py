@@ -28,9 +28,9 @@ def indent_of(line: str) -> str:
     return match.group() if match else ""
 
 
-def width(indent: str, tab: int = _TAB) -> int:
+def width(indent: str) -> int:
     """Return the width of the indentation in columns."""
-    return len(indent.expandtabs(tab))
+    return len(indent.expandtabs(_TAB))
 
 
 def kept(indent: str) -> str:

@@ -20,6 +20,7 @@ _MIN_LINE_SCORE = 60.0
 _MIN_WINDOW_SCORE = 50.0
 _MAX_KEYS = 3
 _MAX_LIKE = 8
+_MAX_NEAREST = 3
 MAX_SCORED_CHARS = 4_000
 
 
@@ -119,7 +120,7 @@ def _difference(best: Candidate, old: str) -> str:
     return f"{only} (- old text, + file):\n{shown}{left}\nUse the file's text exactly."
 
 
-def nearest(text: str, wanted: str, limit: int = 3) -> list[Candidate]:
+def nearest(text: str, wanted: str) -> list[Candidate]:
     """Return the windows of the text most similar to ``wanted``, best first; may be empty.
 
     Only the longest lines of ``wanted`` are searched for, so the cost grows only with the text.
@@ -133,7 +134,7 @@ def nearest(text: str, wanted: str, limit: int = 3) -> list[Candidate]:
             score = fuzz.ratio("\n".join(window)[:MAX_SCORED_CHARS], goal_text)
             found[start] = Candidate(start + 1, window, score)
     good = [one for one in found.values() if one.score >= _MIN_WINDOW_SCORE]
-    return sorted(good, key=lambda one: (-one.score, one.line))[:limit]
+    return sorted(good, key=lambda one: (-one.score, one.line))[:_MAX_NEAREST]
 
 
 def _starts(lines: list[str], goal: list[str]) -> Iterator[int]:

@@ -25,13 +25,13 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _CLOSED
 _RENAME_NOREPLACE = 1
 
 
-def open_beneath(root: Path, below: PurePath | str, flags: int, mode: int = 0o666) -> int:
+def open_beneath(root: Path, below: PurePath | str, flags: int) -> int:
     """Open ``root/below`` and return the descriptor; never follows a link below ``root``.
 
     Errors: ``OSError``, also when a link stands where none was, or for ``..`` in a name.
     """
     if not HAS_DESCRIPTORS:
-        return os.open(root / below, flags | _NO_LINK, mode)
+        return os.open(root / below, flags | _NO_LINK)
     names = str(below).split("/")
     if ".." in names:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(below))
@@ -43,7 +43,7 @@ def open_beneath(root: Path, below: PurePath | str, flags: int, mode: int = 0o66
             inner = os.open(name, _FOLDER | _CLOSED, dir_fd=folder)
             os.close(folder)
             folder = inner
-        return os.open(names[-1], flags | _NO_LINK, mode, dir_fd=folder)
+        return os.open(names[-1], flags | _NO_LINK, dir_fd=folder)
     finally:
         os.close(folder)
 

@@ -50,15 +50,11 @@ def has_outline(language: Language | None) -> bool:
 
 def outline_of(
     text: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
-) -> list[Symbol] | None:
-    """Return the symbols of a text, outermost first; None if it cannot be parsed."""
-    return outline_in(text, language, max_bytes=max_bytes)[1]
-
-
-def outline_in(
-    text: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
 ) -> tuple[Language, list[Symbol] | None]:
-    """Return the language of a text, and its symbols as ``outline_of`` does."""
+    """Return the language of a text and its symbols, outermost first; None if unparsable.
+
+    The language differs from the given one for a C header that is C++.
+    """
     data = text.encode("utf-8", "surrogatepass")
     language, tree = parsed(data, language, max_bytes=max_bytes)
     if tree is None or not language.outline:

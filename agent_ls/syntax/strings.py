@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.syntax.languages import Language
-from agent_ls.syntax.parsing import MAX_PARSED_BYTES, Node, parse
+from agent_ls.syntax.parsing import Node, parse
 
 COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _STRINGS = ("string", "heredoc", "template_string")
@@ -11,15 +11,13 @@ _SEVERAL = "concatenated_string"
 """Adjacent strings; between them is code."""
 
 
-def rows_in_strings(
-    text: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
-) -> tuple[set[int], set[int]]:
+def rows_in_strings(text: str, language: Language) -> tuple[set[int], set[int]]:
     """Return the rows that begin inside a string, and the rows that begin inside a docstring."""
     strings: set[int] = set()
     docstrings: set[int] = set()
     if "\n" not in text:
         return strings, docstrings
-    tree = parse(text.encode("utf-8", "surrogatepass"), language, max_bytes=max_bytes)
+    tree = parse(text.encode("utf-8", "surrogatepass"), language)
     # Pairs of node and parent, because nodes do not store their parents.
     stack: list[tuple[Node, Node | None]] = [(tree.root_node, None)] if tree else []
     while stack:

@@ -8,7 +8,6 @@ import pytest
 
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
-from agent_ls.syntax.choosing import parsed
 from agent_ls.syntax.languages import language_of
 from agent_ls.syntax.naming import resolve
 from agent_ls.syntax.outline import outline_of
@@ -23,8 +22,7 @@ def check(
     """Replace a symbol, or put text somewhere about it; assert the text and what is said."""
     language = language_of("", name)
     assert language is not None
-    language = parsed(text.encode(), language)[0]
-    symbols = outline_of(text, language)
+    language, symbols = outline_of(text, language)
     assert symbols is not None
     symbol = resolve(symbols, wanted)
     assert isinstance(symbol, Symbol)

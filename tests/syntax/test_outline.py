@@ -24,7 +24,7 @@ def check(text: str, file_name: str) -> list[Symbol]:
     """Return the outline, after asserting that its spans lie in the text and in each other."""
     language = language_of("", file_name)
     assert language is not None
-    symbols = outline_of(text, language)
+    _, symbols = outline_of(text, language)
     assert symbols is not None
     above: list[Symbol] = []
     for one in symbols:
@@ -115,7 +115,7 @@ def test_nesting_takes_as_long_as_the_text(file_name: str, opener: str, closer: 
     text = opener * depth + ("1" if file_name == "a.json" else "") + closer * depth
     language = language_of("", file_name)
     assert language is not None
-    symbols = outline_of(text, language)
+    _, symbols = outline_of(text, language)
     assert symbols is not None
     assert [one.depth for one in symbols] == [*range(201)]
 
@@ -128,4 +128,4 @@ def test_half_a_character_does_not_stop_an_outline() -> None:
 def test_what_has_no_grammar_has_no_outline() -> None:
     ini = language_of("", "a.ini")
     assert ini is not None
-    assert outline_of("[a]\nb = 1\n", ini) is None
+    assert outline_of("[a]\nb = 1\n", ini)[1] is None

@@ -41,7 +41,7 @@ def check(name: str, text: str) -> tuple[Language, list[Symbol]]:
     """Return the language and the symbols of a text."""
     language = language_of("", name)
     assert language is not None
-    symbols = outline_of(text, language)
+    _, symbols = outline_of(text, language)
     assert symbols
     return language, symbols
 

@@ -40,7 +40,6 @@ class Bubblewrap:
     """Runs commands with ``bwrap``."""
 
     name: ClassVar[str] = "bubblewrap"
-    hides_reads: ClassVar[bool] = True
     shows_texts: ClassVar[bool] = True
     hint: ClassVar[str] = ""
     remains: ClassVar[str] = ""

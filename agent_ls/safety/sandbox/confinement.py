@@ -79,8 +79,6 @@ class Sandbox(Protocol):
 
     name: ClassVar[str]
     """``bubblewrap``, ``landlock`` or ``seatbelt``."""
-    hides_reads: ClassVar[bool]
-    """Whether ``hidden`` files and the home folder cannot be read; else this is a promise less."""
     shows_texts: ClassVar[bool]
     """Whether ``shown`` counts."""
     hint: ClassVar[str]

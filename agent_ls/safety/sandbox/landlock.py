@@ -30,7 +30,6 @@ class Landlock:
     """
 
     name: ClassVar[str] = "landlock"
-    hides_reads: ClassVar[bool] = True
     shows_texts: ClassVar[bool] = False
     remains: ClassVar[str] = (
         "Commands see names of files and processes outside, can change modes and times of your "

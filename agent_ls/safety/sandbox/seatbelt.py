@@ -54,7 +54,6 @@ class Seatbelt:
     """Runs commands with ``sandbox-exec``."""
 
     name: ClassVar[str] = "seatbelt"
-    hides_reads: ClassVar[bool] = True
     shows_texts: ClassVar[bool] = False
     hint: ClassVar[str] = ""
     remains: ClassVar[str] = (
