@@ -32,7 +32,12 @@ from benchmarks.figures import Figure, finish
 from benchmarks.places import REPOSITORY
 
 _SAFETY = Path("agent_ls/safety")
-_COMMANDS = ("test_attack_commands", "test_commands", "test_ordinary_commands", "test_shell_tree")
+_COMMANDS = (
+    "test_attack_commands",
+    "test_commands",
+    "test_ordinary_commands",
+    "test_shell_reading",
+)
 _PLACES = ("test_control_files", "test_own_places", "test_command_places")
 _RULES = ("test_rules", "test_prefixes", "../policies/test_grants")
 _TESTS: dict[str, tuple[str, ...]] = {

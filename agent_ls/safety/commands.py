@@ -24,7 +24,8 @@ from agent_ls.safety.operands import Reach
 from agent_ls.safety.piped_names import found_names, included_endings, piped_names
 from agent_ls.safety.programs import VERSION_OPTIONS, check_command, check_program, check_version
 from agent_ls.safety.read_only import LANGUAGES, PROGRAMS, VERSIONED, Program
-from agent_ls.safety.shell_tree import Sequence, read_shell
+from agent_ls.safety.shell_reading import read_shell
+from agent_ls.safety.shell_tree import Sequence
 from agent_ls.safety.shell_walk import State, Step, Walk, expanded
 from agent_ls.safety.shell_words import MAX_COMMAND_CHARS
 from agent_ls.safety.text import visible_line

@@ -1,6 +1,6 @@
 """Checks that the grammar finds the same words in a command as our strict reader.
 
-Owns the list of constructs that a command may hold; ``shell_tree`` reads them.
+Owns the list of constructs that a command may hold; ``shell_reading`` reads them.
 """
 
 from __future__ import annotations

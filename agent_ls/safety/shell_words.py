@@ -1,7 +1,7 @@
 """Reads words of a shell command strictly: quotes, escapes, patterns and plain variables.
 
 Bash reads the same from every accepted text; all other texts are refused. Owns words;
-``shell_tree`` reads what they form.
+``shell_reading`` reads what they form.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from agent_ls.safety.flags import MustAskError, words
 from agent_ls.safety.operands import NOT_WALKED, Reach
 from agent_ls.safety.paths import real_path
 from agent_ls.safety.programs import child_path
-from agent_ls.safety.shell_tree import read_shell
+from agent_ls.safety.shell_reading import read_shell
 from agent_ls.safety.shell_walk import State, Step, Walk
 from agent_ls.safety.text import visible_line
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_ls.safety.flags import MustAskError
-from agent_ls.safety.shell_tree import Command, read_shell
+from agent_ls.safety.shell_reading import read_shell
+from agent_ls.safety.shell_tree import Command
 from agent_ls.safety.shell_words import NUMBER, TEXT
 
 Parts = list[tuple[str, list[str]]]
