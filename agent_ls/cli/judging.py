@@ -10,13 +10,13 @@ from typing import Literal
 from pydantic import ValidationError
 
 from agent_ls import catalogue
-from agent_ls.assembly import build
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import PathRefused, SettingsError, WorkspaceError
 from agent_ls.domain.events import SessionCreated, StoredEvent, TurnStarted
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny, GuardVerdict
+from agent_ls.kits import build
 from agent_ls.loop.ports.commands import Boundary, Runner
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.ports.people import Rules
