@@ -1,23 +1,19 @@
-"""One configured tool server: its program, and what is known of it."""
+"""What is known of one configured tool server."""
 
 from __future__ import annotations
 
 import asyncio
-import shutil
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from agent_ls.domain.sentences import counted
 from agent_ls.mcp.configured import ServerPlan
 from agent_ls.mcp.definitions import Definition, Listing, PromptDefinition
 from agent_ls.mcp.pins import Pin
-from agent_ls.safety.programs import child_path
-from agent_ls.safety.text import visible_line
 
 
 @dataclass(slots=True, eq=False)
 class Server:
-    """One configured server, and what is known of it."""
+    """One configured server."""
 
     plan: ServerPlan
     pin: Pin | None = None
@@ -65,19 +61,3 @@ class Server:
         if self.pin is None:
             return "not started yet"
         return f"{counted(len(self.tools), 'tool')}{', running' if self.is_open else ''}"
-
-
-def program_of(plan: ServerPlan) -> str:
-    """Return the path of a server's program; empty if there is none of its name."""
-    command = plan.options.command
-    if "/" in command:
-        return str(Path(plan.folder) / command)
-    return shutil.which(command, path=child_path()) or ""
-
-
-def obstacle(plan: ServerPlan) -> str:
-    """Return why a server cannot be started; empty if nothing is known."""
-    command = plan.options.command
-    if not command or ((program := program_of(plan)) and Path(program).is_file()):
-        return ""
-    return f"there is no program {visible_line(command)}"

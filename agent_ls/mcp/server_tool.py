@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from pydantic import BaseModel, Field, JsonValue
+from rapidfuzz import fuzz, utils
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
@@ -23,6 +24,7 @@ FIND_TOOL = "find_tool"
 _MAX_TITLE_CHARS = 120
 _MAX_FOUND = 8
 _SHOWN_CHARS = 160
+_MIN_SCORE = 45.0
 
 
 class Calls(Protocol):
@@ -48,10 +50,6 @@ class Calls(Protocol):
 
     def start_shown(self, server: str) -> str:
         """Return what a server's start would run, for a person."""
-        ...
-
-    def find(self, query: str) -> Sequence[ToolSpec]:
-        """Return the tools that fit best, the best first."""
         ...
 
 
@@ -191,7 +189,8 @@ class FindTool:
     kind: ClassVar[ToolKind] = ToolKind.SEARCH
     Arguments: ClassVar[type[BaseModel]] = FindToolArguments
 
-    servers: Calls
+    specs: Sequence[ToolSpec]
+    """The tools to search."""
 
     def paths(self, arguments: FindToolArguments) -> tuple[str, ...]:
         """Return none."""
@@ -207,9 +206,34 @@ class FindTool:
 
     async def run(self, arguments: FindToolArguments, context: ToolContext) -> ToolOutput:
         """Name the tools that fit best."""
-        found = self.servers.find(arguments.query)[:_MAX_FOUND]
+        found = self._find(arguments.query)[:_MAX_FOUND]
         if not found:
             return ToolOutput("No tool fits. Use other words.")
         lines = [f"{one.name}: {label(one.description, _SHOWN_CHARS)}" for one in found]
         names: list[JsonValue] = [one.name for one in found]
         return ToolOutput("\n".join(lines), data={"found": names})
+
+    def _find(self, query: str) -> list[ToolSpec]:
+        """Return the tools whose names and descriptions fit the words best."""
+        words = utils.default_process(query)
+        scored = [(_score(words, spec), spec) for spec in self.specs]
+        scored.sort(key=lambda pair: -pair[0])
+        return [spec for score, spec in scored if score >= _MIN_SCORE]
+
+
+def spec_of(tool: Any) -> ToolSpec:
+    """Return how a tool of this file is offered to the model."""
+    if isinstance(tool, ServerTool):
+        parameters = tool.definition.parameters
+        return ToolSpec(name=tool.name, description=tool.description, parameters=parameters)
+    schema = tool.Arguments.model_json_schema()
+    parameters = {"type": "object", "properties": schema.get("properties", {})}
+    parameters |= {key: schema[key] for key in ("required",) if key in schema}
+    return ToolSpec(name=tool.name, description=tool.description, parameters=parameters)
+
+
+def _score(words: str, spec: ToolSpec) -> float:
+    """Return how well a tool fits the words, 0 to 100; its name counts most."""
+    name = utils.default_process(spec.name)
+    text = utils.default_process(spec.description)
+    return max(fuzz.token_set_ratio(words, name), 0.9 * fuzz.token_set_ratio(words, text))

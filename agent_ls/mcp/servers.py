@@ -9,28 +9,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
-
-from rapidfuzz import fuzz, utils
 
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import SettingsError, ToolError
 from agent_ls.domain.model_io import ToolSpec
-from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.mcp.arguments import Given, SchemaArguments
-from agent_ls.mcp.configured import ServerPlan, ToolServerOptions, filled, plans
+from agent_ls.mcp.configured import ToolServerOptions, plans
 from agent_ls.mcp.definitions import Definition, difference, read_listing, read_prompts
-from agent_ls.mcp.frames import Launch, Order, Reply
-from agent_ls.mcp.known_server import Server, obstacle, program_of
+from agent_ls.mcp.frames import Order, Reply
+from agent_ls.mcp.known_server import Server
 from agent_ls.mcp.link import HostLink, ServerFailed
 from agent_ls.mcp.pins import Pin, SavedPins
-from agent_ls.mcp.server_tool import FIND_TOOL, FindTool, ServerTool, StartServer
+from agent_ls.mcp.server_tool import FIND_TOOL, FindTool, ServerTool, StartServer, spec_of
+from agent_ls.mcp.starting import Starter, obstacle
 from agent_ls.mcp.tokens import SavedLogins, logins_file
-from agent_ls.safety.sandbox.confinement import ALL_HOSTS
 from agent_ls.safety.sandbox.confining import Confiner
 from agent_ls.safety.text import cleaned, visible_line
 
@@ -41,7 +37,6 @@ _MAX_FAILURES = 3
 _LOGIN_S = 300.0
 _LEARN_S = 20.0
 """How long a turn waits for servers whose tools are not known yet."""
-_MIN_SCORE = 45.0
 
 
 class Servers:
@@ -62,12 +57,10 @@ class Servers:
         ``tell`` gets what the person should know, each sentence once.
         """
         self._tell_person = tell
-        self._confiner = confiner
-        self._ends: list[Callable[[], None]] = []
         self._options = options
         self._workspace = workspace
         self._pins = pins
-        self._environment = environment
+        self._starter = Starter(workspace, environment, confiner)
         self._allowed = allowed
         self._link = HostLink()
         self._servers: dict[str, Server] = {}
@@ -95,8 +88,7 @@ class Servers:
     async def close(self) -> None:
         """End all servers."""
         await self._link.close()
-        for end in self._ends:
-            await asyncio.to_thread(end)
+        await self._starter.close()
 
     async def settle(self) -> None:
         """Read what is configured and approved; start the user's own that were never started."""
@@ -169,36 +161,7 @@ class Servers:
 
     def start_shown(self, server: str) -> str:
         """Return what a server's start would run, and what of it changed."""
-        one = self._servers[server]
-        shown = f"{one.plan.shown}{self._bounds_shown(one.plan)}"
-        if one.pin is None:
-            return shown
-        old, new = one.pin.launch, one.plan.launch
-        lines = [f"- {line}" for line in old if line not in new]
-        lines += [f"+ {line}" for line in new if line not in old]
-        if not lines:
-            lines = ["(the order of its arguments)"]
-        changed = "\n".join(map(visible_line, lines))
-        return f"{shown}\n\nChanged since you approved it:\n{changed}"
-
-    def _bounds_shown(self, plan: ServerPlan) -> str:
-        if not plan.options.command:
-            return ""
-        if not plan.is_confined:
-            return "\nIt runs with your rights."
-        if self._confiner is None:
-            return "\nIt runs with your rights: this machine has no sandbox."
-        return (
-            "\nIn the sandbox it reads the workspace and not your home, changes no files, and "
-            "reaches the network."
-        )
-
-    def find(self, query: str) -> Sequence[ToolSpec]:
-        """Return the tools whose names and descriptions fit the words best."""
-        words = utils.default_process(query)
-        scored = [(_score(words, spec), spec) for spec in self._specs if spec.name != FIND_TOOL]
-        scored.sort(key=lambda pair: -pair[0])
-        return [spec for score, spec in scored if score >= _MIN_SCORE]
+        return self._starter.shown(self._servers[server])
 
     async def start(self, server: str) -> tuple[str, ...]:
         """Pin a server's start as approved, start it, and return its tools' names.
@@ -274,11 +237,8 @@ class Servers:
         """Return the text that an order asks for, starting the server if needed."""
         one = self._servers[order.server]
         await self._open(one)
-        limits = {
-            "limit_s": one.plan.options.timeout_s,
-            "max_bytes": self._options.max_result_bytes,
-        }
-        order = order.model_copy(update=limits)
+        limit_s, max_bytes = one.plan.options.timeout_s, self._options.max_result_bytes
+        order = order.model_copy(update={"limit_s": limit_s, "max_bytes": max_bytes})
         try:
             return (await self._link.ask(order)).text
         except ServerFailed as error:
@@ -316,7 +276,7 @@ class Servers:
         Errors: ``ToolError``.
         """
         one = self._servers[server]
-        order = await asyncio.to_thread(self._start_order, one)
+        order = await asyncio.to_thread(self._starter.order, one.plan)
         order = order.model_copy(update={"op": "login", "limit_s": _LOGIN_S})
         try:
             reply = await self._link.ask(order, on_page)
@@ -347,7 +307,7 @@ class Servers:
                     ErrorKind.RUNTIME,
                 )
             try:
-                reply = await self._link.ask(await asyncio.to_thread(self._start_order, one))
+                reply = await self._link.ask(await asyncio.to_thread(self._starter.order, one.plan))
             except (ServerFailed, OSError) as error:
                 raise self._error(one, error) from None
             one.is_open, one.trouble = True, ""
@@ -366,36 +326,6 @@ class Servers:
             raise ToolError(_changed(one.plan.name), ErrorKind.DENIED)
         elif one.pin.prompts != prompts:
             await self._save(one, prompts=prompts)
-
-    def _start_order(self, one: Server) -> Order:
-        """Return the order to start a server. Looks at the disk: off the loop.
-
-        Errors: ``ServerFailed`` without its program, ``OSError`` if it cannot be confined.
-        """
-        options, folder = one.plan.options, one.plan.folder
-        roots = tuple(root.path.as_uri() for root in self._workspace.roots)
-        if options.url:
-            launch = Launch(url=options.url, headers=filled(options.headers), roots=roots)
-        else:
-            if missing := obstacle(one.plan):
-                raise ServerFailed("gone", missing)
-            program = program_of(one.plan)
-            env = {**self._environment, **filled(options.env)}
-            argv = (program, *options.args)
-            launch = Launch(argv=argv, env=env, cwd=folder, roots=roots)
-            if self._confiner is not None and one.plan.is_confined:
-                bounds = Bounds("look", network=ALL_HOSTS, readable=(Path(program).resolve(),))
-                wrapped = self._confiner.wrapped(argv, bounds, cwd=Path(folder), env=env)
-                self._ends.append(wrapped.end)
-                update = {"argv": wrapped.argv, "env": wrapped.env}
-                launch = launch.model_copy(update=update)
-        return Order(
-            number=0,
-            op="open",
-            server=one.plan.name,
-            launch=launch,
-            limit_s=one.plan.options.timeout_s,
-        )
 
     def _error(self, one: Server, error: ServerFailed | OSError) -> ToolError:
         """Record a failure and return it as the call's error."""
@@ -433,23 +363,16 @@ class Servers:
 
     def _make_tools(self) -> None:
         """Bring the mapping of tools and their specs up to date."""
-        own: dict[str, Any] = {}
-        for name, server in self._servers.items():
-            if not server.is_approved:
-                start = StartServer(self, name)
-                own[start.name] = start
-            for definition in server.tools:
-                tool = ServerTool(self, name, definition)
-                own[tool.name] = tool
-        allowed = {name: one for name, one in own.items() if self._is_allowed(name)}
+        allowed = self._allowed or ("*",)
         self._tools.clear()
-        self._tools.update(allowed)
-        if len(allowed) > self._options.max_offered:
-            self._tools[FIND_TOOL] = FindTool(self)
-        self._specs = tuple(map(_spec, self._tools.values()))
-
-    def _is_allowed(self, name: str) -> bool:
-        return not self._allowed or any(fnmatchcase(name, one) for one in self._allowed)
+        for name, server in self._servers.items():
+            starts = () if server.is_approved else (StartServer(self, name),)
+            for tool in (*starts, *(ServerTool(self, name, one) for one in server.tools)):
+                if any(fnmatchcase(tool.name, pattern) for pattern in allowed):
+                    self._tools[tool.name] = tool
+        if len(self._tools) > self._options.max_offered:
+            self._tools[FIND_TOOL] = FindTool(tuple(map(spec_of, self._tools.values())))
+        self._specs = tuple(map(spec_of, self._tools.values()))
 
     def _tell(self, problem: str) -> None:
         """Log a problem and tell the person, once."""
@@ -478,20 +401,3 @@ def _changed(name: str) -> str:
         f"The tool server {name} changed its tools since the user approved them, so nothing was "
         "called. Call again: the user is then asked."
     )
-
-
-def _spec(tool: Any) -> ToolSpec:
-    if isinstance(tool, ServerTool):
-        parameters = tool.definition.parameters
-        return ToolSpec(name=tool.name, description=tool.description, parameters=parameters)
-    schema = tool.Arguments.model_json_schema()
-    parameters = {"type": "object", "properties": schema.get("properties", {})}
-    parameters |= {key: schema[key] for key in ("required",) if key in schema}
-    return ToolSpec(name=tool.name, description=tool.description, parameters=parameters)
-
-
-def _score(words: str, spec: ToolSpec) -> float:
-    """Return how well a tool fits the words, 0 to 100; its name counts most."""
-    name = utils.default_process(spec.name)
-    text = utils.default_process(spec.description)
-    return max(fuzz.token_set_ratio(words, name), 0.9 * fuzz.token_set_ratio(words, text))

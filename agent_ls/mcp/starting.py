@@ -1,0 +1,103 @@
+"""How a tool server is started: its program, its environment and the sandbox around it."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from agent_ls.loop.ports.commands import Bounds
+from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.mcp.configured import ServerPlan, filled
+from agent_ls.mcp.frames import Launch, Order
+from agent_ls.mcp.known_server import Server
+from agent_ls.mcp.link import ServerFailed
+from agent_ls.safety.programs import child_path
+from agent_ls.safety.sandbox.confinement import ALL_HOSTS
+from agent_ls.safety.sandbox.confining import Confiner
+from agent_ls.safety.text import visible_line
+
+
+class Starter:
+    """Prepares starts of tool servers; ``close`` ends what their sandboxes hold."""
+
+    def __init__(
+        self, workspace: Workspace, environment: Mapping[str, str], confiner: Confiner | None
+    ) -> None:
+        self._workspace = workspace
+        self._environment = environment
+        self._confiner = confiner
+        self._ends: list[Callable[[], None]] = []
+
+    async def close(self) -> None:
+        """End the sandboxes of all servers."""
+        for end in self._ends:
+            await asyncio.to_thread(end)
+
+    def order(self, plan: ServerPlan) -> Order:
+        """Return the order to start a server. Looks at the disk: off the loop.
+
+        Errors: ``ServerFailed`` without its program, ``OSError`` if it cannot be confined.
+        """
+        options, folder = plan.options, plan.folder
+        roots = tuple(root.path.as_uri() for root in self._workspace.roots)
+        if options.url:
+            launch = Launch(url=options.url, headers=filled(options.headers), roots=roots)
+        else:
+            if missing := obstacle(plan):
+                raise ServerFailed("gone", missing)
+            program = program_of(plan)
+            env = {**self._environment, **filled(options.env)}
+            argv = (program, *options.args)
+            launch = Launch(argv=argv, env=env, cwd=folder, roots=roots)
+            if self._confiner is not None and plan.is_confined:
+                bounds = Bounds("look", network=ALL_HOSTS, readable=(Path(program).resolve(),))
+                wrapped = self._confiner.wrapped(argv, bounds, cwd=Path(folder), env=env)
+                self._ends.append(wrapped.end)
+                update = {"argv": wrapped.argv, "env": wrapped.env}
+                launch = launch.model_copy(update=update)
+        return Order(
+            number=0, op="open", server=plan.name, launch=launch, limit_s=options.timeout_s
+        )
+
+    def shown(self, server: Server) -> str:
+        """Return what a server's start would run, and what of it changed since the approval."""
+        shown = f"{server.plan.shown}{self._bounds_shown(server.plan)}"
+        if server.pin is None:
+            return shown
+        old, new = server.pin.launch, server.plan.launch
+        lines = [f"- {line}" for line in old if line not in new]
+        lines += [f"+ {line}" for line in new if line not in old]
+        if not lines:
+            lines = ["(the order of its arguments)"]
+        changed = "\n".join(map(visible_line, lines))
+        return f"{shown}\n\nChanged since you approved it:\n{changed}"
+
+    def _bounds_shown(self, plan: ServerPlan) -> str:
+        if not plan.options.command:
+            return ""
+        if not plan.is_confined:
+            return "\nIt runs with your rights."
+        if self._confiner is None:
+            return "\nIt runs with your rights: this machine has no sandbox."
+        return (
+            "\nIn the sandbox it reads the workspace and not your home, changes no files, and "
+            "reaches the network."
+        )
+
+
+def program_of(plan: ServerPlan) -> str:
+    """Return the path of a server's program; empty if there is none of its name."""
+    command = plan.options.command
+    if "/" in command:
+        return str(Path(plan.folder) / command)
+    return shutil.which(command, path=child_path()) or ""
+
+
+def obstacle(plan: ServerPlan) -> str:
+    """Return why a server cannot be started; empty if nothing is known."""
+    command = plan.options.command
+    if not command or ((program := program_of(plan)) and Path(program).is_file()):
+        return ""
+    return f"there is no program {visible_line(command)}"
