@@ -120,7 +120,7 @@ class Edge:
         self.refresh_roots()
         server.documents.listen(self._on_document)
         if other is not None:
-            other.listen(self._told_beside)
+            other.diagnostics.listen(self._told_beside)
 
     def problems_told(self, uri: str, found: Sequence[wire.EditorDiagnostic]) -> None:
         """Take what other servers say of a document now."""

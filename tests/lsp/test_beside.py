@@ -281,8 +281,8 @@ async def test_a_crash_is_told_once_and_ours_goes_on(tmp_path: Path) -> None:
         answer = await client.answer(waiting)
         assert "has ended with code 3" in answer["error"]["message"]
         await client.asked("$/progress")
-        cleared = {"uri": uri, "diagnostics": []}
-        await client.wait_for(lambda m: m.get("params") == cleared)
+        cleared = {**told, "params": {"uri": uri, "diagnostics": []}, "jsonrpc": "2.0"}
+        await client.wait_for(lambda m: m == cleared)
         where = {"textDocument": {"uri": uri}, "position": ZERO}
         assert (await client.ask("textDocument/completion", where))["result"] is None
         assert (await client.ask("textDocument/documentSymbol", where))["result"] == []

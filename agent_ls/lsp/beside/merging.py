@@ -42,17 +42,17 @@ def params_for_theirs(params: Json, features: Collection[str]) -> Json:
     """
     told = _copied(params)
     told["processId"] = os.getpid()
-    options = _mapping(told.get("initializationOptions"))
+    options = mapping(told.get("initializationOptions"))
     if options:
         told["initializationOptions"] = {k: options[k] for k in options if k not in OWN_OPTIONS}
-    capabilities = _mapping(told.get("capabilities"))
-    general = _mapping(capabilities.get("general"))
+    capabilities = mapping(told.get("capabilities"))
+    general = mapping(capabilities.get("general"))
     if offered := general.get("positionEncodings"):
         general["positionEncodings"] = [one for one in offered if one in ENCODINGS] or ["utf-16"]
-    for name, declared in _mapping(capabilities.get("textDocument")).items():
+    for name, declared in mapping(capabilities.get("textDocument")).items():
         if f"textDocument/{name}" in features or name == "synchronization":
             _forbid_registering(declared)
-    _forbid_registering(_mapping(capabilities.get("workspace")).get("executeCommand"))
+    _forbid_registering(mapping(capabilities.get("workspace")).get("executeCommand"))
     _without_pull(capabilities)
     return told
 
@@ -63,37 +63,37 @@ def params_for_ours(params: Json, encodings: list[Any] | None) -> Json:
     Our options lie under ``agent-ls``.
     """
     told = _copied(params)
-    options = _mapping(told.get("initializationOptions"))
+    options = mapping(told.get("initializationOptions"))
     told["initializationOptions"] = {
-        **_mapping(options.get("agent-ls")),
+        **mapping(options.get("agent-ls")),
         **({"agent": options["agent"]} if "agent" in options else {}),
     }
-    capabilities = _mapping(told.setdefault("capabilities", {}))
+    capabilities = mapping(told.setdefault("capabilities", {}))
     general = capabilities.get("general")
     if encodings is not None:
-        capabilities["general"] = {**_mapping(general), "positionEncodings": encodings}
+        capabilities["general"] = {**mapping(general), "positionEncodings": encodings}
     _without_pull(capabilities)
     return told
 
 
 def encoding_fits(params: Json, encoding: object) -> bool:
     """Say whether a server may choose this position encoding; None stands for UTF-16."""
-    general = _mapping(_mapping(params.get("capabilities")).get("general"))
+    general = mapping(mapping(params.get("capabilities")).get("general"))
     offered = general.get("positionEncodings") or ()
     return encoding in (None, "utf-16") or (encoding in offered and encoding in ENCODINGS)
 
 
 def settings_for_ours(params: object) -> Json:
     """Return ``didChangeConfiguration`` params with our own section alone."""
-    settings = _mapping(_mapping(params).get("settings"))
+    settings = mapping(mapping(params).get("settings"))
     return {"settings": {"agent-ls": settings.get("agent-ls") or {}}}
 
 
 def merged_capabilities(ours: Json, theirs: Json) -> Json:
     """Return what both servers can do together."""
     merged = _merged(theirs, ours)
-    sync = _mapping(_as_options(theirs.get("textDocumentSync")))
-    own = _mapping(_as_options(ours.get("textDocumentSync")))
+    sync = mapping(_as_options(theirs.get("textDocumentSync")))
+    own = mapping(_as_options(ours.get("textDocumentSync")))
     if own:
         wanted = [one for one in (own.get("change"), sync.get("change")) if one in (1, 2)]
         merged["textDocumentSync"] = {
@@ -101,10 +101,10 @@ def merged_capabilities(ours: Json, theirs: Json) -> Json:
             "openClose": True,
             "change": FULL_SYNC if FULL_SYNC in wanted else max(wanted, default=FULL_SYNC),
         }
-    actions = [_mapping(one.get("codeActionProvider")) for one in (ours, theirs)]
+    actions = [mapping(one.get("codeActionProvider")) for one in (ours, theirs)]
     if theirs.get("codeActionProvider") and not all("codeActionKinds" in one for one in actions):
         # A server that lists no kinds may offer any.
-        options = _mapping(merged["codeActionProvider"])
+        options = mapping(merged["codeActionProvider"])
         merged["codeActionProvider"] = {k: options[k] for k in options if k != "codeActionKinds"}
     return merged
 
@@ -137,7 +137,7 @@ def _as_options(sync: Any) -> Any:
 def joined_actions(ours: Any, theirs: Any) -> Any:
     """Return code actions: ours that answer or fix, then theirs, then our others."""
     own = _list(ours)
-    first = [one for one in own if str(_mapping(one).get("kind", "")).startswith("quickfix")]
+    first = [one for one in own if str(mapping(one).get("kind", "")).startswith("quickfix")]
     return [*first, *_list(theirs), *(one for one in own if one not in first)]
 
 
@@ -148,10 +148,10 @@ def joined_lists(ours: Any, theirs: Any) -> Any:
 
 def joined_hovers(ours: Any, theirs: Any) -> Any:
     """Return one hover with both texts, ours last."""
-    parts = [one for one in (_mapping(theirs), _mapping(ours)) if one.get("contents")]
+    parts = [one for one in (mapping(theirs), mapping(ours)) if one.get("contents")]
     if len(parts) < 2:
         return parts[0] if parts else None
-    is_plain = any(_mapping(one["contents"]).get("kind") == "plaintext" for one in parts)
+    is_plain = any(mapping(one["contents"]).get("kind") == "plaintext" for one in parts)
     texts = [text for one in parts for text in _texts(one["contents"], is_plain=is_plain)]
     rule = "\n\n" if is_plain else "\n\n---\n\n"
     kind = "plaintext" if is_plain else "markdown"
@@ -162,8 +162,8 @@ def _texts(contents: Any, *, is_plain: bool) -> Iterator[str]:
     for one in cast(list[Any], contents) if isinstance(contents, list) else [contents]:
         if isinstance(one, str):
             yield one
-        elif text := str(_mapping(one).get("value", "")):
-            language = _mapping(one).get("language")
+        elif text := str(mapping(one).get("value", "")):
+            language = mapping(one).get("language")
             yield text if is_plain or language is None else f"```{language}\n{text}\n```"
 
 
@@ -184,7 +184,8 @@ def _copied(value: Any) -> Any:
     return [_copied(one) for one in cast(list[Any], value)] if isinstance(value, list) else value
 
 
-def _mapping(value: Any) -> Json:
+def mapping(value: Any) -> Json:
+    """Return a JSON object as it is, and an empty one for any other value."""
     return cast(Json, value) if isinstance(value, dict) else {}
 
 
@@ -193,10 +194,10 @@ def _list(value: Any) -> list[Any]:
 
 
 def _forbid_registering(declared: Any) -> None:
-    if "dynamicRegistration" in _mapping(declared):
+    if "dynamicRegistration" in mapping(declared):
         declared["dynamicRegistration"] = False
 
 
 def _without_pull(capabilities: Json) -> None:
-    _mapping(capabilities.get("textDocument")).pop("diagnostic", None)
-    _mapping(capabilities.get("workspace")).pop("diagnostics", None)
+    mapping(capabilities.get("textDocument")).pop("diagnostic", None)
+    mapping(capabilities.get("workspace")).pop("diagnostics", None)

@@ -12,10 +12,11 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Hashable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 from agent_ls.lsp.beside import merging
+from agent_ls.lsp.beside.joining import Answers, Diagnostics, Side
+from agent_ls.lsp.beside.merging import Json
 from agent_ls.lsp.beside.peer import Peer
 from agent_ls.lsp.connection.frames import Fault, Message, encode_frame
 from agent_ls.lsp.connection.stdio import FrameWriter
@@ -23,37 +24,17 @@ from agent_ls.lsp.conversation_page import is_conversation
 
 _log = logging.getLogger(__name__)
 
-Json = dict[str, Any]
-Side = Literal["ours", "theirs"]
 Deliver = Callable[[Message | Fault], None]
 
 _INITIALIZE_S: Final = 20.0
 """Editors give up on a server after 30 s or more."""
-_MERGE_S: Final = 2.0
-"""How long an answer of ours waits for the other server's part."""
-_SHUTDOWN_S: Final = 0.5
 _MOST_OPEN: Final = 1_000
 """Requests of the other server that the editor has not answered."""
-_MOST_FILES: Final = 5_000
-"""Files whose diagnostics are kept to be joined."""
 _FROM_THEIRS: Final = "beside:"
 _FROM_OURS: Final = "agent-ls:"
 _REQUEST_FAILED: Final = -32803
 _INVALID_REQUEST: Final = -32600
 _TOKENS: Final = ("partialResultToken", "workDoneToken")
-
-
-@dataclass
-class _Asked:
-    """A request of the editor that at least the other server has to answer."""
-
-    id: int | str
-    method: str
-    waits_for: set[Side]
-    answers: dict[Side, Json] = field(default_factory=dict[Side, Json])
-    timer: asyncio.TimerHandle | None = None
-    is_late: bool = False
-    """The other server's part is no longer waited for, once ours has something to say."""
 
 
 class Multiplexer:
@@ -63,7 +44,10 @@ class Multiplexer:
         """``command`` starts the other server; ``features`` are the methods that ours announces."""
         self._features = features
         self._peer = Peer(command, self._peer_ended)
-        self._listener: Callable[[str, list[Json]], None] = lambda uri, found: None
+        self._answers = Answers(
+            self._send, lambda request: self._tell_theirs("$/cancelRequest", {"id": request})
+        )
+        self.diagnostics = Diagnostics(self._send)
         self._opened: set[str] = set()
         """Documents that the editor has open."""
         self._deliver_ours: Deliver = lambda item: None
@@ -78,14 +62,12 @@ class Multiplexer:
         self._ours: Json = {}
         self.theirs: Json = {}
         """The other server's capabilities."""
-        self._asked: dict[int | str, _Asked] = {}
         self._asks: dict[str, Any] = {}
         """The other server's ids of its requests to the editor, by ours."""
         self._tokens: set[int | str] = set()
         """Progress that the other server shows."""
         self._questions: dict[str, asyncio.Future[Json]] = {}
         self._numbers = 0
-        self._diagnostics: dict[str, dict[Side, list[Json]]] = {}
 
     @property
     def name(self) -> str:
@@ -125,12 +107,6 @@ class Multiplexer:
             return None
         finally:
             del self._questions[name]
-
-    def listen(self, listener: Callable[[str, list[Json]], None]) -> None:
-        """Call with a URI and what the other server says of it, now and whenever that changes."""
-        self._listener = listener
-        for uri, kept in self._diagnostics.items():
-            listener(uri, kept.get("theirs", []))
 
     @asynccontextmanager
     async def shown(self, uri: str, language_id: str, text: str) -> AsyncGenerator[None]:
@@ -183,14 +159,11 @@ class Multiplexer:
             # The editor asks because of ours, and theirs is whole already.
             self._send({"jsonrpc": "2.0", "id": message_id, "result": params})
             return
-        if message_id in self._asked:
+        if self._answers.is_open(message_id):
             error = {"code": _INVALID_REQUEST, "message": f"id {message_id!r} is in use"}
             self._send({"jsonrpc": "2.0", "id": message_id, "error": error})
             return
-        asked = self._asked[message_id] = _Asked(message_id, method, set(sides))
-        if len(sides) == 2:
-            limit_s = _SHUTDOWN_S if method == "shutdown" else _MERGE_S
-            asked.timer = asyncio.get_running_loop().call_later(limit_s, self._late, asked)
+        self._answers.wait(message_id, method, sides)
         if params and len(sides) == 2:
             # Pieces of a result cannot be joined.
             whole = {key: one for key, one in params.items() if key not in _TOKENS}
@@ -252,9 +225,9 @@ class Multiplexer:
         message: Json = json.loads(frame.partition(b"\r\n\r\n")[2])
         method = message.get("method")
         if method == "textDocument/publishDiagnostics":
-            self._publish("ours", message)
-        elif method is None and (asked := self._asked.get(message.get("id", ()))) is not None:
-            self._settle(asked, "ours", message)
+            self.diagnostics.publish("ours", message)
+        elif method is None and self._answers.is_open(message.get("id")):
+            self._answers.settle("ours", message)
         elif method is None and self._is_initialize_answer(message):
             self._initialized(message)
         elif self._writer is not None:
@@ -277,7 +250,7 @@ class Multiplexer:
         elif "id" in message:
             self._asked_by_theirs(message, method)
         elif method == "textDocument/publishDiagnostics":
-            self._publish("theirs", message)
+            self.diagnostics.publish("theirs", message)
         else:
             self._told_by_theirs(message, method)
 
@@ -292,8 +265,8 @@ class Multiplexer:
         if isinstance(message_id, str) and message_id in self._questions:
             if not (question := self._questions[message_id]).done():
                 question.set_result(message)
-        elif (asked := self._asked.get(message_id)) is not None:
-            self._settle(asked, "theirs", message)
+        elif self._answers.is_open(message_id):
+            self._answers.settle("theirs", message)
 
     def _asked_by_theirs(self, message: Json, method: str) -> None:
         if len(self._asks) >= _MOST_OPEN:
@@ -319,65 +292,6 @@ class Multiplexer:
             token = params.get("token")
             self._tokens.discard(token if isinstance(token, int | str) else "")
         self._send(message)
-
-    # Answers to the editor.
-
-    def _settle(self, asked: _Asked, side: Side, answer: Json) -> None:
-        if side not in asked.waits_for:
-            return
-        asked.waits_for.discard(side)
-        asked.answers[side] = answer
-        if not asked.waits_for:
-            self._answer(asked)
-        elif asked.is_late:
-            self._late(asked)
-
-    def _late(self, asked: _Asked) -> None:
-        """Answer without the other server, if ours has something to say."""
-        asked.timer, asked.is_late = None, True
-        ours = asked.answers.get("ours", {})
-        if asked.method == "shutdown" or ours.get("result"):
-            self._tell_theirs("$/cancelRequest", {"id": asked.id})
-            self._answer(asked)
-
-    def _answer(self, asked: _Asked) -> None:
-        if asked.timer is not None:
-            asked.timer.cancel()
-        del self._asked[asked.id]
-        good = {side: one for side, one in asked.answers.items() if "error" not in one}
-        if len(asked.answers) > 1 and good:
-            ours, theirs = (good.get(side, {}).get("result") for side in ("ours", "theirs"))
-            result = merging.MERGED[asked.method](ours, theirs)
-            self._send({"jsonrpc": "2.0", "id": asked.id, "result": result})
-            return
-        found = asked.answers.get("theirs") or asked.answers.get("ours")
-        self._send(found or {"jsonrpc": "2.0", "id": asked.id, "result": None})
-
-    # Diagnostics.
-
-    def _publish(self, side: Side, message: Json) -> None:
-        params = _params(message)
-        uri, found = params.get("uri"), params.get("diagnostics")
-        if not isinstance(uri, str) or not isinstance(found, list):
-            return
-        diagnostics = cast(list[Json], found)
-        self._keep(uri, side, diagnostics)
-        if side == "theirs":
-            self._listener(uri, diagnostics)
-        self._show(uri, message)
-
-    def _keep(self, uri: str, side: Side, diagnostics: list[Json]) -> None:
-        kept = self._diagnostics.setdefault(uri, {})
-        kept[side] = diagnostics
-        if not any(kept.values()):
-            del self._diagnostics[uri]
-        while len(self._diagnostics) > _MOST_FILES:
-            del self._diagnostics[next(iter(self._diagnostics))]
-
-    def _show(self, uri: str, message: Json) -> None:
-        kept = self._diagnostics.get(uri, {})
-        joined = [*kept.get("theirs", ()), *kept.get("ours", ())]
-        self._send({**message, "params": {**_params(message), "diagnostics": joined}})
 
     # The beginning and the end.
 
@@ -442,9 +356,7 @@ class Multiplexer:
             self._timer.cancel()
             self._timer = None
             self._initialize_ours(None)
-        error = {"code": _REQUEST_FAILED, "message": reason}
-        for asked in list(self._asked.values()):
-            self._settle(asked, "theirs", {"jsonrpc": "2.0", "id": asked.id, "error": error})
+        self._answers.fail_theirs({"code": _REQUEST_FAILED, "message": reason})
         for question in self._questions.values():
             if not question.done():
                 question.set_result({})
@@ -454,9 +366,7 @@ class Multiplexer:
             self._send(_said("$/progress", {"token": token, "value": {"kind": "end"}}))
         self._asks.clear()
         self._tokens.clear()
-        for uri, kept in list(self._diagnostics.items()):
-            if kept.get("theirs"):
-                self._publish("theirs", _said("", {"uri": uri, "diagnostics": []}))
+        self.diagnostics.drop_theirs()
 
     # Sending.
 
@@ -505,8 +415,7 @@ def _said(method: str, params: Json) -> Json:
 
 
 def _params(message: Json, key: str = "params") -> Json:
-    value = message.get(key)
-    return cast(Json, value) if isinstance(value, dict) else {}
+    return merging.mapping(message.get(key))
 
 
 def _is_ours(uri: str) -> bool:
