@@ -158,6 +158,7 @@ async def open_sessions(
         workspace=workspace,
         checks=checks,
         custom_commands=ports.custom_commands,
+        code=ports.code,
         tool_source=servers,
         clock=clock,
         ids=ids,

@@ -14,6 +14,7 @@ from agent_ls.assembly import open_sessions
 from agent_ls.domain.commands import CommandList
 from agent_ls.domain.errors import AgentLsError, SessionHeld
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.symbols import Definition
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
@@ -126,6 +127,13 @@ class EditorSessions:
         Errors: ``AgentLsError`` when the store cannot be opened or read.
         """
         return await self._stored.list()
+
+    async def definitions(self, name: str, limit: int) -> Sequence[Definition]:
+        """Return what is defined under a name or a part of it, best first; none if that fails."""
+        try:
+            return await self._stored.code.find(name, limit)
+        except AgentLsError:
+            return ()
 
     async def commands(self) -> CommandList:
         """Return the custom commands. Errors: ``AgentLsError`` before the store is open."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -11,12 +12,14 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from agent_ls.lsp import wire
 from agent_ls.lsp.beside.multiplexer import Multiplexer
+from agent_ls.lsp.connection.asking import ClientError
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.options import settings_in
 from agent_ls.lsp.connection.structuring import error_object
+from agent_ls.lsp.conversation_page import ENDING
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.handlers import completion
 from agent_ls.lsp.handlers.verbs import FEATURES, VERBS, Run
+from agent_ls.lsp.server import FEATURES as ANNOUNCED
 
 _CHANGES_SETTINGS = frozenset(
     {types.WORKSPACE_DID_CHANGE_CONFIGURATION, types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS}
@@ -47,8 +50,32 @@ async def open_edge(
     _serve(edge, types.WORKSPACE_EXECUTE_COMMAND, _execute)
     edge.execute = partial(_execute, edge)
     await edge.open()
-    edge.spawn(completion.register(edge))
+    edge.spawn(_register(edge))
     return edge
+
+
+async def _register(edge: Edge) -> None:
+    """Ask the client for some requests about conversation documents alone, if it can that."""
+    selector = [types.TextDocumentFilterPattern(pattern=f"**/*{ENDING}")]
+    triggers = ANNOUNCED[types.TEXT_DOCUMENT_COMPLETION].trigger_characters
+    legend = ANNOUNCED[types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL]
+    rows = {
+        types.TEXT_DOCUMENT_COMPLETION: types.Registration(
+            "completion",
+            types.TEXT_DOCUMENT_COMPLETION,
+            types.CompletionRegistrationOptions(selector, trigger_characters=triggers),
+        ),
+        types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: types.Registration(
+            "semanticTokens",
+            "textDocument/semanticTokens",
+            types.SemanticTokensRegistrationOptions(legend, selector, full=True),
+        ),
+    }
+    wanted = [row for method, row in rows.items() if method in edge.server.profile.registers]
+    if wanted:
+        with suppress(ClientError):
+            asked = types.RegistrationParams(wanted)
+            await edge.server.ask_client(types.CLIENT_REGISTER_CAPABILITY, asked)
 
 
 def _serve(edge: Edge, method: str, run: Run) -> None:

@@ -47,7 +47,10 @@ FEATURES: Final[dict[str, Any]] = {
     ),
     types.TEXT_DOCUMENT_CODE_LENS: types.CodeLensOptions(resolve_provider=False),
     types.TEXT_DOCUMENT_HOVER: None,
-    types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(trigger_characters=["/", "@"]),
+    types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(trigger_characters=["/", "@", "#"]),
+    types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: types.SemanticTokensLegend(
+        token_types=["comment", "keyword", "function", "string"], token_modifiers=[]
+    ),
     types.TEXT_DOCUMENT_DIAGNOSTIC: types.DiagnosticOptions(
         inter_file_dependencies=True, workspace_diagnostics=True
     ),

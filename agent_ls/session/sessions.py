@@ -14,6 +14,7 @@ from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.extension import Commands
 from agent_ls.loop.ports.store import SessionSummary, Store
 from agent_ls.loop.ports.tools import ToolSource
@@ -43,6 +44,7 @@ class Sessions:
         workspace: Workspace,
         checks: CompileChecks,
         custom_commands: Commands,
+        code: CodeIntel,
         tool_source: ToolSource | None = None,
         clock: Clock,
         ids: Ids,
@@ -62,6 +64,7 @@ class Sessions:
         self.checks = checks
         """The checkers used by the sessions' turns."""
         self.custom_commands = custom_commands
+        self.code = code
         self.tool_source = tool_source
         self._is_dry_run = is_dry_run
         self._store = store

@@ -354,13 +354,38 @@ class Storyteller:
     async def step_asks_to_complete(self) -> None:
         """The editor asks in conversations alone if it can take that, else in every document."""
         editor = self.editor
-        capabilities = editor.capabilities.get("textDocument", {}).get("completion") or {}
-        if capabilities.get("dynamicRegistration"):
+        declared = editor.capabilities.get("textDocument", {})
+        names = [
+            one
+            for one in ("completion", "semanticTokens")
+            if (declared.get(one) or {}).get("dynamicRegistration")
+        ]
+        if names:
             registered = await self._until(lambda: editor.registered, "registered")
-            selectors = [one["registerOptions"]["documentSelector"] for one in registered]
-            assert selectors == [[{"pattern": "**/*.agent-ls.md"}]], selectors
-        is_static = editor.server_capabilities.get("completionProvider") is not None
-        assert is_static != bool(editor.registered)
+            assert [one["method"] for one in registered] == [f"textDocument/{n}" for n in names]
+            for one in registered:
+                selector = one["registerOptions"]["documentSelector"]
+                assert selector == [{"pattern": "**/*.agent-ls.md"}], selector
+        for one in ("completion", "semanticTokens"):
+            is_static = editor.server_capabilities.get(f"{one}Provider") is not None
+            assert is_static != (one in names), one
+
+    async def step_coloured(self, golden: str, words: str = "", path: str = "chat") -> None:
+        """With these words written at the end, the document's tokens are the golden's lines."""
+        uri = self._uri(path)
+        text = self.editor.buffers[uri].text
+        await self.editor.change(uri, text + words)
+        found = await self.editor.request(
+            "textDocument/semanticTokens/full", {"textDocument": {"uri": uri}}
+        )
+        lines, line, start, told = (text + words).split("\n"), 0, 0, list[str]()
+        for at in range(0, len(found["data"]), 5):
+            down, right, length, kind, _ = found["data"][at : at + 5]
+            line, start = line + down, right + (0 if down else start)
+            names = ("comment", "keyword", "function", "string")
+            told.append(f"{names[kind]}: {lines[line][start : start + length]}")
+        assert told == self._golden(golden).splitlines(), told
+        await self.editor.change(uri, text)
 
     async def step_completed(self, words: str, golden: str, path: str = "chat") -> None:
         """Write words at the end of a document; behind them the golden's lines are offered.

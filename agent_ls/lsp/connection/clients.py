@@ -57,8 +57,8 @@ class ClientProfile:
 
     hover_markdown: bool = True
     """False: hovers are plain text."""
-    registers_completion: bool = False
-    """Completion can be registered for conversation documents alone."""
+    registers: frozenset[str] = frozenset()
+    """Methods that can be registered for conversation documents alone."""
     progress: bool = False
     draws_lenses: bool = False
     """Code lenses are visible in the text without any set-up by the user."""
@@ -116,8 +116,13 @@ def _declared(params: types.InitializeParams) -> dict[str, Any]:
         "file_operations": _ALL_OPERATIONS.intersection(operations if is_versioned else ()),
         "show_document": bool(window.show_document and window.show_document.support),
         "hover_markdown": formats is None or "markdown" in [*formats],
-        "registers_completion": bool(
-            document.completion and document.completion.dynamic_registration
+        "registers": frozenset(
+            method
+            for method, one in (
+                (types.TEXT_DOCUMENT_COMPLETION, document.completion),
+                (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, document.semantic_tokens),
+            )
+            if one is not None and one.dynamic_registration
         ),
         "progress": bool(window.work_done_progress),
         "lens_refresh": bool(workspace.code_lens and workspace.code_lens.refresh_support),

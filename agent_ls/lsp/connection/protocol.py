@@ -373,8 +373,10 @@ class AgentProtocol(LanguageServerProtocol):
         built.inline_completion_provider = None
         if not self.profile.pulls_diagnostics:
             built.diagnostic_provider = None
-        if self.profile.registers_completion:
+        if types.TEXT_DOCUMENT_COMPLETION in self.profile.registers:
             built.completion_provider = None
+        if types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL in self.profile.registers:
+            built.semantic_tokens_provider = None
         if server.content_schemes and built.workspace is not None:
             options = types.TextDocumentContentOptions(schemes=list(server.content_schemes))
             built.workspace.text_document_content = options

@@ -211,8 +211,7 @@ class _Turn:
                 if not is_step:
                     page.add(Page([""]))
             if is_step:
-                if len(page.lines) - begun > 1:
-                    page.steps.append(Region(begun, len(page.lines) - 1))
+                page.steps.append(Region(begun, len(page.lines) - 1))
                 page.add(Page([""]))
 
     def _state(self, page: Page, usage: tuple[int, float]) -> str:

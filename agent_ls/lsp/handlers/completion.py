@@ -8,12 +8,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from lsprotocol import types
 
 from agent_ls.domain.commands import BUILT_IN
-from agent_ls.lsp.connection.asking import ClientError
 from agent_ls.lsp.connection.convert import range_of
-from agent_ls.lsp.conversation_page import ENDING, is_conversation, start_below
+from agent_ls.lsp.conversation_page import is_conversation, start_below
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.handlers.conversation import waiting_in
-from agent_ls.lsp.server import FEATURES
 from agent_ls.safety.text import visible_line
 from agent_ls.session.custom_commands import called
 
@@ -23,11 +21,14 @@ Rows = Callable[[Edge, str], Awaitable[list[Row]]]
 
 _COMMAND = re.compile(r"\s*(/[^\s/.]*)\Z")
 _MENTION = re.compile(r"(?:.*\s)?(@\S*)\Z", re.DOTALL)
+_SYMBOL = re.compile(r"(?:.*\s)?(#\S+)\Z", re.DOTALL)
 _SESSION = re.compile(r"---\r?\nsession:[ \t]*(\w*)\Z")
+_KINDS = {"@": types.CompletionItemKind.File, "#": types.CompletionItemKind.Reference}
+_MOST_SYMBOLS = 30
 
 
 async def handle(edge: Edge, params: types.CompletionParams) -> types.CompletionList | None:
-    """Return commands, files or sessions that fit what stands before the cursor; else None.
+    """Return commands, files, symbols or sessions that fit what stands before the cursor, or None.
 
     Commands only at the beginning of the words, since only there they are read as such.
     """
@@ -55,6 +56,8 @@ def _begun(text: str, end: int) -> tuple[str, Rows] | None:
         found, rows = _SESSION.match(text[:end]), _sessions
     elif (found := _MENTION.match(text[start:end])) is not None:
         rows = _files
+    elif (found := _SYMBOL.match(text[start:end])) is not None:
+        rows = _symbols
     else:
         found, rows = _COMMAND.match(text[start:end]), _commands
     return (found[1], rows) if found else None
@@ -72,6 +75,12 @@ async def _files(edge: Edge, typed: str) -> list[Row]:
     return [(f"@{one}", one, "") for one in await edge.file_names.like(typed[1:])]
 
 
+async def _symbols(edge: Edge, typed: str) -> list[Row]:
+    found = await edge.sessions.definitions(typed[1:], _MOST_SYMBOLS)
+    places = [(one.qualified, f"{one.path}:{one.line}") for one in found]
+    return [(f"#{name} ({place})", name, place) for name, place in places]
+
+
 async def _sessions(edge: Edge, typed: str) -> list[Row]:
     found = await edge.sessions.list()
     return [(one.session_id, one.session_id, one.title or "untitled") for one in found]
@@ -83,7 +92,7 @@ def _listed(rows: Iterable[Row], where: types.Range) -> types.CompletionList:
         types.CompletionItem(
             label=visible_line(label),
             detail=visible_line(detail) or None,
-            kind=types.CompletionItemKind.File if text[0] == "@" else types.CompletionItemKind.Text,
+            kind=_KINDS.get(text[0], types.CompletionItemKind.Text),
             filter_text=text,
             sort_text=f"{number:03}",
             text_edit=types.TextEdit(where, text),
@@ -91,19 +100,3 @@ def _listed(rows: Iterable[Row], where: types.Range) -> types.CompletionList:
         for number, (text, label, detail) in enumerate(rows)
     ]
     return types.CompletionList(is_incomplete=True, items=items)
-
-
-async def register(edge: Edge) -> None:
-    """Ask the client to send completion requests of conversation documents alone, if it can."""
-    if not edge.server.profile.registers_completion:
-        return
-    method = types.TEXT_DOCUMENT_COMPLETION
-    options = types.CompletionRegistrationOptions(
-        document_selector=[types.TextDocumentFilterPattern(pattern=f"**/*{ENDING}")],
-        trigger_characters=FEATURES[method].trigger_characters,
-    )
-    asked = types.RegistrationParams([types.Registration("conversation", method, options)])
-    try:
-        await edge.server.ask_client(types.CLIENT_REGISTER_CAPABILITY, asked)
-    except ClientError:
-        return

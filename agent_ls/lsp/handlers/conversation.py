@@ -185,7 +185,7 @@ def _touches(region: Region, where: types.Range) -> bool:
 async def folds(edge: Edge, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
     """Return the folds: each turn's steps."""
     page = _page(edge, params.text_document.uri)
-    return [types.FoldingRange(one.first, one.last) for one in page.steps]
+    return [types.FoldingRange(one.first, one.last) for one in page.steps if one.first < one.last]
 
 
 async def symbols(edge: Edge, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
