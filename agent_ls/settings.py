@@ -97,9 +97,9 @@ class Settings(Record):
     change_hints: Literal["auto", "always", "never"] = "auto"
     """Whether open changes are hints among the diagnostics; auto: where no lenses tell of them."""
     findings: Literal["never", "deduplicated", "all"] = "deduplicated"
-    """Which findings of checkers are diagnostics; deduplicated: not what another server says."""
+    """Which findings are diagnostics; deduplicated: not those that another server reports, too."""
     notices: Literal["all", "waiting", "failures"] = "all"
-    """Which events are messages: also that a turn is done, what waits for you, or only failures."""
+    """Which events show a message; waiting: all but that a turn is done; failures: only those."""
     store_url: Annotated[str, Trust.NEVER] = ""
     """``postgresql://USER@HOST/NAME``, or ``sqlite:///PATH``; empty: SQLite in the data folder."""
     telemetry: Annotated[TelemetryOptions, Trust.NEVER] = TelemetryOptions()

@@ -185,10 +185,10 @@ def reference() -> str:
         "Only then does the server send anything of what follows.",
         "The server announces `experimental.agent.version` in its capabilities.",
         "Sessions, turns and calls are named by ids; lines are 0-based.",
-        "What is left out or null has the meaning that is given; what is there is meant: an empty "
-        "or unknown id, or a value of another type, is an error, and nothing happens.",
-        "So is a key that is not known, except where a method only reads (`…/list`, `…/diff`, "
-        "`agent/snapshot`, `agent/editorDiagnostics`): there what a newer client adds is ignored.",
+        "A field that is left out or null means what its table says.",
+        "An empty or unknown id and a value of the wrong type are errors and change nothing.",
+        "An unknown key is an error, too, except in methods that only read (`…/list`, `…/diff`, "
+        "`agent/snapshot`, `agent/editorDiagnostics`); these ignore it.",
         "",
         "| method | direction | params | result |",
         "|---|---|---|---|",

@@ -51,8 +51,8 @@ class LoopOptions(Record):
     tool_timeout_s: float = 900.0
     """One call, whatever its own limit says."""
     max_replans: int = Field(default=7, ge=0)
-    """How often an edit is planned again because the file changed meanwhile, as where somebody
-    types; after the first few times with growing pauses, of some seconds together."""
+    """How often an edit is planned again because the file changed meanwhile, as while you type; the
+    pauses between the tries grow to 0.8 s."""
     runs_plans: bool = True
     """Ask, when a turn in plan mode ends, which steps of its plan run; false: only show them."""
     max_output_bytes: int = 262_144
@@ -60,7 +60,7 @@ class LoopOptions(Record):
     watch_commands: bool = True
     """Look at the project's files around each command, so that what it changes can be undone."""
     max_command_changes: int = Field(default=200, ge=0)
-    """Files that one command changed and that are recorded, new ones last."""
+    """At most so many of the files that one command changed are recorded, new ones last."""
     approval_timeout_s: float = Field(default=0.0, ge=0)
     """After so long without an answer a permission counts as refused; 0: it waits for ever."""
     max_wrong_outputs: int = 3

@@ -44,19 +44,19 @@ def _not_blank(text: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1)]
-"""An id, a URI or a path: an empty one names nothing, and is not the same as none."""
+"""An id, a URI or a path; never empty, so that an empty one is not mistaken for none."""
 Text = Annotated[str, Field(min_length=0)]
-"""Words of a person's, which may be none. Halves of characters, which cannot be stored, are refused
-only because there is a limit, if one that never strikes: pydantic looks into no text without."""
+"""Free text, may be empty. ``min_length`` makes pydantic refuse halves of characters, which cannot
+be stored."""
 Words = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
-"""Words that say something."""
+"""Free text that is not blank."""
 ModelName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Line = Annotated[int, Field(strict=True, ge=0)]
-"""0-based; neither text nor yes or no."""
+"""0-based; a number only, since pydantic would also take text and booleans."""
 
 
 class Wire(BaseModel):
-    """Camel case outside; what a newer client adds is ignored, and null is left out."""
+    """Sent with camel-case keys and without nulls; unknown keys are ignored."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -69,7 +69,7 @@ class Wire(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, given: object) -> object:
-        """Take a null for what is left out, wherever something may be."""
+        """Treat null as left out in every optional field."""
         if not isinstance(given, dict):
             return given
         keys = cast("dict[object, object]", given)
@@ -79,15 +79,15 @@ class Wire(BaseModel):
 
 @cache
 def _optional(kind: type[Wire]) -> frozenset[object]:
-    """Return the keys that may be left out, by both of their spellings."""
+    """Return the optional keys, in both spellings."""
     names = [name for name, field in kind.model_fields.items() if not field.is_required()]
     return frozenset([*names, *map(to_camel, names)])
 
 
 class Deciding(Wire):
-    """What a client says when something shall happen: a key that is not known is refused.
+    """Params of a method that changes something: an unknown key is refused.
 
-    Left out, it would mean more than was said.
+    An ignored key could make the request mean more than the client said.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -164,7 +164,7 @@ class FoundProblem(Wire):
 
 
 class SessionCreatedUpdate(Wire):
-    """The session came to be."""
+    """The session was created."""
 
     session_update: Literal["session_created"] = "session_created"
     mode: Mode
@@ -180,14 +180,14 @@ class SessionResumedUpdate(Wire):
 
 
 class ModeUpdate(Wire):
-    """The permission mode is another one."""
+    """The permission mode changed."""
 
     session_update: Literal["current_mode_update"] = "current_mode_update"
     current_mode_id: Mode
 
 
 class ModelUpdate(Wire):
-    """The model is another one."""
+    """The model changed."""
 
     session_update: Literal["current_model_update"] = "current_model_update"
     model: str
@@ -339,7 +339,7 @@ class ReviewUpdate(Wire):
     session_update: Literal["review_update"] = "review_update"
     review_id: str
     decision: ReviewDecision | None
-    """Null in what tells of the end."""
+    """Null in the update about the end."""
     location: Location
     hunks: list[str]
     turn_id: str | None = None
@@ -405,9 +405,9 @@ class PlanStep(Wire):
     title: str
     kind: ToolKind
     payload: str
-    """What exactly it would do as far as that is known yet: the command, or the diff."""
+    """The command, or the diff as far as it is known yet."""
     is_asked_again: bool
-    """It is too long to be decided on with the others: a yes asks about it by itself."""
+    """Too long to be approved with the others: after a yes it asks by itself."""
 
 
 class QuestionAsked(Wire):
@@ -432,7 +432,7 @@ class QuestionResolved(Wire):
 
 
 class FindingsUpdate(Wire):
-    """What the checkers say now of these files; replaces what they said."""
+    """The findings in these files; they replace the earlier ones."""
 
     session_update: Literal["findings"] = "findings"
     paths: list[str]
@@ -440,7 +440,7 @@ class FindingsUpdate(Wire):
     problems: list[str]
     """Why a checker could not run."""
     unanswered: list[str]
-    """Checkers that still look at them."""
+    """Checkers that still run."""
 
 
 class GateFailedUpdate(Wire):
@@ -568,9 +568,9 @@ class AnchorParams(Deciding):
     last_line: Line | None = None
     """The last selected line; null: nothing is selected."""
     is_comment: StrictBool = False
-    """The prompt is what the instruction comment nearest to the line says then."""
+    """The prompt is the text of the instruction comment nearest to the line."""
     problems: list[EditorDiagnostic] = []
-    """What the editor says of the place, where it tells that with a code action."""
+    """The editor's diagnostics at the place, where it sends them with a code action."""
 
     @model_validator(mode="after")
     def _has_its_lines_in_order(self) -> Self:
@@ -628,7 +628,7 @@ class CancelResult(Wire):
 
 
 class SnapshotParams(Wire):
-    """Ask for everything, after a reload."""
+    """Ask for the whole session, after a reload."""
 
     session_id: Name | None = None
 
@@ -684,7 +684,7 @@ class SessionRow(Wire):
     forked_from: str
     """The session it branched off from; empty for one that began by itself."""
     is_dry_run: bool
-    """Nothing of it was really done."""
+    """A dry run: nothing was really done."""
     cost: Cost
 
 
@@ -717,7 +717,7 @@ class SessionResult(Wire):
 
 
 class ApprovalResolveParams(Deciding):
-    """Answer a permission request."""
+    """Answer an approval."""
 
     choice: ApprovalChoice | None = None
     approval_id: Name | None = None
@@ -742,7 +742,7 @@ class QuestionResolveParams(Deciding):
 
 
 class ResolveResult(Wire):
-    """False: it was already settled, or nothing waits; an id that is not known is an error."""
+    """False: it was already settled, or nothing waits; an unknown id is an error."""
 
     settled: bool
 
@@ -763,7 +763,7 @@ class ReviewListParams(Wire):
     session_id: Name | None = None
     """Null: all sessions that are open here."""
     with_text: StrictBool = False
-    """Give the old and the new lines along."""
+    """Send the old and the new lines, too."""
 
 
 class ReviewHunk(Wire):
@@ -773,16 +773,16 @@ class ReviewHunk(Wire):
     kind: HunkKind
     state: HunkState
     line: int
-    """0-based, the first line of it in the text as it is now."""
+    """0-based, its first line in the text as it is now."""
     end_line: int
-    """The line behind the last one; equal to ``line`` where lines were only taken away."""
+    """The line after the last one; equal to ``line`` where lines were only removed."""
     added_lines: int
     removed_lines: int
     is_changed_since: bool
-    """Somebody changed these very lines since: an undo would find a conflict."""
+    """The same lines were changed since, so an undo is a conflict."""
     title: str
-    """One line of it, new rather than old; the name before for a file that was moved; kinds and
-    sizes of an ``opaque`` one, which is no text or too large for one."""
+    """A new line, else an old one; of a moved file its earlier name; of an ``opaque`` one (no text,
+    or too large) kinds and sizes."""
     old: str | None
     new: str | None
 
@@ -806,7 +806,7 @@ class ReviewTurn(Wire):
     tool_call_ids: list[str]
     """The calls that changed files, in the model's order: files can be restored to before each."""
     left_files: int
-    """How many more files its commands changed that are not under review: no undo is about them."""
+    """How many more files its commands changed; these are not reviewed and cannot be undone."""
 
 
 class ReviewListResult(Wire):
@@ -841,7 +841,7 @@ class ReviewConflict(Wire):
 
     now: str | None
     wanted: str | None
-    """As the decision alone would have it."""
+    """The text that the decision asks for."""
 
 
 class ReviewFileResult(Wire):
@@ -872,7 +872,7 @@ class ReviewDiffParams(Wire):
 
 
 class ReviewDiffResult(Wire):
-    """The two sides; null: there was, or is, no file. Of one that is no text its kind and size."""
+    """The two sides; null: no file. A file that is no text is shown by its kind and size."""
 
     before: str | None
     after: str | None
@@ -925,7 +925,7 @@ class TrustOffer(Wire):
     is_trusted: bool
     switches_on: list[str]
     stays_off: list[str]
-    """What the folder holds and what never counts, such as hooks."""
+    """What the folder holds but never counts, such as hooks."""
 
 
 class TrustResult(Wire):

@@ -75,7 +75,7 @@ class ToolServerOptions(Record):
     servers: Mapping[str, ServerOptions] = Field(default_factory=dict[str, ServerOptions])
     """Each ``[mcp.servers.NAME]`` is one; a name has at most 20 letters, digits, ``_``, ``-``."""
     max_result_bytes: Annotated[int, Field(ge=1_000, le=4_000_000)] = 200_000
-    """What is longer of a result is left out."""
+    """A longer result is cut."""
     max_offered: Annotated[int, Field(ge=0)] = 20
     """With more tools than this, the model searches for those it needs."""
 

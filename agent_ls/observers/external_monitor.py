@@ -25,13 +25,13 @@ class MonitorOptions(Record):
     """What counts as getting nowhere."""
 
     enabled: bool = True
-    """Watch at all."""
+    """Whether the monitor runs."""
     alternations: int = Field(default=2, ge=2)
     """How often two calls may take turns: 2 is A-B-A-B."""
     near_equal_calls: int = Field(default=4, ge=2)
     """Calls in a row that are almost the same."""
     similarity: float = Field(default=0.85, gt=0, le=1)
-    """How much alike two calls are then."""
+    """From which similarity two calls count as almost the same; 1: equal."""
     steps_without_progress: int = Field(default=8, ge=0)
     """Steps without anything new read or found, an edit, a passing command or a change of plan;
     0: any number."""

@@ -32,9 +32,9 @@ export interface AnchorParams {
   line?: number;
   /** The last selected line; null: nothing is selected. */
   lastLine?: number | null;
-  /** The prompt is what the instruction comment nearest to the line says then. */
+  /** The prompt is the text of the instruction comment nearest to the line. */
   isComment?: boolean;
-  /** What the editor says of the place, where it tells that with a code action. */
+  /** The editor's diagnostics at the place, where it sends them with a code action. */
   problems?: EditorDiagnostic[];
 }
 
@@ -49,7 +49,7 @@ export type ApprovalChoice =
   | "amend"
   | "cancelled";
 
-/** Answer a permission request. */
+/** Answer an approval. */
 export interface ApprovalResolveParams {
   choice?: ApprovalChoice | null;
   /** Without both nothing is decided: the error names what waits. Only `reject_once` needs no id, where one approval waits. */
@@ -181,14 +181,14 @@ export interface FileEdited {
   removedLines: number;
 }
 
-/** What the checkers say now of these files; replaces what they said. */
+/** The findings in these files; they replace the earlier ones. */
 export interface FindingsUpdate {
   sessionUpdate: "findings";
   paths: string[];
   findings: FoundProblem[];
   /** Why a checker could not run. */
   problems: string[];
-  /** Checkers that still look at them. */
+  /** Checkers that still run. */
   unanswered: string[];
 }
 
@@ -240,13 +240,13 @@ export interface ModeInfo {
   description: string;
 }
 
-/** The permission mode is another one. */
+/** The permission mode changed. */
 export interface ModeUpdate {
   sessionUpdate: "current_mode_update";
   currentModeId: Mode;
 }
 
-/** The model is another one. */
+/** The model changed. */
 export interface ModelUpdate {
   sessionUpdate: "current_model_update";
   model: string;
@@ -342,9 +342,9 @@ export type PlanStatus =
 export interface PlanStep {
   title: string;
   kind: ToolKind;
-  /** What exactly it would do as far as that is known yet: the command, or the diff. */
+  /** The command, or the diff as far as it is known yet. */
   payload: string;
-  /** It is too long to be decided on with the others: a yes asks about it by itself. */
+  /** Too long to be approved with the others: after a yes it asks by itself. */
   isAskedAgain: boolean;
 }
 
@@ -407,7 +407,7 @@ export interface QueuedUpdate {
   whenBusy: "steer" | "follow_up";
 }
 
-/** False: it was already settled, or nothing waits; an id that is not known is an error. */
+/** False: it was already settled, or nothing waits; an unknown id is an error. */
 export interface ResolveResult {
   settled: boolean;
 }
@@ -415,7 +415,7 @@ export interface ResolveResult {
 /** Both versions of a file that was left as it is; null: no file. */
 export interface ReviewConflict {
   now: string | null;
-  /** As the decision alone would have it. */
+  /** The text that the decision asks for. */
   wanted: string | null;
 }
 
@@ -447,7 +447,7 @@ export interface ReviewDiffParams {
   sessionId?: string | null;
 }
 
-/** The two sides; null: there was, or is, no file. Of one that is no text its kind and size. */
+/** The two sides; null: no file. A file that is no text is shown by its kind and size. */
 export interface ReviewDiffResult {
   before: string | null;
   /** As the agent left it. */
@@ -480,15 +480,15 @@ export interface ReviewHunk {
   hunkId: string;
   kind: "text" | "created" | "deleted" | "moved" | "opaque";
   state: "open" | "kept" | "undone";
-  /** 0-based, the first line of it in the text as it is now. */
+  /** 0-based, its first line in the text as it is now. */
   line: number;
-  /** The line behind the last one; equal to `line` where lines were only taken away. */
+  /** The line after the last one; equal to `line` where lines were only removed. */
   endLine: number;
   addedLines: number;
   removedLines: number;
-  /** Somebody changed these very lines since: an undo would find a conflict. */
+  /** The same lines were changed since, so an undo is a conflict. */
   isChangedSince: boolean;
-  /** One line of it, new rather than old; the name before for a file that was moved; kinds and sizes of an `opaque` one, which is no text or too large for one. */
+  /** A new line, else an old one; of a moved file its earlier name; of an `opaque` one (no text, or too large) kinds and sizes. */
   title: string;
   old: string | null;
   new: string | null;
@@ -498,7 +498,7 @@ export interface ReviewHunk {
 export interface ReviewListParams {
   /** Null: all sessions that are open here. */
   sessionId?: string | null;
-  /** Give the old and the new lines along. */
+  /** Send the old and the new lines, too. */
   withText?: boolean;
 }
 
@@ -515,7 +515,7 @@ export interface ReviewTurn {
   files: ReviewFile[];
   /** The calls that changed files, in the model's order: files can be restored to before each. */
   toolCallIds: string[];
-  /** How many more files its commands changed that are not under review: no undo is about them. */
+  /** How many more files its commands changed; these are not reviewed and cannot be undone. */
   leftFiles: number;
 }
 
@@ -523,7 +523,7 @@ export interface ReviewTurn {
 export interface ReviewUpdate {
   sessionUpdate: "review_update";
   reviewId: string;
-  /** Null in what tells of the end. */
+  /** Null in the update about the end. */
   decision: "keep" | "undo" | "redo" | "restore" | null;
   location: Location;
   hunks: string[];
@@ -552,7 +552,7 @@ export interface SaveResult {
   unsaved?: string[];
 }
 
-/** The session came to be. */
+/** The session was created. */
 export interface SessionCreatedUpdate {
   sessionUpdate: "session_created";
   mode: Mode;
@@ -597,7 +597,7 @@ export interface SessionRow {
   isOpen: boolean;
   /** The session it branched off from; empty for one that began by itself. */
   forkedFrom: string;
-  /** Nothing of it was really done. */
+  /** A dry run: nothing was really done. */
   isDryRun: boolean;
   cost: Cost;
 }
@@ -638,7 +638,7 @@ export interface SilencedUpdate {
   origin: string;
 }
 
-/** Ask for everything, after a reload. */
+/** Ask for the whole session, after a reload. */
 export interface SnapshotParams {
   sessionId?: string | null;
 }
@@ -754,7 +754,7 @@ export interface TrustOffer {
   uri: string;
   isTrusted: boolean;
   switchesOn: string[];
-  /** What the folder holds and what never counts, such as hooks. */
+  /** What the folder holds but never counts, such as hooks. */
   staysOff: string[];
 }
 

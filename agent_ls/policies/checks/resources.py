@@ -28,7 +28,7 @@ class ResourcesOptions(Record):
     min_free_disk_bytes: int = Field(default=200_000_000, ge=0)
     """Room that stays on the disks of the folders and of the store; 0: no limit."""
     warn_at: float = Field(default=0.7, gt=0, le=1)
-    """Share of a limit from which it is said once."""
+    """Share of a limit from which the model is warned, once."""
 
 
 @dataclass(frozen=True, slots=True)

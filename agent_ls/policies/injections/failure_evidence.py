@@ -41,9 +41,9 @@ class FailureEvidenceOptions(Record):
     """From when on, and of how many failures, the model is reminded."""
 
     min_failures: int = Field(default=2, ge=1)
-    """Fewer stand before the model's eyes anyway."""
+    """With fewer failures there is no reminder, since the model still sees them."""
     max_age_steps: int = Field(default=8, ge=1)
-    """A failure that did not come again for so many steps is no news any more."""
+    """A failure that has not come again for so many steps is left out."""
     max_kept: int = Field(default=50, ge=1)
     """Older ones are forgotten."""
     max_shown: int = Field(default=5, ge=0)

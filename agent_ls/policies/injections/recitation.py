@@ -25,11 +25,11 @@ class RecitationOptions(Record):
     """How often the model is reminded, and how much of."""
 
     above_tokens: tuple[int, ...] = (0, 10_000, 30_000, 60_000)
-    """Sizes of the conversation from which the entry of ``every_steps`` below it holds."""
+    """Conversation sizes from which the entry at the same position in ``every_steps`` holds."""
     every_steps: tuple[PositiveInt, ...] = (10, 7, 5, 3)
     """Steps between two reminders."""
     on_first_step: bool = False
-    """Remind at the very beginning too, though the task was just said; open plans are anyway."""
+    """Remind in the first step too, although the task was just said. An open plan always counts."""
     max_tokens: int = Field(default=500, ge=0)
     """Size of a reminder; 0: none."""
 

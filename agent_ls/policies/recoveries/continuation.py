@@ -23,7 +23,7 @@ class ContinuationOptions(Record):
     """How often a cut answer is continued."""
 
     max_continuations: int = Field(default=3, ge=0)
-    """Of one answer; then the conversation is shortened once, then what there is must do.
+    """Of one answer; then the conversation is shortened once, then the text so far is the answer.
 
     0: a cut answer is taken as it is.
     """
