@@ -128,7 +128,7 @@ class TscRun:
         )
 
     async def _concerned(self) -> list[_Project]:
-        """Return the projects of the changed files, and the projects that depend on these."""
+        """Return the projects of the changed files, and those that depend on them."""
         chosen: dict[Path, _Project] = {}
         solutions: set[Path] = set()
         for file in map(self.copy.inside, self.job.files):
@@ -165,16 +165,16 @@ class TscRun:
         found: dict[Path, _Project] = {}
         waiting = {configuration}
         while waiting:
-            projects = await self._asked(waiting)
+            projects = await self._projects(waiting)
             found |= {one.path: one for one in projects}
             waiting = {path for one in projects for path in one.references} - found.keys()
         return [project for project in found.values() if project.files]
 
-    async def _asked(self, paths: Iterable[Path]) -> list[_Project]:
-        few = asyncio.Semaphore(_AT_ONCE)
+    async def _projects(self, paths: Iterable[Path]) -> list[_Project]:
+        slots = asyncio.Semaphore(_AT_ONCE)
 
         async def ask(path: Path) -> _Project:
-            async with few:
+            async with slots:
                 if path not in self._known:
                     self._known[path] = await self._project(path)
                 return self._known[path]
@@ -183,22 +183,22 @@ class TscRun:
 
     async def _project(self, path: Path) -> _Project:
         outcome = await self._run("--showConfig", "-p", path)
-        told: dict[str, Any]
+        config: dict[str, Any]
         try:
-            told = json.loads(outcome.stdout)
+            config = json.loads(outcome.stdout)
         except ValueError:
             # The project is unreadable; checking it prints why.
-            told = {"files": [str(self.copy.inside(file)) for file in self.job.files]}
-        references = [_absolute(one["path"], path) for one in told.get("references", ())]
+            config = {"files": [str(self.copy.inside(file)) for file in self.job.files]}
+        references = [_absolute(one["path"], path) for one in config.get("references", ())]
         files = (one / CONFIGURATIONS[0] if one.is_dir() else one for one in references)
         return _Project(
             path,
-            frozenset(_absolute(name, path) for name in told.get("files", ())),
+            frozenset(_absolute(name, path) for name in config.get("files", ())),
             tuple(one for one in files if one.is_file()),
         )
 
     async def _check(self, project: _Project) -> list[Said]:
-        # Else an incremental project would write its state beside itself.
+        # Without this option an incremental project writes its state beside its sources.
         name = hashlib.sha256(str(project.path).encode()).hexdigest()[:16]
         state = self.root / f".agent-ls.{name}.tsbuildinfo"
         options = [*_QUIET, "--incremental", "--tsBuildInfoFile", str(state)]
@@ -274,8 +274,8 @@ def _stand_in(project: _Project) -> Path:
         raise TscFailedError(f"{project.path} is reached by a link")
     own = project.path.with_name(f".agent-ls.{project.path.name}")
     files = sorted(map(str, project.files))
-    told = {"extends": f"./{project.path.name}", "files": files, "include": [], "references": []}
-    own.write_text(json.dumps(told), encoding="utf-8")
+    config = {"extends": f"./{project.path.name}", "files": files, "include": [], "references": []}
+    own.write_text(json.dumps(config), encoding="utf-8")
     return own
 
 
@@ -287,15 +287,15 @@ def parse_output(output: str) -> list[Said]:
     """Parse tsc's output; indented lines continue a message."""
     found: list[Said] = []
     for line in output.replace("\r\n", "\n").split("\n"):
-        if told := _PRINTED.match(line):
+        if match := _PRINTED.match(line):
             found.append(
                 Said(
-                    path=told["file"] or "",
-                    message=told["text"],
-                    line=int(told["line"] or 0),
-                    column=int(told["column"] or 0),
-                    code=told["code"],
-                    severity=_SEVERITIES[told["severity"]],
+                    path=match["file"] or "",
+                    message=match["text"],
+                    line=int(match["line"] or 0),
+                    column=int(match["column"] or 0),
+                    code=match["code"],
+                    severity=_SEVERITIES[match["severity"]],
                 )
             )
         elif found and line.startswith(" ") and line.strip():

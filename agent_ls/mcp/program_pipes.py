@@ -1,4 +1,4 @@
-"""The pipes to a tool server that is a program: starts it, bounds what it says, ends it."""
+"""The pipes to a tool server that is a program: starts it, limits its output, ends it."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class ProgramPipes:
         self._program: Program | None = None
         self._words: deque[bytes] = deque()
         self.trouble = ""
-        """Why we ended it; empty: it ended by itself, or in order."""
+        """Why we ended it early; empty: we did not."""
 
     @property
     def has_ended(self) -> bool:
-        """Say whether the program has ended, also when its children hold the pipes."""
+        """Say whether the program has ended, even if its children still hold the pipes."""
         return self._program is not None and self._program.returncode is not None
 
     @property
@@ -58,43 +58,43 @@ class ProgramPipes:
             launch.argv, cwd=Path(launch.cwd), env=launch.env, limit=MAX_LINE_BYTES
         )
         self._program = piped.program
-        heard_in, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        said, said_out = anyio.create_memory_object_stream[SessionMessage](0)
+        incoming_end, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        outgoing, outgoing_end = anyio.create_memory_object_stream[SessionMessage](0)
 
-        async def hear() -> None:
-            async with heard_in:
+        async def receive() -> None:
+            async with incoming_end:
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    await self._hear(piped, heard_in.send)
+                    await self._receive(piped, incoming_end.send)
             self._on_end()
 
-        async def say() -> None:
-            async with said_out:
-                async for message in said_out:
+        async def send() -> None:
+            async with outgoing_end:
+                async for message in outgoing_end:
                     self._unasked = 0
                     data = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     piped.stdin.write(data.encode() + b"\n")
                     with suppress(ConnectionError):
                         await piped.stdin.drain()
 
-        async def see_end() -> None:
+        async def watch_end() -> None:
             await piped.program.wait()
-            # What it wrote last is still read. Its children may hold the pipe for ever.
+            # Read what it wrote last, but not for ever: its children may hold the pipe.
             await anyio.sleep(_LAST_S)
             self._on_end()
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(see_end)
-            tasks.start_soon(hear)
-            tasks.start_soon(say)
+            tasks.start_soon(watch_end)
+            tasks.start_soon(receive)
+            tasks.start_soon(send)
             tasks.start_soon(self._keep_words, piped)
             try:
-                yield heard, said
+                yield incoming, outgoing
             finally:
                 with anyio.CancelScope(shield=True):
                     await _end(piped)
                 tasks.cancel_scope.cancel()
 
-    async def _hear(
+    async def _receive(
         self,
         piped: PipedProgram,
         pass_on: Callable[[SessionMessage | Exception], Awaitable[None]],

@@ -134,7 +134,7 @@ class HostProcess:
         await dying
         self._words.cancel()
         for inbox in self._inboxes.values():
-            inbox.put_nowait([0, GONE, self._epitaph()])
+            inbox.put_nowait([0, GONE, self._end_text()])
 
     async def _read_reports(self) -> None:
         stream = self._process.stdout
@@ -159,7 +159,7 @@ class HostProcess:
             self._last_words.append(text)
             _log.debug("model host: %s", text)
 
-    def _epitaph(self) -> str:
+    def _end_text(self) -> str:
         words = next((line.strip() for line in reversed(self._last_words) if line.strip()), "")
         last = f" Its last words: {words[:400]}" if words else ""
         return (

@@ -30,7 +30,7 @@ from agent_ls.session.session import BuildKit, Session
 
 _log = logging.getLogger(__name__)
 
-_LOOKED_AT = 8
+_REVIEW_SEARCHED = 8
 """How many of the newest sessions are searched for open changes."""
 
 
@@ -79,7 +79,7 @@ class Sessions:
         self._leases = HeldLeases(store, f"{socket.gethostname()}:{os.getpid()}:{ids.new('ses')}")
         self._open = OpenSessions(store, self._leases, clock, on_taken)
         self._decided: dict[str, int] = {}
-        """By id, the ``updated_ms`` at which a session had no open changes."""
+        """By id, the ``updated_ms`` at which a session had no open changes left."""
         self._opening = asyncio.Lock()
 
     @property
@@ -186,7 +186,7 @@ class Sessions:
 
         Only the last few sessions are searched.
         """
-        for one in [one for one in await self.list() if one.turns][:_LOOKED_AT]:
+        for one in [one for one in await self.list() if one.turns][:_REVIEW_SEARCHED]:
             known_at = self._decided.get(one.session_id)
             if one.session_id in self._open or known_at == one.updated_ms:
                 continue
@@ -222,7 +222,7 @@ class Sessions:
         return await self.open(new_id)
 
     async def find(self, session_id: str) -> Session | None:
-        """Return a session that is open here, or reopen one that had to be closed.
+        """Return a session that was opened here, reopened if it had to be closed; else None.
 
         Errors: ``StoreError`` when another process writes it.
         """

@@ -57,7 +57,7 @@ class DiskWorkspace:
     def __init__(
         self, roots: Sequence[Root], cache: ReadCache | None = None, *, max_files: int = MAX_FILES
     ) -> None:
-        """Take the folders (absolute, links resolved) and the most files to list of each."""
+        """``roots`` are absolute, with links resolved; ``max_files`` limits the list of each."""
         self._max_files = max_files
         self._roots = tuple(roots)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="workspace")
@@ -81,7 +81,7 @@ class DiskWorkspace:
 
     async def read(self, path: str) -> TextFile:
         """Return the file's text; ``WorkspaceError`` if it is missing, binary or too large."""
-        return await self._do(lambda: self._read(path))
+        return await self._run(lambda: self._read(path))
 
     def _read(self, path: str) -> TextFile:
         return self._read_at(paths.locate_file(path, self._roots), path)
@@ -98,7 +98,7 @@ class DiskWorkspace:
 
     async def snapshot(self, path: str) -> bytes | None:
         """Return the exact bytes; None if there is no file."""
-        return await self._do(lambda: self._snapshot(path))
+        return await self._run(lambda: self._snapshot(path))
 
     async def saved(self, path: str) -> bytes | None:
         """Return the same as ``snapshot``: on disk everything is saved."""
@@ -112,19 +112,19 @@ class DiskWorkspace:
 
     async def mode(self, path: str) -> int | None:
         """Return a file's permissions; None if there is no file."""
-        return await self._do(lambda: disk_files.mode(paths.locate_file(path, self._roots)))
+        return await self._run(lambda: disk_files.mode(paths.locate_file(path, self._roots)))
 
     async def permit(self, path: str, change: ModeChange) -> None:
         """Change a file's permissions, unless others changed them since; a failure is logged."""
         try:
             place = paths.locate_file(path, self._roots)
-            await self._do(lambda: disk_files.permit(place, path, change))
+            await self._run(lambda: disk_files.permit(place, path, change))
         except (OSError, WorkspaceError) as error:
             _log.warning("could not set the permissions of %s: %s", path, error)
 
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
         """Return, for each look, the file's canonical name and whether the look is still valid."""
-        return await self._do(lambda: [self._compare(look) for look in looks])
+        return await self._run(lambda: [self._compare(look) for look in looks])
 
     def _compare(self, look: Look) -> tuple[str, bool]:
         try:
@@ -151,22 +151,22 @@ class DiskWorkspace:
 
     async def exists(self, path: str) -> bool:
         """Tell whether the path exists."""
-        return await self._do(lambda: os.path.lexists(paths.locate(path, self._roots).absolute))
+        return await self._run(lambda: os.path.lexists(paths.locate(path, self._roots).absolute))
 
     async def list_dir(self, path: str) -> list[DirEntry]:
         """Return a folder's entries, folders first, each group by name."""
         if len(self._roots) > 1 and path in (".", "./", ""):
-            there = await self._do(self._there)
+            there = await self._run(self._present_roots)
             return [DirEntry(root.name, True, 0) for root in there]
-        return await self._do(lambda: disk_files.entries(paths.locate(path, self._roots), path))
+        return await self._run(lambda: disk_files.entries(paths.locate(path, self._roots), path))
 
     async def files(self, path: str = ".") -> Listed:
         """Return all files below a folder, sorted, without ignored ones, and if the list is cut."""
         if len(self._roots) > 1 and path in (".", "./", ""):
-            found = [await self.files(root.name) for root in await self._do(self._there)]
+            found = [await self.files(root.name) for root in await self._run(self._present_roots)]
             names = sorted(name for names in found for name in names)
             return Listed(names, is_cut=any(one.is_cut for one in found))
-        return await self._do(lambda: self._files(paths.locate(path, self._roots), path))
+        return await self._run(lambda: self._files(paths.locate(path, self._roots), path))
 
     async def dirty(self) -> list[TextFile]:
         """Return nothing: on disk everything is saved."""
@@ -191,21 +191,21 @@ class DiskWorkspace:
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
         """Carry out one file edit, wholly or not at all."""
-        return await self._written(lambda: self._apply_alone(edit))
+        return await self._write(lambda: self._apply(edit))
 
     async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
         """Write these bytes to a file, or move or delete it, wholly or not at all."""
-        return await self._written(lambda: self._put(edit, data))
+        return await self._write(lambda: self._put(edit, data))
 
-    async def _written(self, write: Callable[[], EditOutcome]) -> EditOutcome:
+    async def _write(self, write: Callable[[], EditOutcome]) -> EditOutcome:
         """Write under the lock, since no other write may come between version check and rename."""
 
-        def alone() -> EditOutcome:
+        def locked_write() -> EditOutcome:
             with self._writing:
                 return write()
 
         try:
-            return await self._do(alone)
+            return await self._run(locked_write)
         except disk_files.Stale:
             return EditOutcome(status="stale", reason="the file has changed since it was read.")
         except FileExistsError:
@@ -213,7 +213,7 @@ class DiskWorkspace:
         except WorkspaceError as error:
             return EditOutcome(status="refused", reason=str(error))
 
-    def _apply_alone(self, edit: FileEdit) -> EditOutcome:
+    def _apply(self, edit: FileEdit) -> EditOutcome:
         place = paths.locate_file(edit.path, self._roots)
         match edit:
             case ChangeText():
@@ -263,12 +263,13 @@ class DiskWorkspace:
         return EditOutcome(status="applied")
 
     def _unlinked(self, path: str) -> Place:
+        """Return the place of a path without links. Errors: ``WorkspaceError``."""
         place = paths.locate_file(path, self._roots)
         if place.below.parts != place.spelled:
             raise WorkspaceError(f"a link stands at {path} or above it, and is not followed")
         return place
 
-    def _there(self) -> list[Root]:
+    def _present_roots(self) -> list[Root]:
         """Return the folders that exist, so that a missing one does not break the others."""
         return [root for root in self._roots if root.path.is_dir()]
 
@@ -281,7 +282,7 @@ class DiskWorkspace:
         found = at_most(self._max_files, walk(place.root.path, start))
         return Listed((front + name for name in found), is_cut=found.is_cut) if front else found
 
-    async def _do(self, work: Callable[[], T]) -> T:
+    async def _run(self, work: Callable[[], T]) -> T:
         """Run blocking work in a thread; it finishes even if the caller is cancelled."""
         future = asyncio.get_running_loop().run_in_executor(self._threads, work)
         # Retrieve the exception, else asyncio logs it when the caller was cancelled.

@@ -79,7 +79,7 @@ def answers(asked: ApprovalRequest) -> list[str]:
 
 def test_half_a_character_of_a_problem_can_be_said() -> None:
     where = types.Range(types.Position(0, 0), types.Position(0, 1))
-    (one,) = offers.told([types.Diagnostic(where, "no \ud800", source="x\udfff")])
+    (one,) = offers.prompt_problems([types.Diagnostic(where, "no \ud800", source="x\udfff")])
     assert (one.message + one.source).isascii()
 
 

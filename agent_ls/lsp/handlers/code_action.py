@@ -41,7 +41,7 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
         edge.attention.touch(uri)
         problems = _problems(edge, uri, params.context.diagnostics)
         # One without a source may be ours of a moment ago, which must not hide itself.
-        foreign = offers.told([one for one in problems if one.source])
+        foreign = offers.prompt_problems([one for one in problems if one.source])
         edge.problems_seen(uri, (where.start.line, where.end.line), foreign)
         await _fill(menu, edge, uri, where, problems)
     if only := params.context.only:

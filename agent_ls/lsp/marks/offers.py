@@ -21,7 +21,7 @@ from agent_ls.session.titles import choice_name
 from agent_ls.syntax.comments import InstructionComment
 
 OF_THE_WHOLE = "source.agent-ls"
-"""Kind of what concerns a whole file or turn: it lights no bulb on every line."""
+"""Kind of actions about a whole file or turn; with it editors show no light bulb on every line."""
 
 _TITLE_CHARACTERS = 80
 _BY_HAND = (
@@ -31,8 +31,8 @@ _BY_HAND = (
     ApprovalChoice.REJECT_ONCE,
 )
 """Approval choices that need no text from the user, so a code action can give them."""
-_SELDOM = (ApprovalChoice.ALLOW_ALWAYS, ApprovalChoice.REJECT_ALWAYS)
-"""The same, behind *More…*."""
+_RARE = (ApprovalChoice.ALLOW_ALWAYS, ApprovalChoice.REJECT_ALWAYS)
+"""More such choices, behind *More…*."""
 
 
 def action(
@@ -75,9 +75,9 @@ def waiting_offers(
 
 
 def seldom_offers(session_id: str, asked: ApprovalRequest | Question) -> Iterator[types.CodeAction]:
-    """Yield the answers that are seldom wanted: they hold for ever."""
+    """Yield the rarely wanted answers, which hold for ever."""
     if isinstance(asked, ApprovalRequest):
-        yield from _choices(session_id, asked, _SELDOM, None)
+        yield from _choices(session_id, asked, _RARE, None)
 
 
 def _choices(
@@ -126,7 +126,7 @@ def comment_offer(
     uri: str, comment: InstructionComment, problems: Sequence[types.Diagnostic] = ()
 ) -> types.CodeAction:
     """Return the action that runs an instruction comment."""
-    reported = told(problems)
+    reported = prompt_problems(problems)
     place = AnchorParams(uri=uri, line=comment.line, is_comment=True, problems=reported)
     return _asking(f"Run agent: {short(comment.prompt)}", "", place)
 
@@ -134,12 +134,12 @@ def comment_offer(
 def words_offer(
     words: str, session_id: str, waiting: ApprovalRequest | Question | None
 ) -> types.CodeAction:
-    """Return the action that gives a comment's words to what waits, or to the running turn."""
-    told = short(words)
+    """Return the action that answers with a comment's words, or tells them to the running turn."""
+    shown = short(words)
     match waiting:
         case ApprovalRequest():
             return action(
-                f"Agent: reject with these words: “{told}” — {short(waiting.preview.title)}",
+                f"Agent: reject with these words: “{shown}” — {short(waiting.preview.title)}",
                 "agent-ls.approval.resolve",
                 {
                     "approvalId": waiting.id,
@@ -150,13 +150,13 @@ def words_offer(
             )
         case Question():
             return action(
-                f"Agent: answer with these words: “{told}” — {short(waiting.text)}",
+                f"Agent: answer with these words: “{shown}” — {short(waiting.text)}",
                 "agent-ls.question.resolve",
                 {"questionId": waiting.id, "sessionId": session_id, "text": words},
             )
         case None:
             argument = {"text": words, "sessionId": session_id}
-            return action(f"Agent: say this now: “{told}”", "agent-ls.steer", argument)
+            return action(f"Agent: say this now: “{shown}”", "agent-ls.steer", argument)
 
 
 def problem_offers(
@@ -179,7 +179,7 @@ def selection_offers(
         return
     if where.end.character == 0 and last > first:
         last -= 1
-    place = AnchorParams(uri=uri, line=first, last_line=last, problems=told(problems))
+    place = AnchorParams(uri=uri, line=first, last_line=last, problems=prompt_problems(problems))
     for title, wish in (
         ("Ask the agent to explain this", "Explain this code. Change nothing."),
         ("Ask the agent to write tests for this", "Write tests for this code, and run them."),
@@ -195,7 +195,7 @@ def turn_offer(session_id: str, prompt: str, *, is_cut_off: bool) -> types.CodeA
 
 
 def finish_offer(session_id: str, prompt: str) -> types.CodeAction:
-    """Return the action that lets the agent conclude a turn in good order."""
+    """Return the action that lets the agent end a turn with a last answer."""
     return action(f"Let the agent finish up: {_first_line(prompt)}", "agent-ls.finish", session_id)
 
 
@@ -217,7 +217,7 @@ def is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | st
     return any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)
 
 
-def told(problems: Sequence[types.Diagnostic]) -> list[EditorDiagnostic]:
+def prompt_problems(problems: Sequence[types.Diagnostic]) -> list[EditorDiagnostic]:
     """Return the editor's diagnostics in the form a prompt carries them."""
     return [
         EditorDiagnostic(
@@ -258,7 +258,7 @@ def _nudge_offers(
 
 
 def apply_offer(pending: Sequence[PendingEdit]) -> types.CodeAction:
-    """Return the action that applies all edits that wait."""
+    """Return the action that applies all pending edits."""
     count = len(pending)
     title = f"Apply — {pending[0].label}" if count == 1 else f"Apply all {count} edits that wait"
     return action(title, "agent-ls.edit.apply")
@@ -272,5 +272,5 @@ def _pending_offers(
 
 
 def short(text: str) -> str:
-    """Return a text as it stands in an action's title."""
+    """Return a text shortened for an action's title."""
     return label(text, _TITLE_CHARACTERS)

@@ -31,7 +31,7 @@ _READ_DIR = 1 << 3
 _READ = 1 << 0 | 1 << 2 | _READ_DIR
 """Execute files, read files, list folders."""
 _ALL = (1 << 15) - 1
-"""All rights of the third version: the first with which no file outside can be cut short."""
+"""All rights of Landlock's third version, the first that can forbid to truncate a file."""
 _DEVICE_CONTROL = 1 << 15
 _ON_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | _DEVICE_CONTROL
 _SCOPED = 0b11
@@ -107,7 +107,7 @@ def _enter_namespaces() -> bool:
         fcntl.ioctl(asking.fileno(), _SET_INTERFACE, struct.pack("16sH22x", b"lo", _IS_UP))
         asking.close()
     except OSError:
-        # Then the network is one without loopback: the filter says it more clearly.
+        # The new network lacks loopback. Sockets that the filter refuses give a clearer error.
         return False
     return True
 
@@ -142,10 +142,10 @@ def _restrict_files(options: dict[str, list[str]]) -> None:
 
 
 def _carved(path: str, without: list[str]) -> Iterator[tuple[str, bool]]:
-    """Yield the parts of a folder that hold none of these paths, and in full.
+    """Yield the parts of a folder around these paths, each with whether all below it is included.
 
-    A rule covers all that is below a folder. So a folder above one of them is yielded as not whole,
-    followed by what is in it.
+    A rule covers all that is below a folder. So a folder above one of the paths is yielded as not
+    whole, followed by the parts of its entries.
     """
     if path in without:
         return
