@@ -65,10 +65,19 @@ def _find(arguments: Sequence[str]) -> list[str]:
     return [*places, *newer, *(value for word, value in tests if word in _FIND_PATH)]
 
 
-_SED_ADDRESS = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)+/I?)"
+def _sed_pattern(mark: str) -> str:
+    """Return what matches a piece of a pattern that ends at ``mark``.
+
+    In brackets one sed takes the mark for a letter and another for the end: none may stand there.
+    """
+    bracket = rf"\[\^?\]?(?:\[:[a-z]+:\]|[^]\[{mark}\\\n]|\\[^]\[\n])*\]"
+    return rf"(?:[^{mark}\[\\\n]|\\.|{bracket})"
+
+
+_SED_ADDRESS = rf"(?:\d+|\$|/{_sed_pattern('/')}+/I?)"
 _SED_RANGE = rf"{_SED_ADDRESS}(?:[ ]*,[ ]*(?:{_SED_ADDRESS}|[+~]\d+))?[ ]*!?[ ]*"
 _SED_REPLACE = "|".join(
-    rf"s{mark}(?:[^{mark}\\\n]|\\.)*{mark}(?:[^{mark}\\\n]|\\.)*{mark}[gpiI0-9]{{0,4}}"
+    rf"s{mark}{_sed_pattern(mark)}*{mark}(?:[^{mark}\\\n]|\\.)*{mark}[gpiI0-9]{{0,4}}"
     for mark in ("/", r"\|", "#", ",")
 )
 _SED_COMMAND = rf"[ ]*(?:{_SED_RANGE})?(?:[pdq=]|{_SED_REPLACE})[ ]*"
@@ -89,11 +98,13 @@ def _sed(arguments: Sequence[str]) -> list[str]:
 
 
 def _awk(arguments: Sequence[str]) -> list[str]:
-    program, *files = _parsed("awk", arguments).operands or [""]
+    parsed = parse(arguments, LANGUAGES["awk"].options, stops=True)
+    program, *files = parsed.operands or [""]
     if not is_plain_awk(program):
         raise MustAskError(f"it uses the awk program {program[:60]!r}")
-    if any(re.match(r"[A-Za-z_]\w*=", file) for file in files):
-        raise MustAskError("it uses an assignment among awk's files")
+    # An awk either reads options behind the program or takes them for files.
+    if any(re.match(r"[A-Za-z_]\w*=|-.", file) for file in files):
+        raise MustAskError("it uses an assignment or an option among awk's files")
     return files
 
 
@@ -239,6 +250,14 @@ def _less(arguments: Sequence[str]) -> list[str]:
     return files
 
 
+def _xxd(arguments: Sequence[str]) -> list[str]:
+    """Refuse bundled options, of which xxd reads one letter, and a second file, which it writes."""
+    files = parse(arguments, LANGUAGES["xxd"].options, stops=True).operands
+    if len(files) > 1 or any(re.match(r"-[A-Za-z]\D", one) for one in arguments):
+        raise MustAskError("it uses xxd with more than a file and plain options")
+    return files
+
+
 def _shaped(shape: str) -> Look:
     """Return a look that accepts arguments which match a pattern, and reads no path."""
     pattern = re.compile(shape)
@@ -277,6 +296,7 @@ LOOKS: dict[str, Look] = {
     "gunzip": _gunzip,
     "zcat": _zcat,
     "less": _less,
+    "xxd": _xxd,
     # Only options that make a script stricter or louder. Others change what words mean.
     "set": _shaped(rf"{_SETS}(?: {_SETS})*"),
     "exit": _shaped(rf"\d{{0,3}}|{NUMBER}"),

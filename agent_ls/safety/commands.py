@@ -252,16 +252,14 @@ def _judge_program(name: str, program: Program, values: list[str], reach: Reach)
     _judge_folders(name, program, parsed, operands, reach)
 
 
-_PLAIN_GLOB = re.compile(r"!.*|\*\.(?!env)[a-z]{1,4}")
-
-
 def _looks_at_hidden(parsed: Parsed) -> bool:
     """Say whether rg may read hidden files in spite of our configuration, which excludes them."""
     given = parsed.given
     globs = [*given.get("-g", []), *given.get("--glob", []), *given.get("--iglob", [])]
     return (
         parsed.has("--hidden", "-.", "-u", "--unrestricted", "--ignore-file")
-        or not all(map(_PLAIN_GLOB.fullmatch, globs))
+        # A glob that names files names the hidden ones too.
+        or any(not one.startswith("!") for one in globs)
         # An agent that works on agent-ls itself could change the file.
         or not _RIPGREP_CONFIG.is_file()
         or _RIPGREP_CONFIG.read_text("utf-8") != "--glob=!.*\n"

@@ -85,7 +85,8 @@ def found_names(
         reach,
         [[value.lower() for word, value in one if word in _NAME_TESTS] for one in choices],
         files_only=files_only,
-        pruned=pruned if len(choices) == 1 else (),
+        # Below ``./`` one find shows ``./x`` and another ``.//x``.
+        pruned=pruned if len(choices) == 1 and not any(p.endswith("/") for p in places) else (),
     )
     return _checked(names, are_split=are_split)
 
@@ -139,10 +140,13 @@ def _searched_names(program: str, values: Sequence[str], reach: Reach) -> list[s
 
 
 def included_endings(parsed: Parsed) -> tuple[str, ...]:
-    """Return the file endings that ``grep --include`` selects; ``("",)`` for any file."""
-    included = parsed.given.get("--include", [])
+    """Return the file endings that grep's or rg's options select; ``("",)`` for any file."""
+    given = parsed.given
+    globs = [*given.get("-g", []), *given.get("--glob", [])]
+    # Of rg, one that begins with ``!`` only leaves files out.
+    included = [*given.get("--include", []), *(one for one in globs if one[:1] != "!")]
     is_plain = all(re.fullmatch(r"\*\.\w+", one) for one in included)
-    if not included or not is_plain or parsed.has("--exclude"):
+    if not included or not is_plain or parsed.has("--exclude", "--iglob"):
         return ("",)
     return tuple(one[1:] for one in included)
 
