@@ -15,32 +15,24 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path, PurePath
 
-HAS_DESCRIPTORS = {os.open, os.mkdir, os.unlink, os.stat, os.rename} <= os.supports_dir_fd
-"""Whether this system can open relative to a descriptor. If not, the checked path is opened."""
-
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
-_CLOSED = getattr(os, "O_CLOEXEC", 0)
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _CLOSED
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_NO_LINK = os.O_NOFOLLOW | os.O_NONBLOCK
 
 _RENAME_NOREPLACE = 1
 
 
-def open_beneath(root: Path, below: PurePath | str, flags: int) -> int:
+def open_beneath(root: Path, below: PurePath, flags: int) -> int:
     """Open ``root/below`` and return the descriptor; never follows a link below ``root``.
 
     Errors: ``OSError``, also when a link stands where none was, or for ``..`` in a name.
     """
-    if not HAS_DESCRIPTORS:
-        return os.open(root / below, flags | _NO_LINK)
     names = str(below).split("/")
     if ".." in names:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(below))
-    folder = os.open(root, _FOLDER | _CLOSED)
-    if names[-1] in ("", "."):
-        return folder
+    folder = os.open(root, _FOLDER)
     try:
         for name in names[:-1]:
-            inner = os.open(name, _FOLDER | _CLOSED, dir_fd=folder)
+            inner = os.open(name, _FOLDER, dir_fd=folder)
             os.close(folder)
             folder = inner
         return os.open(names[-1], flags | _NO_LINK, dir_fd=folder)
@@ -79,11 +71,8 @@ def _libc() -> ctypes.CDLL:
 
 def _renameat2(folder: int, name: str, to_folder: int, to_name: str) -> bool:
     """Rename without replacing; False where the system or the file system cannot."""
-    if sys.platform != "linux":
-        return False
-    try:
-        call = _libc().renameat2
-    except AttributeError:
+    call = getattr(_libc(), "renameat2", None) if sys.platform == "linux" else None
+    if call is None:
         return False
     done = call(folder, os.fsencode(name), to_folder, os.fsencode(to_name), _RENAME_NOREPLACE)
     if done == 0:
@@ -96,15 +85,12 @@ def _renameat2(folder: int, name: str, to_folder: int, to_name: str) -> bool:
 
 def _make_folders(root: Path, below: PurePath) -> None:
     """Make each missing folder on the way, each relative to the one above."""
-    if not HAS_DESCRIPTORS:
-        (root / below).mkdir(parents=True, exist_ok=True)
-        return
-    folder = os.open(root, _FOLDER | _CLOSED)
+    folder = os.open(root, _FOLDER)
     try:
         for name in below.parts:
             with suppress(FileExistsError):
                 os.mkdir(name, dir_fd=folder)
-            inner = os.open(name, _FOLDER | _CLOSED, dir_fd=folder)
+            inner = os.open(name, _FOLDER, dir_fd=folder)
             os.close(folder)
             folder = inner
     finally:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agent_ls.domain.images import MAX_KEPT_BYTES, FileImage, is_text
 from agent_ls.domain.permissions import PERMISSIONS
-from agent_ls.safety.beneath import HAS_DESCRIPTORS, open_beneath
+from agent_ls.safety.beneath import open_beneath
 from agent_ls.workspace.disk_files import MAX_BYTES
 
 _MAX_HASHED_BYTES = 64 * 2**20
@@ -26,12 +26,7 @@ _MAX_KEPT_TEXTS_BYTES = 64 * 2**20
 _MAX_KEPT_WHOLE_BYTES = 32 * 2**20
 _BLOCK = 2**20
 _HEAD_BYTES = 64 * 2**10
-_LOOKING = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-)
+_LOOKING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _UNREADABLE = -1
 """Instead of a folder's descriptor: its files are there, but it cannot be opened."""
 
@@ -125,19 +120,17 @@ class SeenFiles:
     ) -> tuple[Seen | None, Seen | None]:
         if (before := self._files.pop(path, None)) is not None:
             self._kept_bytes[before.is_plain] -= len(before.data or b"")
-        is_gone = folder is None and HAS_DESCRIPTORS
-        after = None if is_gone else self._seen(path, folder, hashes=hashes)
+        after = None if folder is None else self._seen(path, folder, hashes=hashes)
         if after is not None:
             self._files[path] = after
             self._kept_bytes[after.is_plain] += len(after.data or b"")
         return before, after
 
-    def _seen(self, path: str, folder: int | None, *, hashes: bool) -> Seen | None:
+    def _seen(self, path: str, folder: int, *, hashes: bool) -> Seen | None:
         if folder == _UNREADABLE:
             return _closed(path)
-        name = path if folder is None else path.rpartition("/")[2]
         try:
-            descriptor = os.open(name, _LOOKING, dir_fd=folder)
+            descriptor = os.open(path.rpartition("/")[2], _LOOKING, dir_fd=folder)
         except PermissionError:
             # It exists but is not readable.
             return _closed(path)
@@ -171,8 +164,6 @@ class SeenFiles:
 
 def _opened(folder: str, roots: Iterable[Path]) -> int | None:
     """Open a folder below the innermost root that holds it; None if that cannot be done."""
-    if not HAS_DESCRIPTORS:
-        return None
     above = [root for root in roots if Path(folder).is_relative_to(root)]
     if not above:
         return None

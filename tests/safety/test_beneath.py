@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from pathlib import Path, PurePath
 
 import pytest
 
-from agent_ls.safety.beneath import HAS_DESCRIPTORS, folder_beneath, open_beneath, rename_new
-
-pytestmark = pytest.mark.skipif(not HAS_DESCRIPTORS, reason="no descriptors of folders here")
+from agent_ls.safety.beneath import folder_beneath, open_beneath, rename_new
 
 
 @pytest.fixture
@@ -82,7 +81,32 @@ def test_folders_are_made_on_the_way_but_not_through_links(root: Path) -> None:
     assert not (root.parent / "outside" / "x").exists()
 
 
-def test_a_rename_never_replaces(root: Path) -> None:
+def test_the_root_itself_is_a_folder_below_it(root: Path) -> None:
+    with folder_beneath(root, PurePath()) as folder:
+        assert os.fstat(folder).st_ino == root.stat().st_ino
+
+
+def test_a_pipe_is_opened_without_waiting_for_its_writer(root: Path) -> None:
+    os.mkfifo(root / "pipe")
+    assert check(root, "pipe") == ""
+
+
+def test_no_descriptor_stays_open(root: Path) -> None:
+    before = len(list(Path("/dev/fd").iterdir()))
+    check(root, "dir/file")
+    with pytest.raises(OSError, match=r".*"):
+        check(root, "dir/link/file")
+    for below, create in (("new/deep", True), ("dir", False)):
+        with folder_beneath(root, PurePath(below), create=create):
+            pass
+    assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+@pytest.mark.parametrize("platform", [sys.platform, "darwin"])
+def test_a_rename_never_replaces(
+    platform: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
     (root / "a").write_text("a")
     with folder_beneath(root, PurePath()) as folder:
         rename_new(folder, "a", folder, "b")
@@ -91,3 +115,14 @@ def test_a_rename_never_replaces(root: Path) -> None:
             rename_new(folder, "c", folder, "b")
     assert (root / "b").read_text() == "a"
     assert (root / "c").read_text() == "c"
+    assert not (root / "a").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the renameat2 of Linux")
+def test_a_rename_works_where_no_hard_link_can_be_made(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "link")
+    with folder_beneath(root, PurePath("dir")) as folder:
+        rename_new(folder, "file", folder, "new")
+    assert (root / "dir/new").read_text() == "inside"

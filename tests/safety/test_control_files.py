@@ -26,6 +26,8 @@ def check(path: str, roots: tuple[Root, ...], write: type, read: type) -> None:
             assert verdict.reason
         if isinstance(verdict, Ask):
             assert not verdict.broad
+        if isinstance(verdict, Deny):
+            assert verdict.whatever_tool
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_files_that_steer_programs_ask(path: str, roots: tuple[Root, ...]) -> No
         "CMakeLists.txt", "setup.py", "pyproject.toml", "tests/conftest.py", "tox.ini", "build.rs",
         "Cargo.toml", "deno.json", "deno.jsonc", "justfile", "build.gradle.kts", "gradlew",
         "pom.xml", "vite.config.ts", ".eslintrc.cjs", "tsconfig.build.json", "jest.config.js",
-        "Dockerfile",
+        "Dockerfile", "BUILD",
         "docker-compose.yml", "Rakefile", "a.gemspec", "mix.exs", "flake.nix", "BUILD.bazel",
         "sitecustomize.py", "evil.pth", "PACKAGE.JSON", "package.json ", "Makefile.",
         "node_modules/left-pad/index.js", "web/node_modules/.bin/tsc", ".venv/bin/ruff",
@@ -106,6 +108,7 @@ def test_files_that_a_later_command_runs_ask(path: str, roots: tuple[Root, ...])
         ".git-credentials", "app.secret", "db_password.txt", ".docker/config.json", ".kube/config",
         ".envrc",
         ".bash_history", ".env_prod", "env.local", "env-production", "api/env_secret", ".env~",
+        ".e\ufe00nv", ".env\ufe0f",
         "#.env#", "prod.env.bak", "server.key.old", "deploy_ed25519", "github_rsa", "id_rsa.save",
         ".envs/.production/.django", "private_key.json", "privkey", "api_keys.yaml",
         "credentials.json.20240101", "ssh_host_ecdsa_key",
@@ -152,6 +155,10 @@ def test_rules_see_the_target_of_a_link(roots: tuple[Root, ...]) -> None:
     (root / "notes.txt").symlink_to(".env")
     check("innocent/HEAD", roots, Ask, Allow)
     check("innocent/config", roots, Ask, Ask)
+    check("innocent/hooks/pre-commit", roots, Ask, Allow)
+    (root / "docs").mkdir()
+    (root / ".husky").symlink_to("docs")
+    check(".husky/pre-commit", roots, Ask, Allow)
     check("notes.txt", roots, Ask, Ask)
 
 

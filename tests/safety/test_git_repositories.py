@@ -104,8 +104,8 @@ def _objects_elsewhere(repository: Path, base: Path) -> None:
 
 
 def _pipe(repository: Path, base: Path) -> None:
-    (repository / ".git/HEAD").unlink()
-    os.mkfifo(repository / ".git/HEAD")
+    (repository / ".git/description").unlink()
+    os.mkfifo(repository / ".git/description")
 
 
 def _revisions_to_ignore(repository: Path, base: Path) -> None:
@@ -182,6 +182,14 @@ def test_git_in_an_odd_repository_is_asked_about(kind: str, tmp_path: Path) -> N
     for command in _READING:
         verdict = decide(command, repository, (Root("repo", repository, is_trusted=True),))
         assert isinstance(verdict, Ask), command
+
+
+def test_git_that_waits_for_a_pipe_is_asked_about(tmp_path: Path) -> None:
+    repository = _repository(tmp_path.resolve())
+    (repository / ".git/HEAD").unlink()
+    os.mkfifo(repository / ".git/HEAD")
+    roots = (Root("repo", repository, is_trusted=True),)
+    assert isinstance(decide("git status", repository, roots), Ask)
 
 
 def test_an_empty_folder_named_git_does_not_hide_the_repository_around(tmp_path: Path) -> None:

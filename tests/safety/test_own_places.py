@@ -27,8 +27,11 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def check(path: str, root: Path, write: type, read: type) -> None:
     """Assert the verdicts on writing and on reading with this one folder open."""
     roots = (Root("proj", root.resolve(), is_trusted=True),)
-    assert type(judge_write(path, roots)) is write
-    assert type(judge_read(path, roots)) is read
+    for verdict, expected in ((judge_write(path, roots), write), (judge_read(path, roots), read)):
+        assert type(verdict) is expected
+        # No earlier yes answers for such a place, and no other tool is suggested.
+        assert not (isinstance(verdict, Ask) and verdict.broad)
+        assert not isinstance(verdict, Deny) or verdict.whatever_tool
 
 
 @pytest.mark.parametrize("path", ["config.toml", "agents/x.md", "new.toml", "CONFIG.TOML"])

@@ -49,6 +49,8 @@ _CASES = {
     "digital-ocean": "dop_v1_" + _HEX * 2,
     "vault": "hvs." + _ALNUM,
     "linear": "lin_api_" + _ALNUM,
+    "shop": "shpat_" + _HEX,
+    "twilio": "SK" + _HEX,
     "age": "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2,
     "jwt": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + _ALNUM,
 }
@@ -148,7 +150,7 @@ def test_a_secret_of_several_lines_is_parted_by_no_part() -> None:
     body = "".join(f"{number:064x}\n" for number in range(40))
     key = f"-----BEGIN PRIVATE KEY-----\n{body}-----END PRIVATE KEY-----\n"
     header = "Authorization: Bearer\n  abcdefgh12345678\n"
-    for blanks in range(0, 12_000, 61):
+    for blanks in range(0, 12_000, 611):
         text = "x\n" * (blanks // 2) + key + "y\n" * 4_000 + header + "x\n" * 20_000
         assert asyncio.run(mask_slowly(text)) == mask(text)
 
