@@ -110,8 +110,7 @@ class Servers:
         before, self._servers = self._servers, {}
         for plan in found:
             old = before.get(plan.name)
-            is_same = old is not None and old.plan == plan
-            server = old if old is not None and is_same else Server(plan)
+            server = old if old is not None and old.plan == plan else Server(plan)
             self._servers[plan.name] = server
             try:
                 server.pin = await asyncio.to_thread(self._pins.find, plan.name, plan.place)
@@ -164,10 +163,7 @@ class Servers:
         return self._starter.shown(self._servers[server])
 
     async def start(self, server: str) -> tuple[str, ...]:
-        """Pin a server's start as approved, start it, and return its tools' names.
-
-        Errors: ``ToolError``.
-        """
+        """Pin a server's start as approved, start it, return its tools. Errors: ``ToolError``."""
         one = self._servers[server]
         await self._save(one, launch=one.plan.launch)
         one.failures = 0

@@ -246,8 +246,9 @@ class DiskWorkspace:
     def _put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
         place, base, goal = self._unlinked(edit.path), edit.base, edit.goal
         if edit.by_move:
-            there, other = base or goal, self._unlinked(edit.by_move)
-            version = disk_files.version((there and there.digest) or "")
+            # One of the two images is None: the file leaves ``path`` or comes back to it.
+            image, other = base or goal, self._unlinked(edit.by_move)
+            version = disk_files.version((image and image.digest) or "")
             if goal is None:
                 disk_files.move(place, edit.path, other, version=version)
             else:
