@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.findings import Finding
+from agent_ls.loop.evidence.findings import line_of
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
@@ -51,18 +51,10 @@ class Diagnostics(PlainTool):
             return ToolOutput("No file was changed in this turn; name the files to check.")
         texts = {path: (await self.workspace.read(path)).text for path in paths}
         report = await self.checks.found(texts)
-        lines = [_line(finding) for finding in report.findings[:_MAX_SHOWN]]
+        lines = [line_of(finding) for finding in report.findings[:_MAX_SHOWN]]
         if len(report.findings) > _MAX_SHOWN:
             lines.append(f"({len(report.findings) - _MAX_SHOWN} more)")
         if not lines and report.checkers:
             lines.append(f"Nothing found by {', '.join(report.checkers)}.")
         lines += [f"Not checked: {problem}" for problem in report.problems]
         return ToolOutput("\n".join(lines) or "No checker handles these files.")
-
-
-def _line(finding: Finding) -> str:
-    code = f" {finding.code}" if finding.code else ""
-    return (
-        f"{finding.path}:{finding.start_line + 1}:{finding.start_column + 1}: "
-        f"{finding.severity} {finding.checker}{code}: {finding.message}"
-    )
