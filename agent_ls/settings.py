@@ -162,7 +162,7 @@ def store_place(settings: Settings) -> str:
 
 
 def chosen_budget_usd(settings: Settings) -> float:
-    """Return the limit in money that somebody has set; 0: none, or the default."""
+    """Return the money limit if it was set; 0 if it is the default."""
     chosen, default = (one.model_dump()["policies"]["budget"] for one in (settings, Settings()))
     limit_usd: float = chosen["max_cost_usd"]
     return 0.0 if limit_usd == default["max_cost_usd"] else limit_usd
@@ -346,7 +346,7 @@ def _refusal(settings: Settings, source: _Source, keys: tuple[str, ...], value: 
 
 
 def _trust(keys: tuple[str, ...]) -> set[object]:
-    """Return what stands in the types of an option and of the tables around it."""
+    """Return the annotations of an option and of the tables around it."""
     found: set[object] = set()
     model: Any = Settings
     for key in keys:

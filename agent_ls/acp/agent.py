@@ -67,7 +67,7 @@ class Agent:
         client_info: schema.Implementation | None = None,
         **_: Any,
     ) -> schema.InitializeResponse:
-        """Say what is there; keys and models come from the settings, so nobody signs in."""
+        """Announce our abilities; keys and models come from the settings, so there is no login."""
         if client_capabilities is not None and client_capabilities.fs is not None:
             self._folders.lent = client_capabilities.fs
         return schema.InitializeResponse(

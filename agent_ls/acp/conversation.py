@@ -144,7 +144,7 @@ class Conversation:
         await self._outbox.flush()
 
     def say(self, update: Update) -> None:
-        """Send an update that no event stands for."""
+        """Send an update that belongs to no event."""
         self._outbox.put(update)
 
     def on_event(self, stored: e.StoredEvent) -> None:

@@ -190,7 +190,7 @@ class Translation:
                 return None
 
     async def _finished(self, result: ToolResult) -> Update:
-        """Return a call's end: what it changed, else what it says."""
+        """Return the update for a finished call: its diffs, else its text."""
         content: list[Content] = []
         for path, before, after in self._changes.pop(result.call_id, [])[:_MAX_DIFFS]:
             texts = [await self._text(before), await self._text(after)]
@@ -285,7 +285,7 @@ def text_content(text: str) -> schema.ContentToolCallContent:
 
 
 def fenced(text: str) -> schema.ContentToolCallContent:
-    """Return an output, which is no Markdown, between fences that do not stand in it."""
+    """Return plain output between Markdown fences that it does not contain."""
     fence = "```"
     while fence in text:
         fence += "`"

@@ -177,7 +177,7 @@ def _question(kind: Kind, given: Mapping[str, Any], defaults: _Defaults) -> Ques
 
 
 def _boundary(given: object, settings: Settings) -> Boundary:
-    """Return what holds commands: nothing unless it is said, so the text alone counts."""
+    """Return the sandbox to assume; by default none, so a command's text alone counts."""
     if given in (None, False, "", "off", "none", "false"):
         return "off"
     if given == "auto":

@@ -24,7 +24,7 @@ def done_at(ground: Ground, hunk: Hunk, place: Place) -> int | None:
 
 
 def partly_at(ground: Ground, hunk: Hunk, place: Place) -> int | None:
-    """Return a file line between the old lines that the hunk would add; None if there is none."""
+    """Return a line between the old lines that the hunk would add again; None without one."""
     added = {
         stripped(line.text)
         for line in hunk.lines

@@ -1,4 +1,4 @@
-"""What an edit of a file, whoever made it, makes of the agent's changes in it. Pure."""
+"""How an edit, of the agent or of somebody else, changes the agent's hunks in a file. Pure."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class _Group:
 def stepped(
     parts: Sequence[Hunk], text: str, after: str, at: str, *, is_agent: bool
 ) -> tuple[Hunk, ...]:
-    """Return the hunks of ``text`` as those of ``after``: moved, joined and made.
+    """Return the hunks of ``text`` as hunks of ``after``: moved, joined, and new ones.
 
-    Shape: in the order of the lines. ``at`` names the edit, and begins the ids of what it made.
+    Shape: in line order. ``at`` names the edit; ids of new hunks begin with it.
     """
     lines, goal = lines_of(text), lines_of(after)
     changes = changes_between(list(lines), list(goal))

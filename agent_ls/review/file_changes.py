@@ -134,13 +134,13 @@ class FileLedger:
 
     @property
     def _is_the_agents(self) -> bool:
-        """Say whether a file of this turn is as the agent made it, and nobody kept it."""
+        """Say whether a file that this turn created is unkept and holds only the agent's text."""
         made = (one for one in self.hunks if one.kind == "created")
         return self.text is None or any(one.state == "open" and not one.is_mixed for one in made)
 
     @property
     def _accepted(self) -> FileLedger:
-        """Return the ledger of a file that was made in this turn as if it had been there before."""
+        """Return the ledger as if the file had existed before the turn."""
         return replace(self, base=self.text, hunks=(), modes=FileModes(), lost=None)
 
     def permitted(self, modes: Modes) -> FileLedger:
@@ -195,15 +195,15 @@ class FileLedger:
 
     @property
     def _without_open(self) -> str:
-        """Return the exact text that comes back when the file is taken away as it is.
+        """Return the text that comes back if the file is deleted now and that is undone.
 
-        What others typed, and what of the agent's was kept, is in it.
+        It holds what others typed and the kept changes of the agent.
         """
         clean = [one.id for one in self.parts if one.state == "open" and not one.is_mixed]
         text = _with_lines(self.text or "", self.decided(clean, "undone").text or "", self.exact)
         if self.base is None or flat(text) != flat(self.base):
             return text
-        # With other line ends an editor had shown none of the file's own.
+        # Only line ends differ: the file's own come back, which an editor may not have shown.
         return self.base if "\r" in self.base or "\r" not in text else text
 
     def moved(self, path: str, at: str) -> FileLedger:
@@ -216,8 +216,9 @@ class FileLedger:
         return replace(self, path=path, hunks=(move, *others))
 
     def renamed(self, path: str) -> FileLedger:
-        """Return the ledger after the person renamed the file, which is no change of the agent's:
-        a move of the agent's leads there, or from there while it is undone.
+        """Return the ledger after the person renamed the file, which is not the agent's change.
+
+        The agent's move then leads to the new name; an undone move leads from it.
         """
         hunks: list[Hunk] = []
         for one in self.hunks:
@@ -231,7 +232,7 @@ class FileLedger:
     def decided(self, ids: Iterable[str], state: HunkState, mode: int | None = None) -> FileLedger:
         """Return the ledger with these hunks in this state, and the text that follows from it.
 
-        A file that goes with that had these permissions; None: not known.
+        ``mode``: the permissions of a file that the decision deletes; None: not known.
         """
         wanted = set(ids)
         ledger = self
@@ -298,8 +299,9 @@ def _of_mode(image: FileImage | None, mode: int | None) -> FileImage | None:
 
 
 def _with_lines(text: str, goal: str, exact: str) -> str:
-    """Return a text with the lines of another one; what is equal keeps its bytes, and what comes
-    back ends as in the ``exact`` text.
+    """Return ``text`` changed to the lines of ``goal``; equal lines keep their bytes.
+
+    Lines that come back get the line ends that they have in ``exact``.
     """
     bare = text.removeprefix(BOM)
     replacements = replacements_between(bare, goal.removeprefix(BOM))

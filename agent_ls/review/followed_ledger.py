@@ -134,8 +134,9 @@ async def has_open_changes(session_id: str, store: Store) -> bool:
 async def _take_in(
     ledger: Ledger, journals: Journals, session_id: str, last: int | None = None
 ) -> None:
-    """Feed a ledger a session's journal and its sub-agents' in the order in which things happened,
-    up to the session's event ``last``, and count the events that are missing.
+    """Feed a ledger the events of a session and its sub-agents, in the order of time.
+
+    Stops after the session's event ``last``; counts missing events.
     """
     journal = await journals.load(session_id)
     ledger.lost_events += _lost_of(journal)
@@ -148,8 +149,10 @@ async def _take_in(
 async def _with_children(
     ledger: Ledger, journals: Journals, journal: Sequence[e.StoredEvent], since_ms: int
 ) -> list[tuple[int, e.StoredEvent]]:
-    """Return the events that count, of all below too, with when each happened: never before what
-    its own journal has before it, or before its sub-agent began.
+    """Return the relevant events of a journal and of all sub-agents below, each with its time.
+
+    A time is never before that of an earlier event of the same journal, nor before the sub-agent
+    began, even if the clock was set back.
     """
     found: list[tuple[int, e.StoredEvent]] = []
     children: dict[str, list[tuple[int, e.StoredEvent]]] = {}
@@ -158,9 +161,8 @@ async def _with_children(
         event = one.event
         if isinstance(event, e.ChildEnded):
             inner = children.get(event.child_id, [])
-            # The clock may have been set back meanwhile.
             since_ms = max([since_ms, *(at_ms for at_ms, _ in inner)])
-            # Each file that it changed is an event at least, where its whole journal is gone.
+            # If its journal is gone, at least one event is missing for each file that it changed.
             ledger.lost_events += 0 if inner else len(event.files)
         elif isinstance(event, _COUNTS):
             found.append((since_ms, one))
@@ -190,5 +192,5 @@ def _names_in(event: e.Event) -> Iterator[str]:
 
 def _ended(reading: asyncio.Future[None]) -> None:
     if not reading.cancelled() and (error := reading.exception()) is not None:
-        # Whoever waits is told; this is for the case that nobody does any more.
+        # Callers that wait get the error; the log is for when none waits any more.
         _log.info("the changes could not be read: %s", error)

@@ -37,7 +37,7 @@ _INLINE_CHARACTERS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which changes are meant; the more is said, the fewer."""
+    """Which changes are meant: those that fit every given field."""
 
     turn_id: str | None = None
     path: str | None = None
@@ -321,8 +321,9 @@ class Ledger:
             turn.put(chain.number, replace(after, blobs=(left, left)))
 
     async def _went_back(self, chain: FileChain, touch: Touch) -> None:
-        """Let a turn's file follow a restore to before a call, which takes kept changes back too;
-        what it leaves of these is no change of the agent's against them.
+        """Follow a restore to before a call, which takes back kept changes too.
+
+        What is left of kept changes stays kept.
         """
         turn = self.turns.get(touch.turn_id)
         if turn is None:
@@ -337,7 +338,7 @@ class Ledger:
             turn.put(chain.number, after.marked(kept, "kept"))
 
     def _restored(self, event: e.ReviewDecided, chain: FileChain) -> None:
-        """Let everything that this turn and later ones changed in the file be undone."""
+        """Mark all changes of this turn and later ones in the file as undone."""
         for turn, file in self.of_chain(chain.number, event.turn_id):
             undone = file.decided([one.id for one in file.hunks], "undone", event.before_mode)
             turn.put(chain.number, undone)

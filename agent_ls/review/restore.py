@@ -217,7 +217,7 @@ async def _image_back(workspace: Workspace, blobs: Blobs, since: Since) -> PutIm
 
 
 class _Contradiction(Exception):
-    """Somebody else changed what an edit changed."""
+    """An edit cannot be taken back: its lines were changed since."""
 
     def __init__(self, reason: str, line: int = 0) -> None:
         super().__init__(reason)

@@ -112,10 +112,10 @@ class Review:
         await self._followed.close()
 
     async def decide(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
-        """Keep, undo or redo; return what became of each file, newest turn first; a redo goes
-        the other way, for what a newer turn changed may be what an older one made.
+        """Keep, undo or redo changes; return the result of each file, newest turn first.
 
-        A file is undone wholly or, where there is a conflict, not at all.
+        A redo begins with the oldest turn, since newer changes may build on older ones. A file
+        with a conflict is left as it is.
         Errors: ``AgentLsError`` for ``restore``, which has a method of its own.
         """
         if decision == "restore":
@@ -126,9 +126,9 @@ class Review:
     async def restore(
         self, turn_id: str, call_id: str = "", *, dry_run: bool = False
     ) -> list[FileResult]:
-        """Bring the files that were touched since back to a turn's beginning, or to how they were
-        before a call of it; with ``dry_run`` only say what would become of each.
+        """Bring files back to the beginning of a turn, or to before one of its calls.
 
+        This takes back the changes of later turns too. ``dry_run`` only returns the results.
         Errors: ``AgentLsError`` when there is no such turn or no such call, or a turn runs.
         """
         point = RestorePoint(turn_id, call_id)
@@ -151,16 +151,16 @@ class Review:
                 await self._recorder.emit(e.FileRenamed(path=path, new_path=new_path))
 
     def _has_findings(self, path: str) -> bool:
-        """Say whether checkers found anything there, maybe in a file that no change is in."""
+        """Say whether there are findings at a path, which may be a file without changes."""
         found = self._recorder.state.findings
         return any(one == path or one.startswith(f"{path}/") for one in found)
 
     async def _wholly(
         self, work: Coroutine[Any, Any, T], what: str, *, is_limited: bool = True
     ) -> T:
-        """Do one thing after the other, each to its end, whoever stops waiting for it.
+        """Run works one after the other, each to its end, even if the caller is cancelled.
 
-        Errors: ``AgentLsError`` when an earlier one waits too long, maybe for the editor.
+        Errors: ``AgentLsError`` when an earlier one takes too long, as when the editor asks.
         """
 
         async def alone() -> T:
@@ -400,8 +400,9 @@ class Review:
 async def _in_rounds(
     numbers: Sequence[int], carry_out: Callable[[int], Awaitable[FileResult]]
 ) -> dict[int, FileResult]:
-    """Return what became of each file; files in conflict are tried again while another one got
-    done, which may have had the name that they go back to.
+    """Return the result of each file.
+
+    A file in conflict is tried again after another one is done, which may have had its name.
     """
     found: dict[int, FileResult] = {}
     left = list(numbers)
@@ -419,7 +420,7 @@ def _since(ledger: Ledger, point: RestorePoint, number: int) -> Since | None:
 
 
 def _name_after(edit: FileEdit | PutImage, path: str) -> str:
-    """Return how a file is called in a result: one that comes back by the name that it gets."""
+    """Return a file's name in a result; for a file that comes back, the name it gets."""
     return edit.path if _effect(edit) == "create" else path
 
 

@@ -1,4 +1,4 @@
-"""What the review is going to do to a file, what became of it, and what stood in the way."""
+"""What the review does to a file, the result, and the conflict that prevented it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _INLINE_CHARACTERS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Both versions of what the agent and somebody else changed; nothing was done."""
+    """A conflict: both versions of a file that is left as it is."""
 
     path: str
     line: int
@@ -42,12 +42,12 @@ class Clash:
     now: str | None
     """The file as it is; None: it is gone."""
     wanted: str | None
-    """The file as the decision alone would have it; None: it would be gone."""
+    """The file after the decision, without other changes; None: it would be gone."""
     reason: str
 
     @property
     def has_texts(self) -> bool:
-        """Say whether there is anything to show: neither is known of a file that is no text."""
+        """Say whether there are texts to show; a file that is no text has none."""
         return (self.now, self.wanted) != (None, None)
 
 
@@ -106,7 +106,7 @@ async def merged_texts(base: str, ours: str, theirs: str) -> Merged:
 
 
 async def put_back(workspace: Workspace, path: str, images: Images) -> PutImage | Clash | None:
-    """Return the edit that makes the second image of the first one; None when it is there already.
+    """Return the edit from the first image to the second; None when the file is that already.
 
     The bytes come back only while the file is the first image: anything else is a conflict.
     """
@@ -126,7 +126,7 @@ async def put_back(workspace: Workspace, path: str, images: Images) -> PutImage 
 
 
 async def _moved_back(workspace: Workspace, path: str, images: Images) -> PutImage | None:
-    """Return the move of a file whose bytes are nowhere but on disk; None where that is no help."""
+    """Return the move of a file whose bytes exist only on disk; None if no move helps."""
     base, goal = images
     image = goal if base is None else base
     if image is None or image.is_kept or not image.other_path or (base and goal):
@@ -155,8 +155,9 @@ def _hindrance(base: FileImage | None, goal: FileImage | None, *, is_base: bool)
 async def only_rest(
     workspace: Workspace, ledger: Ledger, chain: FileChain, edit: FileEdit | PutImage | None
 ) -> Clash | None:
-    """Return why a file is not deleted: the command that made it took another file away whose bytes
-    the store does not hold. An archive, say, has the only copy of what it was made of.
+    """Return why a file is not deleted: it may be the only copy of another one, as an archive is.
+
+    Such a file was made by a command that removed another file whose bytes the store does not hold.
     """
     if edit is None or (edit.effect if isinstance(edit, PutImage) else edit.kind) != "delete":
         return None

@@ -85,20 +85,20 @@ async def both_images(touch: Touch, fetch: Fetch) -> Images:
 async def texts_of(touch: Touch, fetch: Fetch) -> tuple[str | None, str | None]:
     """Return the text before a touch, and what the touch alone made of it.
 
-    Errors: ``UnicodeDecodeError`` for what is no text.
+    Errors: ``UnicodeDecodeError`` if it is no text.
     """
     before, after = await text_of(touch.before_blob, fetch), await text_of(touch.after_blob, fetch)
     return before, after if touch.edit is None else _text_after(touch.edit, before, after)
 
 
 async def text_of(digest: str | None, fetch: Fetch) -> str | None:
-    """Return a stored text. Errors: ``UnicodeDecodeError`` for what is none."""
+    """Return a stored text. Errors: ``UnicodeDecodeError`` if it is no text."""
     data = None if digest is None else await fetch(digest)
     return None if data is None else data.decode()
 
 
 def _text_after(edit: FileEdit, before: str | None, seen: str | None) -> str | None:
-    # What was seen right after an edit may hold what a quick person typed meanwhile.
+    # The text seen right after an edit may already hold something the person typed.
     if edit.kind == "create":
         return edit.text
     if edit.kind != "change" or before is None:

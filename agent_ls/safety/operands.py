@@ -51,7 +51,7 @@ class Reach:
 
     @property
     def is_assumed(self) -> bool:
-        """Say whether the folder only counts as if it existed, so nothing can be said of files."""
+        """Say whether the folder is only assumed to exist, so its files are unknown."""
         around = (one for one in self.roots if self.folder.is_relative_to(one.path))
         return not self.folder.exists() and any(one.is_assumed for one in around)
 

@@ -45,15 +45,15 @@ def claim_store(file: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class OwnPlaces:
-    """Our folders as they lie now. Made anew for each decision: variables say where they lie."""
+    """Our folders. Read for each decision, because environment variables can move them."""
 
     folders: tuple[Path, ...]
-    """Links resolved; with the store's files where they lie elsewhere."""
+    """Links resolved; with the store's files, if these are elsewhere."""
     _inodes: frozenset[tuple[int, int] | None]
 
     @classmethod
     def now(cls) -> OwnPlaces:
-        """Look where our folders lie."""
+        """Return our folders as they are now."""
         if held := _held.get():
             return held
         names = (

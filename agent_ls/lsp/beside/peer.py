@@ -127,4 +127,4 @@ class Peer:
 
 
 def _ignore(reason: str) -> None:
-    """Do nothing: the end was already told, or is wanted."""
+    """Do nothing: the end was already reported, or we ended it."""

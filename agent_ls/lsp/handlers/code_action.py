@@ -79,7 +79,7 @@ def _subject_id(mark: Mark) -> str:
 
 
 def _add_waiting(menu: Menu, edge: Edge, here: Mapping[str, types.Diagnostic | None]) -> None:
-    """Add the answers to what waits: first what waits here, then the oldest; the others later."""
+    """Add the answers to what waits here, else to the oldest; all others go behind *More…*."""
     waiting = sorted(edge.faces.marks.waiting(), key=lambda one: one[1].id not in here)
     for session_id, asked in waiting[:1]:
         menu.waiting += offers.waiting_offers(session_id, asked, here.get(asked.id))

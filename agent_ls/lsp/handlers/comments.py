@@ -50,7 +50,7 @@ async def lenses(edge: Edge, uri: str) -> list[types.CodeLens]:
 
 
 def _said(edge: Edge, uri: str, comment: InstructionComment) -> Iterator[types.CodeAction]:
-    """Yield the action that says a comment's words to whoever waits or works, and removes it."""
+    """Yield the action that answers or steers with a comment's words and removes the comment."""
     waiting = edge.faces.marks.waiting()
     if waiting:
         session_id, subject = waiting[0]

@@ -1,4 +1,4 @@
-"""Shows what stands behind *More…*, and runs what the person chooses of it."""
+"""Shows the actions behind *More…*, and runs the one that the person chooses."""
 
 from __future__ import annotations
 

@@ -29,14 +29,14 @@ class ForeignDiagnostics(dict[str, Sequence[EditorDiagnostic]]):
     def __init__(self) -> None:
         super().__init__()
         self._seen: dict[str, list[EditorDiagnostic]] = {}
-        """What came along with requests; each tells of its own lines only."""
+        """Diagnostics from requests; each request has only those of its own lines."""
 
     def replace(self, uri: str, found: Sequence[EditorDiagnostic]) -> None:
-        """Take what is said of a file now."""
+        """Replace a file's diagnostics."""
         _put(self, uri, found)
 
     def see(self, uri: str, lines: tuple[int, int], found: Sequence[EditorDiagnostic]) -> bool:
-        """Take what is said of these lines (0-based, inclusive); say whether that is new."""
+        """Replace the diagnostics of these lines (0-based, inclusive); say whether they changed."""
         before = self._seen.get(uri, [])
         others = [one for one in before if one.end_line < lines[0] or lines[1] < one.line]
         now = [*others, *found][-_MOST_SEEN:]

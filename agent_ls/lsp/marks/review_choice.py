@@ -19,7 +19,7 @@ from agent_ls.session.session import Session
 
 
 class ReviewArgument(Deciding):
-    """The argument of ``agent-ls.review.*`` when it is an object; the more is said, the fewer."""
+    """The argument of ``agent-ls.review.*`` as an object: changes that fit every given field."""
 
     uri: Name | None = None
     """A file; with ``line`` only the changes on that line."""
