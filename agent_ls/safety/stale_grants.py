@@ -5,6 +5,7 @@ Derived from the events, so that a crash after the change cannot keep a grant al
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from agent_ls.domain.errors import WorkspaceError
@@ -14,8 +15,12 @@ from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.state.state import SessionState
 from agent_ls.safety.control_files import is_executed_later
+from agent_ls.safety.work import WORK_PROGRAMS
 
 _COMMANDS = ("run_command", f"{GRANT}run_command")
+_OUTSIDE = re.compile(r"run_command\{[^}]*outside the sandbox[^}]*\}(?:\[(.*)\])?:")
+_WORD = re.compile(r"[^\s;&|()<>\"'`$={}:]+")
+_MAX_NAMED = 5
 
 
 def stale_grants(
@@ -23,23 +28,43 @@ def stale_grants(
 ) -> GrantsRevoked | None:
     """Return the revocation of grants older than such a change; None if there are none.
 
-    A grant was for what the command did then. Which files a command runs cannot be known.
+    A grant was for what the command did then. Which files a command runs cannot be known, so a
+    file that builds and tools run ends it by its name; and what runs the project outside the
+    sandbox ends with any change.
     """
     saved = rules.granted([root.path for root in roots]) if rules is not None else ()
     given = {**dict.fromkeys(set(saved) - state.revoked, 0), **state.grants}
     commands = {rule: seq for rule, seq in given.items() if rule.startswith(_COMMANDS)}
     oldest = min(commands.values(), default=state.seq)
-    changed = {
-        path: seq
-        for path, seq in state.changed_at.items()
-        if seq > oldest and steers_commands(path, roots)
+    changed = {path: seq for path, seq in state.changed_at.items() if seq > oldest}
+    steering = {path for path in changed if steers_commands(path, roots)}
+    ended = {
+        rule: {path for path in any_of if changed[path] > given[rule]}
+        for rule in commands
+        if (any_of := changed if _runs_project_outside(rule, roots) else steering)
     }
-    newest = max(changed.values(), default=0)
-    stale = tuple(sorted(rule for rule, seq in commands.items() if seq < newest))
+    stale = tuple(sorted(rule for rule, paths in ended.items() if paths))
     if not stale:
         return None
-    why = f"{', '.join(changed)} was changed, and commands may run it."
+    causes = [path for path in changed if any(path in ended[rule] for rule in stale)]
+    names = ", ".join(causes[:_MAX_NAMED])
+    rest = f" and {len(causes) - _MAX_NAMED} more" if len(causes) > _MAX_NAMED else ""
+    why = f"{names}{rest} was changed, and commands may run it."
     return GrantsRevoked(grants=stale, why=why)
+
+
+def _runs_project_outside(rule: str, roots: Sequence[Root]) -> bool:
+    """Say whether a grant lets a command run the project's files outside the sandbox.
+
+    Any change may then be of what it runs; inside, the sandbox holds that.
+    """
+    found = _OUTSIDE.match(rule)
+    folders = [root.path / (found[1] or "") for root in roots] if found else []
+    return any(
+        one in WORK_PROGRAMS or (one and (folder / one).is_file())
+        for folder in folders
+        for one in _WORD.findall(rule)
+    )
 
 
 def steers_commands(path: str, roots: Sequence[Root]) -> bool:

@@ -24,7 +24,8 @@ from agent_ls.safety.shell_walk import State, Step, Walk
 from agent_ls.safety.text import visible_line
 
 TABLES = tomllib.loads(Path(__file__).with_name("work.toml").read_text("utf-8"))
-_PROGRAMS: dict[str, str] = TABLES["programs"]
+WORK_PROGRAMS: dict[str, str] = TABLES["programs"]
+"""What tests, builds, checks or runs a project, and how it is called."""
 _WRAPPERS: dict[str, str] = TABLES["wrappers"]
 _REFUSED: frozenset[str] = words(TABLES["refused"]["words"])
 _MODULES: frozenset[str] = words(TABLES["refused"]["modules"])
@@ -69,7 +70,7 @@ def _judge_work(command: list[str], reach: Reach) -> None:
     command = _unwrapped(command, reach)
     name, arguments = command[0], command[1:]
     base = name.rpartition("/")[2]
-    kind = _PROGRAMS.get(base) or _PROGRAMS.get(re.sub(r"[\d.]+$", "", base))
+    kind = WORK_PROGRAMS.get(base) or WORK_PROGRAMS.get(re.sub(r"[\d.]+$", "", base))
     if "/" in name:
         _check_inside(name, reach)
     if kind is None:

@@ -22,11 +22,13 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Allow, Ask
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.followups.revoke_grants import RevokeGrants
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.safety.rules import SavedRules
+from agent_ls.safety.stale_grants import stale_grants
 from agent_ls.tools.run_command import RunCommand
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
@@ -102,6 +104,32 @@ async def test_a_change_to_what_commands_run_ends_the_yes_to_them(
     view = view_of(granted("run_command:a"), granted("edit"), *happened)
     holds = {"a": not is_stale, "b": not is_stale}
     await check(workspace, rules, view, holds, TOLD if is_stale else None)
+
+
+@pytest.mark.parametrize(
+    ("command", "is_stale"),
+    [
+        pytest.param("run_command{outside the sandbox}:./deploy.sh now", True, id="a-script"),
+        pytest.param("run_command{outside the sandbox}[lib]:sh run.sh", True, id="in-a-folder"),
+        pytest.param("run_command{outside the sandbox}:cd x; npm test", True, id="a-runner"),
+        pytest.param("run_command{outside the sandbox}:git push", False, id="nothing-of-it"),
+        pytest.param("run_command:./deploy.sh now", False, id="inside-the-sandbox"),
+    ],
+)
+def test_any_change_ends_a_yes_to_run_the_project_outside_the_sandbox(
+    root, command, is_stale
+) -> None:
+    (root / "lib").mkdir()
+    for name in ("deploy.sh", "lib/run.sh"):
+        (root / name).write_text("echo\n")
+    view = view_of(granted(command), applied("lib/part.py"))
+    found = stale_grants(view.session, [Root("", root, is_trusted=True)], None)
+    assert (found is not None) == is_stale
+    if found is not None:
+        assert (found.grants, found.why) == (
+            (command,),
+            "lib/part.py was changed, and commands may run it.",
+        )
 
 
 async def test_it_ended_in_later_turns_as_well(workspace, rules) -> None:
