@@ -14,6 +14,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.disguises import undisguised
+from agent_ls.safety.git_places import Repositories, git_led_to
 from agent_ls.safety.name_patterns import (
     EXECUTED_LATER,
     EXECUTED_LATER_AS_WRITTEN,
@@ -69,7 +70,7 @@ def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
         return Deny(
             f"{path} belongs to agent-ls itself; only the person changes it.", whatever_tool=True
         )
-    if why := steers(names):
+    if why := steers(names) or _is_led_to(place):
         return Ask(f"{path} {why}.", broad=False)
     if _makes_repository(place.absolute, place.root.path):
         return Ask(f"{path} makes git obey the settings in its folder.", broad=False)
@@ -132,9 +133,25 @@ def _makes_repository(place: Path, top: Path) -> bool:
     tree, or would with this file.
     """
     around = [one for one in place.parents if one.is_relative_to(top)]
-    return place.name == "HEAD" or any(
-        (one / "HEAD").exists() and (one / "objects").is_dir() for one in around
+    return place.name in ("HEAD", "commondir") or any(
+        (one / "HEAD").exists() and ((one / "objects").is_dir() or (one / "commondir").exists())
+        for one in around
     )
+
+
+def _is_led_to(place: Place) -> str:
+    """Say why a file of the workspace steers programs by another name; empty for none."""
+    top = place.root.path
+    repositories = Repositories.of((top,))
+    for folder, above in zip(repositories.folders, repositories.tops, strict=True):
+        if any(place.absolute.is_relative_to(one) for one in git_led_to(folder, above)):
+            return "steers git, whose settings or hooks lead to it"
+    for entry in top.iterdir() if top.is_dir() else ():
+        if entry.is_symlink() and (why := steers(names_of((entry.name,)))):
+            target = entry.resolve()
+            if target != top and place.absolute.is_relative_to(target):
+                return f"{why}, since the link {entry.name} leads to it"
+    return ""
 
 
 def steers(names: Iterable[str]) -> str:

@@ -62,7 +62,9 @@ def test_our_own_control_files_are_denied(path: str, roots: tuple[Root, ...]) ->
     [
         ".git/hooks/pre-commit", ".gitmodules", "sub/.git/HEAD", ".Git/HEAD",
         "GIT~1/HEAD", ".git /HEAD", ".git::$INDEX_ALLOCATION/HEAD", ".g\u200cit/HEAD", ".husky/x",
-        ".pre-commit-config.yaml", "lefthook.yml", ".vscode/tasks.json", ".VSCODE/settings.json",
+        ".git-hooks/pre-commit", "prek.toml", "hk.pkl", "rust-analyzer.toml", ".zuul.yaml",
+        "mise/config.toml", ".pre-commit-config.yaml", "lefthook.yml", ".vscode/tasks.json",
+        ".VSCODE/settings.json",
         "a.code-workspace", ".idea/x.xml", ".helix/languages.toml", ".nvim.lua", ".dir-locals.el",
         ".devcontainer/devcontainer.json", "AGENTS.md", "sub/CLAUDE.md", ".claude/settings.json",
         ".cursorrules", ".mcp.json", ".cursor/mcp.json", ".github/workflows/ci.yml", "Jenkinsfile",
@@ -135,6 +137,27 @@ def test_a_repository_in_any_folder_asks(roots: tuple[Root, ...]) -> None:
     check("docs/x/config", roots, Ask, Allow)
     check("docs/x/hooks/post-checkout", roots, Ask, Allow)
     check("docs/config", roots, Allow, Allow)
+    shared = roots[0].path / "docs" / "y"
+    shared.mkdir()
+    check("docs/y/commondir", roots, Ask, Allow)
+    for name in ("HEAD", "commondir"):
+        (shared / name).touch()
+    check("docs/y/config", roots, Ask, Allow)
+
+
+def test_what_git_or_a_link_leads_to_asks(roots: tuple[Root, ...]) -> None:
+    root = roots[0].path
+    (root / ".git" / "hooks").mkdir(parents=True)
+    (root / ".git" / "config").write_text(
+        '[core]\n\thooksPath = "scripts/hooks"\n[include]\n\tPath=../own.cfg\n'
+    )
+    (root / ".git" / "hooks" / "pre-push").symlink_to("../../push.sh")
+    (root / "tools" / "editor").mkdir(parents=True)
+    (root / ".vscode").symlink_to("tools/editor")
+    for path in ("scripts/hooks/pre-commit", "own.cfg", "push.sh", "tools/editor/tasks.json"):
+        check(path, roots, Ask, Allow)
+    for path in ("scripts/build.sh", "other.cfg", "tools/x.py"):
+        check(path, roots, Allow, Allow)
 
 
 @pytest.mark.parametrize("path", [".env.example", ".env_sample", "id_rsa.pub", "cert.pem.sample"])

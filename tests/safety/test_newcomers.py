@@ -123,8 +123,9 @@ async def test_a_replaced_link_is_set_aside(confiner: Confiner, folder: Path) ->
     assert os.path.lexists(folder / "kept" / "link" / ".envrc") is ("denied" in said)
 
 
-def _git(*words: str | Path) -> None:
-    subprocess.run(["git", *words], check=False, capture_output=True)
+def _git(*words: str | Path, at: Path | None = None) -> str:
+    done = subprocess.run(["git", *words], check=False, capture_output=True, text=True, cwd=at)
+    return done.stdout.strip()
 
 
 def test_no_later_git_runs_what_a_command_left(confiner: Confiner, folder: Path) -> None:
@@ -189,3 +190,90 @@ def test_a_repository_that_was_there_cannot_be_changed(confiner: Confiner, folde
     said = asyncio.run(_run(confiner, command))
     assert "refused" in said
     assert "ref: " in said
+
+
+@pytest.fixture
+def repository(folder: Path) -> Path:
+    """The folder as a repository with a submodule's data, and hooks and settings elsewhere."""
+    _git("init", "-q", folder)
+    (folder / "scripts" / "hooks").mkdir(parents=True)
+    module = folder / ".git" / "modules" / "libs" / "foo"
+    _git("init", "-q", "--bare", module)
+    with (folder / ".git" / "config").open("a") as settings:
+        settings.write("[core]\n\thooksPath = scripts/hooks\n[include]\n\tpath = ../own.cfg\n")
+        settings.write('[include]\n\tpath = "../later.cfg"\n')
+    (folder / "own.cfg").write_text("[user]\n\tname = me\n")
+    for one in ("scripts/hooks/pre-commit", ".git/modules/libs/foo/hooks/pre-push"):
+        (folder / one).write_text("#!/bin/sh\n")
+    return folder
+
+
+_IN_GIT = Bounds(consent="mode")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *(".git/commondir", ".git/config.worktree", ".git/info/attributes"),
+        *(".git/worktrees/w/config.worktree", ".git/modules/libs/new/config"),
+        *(".git/modules/libs/foo/commondir", "later.cfg"),
+    ],
+)
+async def test_what_steers_git_in_its_own_folder_or_from_there_is_set_aside(
+    confiner: Confiner, repository: Path, place: str
+) -> None:
+    (repository / place).unlink(missing_ok=True)
+    command = f"git status -s; mkdir -p {Path(place).parent}; echo x > {place}"
+    said = await _run(confiner, command, _IN_GIT)
+    assert place in said
+    assert not (repository / place).exists()
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("scripts/hooks/pre-commit", "own.cfg", ".git/modules/libs/foo/config"),
+        *(".git/modules/libs/foo/hooks/pre-push", "linked.sh"),
+    ],
+)
+async def test_what_git_runs_or_reads_elsewhere_cannot_be_changed(
+    confiner: Confiner, repository: Path, place: str
+) -> None:
+    (repository / "linked.sh").write_text("#!/bin/sh\n")
+    (repository / ".git" / "hooks" / "pre-push").symlink_to("../../linked.sh")
+    before = (repository / place).read_text()
+    await _run(confiner, f"git status -s; echo x >> {place}", _IN_GIT)
+    assert (repository / place).read_text() == before
+
+
+async def test_git_works_on_in_such_a_repository(confiner: Confiner, repository: Path) -> None:
+    if confiner.sandbox.name == "landlock":
+        pytest.skip("Landlock lets nothing be added beside protected settings")
+    (repository / "scripts" / "hooks" / "pre-commit").unlink()
+    who = "-c user.name=me -c user.email=me@example.org"
+    await _run(confiner, f"git add own.cfg; git {who} commit -qm one; git branch new", _IN_GIT)
+    assert _git("log", "--format=%s", "new", at=repository) == "one"
+
+
+@pytest.mark.parametrize(
+    ("command", "moved"),
+    [
+        ("mkdir -p node_modules/d d; rmdir d; ln -s node_modules/d d", "sub/d"),
+        ("mkdir b c; echo ../c > b/commondir; echo 'ref: refs/heads/x' > b/HEAD", "sub/b/HEAD"),
+    ],
+)
+async def test_what_hides_a_repository_from_the_look_is_set_aside(
+    confiner: Confiner, folder: Path, command: str, moved: str
+) -> None:
+    assert moved in await _run(confiner, f"cd sub; {command}")
+    assert not os.path.lexists(folder / moved)
+
+
+async def test_a_link_to_third_party_code_that_was_there_stays(
+    confiner: Confiner, folder: Path
+) -> None:
+    (folder / "node_modules" / "a").mkdir(parents=True)
+    (folder / "a").symlink_to("node_modules/a")
+    (folder / ".venv").symlink_to("sub")
+    assert await _run(confiner, "echo x > sub/new; ln -s ../node_modules/a/b sub/c") == ""
+    assert (folder / "a").exists()

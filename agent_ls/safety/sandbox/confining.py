@@ -25,6 +25,7 @@ import platformdirs
 
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.settling import settled
+from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.own_places import own_folders
 from agent_ls.safety.sandbox.absent import clear_left
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
@@ -34,14 +35,11 @@ from agent_ls.safety.sandbox.surroundings import KEPT_ABSENT, git_files, toolcha
 from agent_ls.safety.sandbox.survey import Survey, survey
 
 _GIT = re.compile(r"(?:^|[\s;&|(])git\s")
-_GIT_STEERED = ("hooks", "config", "config.worktree")
-"""What in ``.git`` makes git run programs."""
 _PACKAGE = Path(__file__).parents[2]
 _SUPERVISOR = _PACKAGE / "workspace" / "supervisor.py"
 _OURS = (_SUPERVISOR, _PACKAGE / "safety" / "ripgrep.conf")
 """Our own files that are used inside of the sandbox."""
 _TEMPORARY = ("tmp", "var-tmp", "cache")
-_MAX_POINTER_BYTES = 4_096
 MAX_PLACES = 300
 """Each place costs a mount, and a fifth of a millisecond."""
 
@@ -81,7 +79,8 @@ class Confiner:
                 confinement = replace(confinement, shown=kept)
             wrapped = self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
             if bounds.view != "look":
-                self.newcomers.begin(surveys, is_approved=bounds.consent == "person")
+                repository = Repositories.of(tuple(surveys))
+                self.newcomers.begin(surveys, repository, is_approved=bounds.consent == "person")
                 ends.callback(lambda: wrapped.notes.extend(self.newcomers.end()))
             ends.callback(wrapped.end)
             return replace(wrapped, end=ends.pop_all().close)
@@ -103,7 +102,7 @@ class Confiner:
         """
         home = Path(env.get("HOME", "/")).resolve()
         roots = tuple(self.roots())
-        tops = [top for top in _Repository.of(roots).tops if not home.is_relative_to(top)]
+        tops = [top for top in Repositories.of(roots).tops if not home.is_relative_to(top)]
         seen = tuple({next(filter(root.is_relative_to, tops), root) for root in roots})
         secrets = [path for one in seen for path in survey(one).secret]
         _check_number(len(secrets))
@@ -138,13 +137,14 @@ class Confiner:
     ) -> Confinement:
         roots = tuple(surveys)
         may_commit = uses_git and bounds.consent != "none"
-        repository = _Repository.of(roots)
+        repository = Repositories.of(roots)
         special = [(*one.secret, *one.steering) for one in surveys.values()]
         _check_number(sum(map(len, special)), "ask to run it with outside_sandbox and a reason")
         protected = [root / name for root in roots for name in KEPT_ABSENT]
         steering = [path for one in surveys.values() for path in one.steering]
         protected += [*steering, *_inside((p for p in steering if p.is_symlink()), roots)]
         shown, links = self._shown(bounds.readable, env)
+        protected += _inside(_led_to(repository), roots)
         readable = [*shown, *repository.folders]
         writable = [*_existing(self.options.write), *bounds.writable]
         if may_commit:
@@ -152,10 +152,7 @@ class Confiner:
             writable += repository.folders
             tops = [root / ".git" for root in roots]
             protected = [path for path in protected if path not in tops]
-            protected += [one / name for one in repository.folders for name in _GIT_STEERED]
-            # Submodules keep their settings there.
-            modules = [one for folder in repository.folders for one in folder.glob("modules/*")]
-            protected += [one / name for one in modules for name in ("hooks", "config")]
+            protected += [path for one in repository.folders for path in git_steering(one)]
         hidden = [path for path in own_folders() if path.exists()]
         # git would take a covered file for a changed one; its own text was judged already.
         if not (bounds.consent == "person" or (uses_git and bounds.view == "look")):
@@ -231,53 +228,9 @@ def _kept(texts: Mapping[Path, bytes], place: Path) -> Generator[Mapping[Path, P
         yield shown
 
 
-@dataclass(frozen=True, slots=True)
-class _Repository:
-    """Where the repositories of the roots keep their data, and their top folders."""
-
-    folders: tuple[Path, ...]
-    tops: tuple[Path, ...]
-
-    @classmethod
-    def of(cls, roots: Iterable[Path]) -> _Repository:
-        found = [pair for root in roots for pair in _repository(root)]
-        return cls(tuple(folder for folder, _ in found), tuple(top for _, top in found))
-
-
-def _repository(root: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield the data folder of the repository at or above a folder, and its top."""
-    for top in (root, *root.parents):
-        dot = top / ".git"
-        if dot.is_symlink():
-            return
-        if dot.is_dir():
-            yield dot, top
-            return
-        if dot.is_file():
-            yield from ((common, top) for common in _common(dot))
-            return
-
-
-def _common(dot: Path) -> Iterator[Path]:
-    """Yield the data folder that a work tree shares, if it knows of this work tree.
-
-    Else a ``.git`` file that came with a download could name any folder.
-    """
-    own = Path(_pointer(dot).removeprefix("gitdir:").strip())
-    if (
-        own.is_absolute()
-        and own.parent.name == "worktrees"
-        and _pointer(own / "gitdir") == str(dot)
-    ):
-        yield own.parent.parent.resolve()
-
-
-def _pointer(file: Path) -> str:
-    try:
-        with file.open("rb") as opened:
-            return opened.read(_MAX_POINTER_BYTES).decode(errors="replace").strip()
-    except OSError:
-        return ""
+def _led_to(repository: Repositories) -> Iterator[Path]:
+    for folder, top in zip(repository.folders, repository.tops, strict=True):
+        yield from git_led_to(folder, top)
 
 
 def _check_number(number: int, advice: str = "") -> None:

@@ -9,13 +9,14 @@ import logging
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_ls.safety.beneath import folder_beneath
 from agent_ls.safety.control_files import names_of, names_own, steers
+from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.sandbox.absent import is_kept_absent
 from agent_ls.safety.sandbox.survey import Survey, survey
 from agent_ls.safety.text import visible_line
@@ -37,16 +38,22 @@ class Newcomers:
     """The folder for what is set aside."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _running: int = 0
-    _before: Mapping[Path, tuple[Survey, frozenset[_Entry]]] = field(
-        default_factory=dict[Path, tuple[Survey, frozenset[_Entry]]]
-    )
+    _before: list[_Watched] = field(default_factory=list["_Watched"])
     _is_approved: bool = True
 
-    def begin(self, surveys: Mapping[Path, Survey], *, is_approved: bool) -> None:
+    def begin(
+        self, surveys: Mapping[Path, Survey], repositories: Repositories, *, is_approved: bool
+    ) -> None:
         """Take in a command that starts, and what was in each folder before."""
         with self._lock:
             if not self._running:
-                self._before = {root: (one, _entries(one)) for root, one in surveys.items()}
+                self._before = [
+                    _Watched(root, _of_folder(root, one.closed), _entries(one.steering))
+                    for root, one in surveys.items()
+                ]
+                for folder, top in zip(repositories.folders, repositories.tops, strict=True):
+                    look = _of_repository(folder, top)
+                    self._before.append(_Watched(top, look, _entries(look())))
                 self._is_approved = True
             self._running += 1
             self._is_approved &= is_approved
@@ -57,12 +64,12 @@ class Newcomers:
             self._running -= 1
             if self._running:
                 return []
-            return [note for root in self._before for note in self._look(root)]
+            return [note for one in self._before for note in self._look(one)]
 
-    def _look(self, root: Path) -> list[str]:
-        before, known = self._before[root]
+    def _look(self, watched: _Watched) -> list[str]:
+        root = watched.root
         try:
-            new = _entries(survey(root, closed=before.closed)) - known
+            new = _entries(watched.look()) - watched.known
         except OSError as error:
             return [f"sandbox: not checked for new files that steer other programs: {error}"]
         paths = sorted(_decisive(path, root) for path, _ in new if not _is_ours(path, root))
@@ -89,6 +96,30 @@ class Newcomers:
         return notes
 
 
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """A folder, and what in it steered programs before the commands."""
+
+    root: Path
+    look: Callable[[], Iterable[Path]]
+    known: frozenset[_Entry]
+
+
+def _of_folder(root: Path, closed: Collection[str]) -> Callable[[], Iterable[Path]]:
+    return lambda: survey(root, closed=closed).steering
+
+
+def _of_repository(folder: Path, top: Path) -> Callable[[], Iterable[Path]]:
+    """Return how to look for what steers git in its data folder, and where that leads."""
+
+    def look() -> Iterator[Path]:
+        yield from git_steering(folder)
+        led_to = (one for one in git_led_to(folder, top) if one.is_relative_to(top))
+        yield from (one for one in led_to if one.exists())
+
+    return look
+
+
 def _is_ours(path: Path, root: Path) -> bool:
     """Say whether it keeps a name absent for a command that has just begun, here or elsewhere."""
     return path.parent == root and is_kept_absent(path) and not any(path.iterdir())
@@ -97,13 +128,13 @@ def _is_ours(path: Path, root: Path) -> bool:
 def _decisive(path: Path, root: Path) -> Path:
     """Return what makes it steer: itself, or the file without which a folder is no repository."""
     names = names_of(path.relative_to(root).parts)
-    if steers(names) or names_own(names):
+    if steers(names) or names_own(names) or not path.is_dir() or path.is_symlink():
         return path
     return next((one for one in path.iterdir() if one.name.lower() == "head"), path)
 
 
-def _entries(one: Survey) -> frozenset[_Entry]:
-    return frozenset((path, _target(path)) for path in one.steering)
+def _entries(steering: Iterable[Path]) -> frozenset[_Entry]:
+    return frozenset((path, _target(path)) for path in steering)
 
 
 def _target(path: Path) -> str:

@@ -21,7 +21,7 @@ _MAX_REMEMBERED = 16
 """Workspace folders whose listings are kept."""
 _SETTLED_NS = 100_000_000
 """A folder that has just changed may change again within the same tick of its time."""
-_REPOSITORY = frozenset({"head", "objects", "refs"})
+_REPOSITORY = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commondir"}))
 """What git takes for a repository, whose settings it obeys, wherever it lies."""
 
 
@@ -118,6 +118,8 @@ def _folder(
     for entry in entries:
         parts = (*above[-2:], entry.name)
         kind = _kind(parts) if _needs_context(parts) else _kind((entry.name,))
+        if _leads_past_survey(entry):
+            kind |= {"steering"}
         if kind:
             special.append((entry.name, kind))
         if entry.name not in NOT_WALKED and entry.is_dir(follow_symlinks=False):
@@ -151,7 +153,16 @@ def _listed(path: str, closed: Collection[str] | None) -> list[os.DirEntry[str]]
 
 
 def _is_repository(entries: Iterable[os.DirEntry[str]]) -> bool:
-    return {entry.name.lower() for entry in entries} >= _REPOSITORY
+    names = {entry.name.lower() for entry in entries}
+    return any(names >= one for one in _REPOSITORY)
+
+
+def _leads_past_survey(entry: os.DirEntry[str]) -> bool:
+    """Say whether an entry is a link to a folder that is not looked into."""
+    if not entry.is_symlink() or entry.name in NOT_WALKED or not entry.is_dir():
+        return False
+    own, real = Path(entry.path).parent, Path(os.path.realpath(entry.path))
+    return not NOT_WALKED.isdisjoint(set(real.parts) - set(own.parts))
 
 
 def _needs_context(parts: tuple[str, ...]) -> bool:
