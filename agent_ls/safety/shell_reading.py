@@ -46,6 +46,19 @@ def read_shell(command: str) -> Sequence:
     return tree
 
 
+def runs_only_git(command: str) -> bool:
+    """Say whether a text is plain commands of git and nothing else; False if it is not read."""
+    try:
+        tree = read_shell(command)
+    except MustAskError:
+        return False
+    return all(
+        isinstance(one, Command) and one.words[0].value == "git" and not one.printed
+        for pipeline in tree
+        for one in pipeline.elements
+    )
+
+
 _OPERATOR = re.compile(r"&&|\|\||;(?!;|&)|\n")
 _PIPE = re.compile(r"\|&|\|(?!\|)")
 _REDIRECTION = re.compile(

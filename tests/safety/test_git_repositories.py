@@ -313,3 +313,11 @@ def test_git_prints_no_text_of_a_tracked_secret_unasked(command: str, tracked: P
 @pytest.mark.parametrize("command", rows("git_plain"))
 def test_git_prints_the_rest_of_such_a_repository(command: str, tracked: Path) -> None:
     assert decide(command, tracked, (Root("repo", tracked, True),)) == Allow()
+
+
+def test_git_is_run_with_settings_that_print_no_stashed_secret(tracked: Path) -> None:
+    _git(tracked, "config", "stash.showPatch", "true")
+    env = {"PATH": child_path(), **READ_ONLY_ENV}
+    run = {"cwd": tracked, "env": env, "check": True, "capture_output": True, "text": True}
+    assert "KEY" not in subprocess.run(["git", "stash", "show"], **run).stdout
+    assert "KEY" in _git(tracked, "stash", "show")

@@ -57,6 +57,7 @@ SHELL = {
     "remove the workspace": "rmdir ../work; rm -rf ../work/.git",
     # What steers programs in the workspace.
     "a hook of git": "echo x > .git/hooks/post-commit; chmod +x .git/hooks/post-commit",
+    "secrets beside the word git": "echo 'a git b'; git status; cat .env deep/.env",
     "git's configuration": "git config core.fsmonitor /tmp/x; echo x >> .git/config",
     "git's attributes": "mkdir -p .git/info; echo x > .git/info/attributes",
     "git's head": "echo x > .git/HEAD; git commit --allow-empty -m x; git update-ref HEAD x",

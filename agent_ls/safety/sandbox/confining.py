@@ -33,6 +33,7 @@ from agent_ls.safety.sandbox.newcomers import Newcomers
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.sandbox.surroundings import KEPT_ABSENT, git_files, toolchains
 from agent_ls.safety.sandbox.survey import Survey, survey
+from agent_ls.safety.shell_reading import runs_only_git
 
 _GIT = re.compile(r"(?:^|[\s;&|(])git\s")
 _PACKAGE = Path(__file__).parents[2]
@@ -71,7 +72,7 @@ class Confiner:
         Errors: ``OSError``.
         """
         surveys = {root: survey(root) for root in self.roots()}
-        confinement = self._confinement(bounds, env, surveys, uses_git=bool(_GIT.search(text)))
+        confinement = self._confinement(bounds, env, surveys, text)
         with ExitStack() as ends:
             if bounds.texts:
                 texts = _without(bounds.texts, confinement.hidden)
@@ -132,11 +133,10 @@ class Confiner:
         bounds: Bounds,
         env: Mapping[str, str],
         surveys: Mapping[Path, Survey],
-        *,
-        uses_git: bool,
+        text: str,
     ) -> Confinement:
         roots = tuple(surveys)
-        may_commit = uses_git and bounds.consent != "none"
+        may_commit = bool(_GIT.search(text)) and bounds.consent != "none"
         repository = Repositories.of(roots)
         special = [(*one.secret, *one.steering) for one in surveys.values()]
         _check_number(sum(map(len, special)), "ask to run it with outside_sandbox and a reason")
@@ -155,7 +155,7 @@ class Confiner:
             protected += [path for one in repository.folders for path in git_steering(one)]
         hidden = [path for path in own_folders() if path.exists()]
         # git would take a covered file for a changed one; its own text was judged already.
-        if not (bounds.consent == "person" or (uses_git and bounds.view == "look")):
+        if not (bounds.consent == "person" or (bounds.view == "look" and runs_only_git(text))):
             hidden += [path for one in surveys.values() for path in one.secret]
         return Confinement(
             "look" if bounds.view == "look" else "work",
