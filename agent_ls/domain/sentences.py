@@ -9,6 +9,11 @@ def sentence(text: str) -> str:
     return said if not said or said.endswith((".", "!", "?", "…", ".”", ".)")) else f"{said}."
 
 
+def clause(text: str) -> str:
+    """Return the text without the stop at its end, for words or a colon that follow."""
+    return text.rstrip().rstrip(".:!?")
+
+
 def counted(count: int, word: str) -> str:
     """Return a count with its noun: ``1 step``, ``2 steps``."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"

@@ -15,6 +15,7 @@ from pathlib import Path
 import platformdirs
 
 from agent_ls.domain.edits import Replacement
+from agent_ls.safety.text import visible
 
 ENDING = ".agent-ls.md"
 HEADING = "# Write here, then take the code action Send"
@@ -71,6 +72,19 @@ class Page:
         self.steps += [one.moved(at) for one in other.steps]
         self.waiting += [one.moved(at) for one in other.waiting]
         self.links += [one.moved(at) for one in other.links]
+
+
+def fenced(text: str, language: str) -> list[str]:
+    """Return a text as lines of a Markdown code block that nothing in it can end."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return [f"{fence}{language}", *visible(text).strip("\n").split("\n"), fence]
+
+
+def plain_lines(text: str) -> list[str]:
+    """Return a text's lines with hidden characters shown, and none that is the last heading."""
+    lines = visible(text.replace("\r\n", "\n")).strip("\n").split("\n")
+    return [f"\\{one}" if one.startswith(HEADING) else one for one in lines]
 
 
 def is_conversation(uri: str) -> bool:

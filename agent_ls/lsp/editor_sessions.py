@@ -14,6 +14,7 @@ from agent_ls.assembly import open_sessions
 from agent_ls.domain.commands import CommandList
 from agent_ls.domain.errors import AgentLsError, SessionHeld
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.sentences import clause
 from agent_ls.domain.symbols import Definition
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.store import SessionSummary
@@ -29,6 +30,7 @@ from agent_ls.settings import Settings
 
 _log = logging.getLogger(__name__)
 
+_TITLE_CHARACTERS = 80
 _STRICTEST_FIRST = list(Mode)
 
 
@@ -219,15 +221,17 @@ class EditorSessions:
                 return
             try:
                 interrupted = await self._opened.interrupted()
+                if not interrupted:
+                    return
+                first = interrupted[0]
+                prompt = await self._opened.prompt_cut_off(first.session_id)
             except AgentLsError as error:
                 # Say it now: otherwise the user learns it only from the first prompt.
                 self._editor.say("error", str(error))
                 return
-        if not interrupted:
-            return
-        first = interrupted[0]
-        title = first.title or first.session_id
-        words = f"The agent was cut off in: {title}."
+        # Without a stop: some editors put a colon behind the message.
+        title = clause(prompt.strip().partition("\n")[0][:_TITLE_CHARACTERS])
+        words = f"The agent was cut off in: {title}"
         if self._server.profile.message_requests:
             choices = ["Resume", "Not now"]
             chosen = await self._editor.choose(words, choices)

@@ -25,6 +25,9 @@ from agent_ls.session.titles import call_title, choice_name, parsed
 _MAX_ADVICE_CHARS = 400
 """A side model's longer texts are not shown."""
 
+ENDS_PIECES = (e.RequestPrepared, e.RecoveryChosen, e.Answered, e.TurnEnded)
+"""After these events the streamed pieces before them count no more."""
+
 Updates = list[wire.Update]
 
 
@@ -43,6 +46,8 @@ class Translation:
         self._last = Usage()
         """Usage of the last attempt; it shows the size of the conversation."""
         self._step = 0
+        self._cut_step = ""
+        """The step whose kept text the next answer goes on with, though another step brings it."""
         self._trouble = ""
         """Id of the turn's single notice about a failing model."""
         self._is_told = False
@@ -71,6 +76,21 @@ class Translation:
             if (updates := part(event)) is not None:
                 return updates
         return []
+
+    def of_ephemeral(self, piece: e.Ephemeral) -> wire.Update:
+        """Return the update for a piece that is not stored."""
+        if isinstance(piece, e.CallOutputStreamed):
+            return wire.ToolCallOutput(tool_call_id=piece.call_id, content=_text(piece.text))
+        step_id = self._cut_step or piece.step_id
+        match piece:
+            case e.TextStreamed(text=text):
+                return wire.AgentMessageChunk(step_id=step_id, content=_text(text))
+            case e.ReasoningStreamed(text=text):
+                return wire.AgentThoughtChunk(step_id=step_id, content=_text(text))
+            case e.AttemptDiscarded():
+                return wire.ChunksDiscarded(step_id=step_id)
+            case _:
+                assert_never(piece)
 
     def _of_session(self, event: e.Event) -> Updates | None:
         match event:
@@ -134,7 +154,7 @@ class Translation:
 
     def _begin_turn(self, event: e.TurnStarted) -> Updates:
         self._undelivered.feed(event)
-        self._step = 0
+        self._step, self._cut_step = 0, ""
         self._trouble, self._is_told = f"model:{event.turn_id}", False
         anchor = event.anchor
         place = self._place(anchor.path, anchor.line) if anchor else None
@@ -179,8 +199,12 @@ class Translation:
     def _of_recovery(self, event: e.RecoveryChosen) -> Updates:
         match event.action:
             case "continue":
+                self._cut_step = self._cut_step or event.step_id
                 kept = wire.AgentMessage(
-                    step_id=event.step_id, content=_text(event.partial), thought="", is_partial=True
+                    step_id=self._cut_step,
+                    content=_text(event.partial),
+                    thought="",
+                    is_partial=True,
                 )
                 return [kept]
             case "retry" | "switch_model":
@@ -218,8 +242,9 @@ class Translation:
     def _of_answer(self, event: e.Answered) -> Updates:
         message = event.message
         self._calls.update((call.id, call) for call in message.calls)
+        step_id, self._cut_step = self._cut_step or event.step_id, ""
         answer = wire.AgentMessage(
-            step_id=event.step_id,
+            step_id=step_id,
             content=_text(message.text),
             thought=message.reasoning,
             is_partial=event.is_partial,
@@ -462,21 +487,6 @@ def notice(
 ) -> wire.NoticeUpdate:
     """Return a log line; one with an id replaces the earlier line with that id."""
     return wire.NoticeUpdate(level=level, origin=origin, text=text, notice_id=notice_id)
-
-
-def of_ephemeral(piece: e.Ephemeral) -> wire.Update:
-    """Return the update for a piece that is not stored."""
-    match piece:
-        case e.TextStreamed():
-            return wire.AgentMessageChunk(step_id=piece.step_id, content=_text(piece.text))
-        case e.ReasoningStreamed():
-            return wire.AgentThoughtChunk(step_id=piece.step_id, content=_text(piece.text))
-        case e.AttemptDiscarded():
-            return wire.ChunksDiscarded(step_id=piece.step_id)
-        case e.CallOutputStreamed():
-            return wire.ToolCallOutput(tool_call_id=piece.call_id, content=_text(piece.text))
-        case _:
-            assert_never(piece)
 
 
 def _text(text: str) -> wire.TextContent:

@@ -9,10 +9,11 @@ from pydantic import TypeAdapter
 
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.lsp import wire
-from agent_ls.lsp.conversation.transcript import Transcript, fenced
+from agent_ls.lsp.conversation.transcript import Transcript
 from agent_ls.lsp.conversation_page import (
     HEADING,
     changes_of,
+    fenced,
     merged,
     place_of,
     rewrite,
@@ -149,8 +150,45 @@ USAGE = {
         ),
         pytest.param(
             [asked("x"), settled("reject_once", "no\nnever")],
-            "- rejected: Run: x: “no\\nnever”\n\n*Works, step 1 …*",
+            "- rejected: Run: x: “no never”\n\n*Works, step 1 …*",
             id="rejected-with-words",
+        ),
+        pytest.param(
+            [
+                call("edit_file", "edit_file a.py", "edit"),
+                {
+                    "sessionUpdate": "tool_call_decision",
+                    "toolCallId": "c",
+                    "decision": "ask",
+                    "origin": "approval",
+                    "reason": "",
+                },
+                ended("failed", "The user rejected the 2 changes.", error="denied"),
+            ],
+            "- edit a.py: rejected\n\n*Works, step 1 …*",
+            id="rejected-together-with-another",
+        ),
+        pytest.param(
+            [
+                {
+                    "sessionUpdate": "gate_failed",
+                    "origin": "compile",
+                    "text": "1 problem:\na.py:1: x",
+                }
+            ],
+            "- not accepted: 1 problem: a.py: x\n\n*Works, step 1 …*",
+            id="the-lines-of-an-objection-are-one",
+        ),
+        pytest.param(
+            [
+                CHUNK,
+                {**MESSAGE, "content": text("It is"), "isPartial": True},
+                {**CHUNK, "content": text(" so")},
+                {**MESSAGE, "content": text(" so.")},
+                over("completed", "success", "It is so."),
+            ],
+            "It is so.\n\n*Done (0 steps, 0 tokens)*",
+            id="an-answer-in-two-pieces-is-one",
         ),
         pytest.param(
             [QUEUED], "*Works, step 1 …*\n\n> or later *(waits)*", id="a-steer-waits-below"

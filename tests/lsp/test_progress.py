@@ -14,7 +14,7 @@ from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.lsp.faces.progress import Limits, TurnProgress
 
-STARTED = e.TurnStarted(turn_id="trn_1", prompt="do it\nnow")
+STARTED = e.TurnStarted(turn_id="trn_1", prompt="do it.\nnow")
 ENDED = e.TurnEnded(
     turn_id="trn_1", stop=StopReason.COMPLETED, status=TurnStatus.SUCCESS, output="done\nmore"
 )

@@ -14,7 +14,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import ProposedCall
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.lsp.updates import Translation, of_ephemeral
+from agent_ls.lsp.updates import Translation
 from agent_ls.session.titles import call_title
 from tests.support.gallery import CALL, REQUEST
 
@@ -144,7 +144,7 @@ def test_a_plan_carries_what_each_step_would_do() -> None:
     ],
 )
 def test_what_streams_becomes_a_chunk(piece: e.Ephemeral, expected: str) -> None:
-    update: Any = of_ephemeral(piece)
+    update: Any = Translation({}, lambda path: None).of_ephemeral(piece)
     assert update.session_update == expected
 
 

@@ -438,6 +438,10 @@ class Storyteller:
     async def step_kill(self) -> None:
         await self.editor.kill()
 
+    async def step_quit(self) -> None:
+        """Close the editor."""
+        assert await self.editor.stop() == 0
+
     async def step_start(self) -> None:
         await self.start()
 

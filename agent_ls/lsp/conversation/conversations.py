@@ -30,7 +30,7 @@ from agent_ls.lsp.conversation_page import (
     session_named,
     words_below,
 )
-from agent_ls.lsp.updates import Translation, of_ephemeral
+from agent_ls.lsp.updates import ENDS_PIECES, Translation
 from agent_ls.lsp.workspace.buffer_edits import BufferEdits
 from agent_ls.lsp.workspace.editor import EditorClient
 from agent_ls.session.session import Session
@@ -87,6 +87,9 @@ class Conversations:
         self._tool_kinds, self._uri_of = tool_kinds, uri_of
         self._sessions, self._resume = sessions, resume
         self._kept: dict[str, _Kept] = {}
+        self._live: dict[str, tuple[int, list[e.Ephemeral]]] = {}
+        """Per session: the pieces of the answer that streams, for a document opened meanwhile; and
+        the number of the event before them."""
         self._tasks: set[asyncio.Future[None]] = set()
         server.documents.listen(self._on_document)
 
@@ -100,6 +103,8 @@ class Conversations:
     def on_event(self, stored: e.StoredEvent) -> None:
         """Show an event soon; where the panel is, only in a document that was asked for."""
         session = self._sessions.get(stored.session_id)
+        if isinstance(stored.event, ENDS_PIECES):
+            self._live[stored.session_id] = (stored.seq, [])
         is_turn = isinstance(stored.event, e.TurnStarted) and not self._server.profile.opted_in
         kept = self._kept.get(stored.session_id)
         if is_turn and session is not None:
@@ -110,9 +115,13 @@ class Conversations:
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
         """Show a streamed piece soon."""
+        if not isinstance(piece, e.TextStreamed | e.AttemptDiscarded):
+            return
+        self._live.setdefault(session_id, (0, []))[1].append(piece)
         kept = self._kept.get(session_id)
-        if kept is not None and isinstance(piece, e.TextStreamed | e.AttemptDiscarded):
-            self._take(kept, piece)
+        if kept is not None:
+            if kept.seq:
+                kept.transcript.feed(kept.translation.of_ephemeral(piece))
             self._update(kept)
 
     # What the person does.
@@ -192,15 +201,12 @@ class Conversations:
         path = uri_to_path(uri)
         return next((one for one in self._kept.values() if one.place == path), None)
 
-    def _take(self, kept: _Kept, piece: e.StoredEvent | e.Ephemeral) -> None:
-        if not isinstance(piece, e.StoredEvent):
-            if kept.seq:
-                kept.transcript.feed(of_ephemeral(piece))
-        elif not kept.seq:
-            kept.early.append(piece)
-        elif piece.seq > kept.seq:
-            kept.seq = piece.seq
-            for update in kept.translation.feed(piece.event):
+    def _take(self, kept: _Kept, stored: e.StoredEvent) -> None:
+        if not kept.seq:
+            kept.early.append(stored)
+        elif stored.seq > kept.seq:
+            kept.seq = stored.seq
+            for update in kept.translation.feed(stored.event):
                 kept.transcript.feed(update)
 
     def _update(self, kept: _Kept, *, at_once: bool = False) -> None:
@@ -275,8 +281,13 @@ class Conversations:
             return
         early, kept.early = kept.early, []
         kept.seq = -1
-        for piece in [*journal, *early]:
-            self._take(kept, piece)
+        for stored in [*journal, *early]:
+            self._take(kept, stored)
+        since, pieces = self._live.get(kept.session.id, (0, []))
+        # The journal may hold an answer whose event has not been heard yet.
+        if not any(one.seq > since and isinstance(one.event, ENDS_PIECES) for one in journal):
+            for piece in pieces:
+                kept.transcript.feed(kept.translation.of_ephemeral(piece))
 
     def _spawn(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)

@@ -5,18 +5,17 @@ Owns what a turn looks like. Knows no editor, no file and no time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from agent_ls.domain.approvals import ApprovalChoice
-from agent_ls.domain.calls import ToolKind
+from agent_ls.domain.calls import ErrorKind, ToolKind
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.lsp import wire
-from agent_ls.lsp.conversation_page import HEADING, Page, Region, front_matter
-from agent_ls.safety.text import label, visible, visible_line
+from agent_ls.lsp.conversation_page import HEADING, Page, Region, fenced, front_matter, plain_lines
+from agent_ls.safety.text import label, visible_line
 
 _TITLE_CHARACTERS = 80
 _LINE_CHARACTERS = 160
@@ -44,17 +43,8 @@ _SHOWN_OTHERWISE = ("ask_user", "update_plan")
 _HOW = "Answer by a code action, or write your words below and take Send."
 
 
-def fenced(text: str, language: str) -> list[str]:
-    """Return a text as lines of a Markdown code block that nothing in it can end."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    return [f"{fence}{language}", *visible(text).strip("\n").split("\n"), fence]
-
-
-def plain_lines(text: str) -> list[str]:
-    """Return a text's lines with hidden characters shown, and none that is the last heading."""
-    lines = visible(text.replace("\r\n", "\n")).strip("\n").split("\n")
-    return [f"\\{one}" if one.startswith(HEADING) else one for one in lines]
+def _line(text: str, characters: int = _LINE_CHARACTERS) -> str:
+    return label(" ".join(text.split()), characters)
 
 
 @dataclass(slots=True)
@@ -68,6 +58,7 @@ class _Call:
     added_lines: int = 0
     removed_lines: int = 0
     place: wire.Location | None = None
+    is_asked: bool = False
     is_rejected: bool = False
 
     def page(self) -> Page:
@@ -88,12 +79,15 @@ class _Call:
         first, _, printed = text.partition("\n")
         if self.is_rejected:
             return
-        if update.status == "failed":
-            self.outcome = f": failed, {label(first, _LINE_CHARACTERS)}"
+        if self.is_asked and update.error is ErrorKind.DENIED:
+            # The person rejected it together with an earlier call.
+            self.outcome = ": rejected"
+        elif update.status == "failed":
+            self.outcome = f": failed, {_line(first)}"
         elif self.kind is ToolKind.EXECUTE:
             last = printed.rstrip().splitlines()[-1:]
             exit_words = [] if first.startswith(_GOOD_EXIT) else [first]
-            said = label(" ".join([*exit_words, *last]), _LINE_CHARACTERS)
+            said = _line(" ".join([*exit_words, *last]))
             self.outcome = f": {said}" if said else ""
         else:
             self.outcome = ""
@@ -108,6 +102,19 @@ class _Text:
 
     def page(self) -> Page:
         return Page([f"{self.mark}{one}".rstrip() for one in plain_lines(self.text)])
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What the agent says in one step: the text that is certain, and pieces that stream."""
+
+    step_id: str
+    text: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+
+    def page(self) -> Page:
+        text = self.text + "".join(self.pieces)
+        return Page(plain_lines(text)) if text.strip() else Page()
 
 
 @dataclass(slots=True)
@@ -154,20 +161,20 @@ class _Asked:
                     verb = "changed"
                 elif update.outcome is ApprovalChoice.CANCELLED:
                     verb = "not answered"
-                note = f": “{label(update.note, _LINE_CHARACTERS)}”" if update.note else ""
+                note = f": “{_line(update.note)}”" if update.note else ""
                 self.settled = f"{verb}: {visible_line(asked.title)}{note}"
                 self.is_done = self.call is not None and verb in ("allowed", "rejected")
                 if self.call is not None and verb == "rejected":
                     self.call.is_rejected, self.call.outcome = True, f": rejected{note}"
             case wire.QuestionAsked() as asked, wire.QuestionResolved():
-                question = label(asked.text, _LINE_CHARACTERS)
-                answer = f"“{label(update.text, _LINE_CHARACTERS)}”" if update.text else "nothing"
+                question = _line(asked.text)
+                answer = f"“{_line(update.text)}”" if update.text else "nothing"
                 self.settled = f"asked: {question} Answered: {answer}"
             case _:
                 return
 
 
-_Item = _Call | _Text | _Asked
+_Item = _Call | _Text | _Answer | _Asked
 
 
 @dataclass(slots=True)
@@ -179,9 +186,8 @@ class _Turn:
     calls: dict[str, _Call] = field(default_factory=dict[str, _Call])
     asked: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
     notices: dict[str, _Text] = field(default_factory=dict[str, _Text])
-    pieces: list[str] = field(default_factory=list[str])
-    """The streamed text of the step, until its whole answer is there."""
-    answer: str = ""
+    answer: _Answer | None = None
+    """The newest."""
     step: int = 0
     usage_before: tuple[int, float] = (0, 0.0)
     ended: str = ""
@@ -195,8 +201,6 @@ class _Turn:
         if self.plan:
             lines = [f"- {_BOXES[one.status]} {visible_line(one.content)}" for one in self.plan]
             page.add(Page([*lines, ""]))
-        if text := "".join(self.pieces).strip():
-            page.add(Page([*plain_lines(text), ""]))
         page.add(Page([self._state(page, usage), ""]))
         page.turns.append(Region(0, len(page.lines) - 1, label(first, _TITLE_CHARACTERS)))
         return page
@@ -241,8 +245,8 @@ class Transcript:
         if self._turn is not None:
             page.add(self._turn.page(self._usage))
         for prompt in self._queue:
-            words = " ".join(prompt.strip().partition("\n\n")[0].split())
-            page.add(Page([f"> {label(words, _LINE_CHARACTERS)} *(waits)*", ""]))
+            words = _line(prompt.strip().partition("\n\n")[0])
+            page.add(Page([f"> {words} *(waits)*", ""]))
         page.add(Page([HEADING]))
         return page
 
@@ -287,19 +291,25 @@ def _take_words(turn: _Turn, update: wire.Update) -> None:
             turn.prompt = content.text
         case wire.UserMessageUpdate(origin="steer", content=content):
             turn.items.append(_Text(content.text, "> "))
-        case wire.AgentMessageChunk(content=content):
-            turn.pieces.append(content.text)
-        case wire.ChunksDiscarded():
-            turn.pieces.clear()
-        case wire.AgentMessage(content=content):
-            turn.pieces.clear()
-            turn.answer = content.text
-            if content.text.strip():
-                turn.items.append(_Text(content.text))
+        case wire.AgentMessageChunk(step_id=step_id, content=content):
+            _answer_of(turn, step_id).pieces.append(content.text)
+        case wire.ChunksDiscarded(step_id=step_id):
+            _answer_of(turn, step_id).pieces.clear()
+        case wire.AgentMessage(step_id=step_id, content=content):
+            answer = _answer_of(turn, step_id)
+            answer.pieces.clear()
+            answer.text += content.text
         case wire.PlanUpdate(entries=entries):
             turn.plan = tuple(entries)
         case _:
             pass
+
+
+def _answer_of(turn: _Turn, step_id: str) -> _Answer:
+    if turn.answer is None or turn.answer.step_id != step_id:
+        turn.answer = _Answer(step_id)
+        turn.items.append(turn.answer)
+    return turn.answer
 
 
 def _take_call(turn: _Turn, update: wire.Update) -> None:
@@ -316,6 +326,9 @@ def _take_call(turn: _Turn, update: wire.Update) -> None:
                 call.place = locations[0]
             if call is not None and status in ("completed", "failed"):
                 call.finish(update)
+        case wire.ToolCallDecision(decision="ask"):
+            if (call := turn.calls.get(update.tool_call_id)) is not None:
+                call.is_asked = True
         case wire.FileEdited(status="applied"):
             call = turn.calls.get(update.tool_call_id)
             if call is not None:
@@ -353,18 +366,18 @@ def _take_notice(turn: _Turn, update: wire.Update) -> None:
             _take_notice(turn, update)
         case wire.NoticeUpdate(text=text) if text and update.origin != "prefix":
             warning = "" if update.level == "info" else f"{update.level}: "
-            said = _Text(f"{warning}{label(text, _LINE_CHARACTERS)}", "- ")
+            said = _Text(f"{warning}{_line(text)}", "- ")
             turn.items.append(said)
             if update.notice_id:
                 turn.notices[update.notice_id] = said
         case wire.GateFailedUpdate(text=text):
-            turn.items.append(_Text(f"not accepted: {label(text, _LINE_CHARACTERS)}", "- "))
+            turn.items.append(_Text(f"not accepted: {_line(text)}", "- "))
         case wire.CompactedUpdate(before_tokens=before, after_tokens=after):
             words = f"shortened the conversation: {before:,} to {after:,} tokens"
             turn.items.append(_Text(words, "- "))
         case wire.FindingsUpdate(findings=findings) if findings:
             turn.items += [
-                _Text(f"found: {one.path}:{one.line + 1} {visible_line(one.message)}", "- ")
+                _Text(f"found: {one.path}:{one.line + 1} {_line(one.message)}", "- ")
                 for one in findings[:_MOST_FINDINGS]
             ]
         case _:
@@ -376,8 +389,11 @@ def _take_progress(turn: _Turn, update: wire.Update) -> None:
         case wire.PhaseUpdate(step=step):
             turn.step = max(turn.step, step)
         case wire.TurnEndedUpdate():
-            turn.pieces.clear()
-            if update.output.strip() and update.output.strip() != turn.answer.strip():
+            said = ""
+            if turn.answer is not None:
+                turn.answer.pieces.clear()
+                said = turn.answer.text.strip()
+            if update.output.strip() not in ("", said):
                 turn.items.append(_Text(update.output))
             turn.ended = f"Stopped: {update.failure_reason}" if update.failure_reason else "Done"
             if update.status is TurnStatus.CANCELLED:

@@ -13,6 +13,7 @@ from typing import Any
 
 from agent_ls.domain import events as e
 from agent_ls.domain.phases import Phase
+from agent_ls.domain.sentences import clause
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state.state import SessionState
 from agent_ls.safety.text import label
@@ -128,7 +129,9 @@ class TurnProgress:
             shown.timer = loop.call_later(_REPORT_S, self._report_sentence, shown)
 
     def _open(self, session_id: str, turn_id: str, prompt: str) -> None:
-        title = "Agent: " + label(prompt.strip().partition("\n")[0], _MAX_TITLE_CHARACTERS)
+        # Editors put a colon behind it.
+        first_line = clause(prompt.strip().partition("\n")[0])
+        title = "Agent: " + label(first_line, _MAX_TITLE_CHARACTERS)
         shown = _Shown(turn_id, session_id, title)
         self._shown[turn_id] = self._by_session[session_id] = shown
         task = asyncio.create_task(self._create_and_begin(shown))

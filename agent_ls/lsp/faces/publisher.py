@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import assert_never
 
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import ToolKind
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp import wire
-from agent_ls.lsp.updates import Translation, of_ephemeral
+from agent_ls.lsp.updates import ENDS_PIECES, Translation
 
 MERGE_S = 0.05
 """Updates within this time go out as one notification."""
@@ -70,15 +69,16 @@ class Publisher:
         """Queue the updates of an event."""
         stream = self._stream(stored.session_id)
         stream.seq = stored.seq
-        if isinstance(stored.event, e.RequestPrepared | e.Answered | e.TurnEnded):
+        if isinstance(stored.event, ENDS_PIECES):
             stream.partial = None
         self._queue(stored.session_id, stream, stream.translation.feed(stored.event))
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
         """Queue a streamed piece."""
         stream = self._stream(session_id)
-        _add_piece(stream, piece)
-        self._queue(session_id, stream, [of_ephemeral(piece)])
+        update = stream.translation.of_ephemeral(piece)
+        _add_piece(stream, update)
+        self._queue(session_id, stream, [update])
 
     def flush(self, session_id: str) -> None:
         """Send the queued updates now."""
@@ -186,16 +186,14 @@ def _source(update: wire.Update | None) -> str:
             return ""
 
 
-def _add_piece(stream: _Stream, piece: e.Ephemeral) -> None:
+def _add_piece(stream: _Stream, piece: wire.Update) -> None:
     match piece:
-        case e.TextStreamed() | e.ReasoningStreamed():
+        case wire.AgentMessageChunk() | wire.AgentThoughtChunk():
             if stream.partial is None or stream.partial.step_id != piece.step_id:
                 stream.partial = _Partial(piece.step_id)
-            is_text = isinstance(piece, e.TextStreamed)
-            (stream.partial.text if is_text else stream.partial.thought).append(piece.text)
-        case e.AttemptDiscarded():
+            is_text = isinstance(piece, wire.AgentMessageChunk)
+            (stream.partial.text if is_text else stream.partial.thought).append(piece.content.text)
+        case wire.ChunksDiscarded():
             stream.partial = None
-        case e.CallOutputStreamed():
-            pass
         case _:
-            assert_never(piece)
+            pass
