@@ -393,21 +393,6 @@ class Neovim:
     def _in_bytes(self, line: int, column: int) -> list[int]:
         return [line + 1, len(self.lines()[line][:column].encode())]
 
-    def lenses(self) -> list[str]:
-        """The titles of the code lenses of the current buffer, as the server gives them now."""
-        document = self.position()["textDocument"]
-        found = self.request("textDocument/codeLens", {"textDocument": document})
-        return [lens["command"]["title"] for lens in found or [] if lens.get("command")]
-
-    def press_lens(self, title: str, limit_s: float = _LIMIT_S) -> None:
-        """Wait for a lens with this title, and run it."""
-        self.lua("vim.lsp.codelens.refresh()")
-        self.wait_until(
-            lambda: self.lua("return witness.run_lens(...)", title),
-            f"the lens {title!r}; the server gives {self.lenses()}",
-            limit_s,
-        )
-
     def execute(self, command: str, *arguments: Any, limit_s: float = _LIMIT_S) -> Any:
         """What workspace/executeCommand answers; ReplyError when that is an error."""
         return self.request(

@@ -115,18 +115,6 @@ function W.open_actions(wanted, from, to)
   end
 end
 
-function W.run_lens(wanted)
-  for _, lens in ipairs(vim.lsp.codelens.get(0)) do
-    if lens.command and lens.command.title == wanted then
-      vim.api.nvim_win_set_cursor(0, { lens.range.start.line + 1, 0 })
-      W.wanted = wanted
-      vim.lsp.codelens.run()
-      return true
-    end
-  end
-  return false
-end
-
 function W.position()
   local client = W.client()
   local params = vim.lsp.util.make_position_params(0, client and client.offset_encoding)

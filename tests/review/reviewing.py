@@ -64,17 +64,12 @@ class NeverTwice(SystemClock):
     """The machine's clock, which no two events have the same time by, however quick the disk."""
 
     def __init__(self) -> None:
-        self._last_ms = self._behind_ms = 0
+        self._last_ms = 0
 
     def now_ms(self) -> int:
-        """Return the wall clock, later than what it told last, unless it was set back."""
-        self._last_ms = max(self._last_ms + 1, super().now_ms() - self._behind_ms)
+        """Return the wall clock, later than the time before."""
+        self._last_ms = max(self._last_ms + 1, super().now_ms())
         return self._last_ms
-
-    def set_back(self, by_ms: int) -> None:
-        """Have the machine's clock set back."""
-        self._behind_ms += by_ms
-        self._last_ms = 0
 
 
 async def _nobody_else() -> None:

@@ -111,7 +111,6 @@ class ClientEditor(DemoClient):
         self.save_works = True
         self.opened: list[dict[str, Any]] = []
         """What the server brought before the person."""
-        self.refreshed_lenses = 0
         self.others: dict[str, list[Any]] = {}
         """Diagnostics of other servers, by URI."""
         self.registered: list[dict[str, Any]] = []
@@ -135,7 +134,6 @@ class ClientEditor(DemoClient):
             self.registered += params["registrations"]
             return None
         if method == "workspace/codeLens/refresh":
-            self.refreshed_lenses += 1
             return None
         if method == "agent/save" and not self.save_works:
             return {"unsaved": params["uris"]}

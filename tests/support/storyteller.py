@@ -750,11 +750,6 @@ class Storyteller:
             lambda: [one for one in requests if text in json.dumps(one.body)] or None, text
         )
 
-    async def step_saw(self, text: str) -> None:
-        """What the model was last sent contains this."""
-        body = json.dumps(self.model.requests[-1].body, ensure_ascii=False)
-        assert text in body, "the model did not see it"
-
 
 def _behind(action: Mapping[str, Any]) -> list[Any]:
     """Return the choices that a code action opens."""
