@@ -11,7 +11,7 @@ import itertools
 import os
 import re
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import assert_never
@@ -142,7 +142,7 @@ def named_files(
     """Yield the places that a command names, each with its use and its names below its root."""
     named = dict.fromkeys(named_places(command, cwd))
     for one in itertools.islice(named, _MAX_PLACES):
-        for place, _ in _places(one):
+        for place in _places(one):
             yield one.use, place, _names(place, roots)
 
 
@@ -156,11 +156,10 @@ def _judge(named: Named, roots: Sequence[Root], own: OwnPlaces) -> Deny | str | 
     if os.path.normpath(named.path).startswith(_DEVICES) or not named.path.strip(UNKNOWN):
         return None
     found = ""
-    for place, is_resolved in _places(named):
+    for place in _places(named):
         names = _names(place, roots)
-        is_own = own.hold(place, is_resolved=is_resolved)
         # The workspace's settings for agent-ls hold nothing private, so they may be read.
-        is_own = is_own or (named.use != "read" and names_own(names))
+        is_own = own.hold(place) or (named.use != "read" and names_own(names))
         if is_own or (named.use == "take" and own.lie_in(place)):
             if named.use == "read":
                 return f"{shown} belongs to agent-ls itself and may hold keys."
@@ -171,23 +170,15 @@ def _judge(named: Named, roots: Sequence[Root], own: OwnPlaces) -> Deny | str | 
     return f"{shown} {found}." if found else None
 
 
-def _places(named: Named) -> Iterator[tuple[Path, bool]]:
-    """Yield the paths a name may stand for, and whether they hold no links.
-
-    Those are the paths as written, and with links resolved.
-    """
+def _places(named: Named) -> Iterator[Path]:
+    """Yield the paths a name may stand for: as written, and with links resolved."""
     path = at_home(named.path.replace(UNKNOWN, "_"))
     for folder in named.folders:
-        joined = folder / path
-        written = Path(os.path.normpath(joined))
-        try:
-            real = real_path(joined)
-        except ValueError:
-            yield written, False
-            continue
-        yield written, real == written
-        if real != written:
-            yield real, True
+        written = Path(os.path.normpath(folder / path))
+        yield written
+        with suppress(ValueError):
+            if (real := real_path(folder / path)) != written:
+                yield real
 
 
 def _reason(place: Path, names: set[str], use: Use, roots: Sequence[Root]) -> str:

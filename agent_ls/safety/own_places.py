@@ -6,13 +6,10 @@ A workspace can be one of them, hold one or link to one.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import accumulate
 from pathlib import Path
 
 import platformdirs
@@ -60,28 +57,24 @@ class OwnPlaces:
             *(platformdirs.user_config_dir(_APP), platformdirs.user_data_dir(_APP)),
             *(platformdirs.user_state_dir(_APP), platformdirs.user_cache_dir(_APP)),
         )
-        folders = dict.fromkeys(map(_where, (*map(Path, names), *_stores)))
+        folders = dict.fromkeys(map(real_path, (*map(Path, names), *_stores)))
         return cls(tuple(folders), frozenset(map(_inode, folders)) - {None})
 
-    def hold(self, place: Path, *, is_resolved: bool = False) -> bool:
-        """Say whether a path is inside one of our folders; hard links are not recognised.
+    def hold(self, place: Path) -> bool:
+        """Say whether a resolved path is inside one of our folders.
 
-        Looks at the disk; if a path cannot be resolved, only its name counts.
+        Looks at the disk. Hard links are not recognised.
         """
-        real = place if is_resolved else real_path(place)
-        if any(components_below(real, one) is not None for one in self.folders):
+        if any(components_below(place, one) is not None for one in self.folders):
             return True
         # The same folder by another path: a mount, or a file system that ignores case.
-        for one in accumulate(real.parts, os.path.join) if self._inodes else ():
-            inode = _inode(one)
-            if inode is None or inode in self._inodes:
-                return inode is not None
-        return False
+        return bool(self._inodes) and any(
+            _inode(one) in self._inodes for one in (place, *place.parents)
+        )
 
     def lie_in(self, place: Path) -> bool:
-        """Say whether a path contains one of our folders, so that moving it would move them."""
-        real = real_path(place)
-        return any(components_below(one, real) is not None for one in self.folders)
+        """Say whether a resolved path contains one of our folders, which would move along."""
+        return any(components_below(one, place) is not None for one in self.folders)
 
 
 def own_folders() -> tuple[Path, ...]:
@@ -89,22 +82,9 @@ def own_folders() -> tuple[Path, ...]:
     return OwnPlaces.now().folders
 
 
-def _where(place: Path) -> Path:
-    inode = _inode(place)
-    if inode is None or _inode(known := _still(place, inode)) != inode:
-        return real_path(place)
-    return known
-
-
-@lru_cache(maxsize=64)
-def _still(place: Path, _inode: tuple[int, int]) -> Path:
-    """Return where a folder is, resolved once as long as the name leads to the same folder."""
-    return real_path(place)
-
-
-def _inode(place: Path | str) -> tuple[int, int] | None:
+def _inode(place: Path) -> tuple[int, int] | None:
     try:
-        facts = os.stat(place)  # noqa: PTH116 - texts need no Path made of them
+        facts = place.stat()
     except (OSError, ValueError):
         return None
     return facts.st_dev, facts.st_ino

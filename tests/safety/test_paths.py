@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent_ls.domain.errors import PathRefused, WorkspaceError
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.paths import locate, locate_file, shown
+from agent_ls.safety.paths import check_no_link, locate, locate_file, shown
 
 Roots = tuple[Root, ...]
 
@@ -209,10 +209,39 @@ def test_a_path_is_shown_as_the_model_would_write_it(tree: Path) -> None:
     assert shown(tree / "elsewhere", _roots(tree, "proj")) is None
 
 
-@pytest.mark.parametrize("path", ["src/", "src/.", ".", "src/a.py/", "new.", "new ", "src/.."])
+@pytest.mark.parametrize(
+    "path", ["src/", "src/.", ".", "src/a.py/", "new.", "new ", "src/..", "src/deep/.."]
+)
 def test_a_file_is_not_named_like_a_folder(tree: Path, path: str) -> None:
     with pytest.raises(WorkspaceError):
         locate_file(path, _roots(tree, "proj"))
+
+
+@pytest.mark.parametrize("below", ["a" * 255, "deep/" * 100 + "a"])
+def test_a_path_as_long_as_systems_allow_is_fine(below: str, tree: Path) -> None:
+    check(below, _roots(tree, "proj"), tree / "proj" / below)
+
+
+@pytest.mark.parametrize(
+    "path, quoted",
+    [
+        ("../x\u200b", "'../x\\u200b'"),
+        ("../" + "x" * 197, "'../" + "x" * 197 + "'"),
+        ("../" + "x" * 198, "'../" + "x" * 197 + "…'"),
+    ],
+)
+def test_a_refusal_quotes_the_path(path: str, quoted: str, tree: Path) -> None:
+    with pytest.raises(PathRefused) as caught:
+        locate(path, _roots(tree, "proj"))
+    assert str(caught.value).startswith(f"{quoted} is outside")
+
+
+def test_a_link_is_not_removed_in_place_of_its_target(tree: Path) -> None:
+    roots = _roots(tree, "proj")
+    with pytest.raises(WorkspaceError, match="link to src"):
+        check_no_link("in", roots)
+    for path in ("src/a.py", "in/a.py", "new.py"):
+        check_no_link(path, roots)
 
 
 def test_a_file_that_exists_may_end_in_a_dot(tree: Path) -> None:
