@@ -228,7 +228,7 @@ class Copy:
 
     def outcome(self, tests: Sequence[str], limit_s: float = _LIMIT_S) -> Outcome:
         """Run tests until one fails."""
-        words = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly")
+        words = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", "-o", "timeout=60")
         marks = ("-m", "not long and not heavy and not e2e and not editor and not smoke")
         process = subprocess.Popen(
             [sys.executable, "-B", "-m", "pytest", *words, *marks, *tests],

@@ -17,18 +17,7 @@ _HARMLESS_SECTIONS = frozenset(_TABLE["harmless"]["sections"].split())
 _HARMLESS_KEYS = frozenset(_TABLE["harmless"]["keys"].split())
 
 CLEAN_GIT: dict[str, str] = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_SYSTEM": "/dev/null",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ASKPASS": "false",
-    "GIT_PAGER": "cat",
-    "GIT_EDITOR": "false",
-    "GIT_SSH_COMMAND": "false",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",
+    **_TABLE["environment"],
     # Before 2.31 git knew only this form; both say the same.
     "GIT_CONFIG_PARAMETERS": " ".join(f"'{key}={value}'" for key, value in _OVERRIDES.items()),
     "GIT_CONFIG_COUNT": str(len(_OVERRIDES)),

@@ -81,7 +81,7 @@ def _without_links(root: Root, parts: tuple[str, ...]) -> Path | None:
     """
     place = str(root.path)
     for part in ("", *parts):
-        if part in (".", ".."):
+        if part == "..":
             return None
         place = f"{place.rstrip('/')}/{part}" if part else place
         try:
@@ -212,15 +212,13 @@ def _quoted(path: str) -> str:
 
 
 def _spelled_in(path: str, roots: Sequence[Root]) -> tuple[Root, tuple[str, ...]]:
-    """Return the root a path starts from and its components below it, dots still in place."""
+    """Return the root a path starts from and its components below it, which may be ``..``."""
     if path.startswith("/"):
         for root in sorted(roots, key=lambda root: -len(root.path.parts)):
             if (inner := _below(path, root)) is not None:
                 return root, inner
         return _through_links(path, roots)
-    parts = tuple(part for part in path.split("/") if part)
-    while len(parts) > 1 and parts[0] == ".":
-        parts = parts[1:]
+    parts = _components(path)
     if len(roots) == 1:
         return roots[0], parts
     for root in roots:
@@ -230,9 +228,13 @@ def _spelled_in(path: str, roots: Sequence[Root]) -> tuple[Root, tuple[str, ...]
     raise PathRefused(f"{_quoted(path)} does not begin with a folder of the workspace: {names}.")
 
 
+def _components(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part not in ("", "."))
+
+
 def _below(path: str, root: Root) -> tuple[str, ...] | None:
     """Return an absolute path's components below a root; None if it does not begin with it."""
-    parts = tuple(part for part in path.split("/") if part not in ("", "."))
+    parts = _components(path)
     front = root.path.parts[1:]
     return parts[len(front) :] if parts[: len(front)] == front else None
 
@@ -254,7 +256,7 @@ def _by_name(path: str, parts: tuple[str, ...]) -> tuple[str, ...] | None:
             if not found:
                 return None
             found.pop()
-        elif part != ".":
+        else:
             found.append(part)
     return tuple(found)
 

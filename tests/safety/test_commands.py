@@ -239,6 +239,26 @@ def test_the_traps_would_have_run(tmp_path: Path) -> None:
     assert mark.exists()
 
 
+def test_git_ignores_the_persons_settings_and_changes_nothing(tmp_path: Path) -> None:
+    repository, mark = _repository(tmp_path.resolve(), "")
+    trap = tmp_path.resolve() / "trap"
+    (tmp_path / ".gitconfig").write_text(f"[diff]\n\texternal = {trap}\n")
+    os.utime(repository / ".gitattributes", (1, 1))
+    index = (repository / ".git/index").read_bytes()
+    for command in ("status", "diff"):
+        done = subprocess.run(
+            ["git", command],
+            cwd=repository,
+            env={"PATH": child_path(), "HOME": str(tmp_path), **READ_ONLY_ENV},
+            check=False,
+            capture_output=True,
+        )
+        assert b"a.txt" in done.stdout
+        assert not mark.exists()
+        # To compare, git always notes which files it has found unchanged.
+        assert command == "diff" or (repository / ".git/index").read_bytes() == index
+
+
 def test_a_folder_that_is_itself_a_repository_asks(tmp_path: Path) -> None:
     bare = tmp_path.resolve() / "bare"
     subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)

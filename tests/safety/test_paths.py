@@ -225,15 +225,22 @@ def test_a_path_as_long_as_systems_allow_is_fine(below: str, tree: Path) -> None
 @pytest.mark.parametrize(
     "path, quoted",
     [
-        ("../x\u200b", "'../x\\u200b'"),
-        ("../" + "x" * 197, "'../" + "x" * 197 + "'"),
-        ("../" + "x" * 198, "'../" + "x" * 197 + "…'"),
+        ("../x\u200b", "'../x\\u200b' is outside"),
+        ("src/../../x", "'src/../../x' is outside"),
+        ("src/../out/x", "'src/../out/x' leads through a link out of"),
+        ("../" + "x" * 197, "'../" + "x" * 197 + "' is outside"),
+        ("../" + "x" * 198, "'../" + "x" * 197 + "…' is outside"),
     ],
 )
-def test_a_refusal_quotes_the_path(path: str, quoted: str, tree: Path) -> None:
+def test_a_refusal_quotes_the_path_and_says_why(path: str, quoted: str, tree: Path) -> None:
     with pytest.raises(PathRefused) as caught:
         locate(path, _roots(tree, "proj"))
-    assert str(caught.value).startswith(f"{quoted} is outside")
+    assert str(caught.value).startswith(f"{quoted} the workspace")
+
+
+def test_rules_by_name_see_a_path_as_it_was_written_without_its_dots(tree: Path) -> None:
+    for path in ("in/./deep/../a.py", f"{tree}/proj/in/a.py"):
+        assert locate(path, _roots(tree, "proj")).spelled == ("in", "a.py")
 
 
 def test_a_link_is_not_removed_in_place_of_its_target(tree: Path) -> None:
