@@ -19,7 +19,7 @@ from agent_ls.safety.work import TABLES
 _PROGRAMS: dict[str, str] = TABLES["programs"] | TABLES["prefixes"]
 _CODE_OPTIONS: frozenset[str] = words(TABLES["code_options"]["words"])
 _MAX_WORDS = 3
-_PLAIN = re.compile(r"(?:\./)?[\w@+:-][\w@+:.-]*")
+_PLAIN = re.compile(r"(?:\./)?[\w@+:][\w@+:.-]*")
 _PIECES = re.compile(r"[=,:]")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*[:+?]?=")
 
@@ -58,8 +58,7 @@ def _prefix(values: Sequence[str]) -> tuple[str, ...] | None:
     else:
         size = _MAX_WORDS if f"{first}:" in kinds else len(values) + 1
     prefix = tuple(values[:size])
-    is_plain = len(prefix) == size and all(map(_PLAIN.fullmatch, prefix))
-    return prefix if is_plain and not any(one.startswith("-") for one in prefix) else None
+    return prefix if len(prefix) == size and all(map(_PLAIN.fullmatch, prefix)) else None
 
 
 def leads_away(rest: Sequence[str], folder: Path, roots: Sequence[Root]) -> bool:
@@ -67,7 +66,7 @@ def leads_away(rest: Sequence[str], folder: Path, roots: Sequence[Root]) -> bool
     for word in rest:
         name, _, _ = word.partition("=")
         # ``make CC=…`` sets what is run; ``@file`` holds more words.
-        if name in _CODE_OPTIONS or _ASSIGNED.match(word) or word.startswith("@") or "://" in word:
+        if name in _CODE_OPTIONS or _ASSIGNED.match(word) or word.startswith("@"):
             return True
         pieces = {*_PIECES.split(word), word[2:] if word.startswith("-") else word}
         if any(_is_outside(piece, folder, roots) for piece in pieces):

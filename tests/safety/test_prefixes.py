@@ -42,7 +42,11 @@ xargs pytest
 find . -exec pytest {} +
 make
 make CC=gcc test
+make -k test
 cargo -q test
+pytest https://example.org/x
+python script
+bash file
 cargo --config x test
 cargo install x
 npm install x

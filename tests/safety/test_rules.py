@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.rules import RuleOptions, WrittenRule
 from agent_ls.safety.rules import SavedRules
 
 
@@ -43,6 +44,36 @@ def test_the_newest_rule_for_a_grant_holds_and_can_be_taken_back(tmp_path: Path)
     (rule,) = rules.all()
     rules.forget(rule)
     check(rules, "edit", [tmp_path], None)
+
+
+def test_rules_by_pattern_hold_in_their_folders_or_everywhere(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    rules = SavedRules(
+        tmp_path / "rules.json", RuleOptions(allow=(WrittenRule(text="run_command: make *"),))
+    )
+    rules.add("rule run_command: cargo *", [], "allow")
+    rules.add("rule run_command: npm *", [one], "ask")
+    rules.add("rule run_command: git *", [one], "reject")
+    for grant, folder, expected in (
+        ("rule run_command: make *", two, "allow"),
+        ("rule run_command: cargo *", two, "allow"),
+        ("rule run_command: npm *", one, None),
+        ("rule run_command: git *", one, "reject"),
+        ("rule run_command: git *", two, None),
+        ("run_command: make *", two, None),
+    ):
+        check(rules, grant, [folder], expected)
+    allowed = ("rule run_command: make *", "rule run_command: cargo *")
+    assert rules.granted([one]) == rules.granted([two]) == allowed
+    assert [(rule.decision, rule.source) for rule in rules.patterns([one])] == [
+        ("allow", ""), ("allow", "rules"), ("ask", "rules"), ("deny", "rules")
+    ]  # fmt: skip
+
+
+def test_rules_that_cannot_be_read_are_told_with_the_cause(tmp_path: Path) -> None:
+    (tmp_path / "rules.json").mkdir()
+    with pytest.raises(SettingsError, match=r"rules.json could not be read: Is a directory"):
+        SavedRules(tmp_path / "rules.json").all()
 
 
 @pytest.mark.parametrize("text", ["", "{", '[{"grant": "edit"}]', '{"grant": 1}', "[1]"])

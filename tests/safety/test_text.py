@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import category
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,6 +89,21 @@ def test_what_hides_is_taken_out_or_shown(
 )
 def test_a_person_sees_what_would_push_text_out_of_sight(text: str, expected: str) -> None:
     assert visible(text) == expected
+
+
+def test_the_model_gets_every_character_that_shows_and_no_other() -> None:
+    signs = {*"\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"}
+    signs |= {chr(one) for one in (*range(0x600, 0x606), *range(0x13430, 0x13440))}
+    blank = {*"\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"}
+    selectors = (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000))
+    blank |= {chr(one) for one in selectors}
+    every = [one for one in map(chr, range(0x110000)) if category(one) not in ("Cn", "Co")]
+    expected = {
+        one
+        for one in every
+        if one in signs or (category(one) not in ("Cc", "Cf", "Cs") and one not in blank)
+    }
+    assert set(cleaned("x" + "x".join(every) + "x")) == expected | {*"\t\n\r"}
 
 
 def test_a_title_stays_on_one_line() -> None:
