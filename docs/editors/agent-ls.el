@@ -78,8 +78,10 @@
 (agent-ls-key "t" "sTell the agent: " (agent-ls-run "steer" words))
 (agent-ls-key "d" nil ; all of what is said about this line, such as the diff of an approval
   (let ((said (flymake-diagnostics (line-beginning-position) (line-end-position))))
-    (with-help-window "*agent-ls*"
-      (dolist (one said) (princ (flymake-diagnostic-text one)) (terpri)))))
+    (if (not said)
+        (message "Nothing is said about this line")
+      (with-help-window "*agent-ls*"
+        (dolist (one said) (princ (flymake-diagnostic-text one)) (terpri))))))
 (agent-ls-key "y" nil (agent-ls-act "approval.resolve" "allow_once"))
 (agent-ls-key "Y" nil (agent-ls-act "approval.resolve" "allow_session"))
 (agent-ls-key "n" "sNo, because: " (agent-ls-act "approval.resolve" "reject_once" words))

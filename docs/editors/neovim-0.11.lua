@@ -51,7 +51,9 @@ local keys = {
   r = function() act('prompt') end, -- run the instruction comment
   p = with_words('Agent: ', function(words) run('prompt', words) end),
   t = with_words('Tell the agent: ', function(words) run('steer', words) end),
-  d = vim.diagnostic.open_float, -- all of what is said about this line, such as the diff of an approval
+  d = function() -- all of what is said about this line, such as the diff of an approval
+    if not vim.diagnostic.open_float() then vim.notify('Nothing is said about this line') end
+  end,
   y = function() act('approval.resolve', 'allow_once') end,
   Y = function() act('approval.resolve', 'allow_session') end,
   n = with_words('No, because: ', function(words)
@@ -71,7 +73,11 @@ for key, action in pairs(keys) do vim.keymap.set('n', '<leader>a' .. key, action
 vim.api.nvim_create_autocmd('BufRead', {
   pattern = '*.agent-ls.md',
   callback = function(event)
-    local function set(key, action) vim.keymap.set({ 'n', 'i' }, key, action, { buffer = event.buf }) end
+    local function set(key, action)
+      -- While you insert, Neovim shows no new marks, also not in other files.
+      local function leave_and_act() vim.cmd.stopinsert() action() end
+      vim.keymap.set({ 'n', 'i' }, key, leave_and_act, { buffer = event.buf })
+    end
     set('<C-s>', function() run('conversation.send') end)
     set('<C-y>', keys.y)
   end,

@@ -66,7 +66,12 @@ async def _fill(
     hints = [shown for mark, shown in marks if isinstance(mark.subject, ChangeHint)]
     menu.changes += review_offers(uri, await edge.reviews.at(uri, *lines), hints)
     menu.changes += redo_offers(await edge.reviews.at(uri, *lines, state="undone"))
-    menu.asking[:0] = run
+    running = [one for one in edge.faces.sessions.values() if one.state.is_running]
+    if running and all(one.is_cut_off for one in running):
+        # A new instruction goes before a turn that was cut off.
+        menu.waiting[:0] = run
+    else:
+        menu.asking[:0] = run
     menu.asking += offers.problem_offers(uri, edge.attention.path(uri), problems)
     if not _is_caret(where, edge.attention.lines(uri) or ()):
         menu.asking += offers.selection_offers(uri, where, problems)

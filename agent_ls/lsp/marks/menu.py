@@ -37,9 +37,11 @@ class Menu:
     def shown(self) -> list[types.CodeAction]:
         """Return the short menu."""
         rest = self.rest()
+        head = [*self.waiting, *self.changes[:_MOST_CHANGES]]
+        if len(rest) > 1:
+            return [*head, _more(rest), *self.asking[:1]]
         # A single one needs no second menu.
-        behind = [_more(rest)] if len(rest) > 1 else rest
-        return [*self.waiting, *self.changes[:_MOST_CHANGES], *behind, *self.asking[:1]]
+        return [*head, *self.asking[:1], *rest]
 
     def rest(self) -> list[types.CodeAction]:
         """Return what stands behind *More…*."""
