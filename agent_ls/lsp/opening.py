@@ -99,7 +99,6 @@ async def _execute(edge: Edge, asked: types.ExecuteCommandParams) -> Any:
     try:
         result = await verb.run(edge, verb.read(asked.arguments or ()))
     except Exception as error:
-        # Some editors do not show the error of a command.
         edge.editor.say_failed(name, error_object(error, name)["message"])
         raise
     if isinstance(result, wire.Wire):

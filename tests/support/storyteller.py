@@ -224,6 +224,13 @@ class Storyteller:
         with pytest.raises(ServerError, match=expected):
             await self.editor.execute(f"agent-ls.{name}", *given)
 
+    async def step_failure(self, text: str) -> None:
+        """The person reads a failed command's error once; Neovim itself shows it."""
+        if (self.kind.hello.get("clientInfo") or {}).get("name") == "Neovim":
+            await self.step_nomessage(text)
+        else:
+            await self.step_message(text)
+
     async def step_request(self, method: str, params: Any, expected: str = "") -> None:
         """Send a request; the answer's JSON must match."""
         answer = json.dumps(await self.editor.request(method, params))

@@ -51,6 +51,8 @@ class ClientProfile:
     """False: the label of an edit is printed as one more message, which may wait for a key."""
     message_characters: int = 0
     """The longest message that the editor shows without waiting for a key; 0: any."""
+    shows_command_errors: bool = False
+    """The editor itself shows the error that a command is answered with."""
     message_requests: bool = True
     """`window/showMessageRequest` is worth a try; the answer may still be an error or nothing."""
     show_document: bool = False
@@ -243,6 +245,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
             "file_operations": _ALL_OPERATIONS,
             # On 80 columns, beside the ruler.
             "message_characters": 60,
+            "shows_command_errors": True,
             "shows_labels": False,
         },
         sources="sources of 0.7.2, notes of 0.10 to 0.12; 0.7.2 and 0.11.4 driven; CR in 0.11",

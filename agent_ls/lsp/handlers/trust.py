@@ -44,7 +44,9 @@ async def ask(edge: Edge, asked: wire.TrustParams) -> wire.TrustResult:
     An editor without such messages shows the list, and then has a code action for the yes.
     """
     result = await answer(edge, asked)
-    if not asked.is_agreed:
+    if not asked.is_agreed and not any(one.switches_on for one in result.folders):
+        edge.editor.say("info", "There is nothing to trust here.")
+    elif not asked.is_agreed:
         folders = _folders(edge, asked)
         words = _words(result)
         if edge.server.profile.message_requests:

@@ -156,11 +156,9 @@ class EditorClient:
         return title if title in choices else None
 
     def say_failed(self, command: str, why: str) -> None:
-        """Show a failed command's error in one line, unless the client has the panel.
-
-        Some editors do not show the error of a command.
-        """
-        if not self._server.profile.opted_in:
+        """Show a failed command's error in one line, unless the client shows it itself."""
+        profile = self._server.profile
+        if not (profile.opted_in or profile.shows_command_errors):
             words = why if why.startswith(command) else f"{command}: {why}"
             self.say("error", visible_line(words))
 
