@@ -53,10 +53,11 @@ _TESTS: dict[str, tuple[str, ...]] = {
 }
 """The tests, below ``tests/safety``, that are run first for a module."""
 _ALL = (
-    *(*_COMMANDS, *_PLACES, *_RULES, "test_explained", "test_work", "test_tasks", "test_secrets"),
-    *("test_paths", "test_text", "test_trust", "test_git_repositories", "../policies/test_guards"),
+    *(*_COMMANDS, *_PLACES, *_RULES, "test_work", "test_secrets", "test_paths", "test_text"),
+    *("test_trust", "../policies/test_guards", "test_git_repositories"),
+    *("test_explained", "test_tasks"),
 )
-"""The tests of everything but the sandbox."""
+"""The tests of everything but the sandbox, slow ones last."""
 _SANDBOX = (
     *("test_sandbox_hosts", "test_seatbelt", "test_sandbox_advice", "test_surroundings"),
     *("test_newcomers", "test_sandbox", "test_sandbox_kernel", "test_landlock"),

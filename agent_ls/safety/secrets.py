@@ -157,16 +157,16 @@ def _mask_places(text: str) -> str:
         low = low.replace("\u0307", "").replace("\u0131", "i")
     for needles, pattern in _PLACES:
         if any(needle in low for needle in needles):
-            text = pattern.sub(lambda match: _hide(match, "secret"), text)
+            text = pattern.sub(_hidden, text)
     if not any(word in low for word in _WORDS):
         return text
     return _ASSIGNED.sub(
-        lambda match: _hide(match, "secret") if _looks_random(match[2]) else match[0], text
+        lambda match: _hidden(match) if _looks_random(match[2]) else match[0], text
     )
 
 
-def _hide(match: re.Match[str], what: str) -> str:
-    return match[0] if match[2].startswith("[masked") else match[1] + _MASK.format(what)
+def _hidden(match: re.Match[str]) -> str:
+    return match[0] if match[2].startswith("[masked") else f"{match[1]}[masked secret]"
 
 
 def _mask_private_keys(text: str, is_in_key: bool) -> tuple[str, bool]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ls.safety.secrets import mask, mask_slowly
+from agent_ls.safety.secrets import ends_in_key, mask, mask_part, mask_slowly
 
 _ALNUM = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6kM9n"
 _HEX = "0123456789abcdef0123456789abcdef"
@@ -105,6 +105,46 @@ def test_secrets_in_their_places_are_masked(text: str, secret: str) -> None:
 )
 def test_ordinary_code_is_left_alone(text: str) -> None:
     assert mask(text) == text
+
+
+@pytest.mark.parametrize(
+    "text, masked",
+    [
+        (_CASES["aws"], "[masked aws key id]"),
+        (_CASES["npm"], "[masked npm token]"),
+        (_CASES["jwt"], "[masked json web token]"),
+        ("DB_PASSWORD=hunter2", "DB_PASSWORD=[masked secret]"),
+        ("DB_PASSWORD=[masked npm token]", "DB_PASSWORD=[masked npm token]"),
+    ],
+)
+def test_the_mask_says_what_was_there(text: str, masked: str) -> None:
+    assert mask(text) == masked
+
+
+_BEGIN, _END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    "text, is_in_key, masked, ends_inside",
+    [
+        ("words", False, "words", False),
+        ("MIIE\nab=\n", True, "", True),
+        (f"MIIE\nab=\n{_END}\nwords", True, f"{_END}\nwords", False),
+        (f"MIIE\n{_END}\n{_BEGIN}\nMI", True, f"{_END}\n{_BEGIN}[masked private key]", True),
+        (
+            f"{_BEGIN}\nMI\n{_BEGIN}\n{_END}\n",
+            False,
+            f"{_BEGIN}[masked private key]{_END}\n",
+            False,
+        ),
+        (f"words\n{_END}\n{_END}", False, f"words\n{_END}\n{_END}", False),
+    ],
+)
+def test_a_part_of_a_key_is_masked_as_it_goes_on(
+    text: str, is_in_key: bool, masked: str, ends_inside: bool
+) -> None:
+    assert mask_part(text, is_in_key=is_in_key) == (masked, ends_inside)
+    assert ends_in_key(text, is_in_key=is_in_key) is ends_inside
 
 
 def test_a_private_key_loses_its_body_only() -> None:
