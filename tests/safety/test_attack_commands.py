@@ -66,9 +66,14 @@ def test_awk_that_writes_behind_a_line_end_asks(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["rg -g '.env' OUT", "rg -g '.e*' OUT .", "rg --iglob '*' OUT", "rg --no-config OUT"]
+    "command",
+    [
+        *("rg -g '.env' OUT", "rg -g '.e*' OUT .", "rg --glob=.env OUT", "rg --iglob '*' OUT"),
+        *("rg --no-config OUT", "rg --hidden OUT", "rg -. OUT", "rg -uu OUT"),
+        *("rg --unrestricted --unrestricted OUT", "rg --ignore-file x OUT"),
+    ],
 )
-def test_rg_reads_hidden_files_that_a_glob_asks_for(command: str, tmp_path: Path) -> None:
+def test_rg_asks_where_it_may_read_hidden_files(command: str, tmp_path: Path) -> None:
     folder = tmp_path.resolve()
     (folder / ".env").write_text(_SECRET)
     roots = (Root("folder", folder, is_trusted=True),)

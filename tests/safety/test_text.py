@@ -159,6 +159,7 @@ def test_a_label_is_one_short_line_that_shows_both_ends_or_all(text: str, charac
     "text, expected",
     [
         ("make test", "make test"),
+        ("a" * 30, "a" * 30),
         ("make\nmake lint", "make\\nmake lint"),
         ("a" * 20 + "\n" + "b" * 20 + "\n" + "c" * 20, "aaaaaaaa … cccccccc (+2 lines)"),
         ("a" * 300, "a" * 14 + " … " + "a" * 13),

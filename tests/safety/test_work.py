@@ -69,6 +69,7 @@ git push
 pip install requests
 python -m pip install requests
 python -m http.server
+python -m pip.__main__ install requests
 python
 python ../outside.py
 /usr/bin/evil src/main.py
