@@ -62,7 +62,12 @@ def locate(path: str, roots: Sequence[Root]) -> Place:
     root, parts = _spelled_in(path, roots)
     spelled = _by_name(path, parts)
     plain = _without_links(root, parts)
-    absolute = plain or real_path(root.path.joinpath(*parts))
+    try:
+        absolute = plain or real_path(root.path.joinpath(*parts))
+    except OSError:
+        # A folder and a link changed names just now.
+        why = "changed while it was looked up; try again"
+        raise WorkspaceError(f"{_quoted(path)} {why}.") from None
     holder = _holder(absolute, roots)
     if holder is None:
         raise PathRefused(f"{_quoted(path)} {_leads_out(spelled)} the workspace.")
@@ -137,7 +142,7 @@ def real_path(place: Path) -> Path:
     """Return a path with its links resolved; circular ones stay in it.
 
     Faster than ``Path.resolve``, which moreover raises for circular links in some versions.
-    Errors: ``ValueError`` for a path that holds a NUL.
+    Errors: ``ValueError`` for a path that holds a NUL, ``OSError`` where a link goes meanwhile.
     """
     return Path(os.path.realpath(place))
 
