@@ -44,7 +44,7 @@ def explain(arguments: argparse.Namespace) -> int:
                 "mode": mode.value,
                 "decision": decision,
                 "decided_by": found.decided_by,
-                "reason": "" if decision == "allow" else found.reason,
+                "reason": found.reason,
                 "every_time": found.every_time,
                 "view": found.view,
             }
@@ -52,6 +52,6 @@ def explain(arguments: argparse.Namespace) -> int:
         return 0
     always = ", in every mode" if found.every_time else f" in mode {mode.value}"
     sys.stdout.write(f"{_SIGNS[decision]}{always}: {visible_line(question.subject)}\n")
-    if decision != "allow":
-        sys.stdout.write(f"  {found.decided_by}: {visible_line(found.reason)}\n")
+    by = "" if decision == "allow" else f"{found.decided_by}: "
+    sys.stdout.write(f"  {by}{visible_line(found.reason)}\n")
     return 0

@@ -109,9 +109,8 @@ async def judge(question: Question) -> Judged:
     )
     planned = _planned(question, ports)
     view = _view(question.mode, question.grants)
-    found = Judged("allow", "guards", f"Nothing is against it in mode {question.mode}.", False)
+    found, only_reads = Judged("allow", "guards", "", every_time=False), False
     is_held = question.kind == "command" and question.boundary == "sandbox"
-    held: Literal["look", "work", "none"] = "work" if is_held else "none"
     for part in catalogue.GUARDS:
         if part.name not in _GUARDS:
             continue
@@ -126,13 +125,28 @@ async def judge(question: Question) -> Judged:
                 return Judged("ask", guard.name, why, every_time=False)
             case Ask(reason=why, broad=broad, rule=rule) if _outranks(broad, found):
                 found = Judged("ask", rule or guard.name, why, not broad and not is_of_mode)
-            case Allow(reads_only=True) if is_held:
-                held = "look"
+            case Allow(reads_only=True):
+                only_reads = True
             case Allow(rule=rule) if rule and found.decision == "allow":
-                found = Judged("allow", rule, f"Allowed by {rule}.", every_time=False)
+                found = Judged(
+                    "allow", rule, f"Allowed by {rule.removeprefix('allow ')}.", every_time=False
+                )
             case _:
                 pass
-    return replace(found, view=held)
+    reason = found.reason or _why_free(question, only_reads=only_reads)
+    return replace(
+        found, reason=reason, view="none" if not is_held else "look" if only_reads else "work"
+    )
+
+
+def _why_free(question: Question, *, only_reads: bool) -> str:
+    """Return why the guard ``approval`` lets a call run that no rule allows."""
+    if only_reads or question.kind == "path":
+        return "It only reads."
+    if question.kind == "command" and question.mode is not Mode.AUTO:
+        return "It tests, builds or checks, and the sandbox holds it to the workspace."
+    what = "runs commands" if question.kind == "command" else "changes files"
+    return f"Mode {question.mode} {what} without asking."
 
 
 def _outranks(broad: bool, found: Judged) -> bool:

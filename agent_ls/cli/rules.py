@@ -23,7 +23,8 @@ def rules(arguments: argparse.Namespace) -> int:
     if arguments.remove is not None:
         remove(saved, arguments.remove)
     if arguments.json:
-        print_json([one.model_dump() for one in (*saved.all(), *saved.options.patterns)])
+        found = [{**one.model_dump(), "decision": one.word} for one in saved.all()]
+        print_json([*found, *(one.model_dump() for one in saved.options.patterns)])
     else:
         sys.stdout.write("".join(f"{line}\n" for line in listed(saved)))
     return 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from agent_ls.domain.errors import SettingsError
-from agent_ls.domain.rules import Decision, PatternRule, parse_rule
+from agent_ls.domain.rules import GRANT, Decision, PatternRule, parse_rule
 from agent_ls.safety.rules import Rule, SavedRules
 from agent_ls.safety.text import visible_line
 
@@ -23,8 +24,8 @@ def listed(rules: SavedRules) -> list[str]:
     lines: list[str] = []
     for number, one in enumerate(rules.all(), 1):
         where = ", ".join(map(visible_line, one.folders)) or "every folder"
-        what = visible_line(one.grant.removeprefix("rule "))
-        lines.append(f"{number:>3}  {one.decision:<6}  {what}  in {where} (saved)")
+        what = visible_line(one.grant.removeprefix(GRANT))
+        lines.append(f"{number:>3}  {one.word:<6}  {what}  in {where} (saved)")
     for one in rules.options.patterns:
         where = visible_line(one.source) or "settings"
         lines.append(f"  -  {one.decision:<6}  {visible_line(one.notation)}  from {where}")
@@ -48,15 +49,25 @@ def _parsed(text: str) -> PatternRule:
         return parse_rule(text)
     except ValueError as error:
         decision, _, words = text.strip().partition(" ")
-        if decision not in _SAVED or not words or ":" in words:
+        if decision not in _SAVED:
+            raise SettingsError(
+                f"{text[:100]!r} is no rule: begin with allow, ask or deny, as in allow pytest * "
+                "or deny read: secrets/**"
+            ) from None
+        if not words or ":" in words:
             raise SettingsError(str(error)) from None
         return parse_rule(f"{decision} run_command: {words}")
 
 
 def _named(text: str, found: Sequence[Rule]) -> Rule:
+    said = " ".join(text.split())
+    written = [said]
+    with contextlib.suppress(SettingsError):
+        rule = _parsed(text)
+        written.append(f"{rule.decision} {rule.notation}")
     for number, one in enumerate(found, 1):
-        names = (str(number), one.grant, f"{one.decision} {one.grant.removeprefix('rule ')}")
-        if text in names:
+        names = (str(number), one.grant, f"{one.word} {one.grant.removeprefix(GRANT)}")
+        if any(each in names for each in written):
             return one
     raise SettingsError(
         f"there is no saved rule {text}; see agent-ls rules. Rules of settings are removed there."

@@ -30,13 +30,17 @@ class Rule(Record):
     decision: Literal["allow", "ask", "reject"]
 
     @property
+    def word(self) -> str:
+        """Return the decision as a person writes it."""
+        return "deny" if self.decision == "reject" else self.decision
+
+    @property
     def pattern(self) -> PatternRule | None:
         """Return the rule by pattern; None for any other."""
-        rule, decision = granted_rule(self.grant), _DECISIONS[self.decision]
-        return rule and rule.model_copy(update={"decision": decision, "source": "rules"})
+        rule = granted_rule(self.grant)
+        return rule and rule.model_copy(update={"decision": self.word, "source": "rules"})
 
 
-_DECISIONS = {"allow": "allow", "ask": "ask", "reject": "deny"}
 _RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(tuple[Rule, ...])
 
 

@@ -55,7 +55,7 @@ def test_the_rules_say_what_they_would_decide(
 ) -> None:
     found = check(tmp_path, capsys, kind, subject, mode=mode)
     assert (found["decision"], found["every_time"]) == (decision, every_time)
-    assert bool(found["reason"]) is (decision != "allow")
+    assert found["reason"]
     assert found["what"] == subject
 
 
@@ -66,6 +66,28 @@ def test_a_person_reads_the_decision_and_the_reason(
     first, second = capsys.readouterr().out.splitlines()
     assert first == "✗ never runs, in every mode: rm -rf /"
     assert second.startswith("  command_guard: ")
+
+
+@pytest.mark.parametrize(
+    "words, mode, reason",
+    [
+        pytest.param("command git status", "ask", "It only reads.", id="reads"),
+        pytest.param("path a.py", "ask", "It only reads.", id="a-file-is-read"),
+        pytest.param("write a.py", "accept-edits", "Mode accept-edits changes files", id="mode"),
+        pytest.param("command touch a.py", "auto", "Mode auto runs commands", id="mode-auto"),
+        pytest.param("command make all", "ask", "Allowed by run_command: make *.", id="rule"),
+    ],
+)
+def test_also_of_a_yes_the_reason_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str, mode: str, reason: str
+) -> None:
+    SavedRules(rules_file()).add("rule run_command: make *", [tmp_path], "allow")
+    kind, _, subject = words.partition(" ")
+    arguments = [kind, subject, "--workspace", str(tmp_path), "--mode", mode]
+    assert main(["explain", *arguments]) == 0
+    _, second = capsys.readouterr().out.splitlines()
+    assert second.startswith(f"  {reason}")
+    assert reason in str(check(tmp_path, capsys, kind, subject, mode=mode)["reason"])
 
 
 def test_what_hides_in_a_command_is_shown(

@@ -33,6 +33,14 @@ def test_rules_are_listed_with_their_source_added_and_removed(tmp_path: Path) ->
     assert code == 0
     assert "pytest *" not in said
     assert "edit: docs/**" in said
+    for text in ("deny read: secrets/**", "ask git push *", "allow pytest -q", "deny ./a.sh"):
+        code, said = rules(tmp_path, "--add", text)
+        assert f"  {text.partition(' ')[0]:<6}  " in said
+        code, said = rules(tmp_path, "--remove", text)
+        assert code == 0, said
+        assert "(saved)" not in said.replace("edit: docs/**", "").partition("deny    edit")[2]
+    code, said = rules(tmp_path, "--add", "alow pytest")
+    assert (code, "begin with allow, ask or deny" in said) == (3, True)
     for wrong in (("--add", "nothing: x"), ("--add", ""), ("--remove", "9"), ("--remove", "x")):
         code, said = rules(tmp_path, *wrong)
         assert code != 0, wrong
