@@ -10,7 +10,8 @@ import asyncio
 import itertools
 import os
 import re
-from collections.abc import Generator, Iterator, Sequence
+import subprocess
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -31,6 +32,9 @@ from agent_ls.safety.control_files import (
     names_secret,
     steers,
 )
+from agent_ls.safety.flags import MustAskError
+from agent_ls.safety.git_reading import read_git
+from agent_ls.safety.git_repository import check_repository, printed_names
 from agent_ls.safety.named_places import UNKNOWN, Named, Use, at_home, named_places
 from agent_ls.safety.own_places import OwnPlaces
 from agent_ls.safety.paths import MAX_PATH_BYTES, components_below, is_inside, real_path
@@ -144,6 +148,27 @@ def named_files(
     for one in itertools.islice(named, _MAX_PLACES):
         for place in _places(one):
             yield one.use, place, _names(place, roots)
+
+
+def printed_files(
+    programs: Iterable[Sequence[str]], cwd: Path, roots: Sequence[Root]
+) -> Iterator[tuple[Use, Path, set[str]]]:
+    """Yield the files whose text git commands of known forms would print, like ``named_files``.
+
+    Yields others too: it is not known below which folder a name is.
+    """
+    for words in (one for one in programs if one[0] == "git"):
+        try:
+            use = read_git(words[1:])
+            folder = real_path(cwd / use.folder)
+            # What is not plain could run programs when git is asked.
+            is_plain = check_repository(folder, [one.path for one in roots])
+            found = list(printed_names(use, folder)) if is_plain else []
+        except (MustAskError, OSError, ValueError, subprocess.SubprocessError):
+            continue
+        tops = [one for one in (folder, *folder.parents) if is_inside(one, roots)]
+        for place in (top / name for top in tops for name in found):
+            yield "read", place, _names(place, roots)
 
 
 def _judge(named: Named, roots: Sequence[Root], own: OwnPlaces) -> Deny | str | None:

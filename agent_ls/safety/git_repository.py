@@ -75,13 +75,22 @@ def check_printing(use: GitUse, folder: Path, below: tuple[str, ...]) -> None:
         return
     if _holds_text(folder, use):
         raise MustAskError("it would print an object that has no name")
+    for name in printed_names(use, folder):
+        if has_secret_name((*below, *name.split("/"))):
+            shown = visible_line(name)[:120]
+            raise MustAskError(f"it would print the text of {shown}, a place for secrets")
+
+
+def printed_names(use: GitUse, folder: Path) -> Iterator[str]:
+    """Yield what may be the names of files whose text git would print, below some folder.
+
+    Errors: ``OSError`` and ``SubprocessError``.
+    """
     names = _run(folder, *use.names).stdout if use.names else b""
     for name in os.fsdecode(_COLOUR.sub(b"", names)).split("\0"):
         # Text with line ends is a commit message. After a colon comes the file of a revision.
-        spelled = [] if "\n" in name else [name, name.partition(":")[2]]
-        if any(has_secret_name((*below, *one.split("/"))) for one in spelled if one):
-            shown = visible_line(name)[:120]
-            raise MustAskError(f"it would print the text of {shown}, a place for secrets")
+        spelled = () if "\n" in name else (name, name.partition(":")[2])
+        yield from filter(None, spelled)
 
 
 _COLOUR = re.compile(rb"\x1b\[[\d;]*m")

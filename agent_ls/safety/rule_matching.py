@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 import pathspec
@@ -20,13 +21,14 @@ from agent_ls.domain.verdicts import Ask, Deny
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety import paths
-from agent_ls.safety.command_places import COMMAND_TOOL, named_files
+from agent_ls.safety.command_places import COMMAND_TOOL, named_files, printed_files
 from agent_ls.safety.commands import is_covered
 from agent_ls.safety.control_files import names_of
 from agent_ls.safety.named_places import UNKNOWN, Use, at_home
 from agent_ls.safety.named_programs import named_programs
 from agent_ls.safety.prefixes import leads_away
 
+_UNNAMED = "a rule about reading may apply, but which files it opens cannot be seen"
 _UNSEEN = "a rule about commands may apply, but which programs it runs cannot be seen"
 
 
@@ -38,13 +40,21 @@ def objection(
         strict = [one for one in rules if one.decision == decision]
         if strict and (found := _covering(planned, workspace, strict)):
             return _verdict(decision, found)
-    commands = [one for one in rules if one.decision != "allow" and one.subject == "run_command"]
-    if commands and planned.tool.name == COMMAND_TOOL:
-        command, cwd = _command(planned, workspace)
-        seen = named_programs(command, cwd)
-        if seen is None or any(UNKNOWN in words[0] for words in seen):
+    limits = [one for one in rules if one.decision != "allow"]
+    commands, readings = _about(limits, "run_command"), _about(limits, "read")
+    if (commands or readings) and planned.tool.name == COMMAND_TOOL:
+        seen = list(named_programs(*_command(planned, workspace)) or ((UNKNOWN,),))
+        if commands and any(UNKNOWN in words[0] for words in seen):
             return Ask(f"The command is not run unasked: {_UNSEEN}.", broad=False)
+        if readings and any(map(_reads_found, seen)):
+            return Ask(f"The command is not run unasked: {_UNNAMED}.", broad=False)
     return None
+
+
+def _reads_found(words: Sequence[str]) -> bool:
+    """Say whether a program opens files whose names another one finds."""
+    runs_on_found = words[0] == "find" and any(one.startswith(("-exec", "-ok")) for one in words)
+    return runs_on_found or words[0] in ("xargs", "parallel")
 
 
 def _verdict(decision: Decision, rule: PatternRule) -> Deny | Ask:
@@ -143,10 +153,14 @@ def _covering_command(
             return one
     command, cwd = _command(planned, workspace)
     programs = _about(rules, "run_command")
-    for words in (named_programs(command, cwd) or ()) if programs else ():
+    seen = list(named_programs(command, cwd) or ()) if programs or files else []
+    for words in seen:
         if found := next((one for one in programs if _fits_loosely(one, words)), None):
             return found
-    for its, place, names in named_files(command, cwd, workspace.roots) if files else ():
+    if not files:
+        return None
+    named = named_files(command, cwd, workspace.roots)
+    for its, place, names in chain(named, printed_files(seen, cwd, workspace.roots)):
         if found := _about_file(files, its, place, names):
             return found
     return None

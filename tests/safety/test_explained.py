@@ -6,6 +6,7 @@ Requests name roots that do not exist, so nothing but the text counts.
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,31 @@ def test_a_denial_sees_where_a_link_leads(tmp_path: Path) -> None:
     rules = ["deny read: secrets/**"]
     for request in ({"kind": "path", "path": "plain"}, {"kind": "command", "command": "cat plain"}):
         assert one(tmp_path, **request, rules=rules)["verdict"] == "deny"
+
+
+def test_a_denial_holds_for_what_git_prints(tmp_path: Path) -> None:
+    run = {"cwd": tmp_path, "check": True}
+    subprocess.run(["git", "init", "-q"], **run)
+    for name in ("a.txt", "secrets/b"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+        subprocess.run(["git", "add", "."], **run)
+        commit = ["git", "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", name]
+        subprocess.run(commit, **run)
+    rules = ["deny read: secrets/**"]
+    for command, verdict in (
+        ("git show HEAD", "deny"),
+        ("git log -p", "deny"),
+        ("cd secrets && git show", "deny"),
+        ("git diff HEAD~1 | head", "deny"),
+        ("git ls-files | xargs cat", "ask"),
+        ("find . -type f -exec cat {} +", "ask"),
+        ("git show HEAD~1", "allow"),
+        ("git log -p -- a.txt", "allow"),
+        ("git diff --stat HEAD~1; find . -type f", "allow"),
+    ):
+        answer = one(tmp_path, kind="command", command=command, rules=rules, mode="ask")
+        assert (command, answer["verdict"]) == (command, verdict)
 
 
 def test_an_allowance_is_not_fooled_by_a_link(tmp_path: Path) -> None:
