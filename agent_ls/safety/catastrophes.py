@@ -20,6 +20,8 @@ _WRAPPERS = words(
     chroot nsenter runuser pkexec eval then do else if while until ! { (
     """
 )
+_NAMING = words("-u --user -g --group -I")
+"""Options of wrappers behind which a user, a group or a placeholder may stand."""
 _SHELLS = words("sh bash dash zsh ksh ash fish mksh")
 _MAX_DEPTH = 3
 
@@ -105,6 +107,8 @@ def _unwrapped(written: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         if program.rsplit("/", 1)[-1].lower() not in _WRAPPERS:
             return
         while rest and (rest[0].startswith("-") or re.fullmatch(r"[\d.]+[smhd]?|\w+=.*", rest[0])):
+            if rest[0] in _NAMING:
+                yield from _unwrapped(rest[2:])
             rest = rest[1:]
 
 

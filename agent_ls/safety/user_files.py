@@ -31,7 +31,7 @@ def changing(file: Path, content: str) -> Generator[Callable[[bytes], None]]:
     """
     try:
         file.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-        folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+        folder = os.open(file.parent, os.O_RDONLY)
         try:
             with suppress(OSError):
                 # If the file system has no locks, the last writer wins.
