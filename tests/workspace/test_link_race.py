@@ -64,6 +64,6 @@ async def test_no_edit_lands_outside(tmp_path: Path, rounds: int) -> None:
     finally:
         done.set()
         exchanging.join()
-    assert len(reached) > 1, reached
+    assert reached - {"nothing"}
     assert sorted(one.name for one in outside.iterdir()) == sorted(map(str, range(rounds)))
     assert {one.read_text() for one in outside.iterdir()} == {"kept"}
