@@ -64,7 +64,7 @@ def test_our_own_control_files_are_denied(path: str, roots: tuple[Root, ...]) ->
         "GIT~1/HEAD", ".git /HEAD", ".git::$INDEX_ALLOCATION/HEAD", ".g\u200cit/HEAD", ".husky/x",
         ".git-hooks/pre-commit", "prek.toml", "hk.pkl", "rust-analyzer.toml", ".zuul.yaml",
         "mise/config.toml", ".pre-commit-config.yaml", "lefthook.yml", ".vscode/tasks.json",
-        ".VSCODE/settings.json",
+        ".VSCODE/settings.json", "MCPJSO~1",
         "a.code-workspace", ".idea/x.xml", ".helix/languages.toml", ".nvim.lua", ".dir-locals.el",
         ".devcontainer/devcontainer.json", "AGENTS.md", "sub/CLAUDE.md", ".claude/settings.json",
         ".cursorrules", ".mcp.json", ".cursor/mcp.json", ".github/workflows/ci.yml", "Jenkinsfile",
