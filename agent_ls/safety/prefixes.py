@@ -18,6 +18,9 @@ from agent_ls.safety.work import TABLES
 
 _PROGRAMS: dict[str, str] = TABLES["programs"] | TABLES["prefixes"]
 _CODE_OPTIONS: frozenset[str] = words(TABLES["code_options"]["words"])
+_CODE_PATTERNS = {
+    program: re.compile(pattern) for program, pattern in TABLES["code_patterns"].items()
+}
 _MAX_WORDS = 3
 _PLAIN = re.compile(r"(?:\./)?[\w@+:][\w@+:.-]*")
 _PIECES = re.compile(r"[=,:]")
@@ -34,7 +37,7 @@ def prefix_rule(command: str, cwd: Path, roots: Sequence[Root]) -> str | None:
     def covers(values: Sequence[str], folder: Path) -> bool:
         prefix = _prefix(values)
         is_here = "/" not in values[0] or any(folder == root.path for root in roots)
-        if prefix is None or not is_here or leads_away(values[len(prefix) :], folder, roots):
+        if prefix is None or not is_here or leads_away(values, len(prefix), folder, roots):
             return False
         found.add(prefix)
         return len(found) == 1
@@ -61,17 +64,27 @@ def _prefix(values: Sequence[str]) -> tuple[str, ...] | None:
     return prefix if len(prefix) == size and all(map(_PLAIN.fullmatch, prefix)) else None
 
 
-def leads_away(rest: Sequence[str], folder: Path, roots: Sequence[Root]) -> bool:
-    """Say whether a word behind a prefix leads outside, or names other code to run."""
-    for word in rest:
-        name, _, _ = word.partition("=")
+def leads_away(values: Sequence[str], size: int, folder: Path, roots: Sequence[Root]) -> bool:
+    """Say whether a word behind a prefix of this size leads outside, or names other code to run."""
+    programs = [one.rpartition("/")[2] for one in values[:size] or values[:1]]
+    patterns = [_CODE_PATTERNS[one] for one in programs if one in _CODE_PATTERNS]
+    for word in values[max(size, 1) :]:
         # ``make CC=…`` sets what is run; ``@file`` holds more words.
-        if name in _CODE_OPTIONS or _ASSIGNED.match(word) or word.startswith("@"):
+        if _names_code(word) or _ASSIGNED.match(word) or word.startswith("@") or "://" in word:
             return True
         pieces = {*_PIECES.split(word), word[2:] if word.startswith("-") else word}
         if any(_is_outside(piece, folder, roots) for piece in pieces):
             return True
+        if any(one.match(word) for one in patterns):
+            return True
     return False
+
+
+def _names_code(word: str) -> bool:
+    """Say whether a word is one of the options, or may be short for one."""
+    name = word.partition("=")[0]
+    is_long = name.startswith("--") and len(name) > len("--")
+    return name in _CODE_OPTIONS or (is_long and any(o.startswith(name) for o in _CODE_OPTIONS))
 
 
 def _is_outside(piece: str, folder: Path, roots: Sequence[Root]) -> bool:

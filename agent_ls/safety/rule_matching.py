@@ -102,8 +102,8 @@ def _allowed_command(
     def covers(words: Sequence[str], folder: Path) -> bool:
         is_at_top = any(folder == root.path for root in workspace.roots)
         for one in _about(rules, "run_command"):
-            rest = words[max(len(one.words), 1) :]
-            is_away = one.is_prefix and leads_away(rest, folder, workspace.roots)
+            size = len(one.words)
+            is_away = one.is_prefix and leads_away(words, size, folder, workspace.roots)
             # A relative program is another one in another folder.
             is_same = is_at_top or "/" not in words[0].lstrip("/")
             if is_same and not is_away and _fits_exactly(one, words):
