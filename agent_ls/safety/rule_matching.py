@@ -21,12 +21,14 @@ from agent_ls.domain.verdicts import Ask, Deny
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety import paths
+from agent_ls.safety.closer_looks import LOOKS
 from agent_ls.safety.command_places import COMMAND_TOOL, named_files, printed_files
 from agent_ls.safety.commands import is_covered
 from agent_ls.safety.control_files import names_of
 from agent_ls.safety.named_places import UNKNOWN, Use, at_home
 from agent_ls.safety.named_programs import named_programs
 from agent_ls.safety.prefixes import leads_away
+from agent_ls.safety.read_only import PROGRAMS
 
 _UNNAMED = "a rule about reading may apply, but which files it opens cannot be seen"
 _UNSEEN = "a rule about commands may apply, but which programs it runs cannot be seen"
@@ -44,11 +46,40 @@ def objection(
     commands, readings = _about(limits, "run_command"), _about(limits, "read")
     if (commands or readings) and planned.tool.name == COMMAND_TOOL:
         seen = list(named_programs(*_command(planned, workspace)) or ((UNKNOWN,),))
-        if commands and any(UNKNOWN in words[0] for words in seen):
+        is_long = sum(map(len, seen)) > _MAX_WORDS
+        if commands and (is_long or any(_may_be_about(one, commands) for one in seen)):
             return Ask(f"The command is not run unasked: {_UNSEEN}.", broad=False)
         if readings and any(map(_reads_found, seen)):
             return Ask(f"The command is not run unasked: {_UNNAMED}.", broad=False)
     return None
+
+
+_GIT_RUNS = re.compile(
+    r" (?:alias\.|--exe?c?[ =]|--config-env|rebase .*-x|submodule .*foreach|bisect run"
+    r"|-c (?i:\S*(?:pager|editor|command|program|helper|external|driver|cmd|hooks|fsmonitor)))"
+)
+_NO_WRAPPERS = PROGRAMS.keys() | LOOKS.keys() | {"npm", "pnpm", "yarn", "bun", "cargo"}
+"""Programs that run no other that they are given; some have a subcommand ``rm`` of their own."""
+_MAX_WORDS = 20_000
+
+
+def _may_be_about(words: Sequence[str], rules: Sequence[PatternRule]) -> bool:
+    """Say whether a rule may be about a program that is not seen, or about one that it runs."""
+    if UNKNOWN in words[0]:
+        return True
+    if words[0] == "git":
+        return bool(_GIT_RUNS.search(f"{' '.join(words)} "))
+    if words[0] in _NO_WRAPPERS and not _reads_found(words):
+        return False
+    pieces = re.findall(r"[\w./-]+", " ".join(words[1:]))
+    names = [one.rpartition("/")[2] for one in pieces]
+    starts = [
+        (one, at)
+        for one in rules
+        for at, name in enumerate(names)
+        if one.words and _is_program(one.words[0], name.lower())
+    ]
+    return any(_reads_found(words) or _fits_loosely(one, names[at:]) for one, at in starts)
 
 
 def _reads_found(words: Sequence[str]) -> bool:
