@@ -83,7 +83,7 @@ class EditorSessions:
             self._faces.rechecks.use(self._opened.checks)
         except AgentLsError as error:
             self._problem = str(error)
-            self._editor.say("error", f"agent-ls cannot work: {error}")
+            self._editor.say_brief("error", f"agent-ls cannot work: {error}")
 
     async def reopen(self, settings: Settings) -> None:
         """Reopen the store under other settings, with the same sessions."""
@@ -227,7 +227,7 @@ class EditorSessions:
                 prompt = await self._opened.prompt_cut_off(first.session_id)
             except AgentLsError as error:
                 # Say it now: otherwise the user learns it only from the first prompt.
-                self._editor.say("error", str(error))
+                self._editor.say_brief("error", str(error))
                 return
         # Without a stop: some editors put a colon behind the message.
         title = clause(prompt.strip().partition("\n")[0][:_TITLE_CHARACTERS])

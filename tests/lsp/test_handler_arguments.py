@@ -227,8 +227,6 @@ _COMMANDS: list[tuple[str, list[Any], str]] = [
         "Only amend changes",
     ),
     ("approval.resolve", [{"choice": "allow_once", "sessionId": "ses_9"}], "not open here"),
-    ("mode", [], "plan, ask-all, ask, accept-edits, auto"),
-    ("model", [None], "Name what to change to"),
     ("approval.resolve", [], "needs an id and a choice. Waiting: apr_"),
     ("approval.resolve", [None], "needs an id and a choice. Waiting: apr_"),
     ("approval.resolve", ["allow_once"], "needs an id and a choice. Waiting: apr_"),

@@ -414,6 +414,16 @@ def test_what_keeps_a_checker_from_running_fits_on_the_last_line(more: str) -> N
     assert text == (f"{head} (see agent-ls doctor)" if more else problem)
 
 
+def test_why_a_turn_failed_fits_on_the_last_line_and_is_whole_in_the_log() -> None:
+    why = "The provider refuses the key. Set another one\nin OPENAI_API_KEY, and prompt again."
+    event = ended(TurnStatus.FAILED, "", why)
+    assert said(event, characters=60) == [
+        ("log", f"The agent stopped: {why}"),
+        ("error", "Stopped: The provider refuses the key"),
+    ]
+    assert said(event, characters=0) == [("error", f"The agent stopped: {why}")]
+
+
 def test_of_a_long_reason_the_beginning_is_shown() -> None:
     problem = "words did not run: you do not trust the folder /home/me/project. Trust it."
     event = e.FindingsReported(paths=(), problems=(problem,))

@@ -95,6 +95,18 @@ class ClientProfile:
         return cls(agent_version=_agent_version(params), **facts)
 
 
+def brief(text: str, characters: int, more: str = "") -> str:
+    """Return a message, or its first sentence with ``more`` where a longer one blocks the editor.
+
+    ``characters`` as ``message_characters``.
+    """
+    if not characters or (len(text) <= characters and "\n" not in text):
+        return text
+    # The reason stands in front, so the end is cut.
+    head, room = re.split(r"\.\s|\n", text, maxsplit=1)[0], characters - len(more)
+    return (head if len(head) <= room else f"{head[: room - 1]}…") + more
+
+
 def _agent_version(params: types.InitializeParams) -> int | None:
     """The opt-in version. Both places must agree, so that copied settings alone opt nobody in."""
     offered = _at(params.initialization_options, "agent", "version")

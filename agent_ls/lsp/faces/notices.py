@@ -15,6 +15,7 @@ from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.loop.state.state import SessionState
+from agent_ls.lsp.connection.clients import brief
 from agent_ls.lsp.conversation_page import shown_place
 from agent_ls.lsp.undelivered import Undelivered
 from agent_ls.lsp.workspace.editor_port import Level
@@ -103,8 +104,12 @@ class Notices:
             return
         if event.failure_reason:
             level: Level = "error" if event.status is TurnStatus.FAILED else "warning"
-            # What to do about it stands at the end: not cut.
-            self._say(level, f"The agent stopped: {event.failure_reason}")
+            said = shown = f"The agent stopped: {event.failure_reason}"
+            if brief(said, self._characters or 0) != said:
+                # The conversation has it, too.
+                self._say("log", said)
+                shown = brief(f"Stopped: {event.failure_reason}", self._characters or 0)
+            self._say(level, shown)
         elif self._characters is not None:
             # Many models begin with the word themselves.
             first_line = event.output.strip().partition("\n")[0].removeprefix("Done: ")
@@ -121,11 +126,7 @@ class Notices:
         Where a long message blocks the editor, only the first sentence, and where the rest is.
         """
         for problem in problems:
-            short = problem
-            if self._characters and len(problem) > self._characters:
-                head, room = problem.partition(". ")[0], self._characters - len(_DOCTOR)
-                # The reason stands in front, so the end is cut.
-                short = (head if len(head) <= room else f"{head[: room - 1]}…") + _DOCTOR
+            short = brief(problem, self._characters or 0, _DOCTOR)
             if problem in self._told:
                 self._say("log", problem)
             else:

@@ -201,7 +201,7 @@ def _say_failures(
     """Show errors to the user: those of background work would only reach the log."""
     for error in failures:
         _log.warning("a decision could not be carried out", exc_info=error)
-        edge.editor.say("error", sentence(f"{decision} was not possible: {error}"))
+        edge.editor.say_brief("error", sentence(f"{decision} was not possible: {error}"))
 
 
 async def _tell(edge: Edge, decision: ReviewDecision, results: Sequence[FileResult]) -> None:

@@ -120,13 +120,12 @@ async def snapshot(edge: Edge, asked: wire.SnapshotParams) -> wire.SnapshotResul
 
 
 async def choose(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
-    """Change an option by a command. Errors: ``AgentLsError`` with the choices if none is given."""
-    if asked == wire.ConfigParams(session_id=asked.session_id):
-        raise AgentLsError(
-            f"Name what to change to: a mode ({', '.join(_MODES)}) or a model. This command is "
-            "given it as an argument."
-        )
-    return await configure(edge, asked)
+    """Change an option by a command, and say how it is; without an argument only that."""
+    options = await configure(edge, asked)
+    said = [] if asked.mode is None and asked.model else [f"Mode: {options.mode}."]
+    said += [] if asked.model is None and asked.mode else [f"Model: {options.model}."]
+    edge.editor.confirm(" ".join(said))
+    return options
 
 
 async def configure(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:

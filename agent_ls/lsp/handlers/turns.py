@@ -66,6 +66,8 @@ async def steer(edge: Edge, asked: wire.SteerParams) -> wire.PromptResult:
 async def stop(edge: Edge, asked: wire.CancelParams) -> wire.CancelResult:
     """Cancel the turn of a session, or all running turns."""
     stopped = [await one.cancel("user") for one in await _meant(edge, asked.session_id)]
+    if not any(stopped):
+        edge.editor.confirm("Nothing is running.")
     return wire.CancelResult(cancelled=any(stopped))
 
 
@@ -75,6 +77,8 @@ async def finish(edge: Edge, asked: wire.CancelParams) -> wire.CancelResult:
     Calls that have started complete, and the model reports what is done and what is not.
     """
     ending = [await one.wrap_up("user") for one in await _meant(edge, asked.session_id)]
+    if not any(ending):
+        edge.editor.confirm("Nothing is running.")
     return wire.CancelResult(cancelled=any(ending))
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from lsprotocol import types
 
 from agent_ls.lsp.connection.asking import ClientError, ClientRefused
-from agent_ls.lsp.connection.clients import StaleEdit
+from agent_ls.lsp.connection.clients import StaleEdit, brief
 from agent_ls.lsp.connection.documents import Snapshot
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.limits import TO_CLIENT
@@ -161,6 +161,18 @@ class EditorClient:
         if not (profile.opted_in or profile.shows_command_errors):
             words = why if why.startswith(command) else f"{command}: {why}"
             self.say("error", visible_line(words))
+
+    def confirm(self, text: str) -> None:
+        """Say what a command did, unless the client has the panel, which shows it."""
+        if not self._server.profile.opted_in:
+            self.say("info", text)
+
+    def say_brief(self, level: Level, text: str) -> None:
+        """Show a message; where a long one blocks the editor, only its beginning; log the whole."""
+        shown = brief(text, self._server.profile.message_characters)
+        if shown != text:
+            self.say("log", text)
+        self.say(level, shown)
 
     def say(self, level: Level, text: str) -> None:
         """Show a message, or write it to the client's log."""
