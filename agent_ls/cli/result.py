@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from agent_ls.domain.events import Event, PlanProposed, QuestionResolved
 from agent_ls.domain.results import TurnResult
-from agent_ls.domain.stops import PLAIN, TurnStatus
+from agent_ls.domain.stops import PLAIN, STATUS_WORDS, TurnStatus
 from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.safety.text import visible, visible_line
 
@@ -98,7 +98,7 @@ def _undecided(events: Sequence[Event]) -> Iterator[str]:
 def _ending(result: TurnResult) -> str:
     stop = "" if result.stop_reason in PLAIN else f" ({result.stop_reason})"
     why = _why(result)
-    return f"{result.status}{stop}{f': {why}' if why else ''}"
+    return f"{STATUS_WORDS[result.status]}{stop}{f': {why}' if why else ''}"
 
 
 def _why(result: TurnResult) -> str:

@@ -16,7 +16,7 @@ from agent_ls.cli.output import print_json
 from agent_ls.cli.stored import find_session, folder_uri, open_named_store
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.ids import Ids
-from agent_ls.domain.stops import TurnStatus
+from agent_ls.domain.stops import STATUS_WORDS, TurnStatus
 from agent_ls.loop.ports.store import Leases, SessionSummary
 from agent_ls.observers.report.words import money
 from agent_ls.safety.text import visible, visible_line
@@ -135,13 +135,14 @@ def _when(at_ms: int) -> str:
 
 def _line(one: SessionSummary) -> str:
     turns = "turn" if one.turns == 1 else "turns"
+    status = STATUS_WORDS.get(one.status, one.status).lower()
     if one.parent_id:
         return (
-            f"  └ {one.session_id}  {visible_line(one.agent)}  {one.status}  "
+            f"  └ {one.session_id}  {visible_line(one.agent)}  {status}  "
             f"{money(one.cost_usd, of_tokens=one.turns)}  {visible_line(one.title)}"
         )
     kind = f"({one.kind}) " if one.kind else ""
     return (
-        f"{one.session_id}  {_when(one.updated_ms)}  {one.status:<9}  {one.turns} {turns}  "
+        f"{one.session_id}  {_when(one.updated_ms)}  {status:<11}  {one.turns} {turns}  "
         f"{money(one.cost_usd, of_tokens=one.turns)}  {kind}{visible_line(one.title)}"
     )

@@ -20,7 +20,7 @@ _DECLINED = 1
 def trust(arguments: argparse.Namespace) -> int:
     """Trust or forget a folder, then list the trusted folders. Errors: ``SettingsError``.
 
-    On a terminal the user is asked first; elsewhere the command is the yes.
+    The user is asked first; without a terminal only ``--yes`` trusts.
     """
     trusted = TrustedFolders(trust_file())
     if arguments.folder is not None:
@@ -54,7 +54,10 @@ def trust(arguments: argparse.Namespace) -> int:
 
 
 def _agrees(folder: Path, arguments: argparse.Namespace) -> bool:
-    """Say what trusting the folder would switch on, and whether the user wants that."""
+    """Say what trusting the folder would switch on, and whether the user wants that.
+
+    Errors: ``SettingsError`` when nobody can be asked.
+    """
     found = asyncio.run(switched_on(folder, load_settings().settings))
     if arguments.show and arguments.json:
         print_json({"on": found.on, "off": found.off})
@@ -63,8 +66,13 @@ def _agrees(folder: Path, arguments: argparse.Namespace) -> bool:
     place.write(f"{visible_line(str(folder))}\n{found.words}\n")
     if arguments.show:
         return False
-    if arguments.yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if arguments.yes:
         return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise SettingsError("nobody is there to be asked; add --yes if you trust this folder")
     sys.stderr.write("Trust this folder? [y/N] ")
     sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    is_agreed = sys.stdin.readline().strip().lower() in ("y", "yes")
+    if not is_agreed:
+        sys.stderr.write("Not trusted.\n")
+    return is_agreed

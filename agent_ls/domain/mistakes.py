@@ -21,8 +21,9 @@ _WORDS = {
     "string_too_short": "must not be empty",
     "string_unicode": "must be text that can be written: it has half a character",
     "too_short": "must not be empty",
-    "int_type": "must be a whole number",
-    "bool_type": "must be true or false",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "must be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
 }
 _ALTERNATIVE = re.compile(r"(constrained-)?(str|int|float|bool)|[a-z-]+\[.*\]")
 """What pydantic adds to a location for each type of a union."""

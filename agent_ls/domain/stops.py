@@ -60,6 +60,15 @@ STATUS: dict[StopReason, TurnStatus] = {
     StopReason.CANCELLED: TurnStatus.CANCELLED,
 }
 
+STATUS_WORDS: dict[str, str] = {
+    TurnStatus.SUCCESS: "Done",
+    TurnStatus.PARTIAL: "Partly done",
+    TurnStatus.FAILED: "Failed",
+    TurnStatus.ESCALATED: "Needs you",
+    TurnStatus.CANCELLED: "Cancelled",
+}
+"""How a turn ended, for a person."""
+
 PLAIN = frozenset({StopReason.COMPLETED, StopReason.ERROR, StopReason.CANCELLED})
 """Stop reasons that say no more than the status."""
 

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from agent_ls.domain import events as ev
+from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.calls import ErrorKind, ToolCall
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.images import change_words
+from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.sentences import counted
-from agent_ls.domain.stops import PLAIN, STATUS, TurnStatus
+from agent_ls.domain.stops import PLAIN, STATUS_WORDS, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.observers.call_summary import short, summary_of
 
@@ -25,11 +27,21 @@ _DELEGATES = "delegate"
 """The tool whose streamed output tells what a sub-agent does."""
 _MAX_FINDINGS = 5
 _SIGNS = {
-    TurnStatus.SUCCESS: "✅ Done",
-    TurnStatus.PARTIAL: "⚠️  Stopped before it was done",
-    TurnStatus.ESCALATED: "⚠️  Stopped for a person to decide",
-    TurnStatus.FAILED: "❌ Failed",
-    TurnStatus.CANCELLED: "⏹️  Cancelled",
+    TurnStatus.SUCCESS: "✅",
+    TurnStatus.PARTIAL: "⚠️ ",
+    TurnStatus.ESCALATED: "⚠️ ",
+    TurnStatus.FAILED: "❌",
+    TurnStatus.CANCELLED: "⏹️ ",
+}
+_DECIDED = {
+    ApprovalChoice.ALLOW_ONCE: "allowed",
+    ApprovalChoice.ALLOW_SESSION: "allowed for the session",
+    ApprovalChoice.ALLOW_PREFIX: "allowed, with all that begin alike",
+    ApprovalChoice.ALLOW_ALWAYS: "allowed for good",
+    ApprovalChoice.REJECT_ONCE: "rejected",
+    ApprovalChoice.REJECT_ALWAYS: "rejected for good",
+    ApprovalChoice.AMEND: "changed",
+    ApprovalChoice.CANCELLED: "not answered",
 }
 
 
@@ -153,10 +165,11 @@ class HumanLog:
             case ev.ToolCallFinished():
                 return [f"      {self._result(event)}"]
             case ev.ApprovalRequested(request=request) if self._with_approvals:
-                return [f"   ❓ May it? {short(request.preview.title)} ({short(request.reason)})"]
+                return [f"   ❓ Allow? {short(request.preview.title)} ({short(request.reason)})"]
             case ev.ApprovalResolved(answer=answer):
                 note = f": {short(answer.note)}" if answer.note else ""
-                return [f"      ↳ {answer.choice} ({answer.by}){note}"]
+                by = "nobody is there" if answer.by == "nobody" else answer.by.replace("_", " ")
+                return [f"      ↳ {_DECIDED[answer.choice]} ({by}){note}"]
             case ev.FindingsReported():
                 return self._checked(event)
             case ev.AdvisoryRaised(origin=origin, text=text):
@@ -263,9 +276,7 @@ class HumanLog:
 
     def _ended(self, event: ev.TurnEnded) -> list[str]:
         turn = self._turn
-        sign = _SIGNS.get(event.status, event.status.value)
-        if event.status is TurnStatus.PARTIAL and STATUS[event.stop] is TurnStatus.SUCCESS:
-            sign = "⚠️  Partly done"
+        sign = f"{_SIGNS[event.status]} {STATUS_WORDS[event.status]}"
         stop = "" if event.stop in PLAIN else f" ({event.stop})"
         cost = f", ${turn.usage.cost_usd:.4f}" if turn.usage.cost_usd else ""
         counts = f"{counted(turn.steps, 'step')}, {counted(turn.calls, 'tool call')}"
@@ -302,7 +313,9 @@ def _attempt(event: ev.AttemptFinished) -> str:
     cached = f", {usage.cache_read_tokens:,} cached" if usage.cache_read_tokens else ""
     cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
     tokens = f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out"
-    return f"   · {event.finish}: {tokens}{cost}, {event.duration_ms / 1000:.1f} s"
+    is_usual = event.finish in (FinishReason.STOP, FinishReason.TOOL_CALLS, None)
+    ended = "" if is_usual else f"{str(event.finish).replace('_', ' ')}: "
+    return f"   · {ended}{tokens}{cost}, {event.duration_ms / 1000:.1f} s"
 
 
 def _edited(event: ev.EditApplied) -> str:

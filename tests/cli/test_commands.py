@@ -31,7 +31,7 @@ def test_commands_are_listed_with_what_is_wrong(
     assert said.out == ""
     assert "bad.md cannot be used: its front matter has no end" in said.err
     assert "There are none yet. Write one as" in said.err
-    assert main(["trust", str(folder)]) == 0
+    assert main(["trust", str(folder), "--yes"]) == 0
     capsys.readouterr()
     assert main(words) == 0
     assert capsys.readouterr().out == f"/fix FILE  mends\n    {shared / 'fix.md'}\n"

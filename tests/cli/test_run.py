@@ -545,12 +545,18 @@ async def test_a_mode_is_advised_only_for_the_calls_that_it_lets_run(folder: Pat
 @pytest.mark.parametrize(
     ("scenario", "words", "status", "log_says", "last_says"),
     [
-        (calls(_WRITE), (), "partial", "Partly done\n", "partial: 1 call was refused"),
-        ('[[answer]]\ntext = ""\n' * 3, (), "partial", "Partly done\n", "partial: The model gave"),
-        ("[[answer]]\nerror = { status = 400 }", (), "failed", "❌ Failed\n", "failed: http"),
+        (calls(_WRITE), (), "partial", "Partly done\n", "Partly done: 1 call was refused"),
+        (
+            '[[answer]]\ntext = ""\n' * 3,
+            (),
+            "partial",
+            "Partly done\n",
+            "Partly done: The model gave",
+        ),
+        ("[[answer]]\nerror = { status = 400 }", (), "failed", "❌ Failed\n", "Failed: http"),
         (
             *(calls(_READ), ("--max-steps", "1"), "partial"),
-            *("before it was done (max_steps)\n", "partial (max_steps): The turn used"),
+            *("Partly done (max_steps)\n", "Partly done (max_steps): The turn used"),
         ),
     ],
     ids=["refused", "empty", "error", "steps"],

@@ -24,7 +24,7 @@ def test_a_folder_is_trusted_listed_and_forgotten(
     inner.mkdir()
     assert main(["trust"]) == 0
     assert capsys.readouterr().out == "No folder is trusted.\n"
-    assert main(["trust", str(tmp_path)]) == 0
+    assert main(["trust", str(tmp_path), "--yes"]) == 0
     assert capsys.readouterr().out == f"{tmp_path.resolve()}\n"
     assert TrustedFolders(trust_file()).is_trusted(inner)
     assert main(["trust", "--forget", str(tmp_path), "--json"]) == 0
@@ -59,7 +59,7 @@ def test_what_counts_by_the_folder_above_it_says_so(
 ) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
-    assert main(["trust", str(tmp_path)]) == 0
+    assert main(["trust", str(tmp_path), "--yes"]) == 0
     assert main(["trust", "--forget", str(inner)]) == 3
     assert f"because {tmp_path.resolve()} is; forget that one" in capsys.readouterr().err
 
@@ -67,7 +67,7 @@ def test_what_counts_by_the_folder_above_it_says_so(
 def test_a_folder_that_became_a_link_is_forgotten_by_its_name(tmp_path: Path) -> None:
     folder = tmp_path.resolve() / "folder"
     folder.mkdir()
-    assert main(["trust", str(folder)]) == 0
+    assert main(["trust", str(folder), "--yes"]) == 0
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
     assert main(["trust", "--forget", str(folder)]) == 0
@@ -78,13 +78,22 @@ def test_a_folder_that_became_a_link_is_forgotten_by_its_name(tmp_path: Path) ->
 def test_a_damaged_list_trusts_nothing_and_is_not_written_over(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], damaged: str
 ) -> None:
-    assert main(["trust", str(tmp_path)]) == 0
+    assert main(["trust", str(tmp_path), "--yes"]) == 0
     trust_file().write_text(damaged, "latin-1")
-    for words in ([], [str(tmp_path)], ["--forget", str(tmp_path)]):
+    for words in ([], [str(tmp_path), "--yes"], ["--forget", str(tmp_path)]):
         assert main(["trust", *words]) == 3
         assert "repair or delete that file" in capsys.readouterr().err
     assert trust_file().read_text("latin-1") == damaged
     assert not TrustedFolders(trust_file()).is_trusted(tmp_path)
+
+
+def test_without_a_terminal_only_the_option_trusts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert main(["trust", str(tmp_path)]) == 3
+    assert "nobody is there to be asked; add --yes" in capsys.readouterr().err
+    assert TrustedFolders(trust_file()).all() == ()
 
 
 def test_what_trust_would_switch_on_is_said_before(
@@ -109,11 +118,12 @@ def test_what_trust_would_switch_on_is_said_before(
 def test_on_a_terminal_only_a_yes_trusts(
     answer: str | None, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("stdin", "stderr"):
-        stream = Terminal(answer or "")
-        monkeypatch.setattr(f"sys.{name}", stream)
+    monkeypatch.setattr("sys.stdin", Terminal(answer or ""))
+    said = Terminal()
+    monkeypatch.setattr("sys.stderr", said)
     option = ["--yes"] if answer is None else []
     assert main(["trust", str(tmp_path), *option]) == code
+    assert said.getvalue().endswith("Not trusted.\n") is (code == 1)
     assert TrustedFolders(trust_file()).is_trusted(tmp_path) is (code == 0)
 
 

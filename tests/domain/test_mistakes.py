@@ -29,6 +29,8 @@ Name = Annotated[str, Field(min_length=1)]
             {"after": {}},
             "after: must be a list, or must be text",
         ),
+        (dict[str, bool], {"on": "maybe"}, "on: must be true or false"),
+        (dict[str, float], {"share": "half"}, "share: must be a number"),
         # Keys that only look like types.
         (dict[str, Name], {"int": 1}, "int: must be text"),
         (dict[str, Name], {"int": 1, "on": 1}, "int: must be text; on: must be text"),

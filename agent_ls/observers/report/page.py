@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from agent_ls.domain.plain_json import plain_json
 from agent_ls.domain.sentences import counted
+from agent_ls.domain.stops import STATUS_WORDS
 from agent_ls.edits.diff import statistics, unified
 from agent_ls.observers.call_summary import summary_of
 from agent_ls.observers.report import drawings
@@ -43,14 +44,7 @@ _TEXTS_BYTES = 900_000
 _MOST, _LEAST = 8_000, 500
 """Limits for the characters of one text."""
 _LIMITS = {"most_files": 15, "most_open_calls": 40, "most_note_chars": 280}
-_STATUS_WORDS = {
-    "success": "Done",
-    "partial": "Partly done",
-    "failed": "Failed",
-    "escalated": "Needs you",
-    "cancelled": "Cancelled",
-    "running": "Not ended",
-}
+_STATUS_WORDS = {**STATUS_WORDS, "running": "Not ended"}
 _DIFF_KINDS = {"+": "add", "-": "del", "@": "hunk", "\\": "end"}
 _MOST_LINE_CHARS = 400
 _ITEM_KINDS: Mapping[type[object], str] = {
