@@ -300,6 +300,7 @@ LOOKS: dict[str, Look] = {
     # Only options that make a script stricter or louder. Others change what words mean.
     "set": _shaped(rf"{_SETS}(?: {_SETS})*"),
     "exit": _shaped(rf"\d{{0,3}}|{NUMBER}"),
+    "sleep": _shaped(r"\d{1,2}(?:\.\d{1,3})?"),
     "command": _shaped(r"-[vV](?: [\w.+-]+)+"),
     # The letter e without a dash, or more letters, would show the environments of processes.
     "ps": _shaped(rf"(?:aux?|-ef|-e|-f|-A|ax)?(?: ?-o {_PS_COLUMN}(?:,{_PS_COLUMN})*)?"),

@@ -355,7 +355,10 @@ IDS = ("cal_9",)
         pytest.param(Mode.PLAN, READ, {}, ALLOWED, id="plan-mode-reads"),
         pytest.param(Mode.PLAN, EDIT, {}, DEFERRED, id="plan-mode-edits-later"),
         pytest.param(
-            Mode.PLAN, ("run_command", {"command": "ls"}), {}, DEFERRED, id="even-those-that-look"
+            Mode.PLAN, ("run_command", {"command": "ls"}), {}, ALLOWED, id="commands-that-look"
+        ),
+        pytest.param(
+            Mode.PLAN, ("run_command", {"command": "make"}), {}, DEFERRED, id="other-commands-later"
         ),
         pytest.param(
             Mode.PLAN,
@@ -373,14 +376,14 @@ async def test_plan_mode_queues_what_changes_something(
 ) -> None:
     planned = plan(workspace, call[0], **call[1])
     view = view_of(*decided(planned, **decision), mode=mode)
-    await check(PlanMode(), planned, view, expected)
+    await check(PlanMode(workspace), planned, view, expected)
 
 
 async def test_a_sub_agent_in_plan_mode_describes_instead(workspace) -> None:
     planned = plan(workspace, EDIT[0], **EDIT[1])
     state = view_of(mode=Mode.PLAN)
     child = replace(state, session=replace(state.session, is_child=True))
-    await check(PlanMode(), planned, child, Expected(Deny, says=("describe",)))
+    await check(PlanMode(workspace), planned, child, Expected(Deny, says=("describe",)))
 
 
 @pytest.mark.parametrize("mode", [Mode.PLAN, Mode.ASK])
