@@ -176,7 +176,7 @@ USAGE = {
                     "text": "1 problem:\na.py:1: x",
                 }
             ],
-            "- not accepted: 1 problem: a.py: x\n\n*Works, step 1 …*",
+            "- not accepted: 1 problem: a.py:1: x\n\n*Works, step 1 …*",
             id="the-lines-of-an-objection-are-one",
         ),
         pytest.param(

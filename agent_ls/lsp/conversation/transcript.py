@@ -9,16 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from agent_ls.domain.approvals import ApprovalChoice
-from agent_ls.domain.calls import ErrorKind, ToolKind
+from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.lsp import wire
-from agent_ls.lsp.conversation_page import HEADING, Page, Region, fenced, front_matter, plain_lines
+from agent_ls.lsp.conversation.entries import Answer, Asked, Call, Entry, Words, short_line
+from agent_ls.lsp.conversation_page import HEADING, Page, Region, front_matter, plain_lines
 from agent_ls.safety.text import label, visible_line
 
 _TITLE_CHARACTERS = 80
-_LINE_CHARACTERS = 160
 _MOST_FINDINGS = 5
 _VERBS = {
     ToolKind.READ: "read",
@@ -28,10 +27,6 @@ _VERBS = {
     ToolKind.EXECUTE: "run",
 }
 """The other kinds are told by the tool's name."""
-LANGUAGES = {ToolKind.EXECUTE: "sh", ToolKind.EDIT: "diff", ToolKind.DELETE: "diff"}
-"""The language of a payload's code block."""
-_GOOD_EXIT = "Exit code 0"
-"""How a command's result begins that went well."""
 _BOXES = {
     PlanStatus.PENDING: "[ ]",
     PlanStatus.IN_PROGRESS: "[ ] *now:*",
@@ -40,153 +35,18 @@ _BOXES = {
 }
 _SHOWN_OTHERWISE = ("ask_user", "update_plan")
 """Tools whose calls are seen as a question or as the plan."""
-_HOW = "Answer by a code action, or write your words below and take Send."
-
-
-def _line(text: str, characters: int = _LINE_CHARACTERS) -> str:
-    return label(" ".join(text.split()), characters)
-
-
-@dataclass(slots=True)
-class _Call:
-    """One step's call."""
-
-    turn_id: str
-    title: str
-    kind: ToolKind
-    outcome: str = " …"
-    added_lines: int = 0
-    removed_lines: int = 0
-    place: wire.Location | None = None
-    is_asked: bool = False
-    is_rejected: bool = False
-
-    def page(self) -> Page:
-        counts = f" +{self.added_lines} -{self.removed_lines}".replace(" +0 -0", "")
-        line = f"- {self.title}"
-        page = Page([f"{line}{counts}{self.outcome}"])
-        place = self.place
-        if place is not None and place.uri is not None and place.path in self.title:
-            start = line.rindex(place.path)
-            page.links.append(Region(0, 0, place.uri, start, start + len(place.path)))
-        if counts:
-            page.links.append(Region(0, 0, self.turn_id, len(line) + 1, len(line) + len(counts)))
-        return page
-
-    def finish(self, update: wire.ToolCallProgress) -> None:
-        """Show how it ended: a command by its last line, since test runners sum up there."""
-        text = update.content.text if update.content else ""
-        first, _, printed = text.partition("\n")
-        if self.is_rejected:
-            return
-        if self.is_asked and update.error is ErrorKind.DENIED:
-            # The person rejected it together with an earlier call.
-            self.outcome = ": rejected"
-        elif update.status == "failed":
-            self.outcome = f": failed, {_line(first)}"
-        elif self.kind is ToolKind.EXECUTE:
-            last = printed.rstrip().splitlines()[-1:]
-            exit_words = [] if first.startswith(_GOOD_EXIT) else [first]
-            said = _line(" ".join([*exit_words, *last]))
-            self.outcome = f": {said}" if said else ""
-        else:
-            self.outcome = ""
-
-
-@dataclass(slots=True)
-class _Text:
-    """Paragraphs, or with ``mark`` quoted or listed lines."""
-
-    text: str
-    mark: str = ""
-
-    def page(self) -> Page:
-        return Page([f"{self.mark}{one}".rstrip() for one in plain_lines(self.text)])
-
-
-@dataclass(slots=True)
-class _Answer:
-    """What the agent says in one step: the text that is certain, and pieces that stream."""
-
-    step_id: str
-    text: str = ""
-    pieces: list[str] = field(default_factory=list[str])
-
-    def page(self) -> Page:
-        text = self.text + "".join(self.pieces)
-        return Page(plain_lines(text)) if text.strip() else Page()
-
-
-@dataclass(slots=True)
-class _Asked:
-    """An approval or a question; a line once it is settled."""
-
-    asked: wire.PermissionRequested | wire.QuestionAsked
-    call: _Call | None = None
-    """Whose line tells the approval's outcome."""
-    settled: str = ""
-    is_done: bool = False
-    """Nothing is shown any more."""
-
-    def page(self) -> Page:
-        if self.is_done:
-            return Page()
-        if self.settled:
-            return Page([f"- {self.settled}"])
-        page = Page(self._lines())
-        asked = self.asked
-        is_approval = isinstance(asked, wire.PermissionRequested)
-        subject = asked.approval_id if is_approval else asked.question_id
-        page.waiting.append(Region(0, len(page.lines) - 1, subject))
-        return page
-
-    def _lines(self) -> list[str]:
-        match self.asked:
-            case wire.PermissionRequested() as asked:
-                block = fenced(asked.payload, LANGUAGES.get(asked.kind, ""))
-                reason = [*plain_lines(asked.reason), ""] if asked.reason else []
-                title = visible_line(asked.title)
-                return [f"**Allow?** {title}", "", *block, "", *reason, _HOW]
-            case wire.QuestionAsked() as asked:
-                first, *more = plain_lines(asked.text)
-                options = [f"- {visible_line(one)}" for one in asked.options]
-                spaced = ["", *options] if options else []
-                return [f"**Question:** {first}", *more, *spaced, "", _HOW]
-
-    def settle(self, update: wire.PermissionResolved | wire.QuestionResolved) -> None:
-        match self.asked, update:
-            case wire.PermissionRequested() as asked, wire.PermissionResolved():
-                verb = "allowed" if update.outcome.allows else "rejected"
-                if update.outcome is ApprovalChoice.AMEND:
-                    verb = "changed"
-                elif update.outcome is ApprovalChoice.CANCELLED:
-                    verb = "not answered"
-                note = f": “{_line(update.note)}”" if update.note else ""
-                self.settled = f"{verb}: {visible_line(asked.title)}{note}"
-                self.is_done = self.call is not None and verb in ("allowed", "rejected")
-                if self.call is not None and verb == "rejected":
-                    self.call.is_rejected, self.call.outcome = True, f": rejected{note}"
-            case wire.QuestionAsked() as asked, wire.QuestionResolved():
-                question = _line(asked.text)
-                answer = f"“{_line(update.text)}”" if update.text else "nothing"
-                self.settled = f"asked: {question} Answered: {answer}"
-            case _:
-                return
-
-
-_Item = _Call | _Text | _Answer | _Asked
 
 
 @dataclass(slots=True)
 class _Turn:
     id: str
     prompt: str = ""
-    items: list[_Item] = field(default_factory=list[_Item])
+    items: list[Entry] = field(default_factory=list[Entry])
     plan: tuple[wire.PlanEntry, ...] = ()
-    calls: dict[str, _Call] = field(default_factory=dict[str, _Call])
-    asked: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
-    notices: dict[str, _Text] = field(default_factory=dict[str, _Text])
-    answer: _Answer | None = None
+    calls: dict[str, Call] = field(default_factory=dict[str, Call])
+    asked: dict[str, Asked] = field(default_factory=dict[str, Asked])
+    notices: dict[str, Words] = field(default_factory=dict[str, Words])
+    answer: Answer | None = None
     """The newest."""
     step: int = 0
     usage_before: tuple[int, float] = (0, 0.0)
@@ -245,7 +105,7 @@ class Transcript:
         if self._turn is not None:
             page.add(self._turn.page(self._usage))
         for prompt in self._queue:
-            words = _line(prompt.strip().partition("\n\n")[0])
+            words = short_line(prompt.strip().partition("\n\n")[0])
             page.add(Page([f"> {words} *(waits)*", ""]))
         page.add(Page([HEADING]))
         return page
@@ -279,7 +139,7 @@ class Transcript:
                     self._queue.remove(content.text)
             case wire.CancelUpdate(returned=returned):
                 self._queue.clear()
-                turn.items += [_Text(f"Not read by the agent: {one}", "> ") for one in returned]
+                turn.items += [Words(f"Not read by the agent: {one}", "> ") for one in returned]
             case _:
                 pass
 
@@ -290,7 +150,7 @@ def _take_words(turn: _Turn, update: wire.Update) -> None:
         case wire.UserMessageUpdate(origin="user", content=content):
             turn.prompt = content.text
         case wire.UserMessageUpdate(origin="steer", content=content):
-            turn.items.append(_Text(content.text, "> "))
+            turn.items.append(Words(content.text, "> "))
         case wire.AgentMessageChunk(step_id=step_id, content=content):
             _answer_of(turn, step_id).pieces.append(content.text)
         case wire.ChunksDiscarded(step_id=step_id):
@@ -305,9 +165,9 @@ def _take_words(turn: _Turn, update: wire.Update) -> None:
             pass
 
 
-def _answer_of(turn: _Turn, step_id: str) -> _Answer:
+def _answer_of(turn: _Turn, step_id: str) -> Answer:
     if turn.answer is None or turn.answer.step_id != step_id:
-        turn.answer = _Answer(step_id)
+        turn.answer = Answer(step_id)
         turn.items.append(turn.answer)
     return turn.answer
 
@@ -317,7 +177,7 @@ def _take_call(turn: _Turn, update: wire.Update) -> None:
         case wire.ToolCallUpdate(tool=tool, kind=kind) if tool not in _SHOWN_OTHERWISE:
             what = update.title.removeprefix(tool).strip()
             title = f"{_VERBS.get(kind, tool.replace('_', ' '))} {what}".rstrip()
-            call = _Call(turn.id, title, kind)
+            call = Call(turn.id, title, kind)
             turn.calls[update.tool_call_id] = call
             turn.items.append(call)
         case wire.ToolCallProgress(locations=locations, status=status):
@@ -343,10 +203,10 @@ def _take_asked(turn: _Turn, update: wire.Update) -> None:
     match update:
         case wire.PermissionRequested():
             call = turn.calls.get(update.tool_call_id)
-            turn.asked[update.approval_id] = _Asked(update, call)
+            turn.asked[update.approval_id] = Asked(update, call)
             turn.items.append(turn.asked[update.approval_id])
         case wire.QuestionAsked():
-            turn.asked[update.question_id] = _Asked(update)
+            turn.asked[update.question_id] = Asked(update)
             turn.items.append(turn.asked[update.question_id])
         case (
             wire.PermissionResolved(approval_id=subject)
@@ -366,18 +226,18 @@ def _take_notice(turn: _Turn, update: wire.Update) -> None:
             _take_notice(turn, update)
         case wire.NoticeUpdate(text=text) if text and update.origin != "prefix":
             warning = "" if update.level == "info" else f"{update.level}: "
-            said = _Text(f"{warning}{_line(text)}", "- ")
+            said = Words(f"{warning}{short_line(text)}", "- ")
             turn.items.append(said)
             if update.notice_id:
                 turn.notices[update.notice_id] = said
         case wire.GateFailedUpdate(text=text):
-            turn.items.append(_Text(f"not accepted: {_line(text)}", "- "))
+            turn.items.append(Words(f"not accepted: {short_line(text)}", "- "))
         case wire.CompactedUpdate(before_tokens=before, after_tokens=after):
             words = f"shortened the conversation: {before:,} to {after:,} tokens"
-            turn.items.append(_Text(words, "- "))
+            turn.items.append(Words(words, "- "))
         case wire.FindingsUpdate(findings=findings) if findings:
             turn.items += [
-                _Text(f"found: {one.path}:{one.line + 1} {_line(one.message)}", "- ")
+                Words(f"found: {one.path}:{one.line + 1} {short_line(one.message)}", "- ")
                 for one in findings[:_MOST_FINDINGS]
             ]
         case _:
@@ -394,7 +254,7 @@ def _take_progress(turn: _Turn, update: wire.Update) -> None:
                 turn.answer.pieces.clear()
                 said = turn.answer.text.strip()
             if update.output.strip() not in ("", said):
-                turn.items.append(_Text(update.output))
+                turn.items.append(Words(update.output))
             turn.ended = f"Stopped: {update.failure_reason}" if update.failure_reason else "Done"
             if update.status is TurnStatus.CANCELLED:
                 turn.ended = "Stopped"

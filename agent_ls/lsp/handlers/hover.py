@@ -7,7 +7,7 @@ import re
 from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
-from agent_ls.lsp.conversation.transcript import LANGUAGES
+from agent_ls.lsp.conversation.entries import LANGUAGES
 from agent_ls.lsp.conversation_page import fenced
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks.reviews import Change
