@@ -46,17 +46,32 @@ def read_shell(command: str) -> Sequence:
     return tree
 
 
+_FILTERS = words("head tail wc sort uniq cat")
+_NO_FILE = re.compile(r"-[A-Za-z]*\d*|\d+")
+
+
 def runs_only_git(command: str) -> bool:
-    """Say whether a text is plain commands of git and nothing else; False if it is not read."""
+    """Say whether a text is plain commands of git, with ``cd`` and filters that get no file.
+
+    Shape: False also if it is not read.
+    """
     try:
         tree = read_shell(command)
     except MustAskError:
         return False
     return all(
-        isinstance(one, Command) and one.words[0].value == "git" and not one.printed
+        isinstance(one, Command) and _is_git_or_filter(one, is_fed=place > 0)
         for pipeline in tree
-        for one in pipeline.elements
+        for place, one in enumerate(pipeline.elements)
     )
+
+
+def _is_git_or_filter(command: Command, *, is_fed: bool) -> bool:
+    name, *values = (word.value for word in command.words)
+    if command.printed or command.reads:
+        return False
+    is_filter = is_fed and name in _FILTERS and all(map(_NO_FILE.fullmatch, values))
+    return name in ("git", "cd") or is_filter
 
 
 _OPERATOR = re.compile(r"&&|\|\||;(?!;|&)|\n")

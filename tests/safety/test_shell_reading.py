@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_ls.safety.flags import MustAskError
-from agent_ls.safety.shell_reading import read_shell
+from agent_ls.safety.shell_reading import read_shell, runs_only_git
 from agent_ls.safety.shell_tree import Command
 from agent_ls.safety.shell_words import NUMBER, TEXT
 
@@ -177,3 +177,23 @@ def test_variables_are_filled_in_where_they_stay_one_word() -> None:
             words[0].filled({"x": value})
     with pytest.raises(MustAskError):
         words[0].filled({})
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("git status", True),
+        ("cd src && git diff | head -50; git log -n 3 | tail -n 2", True),
+        ('git commit -m "a; b"', True),
+        ("echo 'a git b'; cat .env", False),
+        ("git status; cat .env", False),
+        ("git status | cat .env", False),
+        ("git status | head < .env", False),
+        ("head -1 | git status", False),
+        ('git log "$(cat .env)"', False),
+        ("if true; then git status; fi", False),
+        ("git status (", False),
+    ],
+)
+def test_commands_of_git_alone_are_told_from_others(command: str, expected: bool) -> None:
+    assert runs_only_git(command) is expected
