@@ -19,7 +19,15 @@ import platformdirs
 
 from agent_ls.codeintel.worker_link import WorkerLink
 from agent_ls.domain.errors import ToolError
-from agent_ls.domain.symbols import Definition, Definitions, Fault, Occurrence, Occurrences, Symbol
+from agent_ls.domain.symbols import (
+    Definition,
+    Definitions,
+    Fault,
+    Occurrence,
+    Occurrences,
+    Symbol,
+    TextChange,
+)
 from agent_ls.loop.ports.workspace import Listed, Workspace
 from agent_ls.syntax.faults import new_faults
 from agent_ls.syntax.languages import language_of
@@ -130,6 +138,13 @@ class WorkspaceCode:
         answer, gap = await self._about_files("references", below, {"name": name, "limit": limit})
         found = tuple(Occurrence(*row) for row in answer["rows"])
         return Occurrences(found, answer["more"], gap)
+
+    async def renamed(self, name: str, below: str, new_name: str) -> Mapping[str, TextChange]:
+        """Refuse: a parser knows names, not what they mean."""
+        raise ToolError(
+            "No language server works beside agent-ls that could tell which uses mean it. Look at "
+            "the lines that use the name, and edit those that do."
+        )
 
     async def repository_map(self, near: Sequence[str], max_tokens: int) -> str:
         """Return the highest-ranked definitions as seen from these files, as text."""

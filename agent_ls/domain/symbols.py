@@ -90,3 +90,11 @@ class Fault:
     """1-based."""
     text: str
     """The line, or what is missing there."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextChange:
+    """A file's text as it is, and as it would be."""
+
+    before: str
+    after: str

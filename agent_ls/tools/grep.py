@@ -44,7 +44,7 @@ class GrepArguments(Arguments):
     pattern: str = Field(
         min_length=1, max_length=2_000, description="Regular expression, as for ripgrep."
     )
-    path: FilePath = Field(".", description="File or folder to search.")
+    path: FilePath = Field(".", description="Where to search.")
     glob: Annotated[str | None, Field(min_length=1, max_length=500)] = Field(
         None, description="Only files like this, such as *.py."
     )

@@ -35,7 +35,7 @@ class ReadFileArguments(Arguments):
     start_line: Annotated[int, Field(ge=1, description="First line, from 1.")] = 1
     lines: Annotated[int | None, Field(ge=1, description="How many lines.")] = None
     start_column: Annotated[
-        int | None, Field(ge=1, description="Show only line start_line, from this character on.")
+        int | None, Field(ge=1, description="Only that line, from this character.")
     ] = None
 
 

@@ -28,9 +28,7 @@ class ReadOutputArguments(Arguments):
     )
     start_line: int = Field(1, ge=1, description="First line, from 1.")
     lines: int = Field(200, ge=1, le=1_000, description="How many lines.")
-    start_column: int = Field(
-        1, ge=1, description="Show only line start_line, from this character on."
-    )
+    start_column: int = Field(1, ge=1, description="Only that line, from this character.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.record import Record
+from agent_ls.edits.diff import unified
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, visible_line
@@ -26,7 +27,8 @@ class ReferencesArguments(Arguments):
     }
 
     name: str = Field(min_length=1, description="One name.")
-    path: FilePath = Field(".", description="File or folder to search.")
+    path: FilePath = Field(".", description="Where to search.")
+    new_name: str = Field("", description="To rename it; gives a patch.")
 
 
 class ReferencesOptions(Record):
@@ -41,7 +43,7 @@ class References(PlainTool):
     """Finds uses of a name."""
 
     name: ClassVar[str] = "references"
-    description: ClassVar[str] = "Find the lines of code that use a name; * marks its definitions."
+    description: ClassVar[str] = "Find code that uses a name; * marks its definitions."
     title: ClassVar[str] = "References to {name}"
     kind: ClassVar[ToolKind] = ToolKind.SEARCH
     Arguments: ClassVar[type[Arguments]] = ReferencesArguments
@@ -50,8 +52,15 @@ class References(PlainTool):
     options: ReferencesOptions = ReferencesOptions()
 
     async def run(self, arguments: ReferencesArguments, context: ToolContext) -> ToolOutput:
-        """Return each line that uses the name; of a qualified name only the last part counts."""
+        """Return each line that uses the name; of a qualified name only the last part counts.
+
+        With a new name: the patch that renames it, where another server knows what to change.
+        """
         name = _last_part(arguments.name)
+        if arguments.new_name:
+            changes = await self.code.renamed(name, arguments.path, arguments.new_name)
+            patch = "".join(unified(one.before, one.after, path) for path, one in changes.items())
+            return ToolOutput(patch, data={"lines": len(patch.splitlines())})
         found = await self.code.references(name, arguments.path, self.options.max_lines)
         lines = [
             f"{visible_line(one.path)}:{one.line}:{'*' if one.is_definition else ' '}"

@@ -379,6 +379,65 @@ async def test_the_agent_finds_references_by_the_other_server_and_hears_its_diag
             assert "nothing" in said_to_model, "what pyright says of the file"
 
 
+_RENAME = """
+[[answer]]
+[[answer.call]]
+tool = "references"
+arguments = { name = "run", path = "a.py", new_name = "walk" }
+[[answer]]
+text = "Done."
+"""
+
+
+@pytest.mark.parametrize(
+    ("renames", "expected"),
+    [
+        pytest.param(True, ["-def run():", "+def walk():", "-a.run()", "+a.walk()"], id="a-patch"),
+        pytest.param(False, ["No language server works beside"], id="not-offered"),
+        pytest.param("file", ["would rename files as well"], id="files-too"),
+        pytest.param("outside", ["outside the workspace"], id="outside"),
+        pytest.param("nothing", ["does not rename run to walk"], id="nothing"),
+    ],
+)
+async def test_the_agent_gets_a_renaming_by_the_other_server_as_a_patch(
+    tmp_path: Path, renames: bool | str, expected: list[str]
+) -> None:
+    (tmp_path / "work").mkdir()
+    a, b = tmp_path / "work/a.py", tmp_path / "work/b.py"
+    a.write_text("é = 1\n\n\ndef run():\n    return 'run'\n")
+    b.write_text("import a\n\na.run()\n")
+
+    def edit(line: int, start: int) -> dict[str, Any]:
+        at = [{"line": line, "character": column} for column in (start, start + 3)]
+        return {"range": {"start": at[0], "end": at[1]}, "newText": "walk"}
+
+    files: list[dict[str, Any]] = [
+        {"textDocument": {"uri": one.as_uri(), "version": None}, "edits": [edit(line, start)]}
+        for one, line, start in ((a, 3, 4), (b, 2, 2))
+    ]
+    moved = {"kind": "rename", "oldUri": a.as_uri(), "newUri": b.as_uri()}
+    answer = {
+        "file": {"documentChanges": [*files, moved]},
+        "outside": {"changes": {(tmp_path / "c.py").as_uri(): [edit(0, 0)]}},
+        "nothing": None,
+    }.get(str(renames), {"documentChanges": files})
+    command = other(
+        capabilities={"renameProvider": bool(renames)}, answers={"textDocument/rename": answer}
+    )
+    async with ScriptedModel(_RENAME) as model:
+        told = {"MODEL": "openai/scripted", "API_BASE": model.base_url, "API_KEY": "x"}
+        env = {f"AGENT_LS_{name}": value for name, value in told.items()}
+        async with beside(command, tmp_path, env=env) as client:
+            asked = {"command": "agent-ls.prompt", "arguments": ["Call it walk"]}
+            await client.ask("workspace/executeCommand", asked)
+            await client.wait_for(
+                lambda m: m.get("method") == "window/showMessage" and "Done" in json.dumps(m)
+            )
+            said_to_model = json.dumps([one.body for one in model.requests], ensure_ascii=False)
+            for words in expected:
+                assert words in said_to_model
+
+
 _FIND = """
 [[answer]]
 [[answer.call]]

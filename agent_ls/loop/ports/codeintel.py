@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from agent_ls.domain.symbols import Definitions, Fault, Occurrences, Symbol
+from agent_ls.domain.symbols import Definitions, Fault, Occurrences, Symbol, TextChange
 
 
 class CodeIntel(Protocol):
@@ -32,6 +32,13 @@ class CodeIntel(Protocol):
 
     async def references(self, name: str, below: str, limit: int) -> Occurrences:
         """Return uses of a name in code below a file or folder, by path and line."""
+        ...
+
+    async def renamed(self, name: str, below: str, new_name: str) -> Mapping[str, TextChange]:
+        """Return by path what a name's one definition and its uses become under a new name.
+
+        Errors: also ``ToolError`` where nobody knows which uses mean that definition.
+        """
         ...
 
     async def repository_map(self, near: Sequence[str], max_tokens: int) -> str:

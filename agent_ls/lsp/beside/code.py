@@ -7,18 +7,27 @@ a language without a grammar here.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from agent_ls.domain.errors import WorkspaceError
-from agent_ls.domain.symbols import Definition, Definitions, Fault, Occurrence, Occurrences, Symbol
+from agent_ls.domain.edits import Replacement, apply_replacements
+from agent_ls.domain.errors import ToolError, WorkspaceError
+from agent_ls.domain.symbols import (
+    Definition,
+    Definitions,
+    Fault,
+    Occurrence,
+    Occurrences,
+    Symbol,
+    TextChange,
+)
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.lsp.beside.multiplexer import Multiplexer
 from agent_ls.lsp.connection.documents import DocumentStore
-from agent_ls.lsp.connection.positions import index_to_column, split_lines
+from agent_ls.lsp.connection.positions import TextPositions, index_to_column, split_lines
 from agent_ls.lsp.connection.uris import path_to_uri, uri_to_path
 from agent_ls.syntax.languages import language_of
 
@@ -97,30 +106,82 @@ class CodeBeside:
             tuple(inside[:limit]), max(0, len(inside) - limit), gap if others else by_name.gap
         )
 
+    async def renamed(self, name: str, below: str, new_name: str) -> Mapping[str, TextChange]:
+        """Return what the other server would change to rename a name with one definition."""
+        if not self._offers("renameProvider"):
+            return await self._inner.renamed(name, below, new_name)
+        by_name = await self._inner.references(name, below, _MOST_TOLD)
+        defined = [one for one in by_name.found if one.is_definition]
+        if len(defined) != 1:
+            places = ", ".join(f"{one.path}:{one.line}" for one in defined) or "nowhere"
+            raise ToolError(f"{name} is defined {places}; give a path with one definition.")
+        found = await self._asked("textDocument/rename", defined[0], name, {"newName": new_name})
+        changes = {path: await self._changed(path, edits) for path, edits in self._edits_in(found)}
+        if not changes:
+            raise ToolError(f"{self._other.name} does not rename {name} to {new_name}.")
+        return changes
+
+    def _edits_in(self, found: Any) -> Iterator[tuple[str, list[Any]]]:
+        """Yield each file's edits of a ``WorkspaceEdit``. Errors: ``ToolError`` for any other."""
+        edit = cast(dict[str, Any], found) if isinstance(found, dict) else {}
+        files: list[tuple[str, list[Any]]]
+        try:
+            files = [(one["textDocument"]["uri"], one["edits"]) for one in edit["documentChanges"]]
+        except (KeyError, TypeError):
+            if edit.get("documentChanges"):
+                raise ToolError(f"{self._other.name} would rename files as well.") from None
+            files = list(cast(dict[str, list[Any]], edit.get("changes") or {}).items())
+        for uri, edits in files:
+            path = uri_to_path(uri)
+            shown = None if path is None else self._workspace.shown(path)
+            if shown is None:
+                raise ToolError(f"{self._other.name} would change {uri}, outside the workspace.")
+            yield shown, edits
+
+    async def _changed(self, path: str, edits: list[Any]) -> TextChange:
+        text = (await self._workspace.read(path)).text
+        positions = TextPositions(text, self._documents.encoding)
+        replacements = [
+            Replacement(
+                start=positions.offset(*_place(one["range"]["start"])),
+                end=positions.offset(*_place(one["range"]["end"])),
+                text=one["newText"],
+            )
+            for one in edits
+        ]
+        replacements.sort(key=lambda one: one.start)
+        return TextChange(text, apply_replacements(text, tuple(replacements)))
+
     def _is_in(self, use: Occurrence, base: Path) -> bool:
         return self._workspace.locate(use.path)[1].is_relative_to(base)
 
     async def _uses(self, definition: Occurrence, name: str) -> list[Occurrence]:
         """Return where the other server says that a definition is used; empty: it does not know."""
+        context = {"context": {"includeDeclaration": True}}
+        found = await self._asked("textDocument/references", definition, name, context)
+        places = cast(list[Any], found) if isinstance(found, list) else []
+        uses = [await self._use(one) for one in places]
+        return [one for one in uses if one is not None]
+
+    async def _asked(
+        self, method: str, definition: Occurrence, name: str, more: Mapping[str, Any]
+    ) -> Any:
+        """Return what the other server says of a definition; None: nothing."""
         text = (await self._workspace.read(definition.path)).text
         line = split_lines(text)[definition.line - 1 : definition.line]
         named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line[0]) if line else None
         if named is None:
-            return []
+            return None
         column = index_to_column(line[0], named.start(), self._documents.encoding)
-        position = {"line": definition.line - 1, "character": column}
         uri = path_to_uri(self._workspace.locate(definition.path)[1])
         params = {
             "textDocument": {"uri": uri},
-            "position": position,
-            "context": {"includeDeclaration": True},
+            "position": {"line": definition.line - 1, "character": column},
+            **more,
         }
         language = language_of("", definition.path)
         async with self._other.shown(uri, language.id if language else "", text):
-            found = await self._other.ask("textDocument/references", params, _LIMIT_S)
-        places = cast(list[Any], found) if isinstance(found, list) else []
-        uses = [await self._use(one) for one in places]
-        return [one for one in uses if one is not None]
+            return await self._other.ask(method, params, _LIMIT_S)
 
     async def _use(self, place: Any) -> Occurrence | None:
         """Return an LSP location as an occurrence; None outside the workspace."""
@@ -134,3 +195,7 @@ class CodeBeside:
                     text = lines[number].rstrip("\r\n")
                     return Occurrence(shown, number + 1, text, is_definition=False)
         return None
+
+
+def _place(position: Mapping[str, int]) -> tuple[int, int]:
+    return position["line"], position["character"]
