@@ -72,13 +72,13 @@ def test_a_turn_is_asked_for_followed_corrected_and_continued_in_one_buffer(
         assert "-TAX = 0.07\n+TAX = 0.19\n" in editor.text()
         assert _words(editor) == [""]
 
-        # Still in insert mode, and the cursor still below the heading.
-        editor.type("as a string<C-s>")
+        # Sending leaves the insert mode; the cursor is still below the heading.
+        editor.type("Aas a string<C-s>")
         editor.wait_until(lambda: "rejected: “as a string”" in editor.text(), "the rejection")
         editor.wait_until(lambda: "+TAX = '0.19'" in editor.text(), "the second approval")
         editor.type("<C-y>")
         editor.wait_until(lambda: "The tax is a" in editor.text(), "the streamed answer")
-        editor.type("Thanks, ")
+        editor.type("AThanks, ")
         editor.wait_until(lambda: "comes in above." in editor.text(), "the whole answer")
         editor.type("and now?")
         assert _words(editor) == ["Thanks, and now?"]
