@@ -12,7 +12,7 @@ from pathlib import Path
 from agent_ls import catalogue
 from agent_ls.domain import events as e
 from agent_ls.lsp import wire
-from agent_ls.lsp.updates import Translation, of_ephemeral
+from agent_ls.lsp.updates import Translation
 
 _TEST = Path(__file__).parents[1] / "vscode-client" / "test"
 _STREAMED = {
@@ -48,9 +48,9 @@ def _notifications(told: Path) -> Iterator[wire.UpdateParams]:
             seq += 1
             updates = translation.feed(event)
         elif row["streamed"] == "discarded":
-            updates = [of_ephemeral(e.AttemptDiscarded(row["id"]))]
+            updates = [translation.of_ephemeral(e.AttemptDiscarded(row["id"]))]
         else:
-            updates = [of_ephemeral(_STREAMED[row["streamed"]](row["id"], row["text"]))]
+            updates = [translation.of_ephemeral(_STREAMED[row["streamed"]](row["id"], row["text"]))]
         if updates:
             yield wire.UpdateParams(session_id=session_id, seq=seq, updates=updates)
 

@@ -29,6 +29,8 @@ class Told:
     def say(self, level: str, text: str) -> None:
         self.words.append((level, text))
 
+    say_brief = say
+
 
 async def decided(session: Reviewed, *, restores: bool) -> list[tuple[str, str]]:
     """Decide about everything; return what the person is told."""
