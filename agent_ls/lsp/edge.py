@@ -201,7 +201,10 @@ class Edge:
         """Show the settings' problems that were not shown before, in one message."""
         problems = [one for one in self.loaded.problems if one not in before]
         if problems:
-            self.editor.say_brief("warning", "agent-ls settings: " + " ".join(problems))
+            # Without the files, whose paths would fill a short message.
+            short = "; ".join(one.partition(": ")[2] or one for one in problems)
+            text = f"agent-ls settings: {' '.join(problems)}"
+            self.editor.say_brief("warning", text, f"Settings: {short}")
 
     def _use_settings(self) -> None:
         self.workspace.use_save_fallback(self.settings.save_fallback)

@@ -173,6 +173,7 @@ def see_a_finding(editor: Person, model: ServedModel) -> None:
     # Some editors show what is at the cursor only when it moves there.
     editor.wait_until(lambda: "Undefined name" in editor.problems(), "the finding")
     editor.go_to(_COMMENT, column=len("TAX = D"))
+    editor.look()
     editor.wait_for_screen("Undefined name")
 
 

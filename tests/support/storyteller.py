@@ -726,6 +726,14 @@ class Storyteller:
             f"a log line {text!r}",
         )
 
+    async def step_told(self, text: str) -> None:
+        """A message says it, or where a long one would block the editor, its log."""
+        shown = self.editor.shown
+        await self._until(
+            lambda: [o for o in (*shown.messages, *shown.log) if re.search(text, o["message"])],
+            f"a message or log line {text!r}",
+        )
+
     async def step_progress(self, text: str) -> None:
         await self._until(
             lambda: [

@@ -167,11 +167,16 @@ class EditorClient:
         if not self._server.profile.opted_in:
             self.say("info", text)
 
-    def say_brief(self, level: Level, text: str) -> None:
-        """Show a message; where a long one blocks the editor, only its beginning; log the whole."""
-        shown = brief(text, self._server.profile.message_characters)
+    def say_brief(self, level: Level, text: str, short: str = "") -> None:
+        """Show a message; where a long one blocks the editor, only its beginning; log the whole.
+
+        ``short`` says the same in fewer words, to begin with; empty: ``text`` does.
+        """
+        characters = self._server.profile.message_characters
+        shown = brief(text, characters)
         if shown != text:
             self.say("log", text)
+            shown = brief(short or text, characters)
         self.say(level, shown)
 
     def say(self, level: Level, text: str) -> None:
