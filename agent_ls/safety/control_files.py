@@ -24,7 +24,7 @@ from agent_ls.safety.name_patterns import (
     STEERING,
 )
 from agent_ls.safety.own_places import OwnPlaces
-from agent_ls.safety.paths import Place, components_below, locate
+from agent_ls.safety.paths import Place, components_below, locate, real_path
 
 IS_HARD_LINK = "is a hard link, so its content may belong elsewhere"
 PathVerdict = Allow | Ask | Deny
@@ -148,7 +148,7 @@ def _is_led_to(place: Place) -> str:
             return "steers git, whose settings or hooks lead to it"
     for entry in top.iterdir() if top.is_dir() else ():
         if entry.is_symlink() and (why := steers(names_of((entry.name,)))):
-            target = entry.resolve()
+            target = real_path(entry)
             if target != top and place.absolute.is_relative_to(target):
                 return f"{why}, since the link {entry.name} leads to it"
     return ""

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_ls.safety.paths import real_path
+
 _STEERING = ("hooks", "config", "config.worktree", "commondir", "info/attributes")
 """Names in a repository's data folder. ``commondir`` says where the others lie."""
 _NESTED = ("modules", "worktrees")
 _NOT_WALKED = frozenset({"objects", "refs", "logs", "hooks", "info", "lfs"})
-_LEADING = re.compile(r"^\s*(hookspath|path)\s*=\s*\"?([^\"\n#;]+)", re.IGNORECASE | re.MULTILINE)
+_LEADING = re.compile(r"^\s*(hookspath|path)\s*=\s*\"?([^\"\n\0#;]+)", re.IGNORECASE | re.MULTILINE)
 _MAX_POINTER_BYTES = 4_096
 
 
@@ -50,7 +52,7 @@ def git_led_to(folder: Path, top: Path) -> Iterator[Path]:
     """
     hooks = folder / "hooks"
     links = [hooks, *(hooks.iterdir() if hooks.is_dir() else ())]
-    yield from (one.resolve() for one in links if one.is_symlink())
+    yield from (real_path(one) for one in links if one.is_symlink())
     try:
         settings = (folder / "config").read_text("utf-8", "replace")
     except OSError:
@@ -58,7 +60,7 @@ def git_led_to(folder: Path, top: Path) -> Iterator[Path]:
     for found in _LEADING.finditer(settings):
         # Hooks are looked for from the top, settings from the file that includes them.
         base = top if found[1].lower() == "hookspath" else folder
-        yield (base / Path(found[2].strip()).expanduser()).resolve()
+        yield real_path(base / os.path.expanduser(found[2].strip()))  # noqa: PTH111 - never raises
 
 
 def _repository(root: Path) -> Iterator[tuple[Path, Path]]:

@@ -145,6 +145,16 @@ def test_a_repository_in_any_folder_asks(roots: tuple[Root, ...]) -> None:
     check("docs/y/config", roots, Ask, Allow)
 
 
+def test_links_in_a_circle_and_odd_settings_of_git_stop_no_edit(roots: tuple[Root, ...]) -> None:
+    root = roots[0].path
+    (root / ".git" / "hooks").mkdir(parents=True)
+    settings = "[include]\n\tpath = ~nobody-here/x\n\tpath = a\0b\n"
+    (root / ".git" / "config").write_text(settings)
+    for name in (".vscode", ".git/hooks/pre-push"):
+        (root / name).symlink_to(Path(name).name)
+    check("a.py", roots, Allow, Allow)
+
+
 def test_what_git_or_a_link_leads_to_asks(roots: tuple[Root, ...]) -> None:
     root = roots[0].path
     (root / ".git" / "hooks").mkdir(parents=True)
