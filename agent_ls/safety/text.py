@@ -112,7 +112,16 @@ def label(text: str, characters: int) -> str:
     lines = text.count("\n")
     more = f" (+{lines} line{'' if lines == 1 else 's'})" if lines else ""
     room = max(2, characters - len(more) - 3)
-    return f"{shown[: room - room // 2].rstrip()} … {shown[-(room // 2) :].lstrip()}{more}"
+    return f"{_head(shown, room - room // 2)} … {_head(shown[::-1], room // 2)[::-1]}{more}"
+
+
+def _head(line: str, characters: int) -> str:
+    """Return the beginning of a line, up to a space if one is near, as half a word misleads."""
+    head = line[:characters]
+    if line[characters:] and not line[characters].isspace():
+        words, _, part = head.rpartition(" ")
+        head = words if len(part) <= characters // 3 else head
+    return head.rstrip()
 
 
 def has_hidden(text: str) -> bool:

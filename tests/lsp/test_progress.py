@@ -70,11 +70,11 @@ async def test_a_turn_begins_reports_and_ends() -> None:
     [
         (["I rea", "d a.py. Then I te"], ["I read a.py."]),
         (["Plan:\n1. Read a.py\n2. T"], ["Read a.py"]),
-        (["Half a wo"], []),
+        (["Half a wo"], ["step 1: writing"]),
         (["Set x.y to 1.5 now! "], ["Set x.y to 1.5 now!"]),
     ],
 )
-async def test_only_whole_sentences_of_an_answer_are_shown(
+async def test_whole_sentences_of_an_answer_are_shown_or_that_it_comes(
     pieces: list[str], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agent_ls.lsp.faces.progress._REPORT_S", 0.01)
@@ -84,12 +84,15 @@ async def test_only_whole_sentences_of_an_answer_are_shown(
         return True
 
     progress = TurnProgress(create, lambda _, params: values.append(params["value"]), Limits())
-    progress.on_event(e.StoredEvent(session_id="ses_1", seq=1, at_ms=0, event=STARTED))
+    prepared = e.RequestPrepared(step_id="stp_1", number=1)
+    for seq, event in enumerate((STARTED, prepared, e.Moved(to=Phase.CALL)), 1):
+        progress.on_event(e.StoredEvent(session_id="ses_1", seq=seq, at_ms=0, event=event))
     await _settle()
     for piece in pieces:
         progress.on_ephemeral("ses_1", e.TextStreamed(step_id="stp_1", text=piece))
     await asyncio.sleep(0.05)
-    assert [one["message"] for one in values if one["kind"] == "report"] == expected
+    begin, *reports = [one["message"] for one in values]
+    assert (begin, reports) == ("step 1: thinking", expected)
 
 
 async def test_a_client_that_takes_no_tokens_is_sent_nothing() -> None:

@@ -164,6 +164,9 @@ def test_a_label_is_one_short_line_that_shows_both_ends_or_all(text: str, charac
         ("a" * 20 + "\n" + "b" * 20 + "\n" + "c" * 20, "aaaaaaaa … cccccccc (+2 lines)"),
         ("a" * 300, "a" * 14 + " … " + "a" * 13),
         ("a" * 5_000 + "\n" + "b" * 5_000, "aaaaaaaaa … bbbbbbbb (+1 line)"),
+        ("rounded half up, and shown on the receipt", "rounded half … the receipt"),
+        ("rounded half up, and shown on a receipt of it", "rounded half … receipt of it"),
+        ("x " + "a" * 50 + " y", "x " + "a" * 12 + " … " + "a" * 11 + " y"),
     ],
 )
 def test_a_label_counts_the_lines_beyond_the_first(text: str, expected: str) -> None:

@@ -124,7 +124,7 @@ class TurnProgress:
         if shown is None or not isinstance(piece, e.TextStreamed):
             return
         shown.text = (shown.text + piece.text)[-4 * _MAX_TEXT_CHARACTERS :]
-        if shown.timer is None and _SENTENCE.search(shown.text):
+        if shown.timer is None:
             loop = asyncio.get_running_loop()
             shown.timer = loop.call_later(_REPORT_S, self._report_sentence, shown)
 
@@ -161,6 +161,8 @@ class TurnProgress:
         sentences = [one for one in _SENTENCE.findall(shown.text) if " " in one]
         if sentences:
             self._report(shown, label(sentences[-1], _MAX_TEXT_CHARACTERS))
+        elif shown.message == _thinking(shown):
+            self._report(shown, f"step {shown.step}: writing")
 
     def _report(self, shown: _Shown, message: str) -> None:
         now = self._limits.percentage(shown.step, shown.usage)
@@ -190,12 +192,16 @@ class TurnProgress:
         self._notify("$/progress", {"token": shown.token, "value": value})
 
 
+def _thinking(shown: _Shown) -> str:
+    return f"step {shown.step}: thinking"
+
+
 def _message(event: e.Event, shown: _Shown) -> str | None:
     """Return the progress message for an event; None when it changes nothing."""
     match event:
         case e.Moved(to=Phase.CALL):
             shown.text = ""
-            return f"step {shown.step}: thinking"
+            return _thinking(shown)
         case e.Moved(to=Phase.COMPACT):
             return "shortening the conversation"
         case e.Moved(to=Phase.JUDGE):
