@@ -3,9 +3,9 @@
     python -m benchmarks.mutants [COUNT] [--seed N] [--workers N] [--of NAME ...] [--json]
 
 COUNT mistakes are drawn at random from all that can be made: a comparison, ``and``, ``not``, a
-condition or a number is turned round, a word or a result is lost, a call is left out. Each is made
-in a copy of the repository, where the tests of its module run until one fails. Heavy tests do not
-run, such as the table of escapes from the sandbox.
+condition or a number is turned round, a word or a result is lost, a call or a limit is left out.
+Each is made in a copy of the repository, where the tests of its module run until one fails. Heavy
+tests do not run, such as the table of escapes from the sandbox.
 """
 
 from __future__ import annotations
@@ -121,8 +121,7 @@ def _of_constant(node: ast.Constant) -> Iterator[tuple[str, Apply]]:
         yield f"{value!r} is lost", _set(node, "value", "\ue000")
 
 
-def _mistakes(node: ast.AST) -> Iterator[tuple[str, Apply]]:
-    """Yield what can be done wrong at a node, and how to do it."""
+def _of_operator(node: ast.AST) -> Iterator[tuple[str, Apply]]:
     match node:
         case ast.Compare(ops=ops):
             for index, one in enumerate(ops):
@@ -136,6 +135,13 @@ def _mistakes(node: ast.AST) -> Iterator[tuple[str, Apply]]:
             yield f"{type(op).__name__} becomes {swapped.__name__}", _set(node, "op", swapped())
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield "not is lost", _set(node, "operand", _not(operand))
+        case _:
+            pass
+
+
+def _mistakes(node: ast.AST) -> Iterator[tuple[str, Apply]]:
+    """Yield what can be done wrong at a node, and how to do it."""
+    match node:
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
             yield "condition turned round", _set(node, "test", _not(test))
         case ast.comprehension(ifs=[first, *rest]):
@@ -144,10 +150,17 @@ def _mistakes(node: ast.AST) -> Iterator[tuple[str, Apply]]:
             yield "result is lost", _set(node, "value", ast.Constant(None))
         case ast.Expr(value=ast.Call() | ast.Await()):
             yield "call is left out", _set(node, "value", ast.Constant(None))
+        case ast.Assign(value=ast.Constant(value=int(limit)) as value) if _is_limit(node):
+            yield f"{limit} is no limit", _set(value, "value", limit * 1000)
         case ast.Constant():
             yield from _of_constant(node)
         case _:
-            pass
+            yield from _of_operator(node)
+
+
+def _is_limit(node: ast.AST) -> bool:
+    """Say whether it sets a limit, of which one more would be no mistake."""
+    return isinstance(node, ast.Assign) and "MAX_" in ast.unparse(node.targets[0])
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -155,6 +168,8 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Subscript) and ast.unparse(node.value) in ("Literal", "Callable"):
         return
     yield node
+    if _is_limit(node):
+        return
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list") or isinstance(
             node, ast.JoinedStr | ast.Raise | ast.ImportFrom
