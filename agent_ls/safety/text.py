@@ -48,9 +48,7 @@ _HIDDEN = re.compile("[" + "".join(f"{chr(a)}-{chr(b)}" for a, b in _HIDDEN_RANG
 _ALSO_FOR_PEOPLE = re.compile("[\u2028\u2029\r]")
 
 _JOINED_SCRIPTS = (
-    (0x0600, 0x08FF),  # Arabic, Syriac, Thaana, N'Ko
-    (0x0900, 0x0DFF),  # the Indic scripts
-    (0x0E00, 0x109F),  # Thai to Myanmar
+    (0x0600, 0x109F),  # Arabic, the Indic scripts, Thai to Myanmar
     (0x1780, 0x18AF),  # Khmer, Mongolian
     (0xA840, 0xABFF),
     (0xFB50, 0xFDFF),
@@ -106,13 +104,14 @@ def label(text: str, characters: int) -> str:
     text = text.strip()
     is_long = len(text) > 8 * characters
     # The middle of a long text is not shown, so it is not processed.
-    shown = visible_line(text[: 4 * characters] + text[-4 * characters :] if is_long else text)
-    if len(shown) <= characters and not is_long:
-        return shown
+    begin = visible_line(text[: 4 * characters] if is_long else text)
+    if len(begin) <= characters and not is_long:
+        return begin
+    end = visible_line(text[-4 * characters :]) if is_long else begin
     lines = text.count("\n")
     more = f" (+{lines} line{'' if lines == 1 else 's'})" if lines else ""
     room = max(2, characters - len(more) - 3)
-    return f"{_head(shown, room - room // 2)} … {_head(shown[::-1], room // 2)[::-1]}{more}"
+    return f"{_head(begin, room - room // 2)} … {_head(end[::-1], room // 2)[::-1]}{more}"
 
 
 def _head(line: str, characters: int) -> str:
@@ -168,71 +167,71 @@ def _overstruck(text: str) -> str:
 
 
 def _removed(character: str) -> str:
-    return "\ufffd" if 0xD800 <= ord(character) <= 0xDFFF else ""
+    return "\ufffd" if unicodedata.category(character) == "Cs" else ""
 
 
 def _escaped(character: str) -> str:
-    number = ord(character)
-    if number < 0x100:
-        return f"\\x{number:02x}"
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return character.encode("unicode_escape").decode()
 
 
 def _without_hidden(text: str, replace: Callable[[str], str]) -> str:
-    """Replace hidden characters that are not legitimate at their position."""
+    """Replace hidden characters that are not legitimate at their position.
+
+    None is so directly after a replaced one, so that a second pass finds nothing more.
+    """
     parts: list[str] = []
-    at = 0
+    at = replaced = 0
     while match := _HIDDEN.search(text, at):
         here = match.start()
+        before = text[here - 1 : here] if here > replaced else ""
         parts.append(text[at:here])
         at = here + 1
-        if flag := _FLAG_TAGS.match(text, here) if text[here - 1 : here] == _FLAG else None:
+        if flag := _FLAG_TAGS.match(text, here) if before == _FLAG else None:
             parts.append(flag.group())
             at = flag.end()
-        elif _belongs(text, here):
+        elif _belongs(text[here], before, text[at : at + 1]):
             parts.append(text[here])
         else:
             parts.append(replace(text[here]))
+            replaced = at
     return "".join((*parts, text[at:]))
 
 
-def _belongs(text: str, at: int) -> bool:
-    """Say whether a hidden character is legitimate at this position."""
-    character, before, after = text[at], text[at - 1 : at] if at else "", text[at + 1 : at + 2]
+def _belongs(character: str, before: str, after: str) -> bool:
+    """Say whether a hidden character is legitimate between these two, either of which may be ""."""
     number = ord(character)
+    if number == 0x200D and _is_emoji(after) and (before == "\ufe0f" or _is_emoji(before)):
+        return True
+    if _HIDDEN.match(before):
+        # A row of selectors or marks could spell a text.
+        return False
     if number in (0x200C, 0x200D):
-        between_letters = _is_joined(before) and _is_joined(after)
-        return between_letters or (number == 0x200D and _is_emoji(before) and _is_emoji(after))
+        return _is_joined(before) and _is_joined(after)
     if number in (0x200E, 0x200F, 0x061C):
-        return not _HIDDEN.match(before or "x") and (_is_rtl(before) or _is_rtl(after))
+        return _is_rtl(before) or _is_rtl(after)
     if number in (0xFE0E, 0xFE0F):
         return _is_emoji(before) or before in tuple("0123456789#*")
-    if 0xFE00 <= number <= 0xFE0D or 0xE0100 <= number <= 0xE01EF or 0x180B <= number <= 0x180D:
-        return _is_ideograph_or_mongolian(before)
+    if 0xFE00 <= number <= 0xFE0D or 0xE0100 <= number <= 0xE01EF or 0x180B <= number <= 0x180F:
+        return _has_variants(before)
     return False
 
 
 def _is_joined(character: str) -> bool:
-    if not character or unicodedata.category(character)[0] not in "LM":
+    if unicodedata.category(character or " ")[0] not in "LM" or _HIDDEN.match(character):
         return False
     return any(low <= ord(character) <= high for low, high in _JOINED_SCRIPTS)
 
 
 def _is_emoji(character: str) -> bool:
-    if not character:
-        return False
-    number = ord(character)
-    return number == 0xFE0F or (
-        number > 0xA8 and unicodedata.category(character) in ("So", "Sm", "Sk", "Po")
-    )
+    """Say whether a character may be one; the signs of ASCII and Latin 1 below © are not."""
+    return character >= "©" and unicodedata.category(character) in ("So", "Sm", "Sk", "Po")
 
 
 def _is_rtl(character: str) -> bool:
-    return bool(character) and unicodedata.bidirectional(character) in ("R", "AL")
+    is_hidden = _HIDDEN.match(character)
+    return not is_hidden and unicodedata.bidirectional(character or " ") in ("R", "AL")
 
 
-def _is_ideograph_or_mongolian(character: str) -> bool:
-    if not character:
-        return False
-    number = ord(character)
-    return 0x3400 <= number <= 0x9FFF or 0x20000 <= number <= 0x3FFFF or 0x1800 <= number <= 0x18AF
+def _has_variants(character: str) -> bool:
+    name = unicodedata.name(character or " ", "")
+    return name.startswith(("CJK UNIFIED IDEOGRAPH", "MONGOLIAN LETTER"))

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from unicodedata import category
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ls.safety.text import cleaned, has_hidden, label, plain_output, visible, visible_line
+from agent_ls.safety.text import (
+    cleaned,
+    has_hidden,
+    label,
+    plain_output,
+    plain_output_slowly,
+    visible,
+    visible_line,
+)
 
 
 def check(text: str, for_model: str, for_person: str | None = None) -> None:
@@ -30,14 +39,17 @@ SCOTLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e00
         "שלום עולם",
         "שלום\u200f!",
         "x \u05e9\u200e x",
-        "مرحبا",
+        "مرحبا\u200f!",
+        "\u200f\u05e9 1 \u200fب\u061c-5",
         "می\u200cخو",
         "क्\u200dष",
         "👨\u200d👩\u200d👧\u200d👦 👩🏽\u200d💻 🏳️\u200d🌈",
-        "❤️ ☎︎ 1️⃣ #️⃣",
+        "❤️ ☎︎ 1️⃣ #️⃣ *️⃣ ©️ ‼️ ↔️",
         SCOTLAND,
-        "葛\U000e0100",
-        "ᠠ\u180b",
+        "葛\U000e0100\U00020000\U000e01ef神\ufe00神\ufe0d",
+        "ᠠ\u180bᠠ\u180dᠠ\u180eᠠ\u180f",
+        # The first letters of scripts, or parts of scripts, in which letters are joined.
+        *(f"{letter}\u200c{letter}" for letter in "\u0610ក\ua840\ufb50\ufe70\U00011000"),
     ],
 )
 def test_legitimate_scripts_survive(text: str) -> None:
@@ -51,12 +63,31 @@ def test_legitimate_scripts_survive(text: str) -> None:
         ("a\u00adb\u00adc", "abc", "a\\xadb\\xadc"),
         ("x\u200dy\u200cz", "xyz", "x\\u200dy\\u200cz"),
         ("می\u200c\u200cخ", "میخ", "می\\u200c\\u200cخ"),
+        ("خ\u200cx", "خx", "خ\\u200cx"),
+        ("x\u200cخ", "xخ", "x\\u200cخ"),
+        ("خ\u200c", "خ", "خ\\u200c"),
+        ("٣\u200c٣", "٣٣", "٣\\u200c٣"),
+        ("Ⴀ\u200cႠ", "ႠႠ", "Ⴀ\\u200cႠ"),
+        ("ᢰ\u200cᢰ", "ᢰᢰ", "ᢰ\\u200cᢰ"),
+        ("가\u200c가", "가가", "가\\u200c가"),
+        ("𒀀\u200c𒀀", "𒀀𒀀", "𒀀\\u200c𒀀"),
+        ("👩\u200c👩", "👩👩", "👩\\u200c👩"),
+        ("👩\u200dx", "👩x", "👩\\u200dx"),
+        ("x\u200d👩", "x👩", "x\\u200d👩"),
+        ("x\ufe0f\u200d👩", "x👩", "x\\ufe0f\\u200d👩"),
+        ("😀\u200d\ufe0f", "😀", "😀\\u200d\\ufe0f"),
+        ("שלום\u200f\u200f!", "שלום\u200f!", "שלום\u200f\\u200f!"),
+        ("a\u200f\u200fb", "ab", "a\\u200f\\u200fb"),
+        ("¨\ufe0f", "¨", "¨\\ufe0f"),
+        ("葛\U000e01f0", "葛", "葛\\U000e01f0"),
+        ("ꀀ\U000e0100", "ꀀ", "ꀀ\\U000e0100"),
+        ("ᠠ\u180b\u180c", "ᠠ\u180b", "ᠠ\u180b\\u180c"),
         ("\ufeffa", "a", "\\ufeffa"),
         ("access\u202e }⁦if admin", "access }if admin", "access\\u202e }\\u2066if admin"),
         ("a\u200fb", "ab", "a\\u200fb"),
         ("\U000e0041\U000e0042", "", "\\U000e0041\\U000e0042"),
         ("🏴\U000e0041\U000e007f", "🏴", "🏴\\U000e0041\\U000e007f"),
-        ("😀\ufe0f\ufe0f", "😀\ufe0f\ufe0f", None),
+        ("😀\ufe0f\ufe0f", "😀\ufe0f", "😀\ufe0f\\ufe0f"),
         ("😀\U000e0101\U000e0102", "😀", "😀\\U000e0101\\U000e0102"),
         ("a\ufe01", "a", "a\\ufe01"),
         ("a\x00b\x07", "ab", "a\\x00b\\x07"),
@@ -64,7 +95,7 @@ def test_legitimate_scripts_survive(text: str) -> None:
         ("\x1b]0;title\x07x", "x", "\\x1b]0;title\\x07x"),
         ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link", None),
         ("\x9b31mx", "x", "\\x9b31mx"),
-        ("\ud83d", "\ufffd", "\\ud83d"),
+        ("\ud800\udfff", "\ufffd\ufffd", "\\ud800\\udfff"),
         ("ㅤ" * 3, "", "\\u3164" * 3),
     ],
 )
@@ -82,7 +113,7 @@ def test_what_hides_is_taken_out_or_shown(
     [
         ("ok" + " " * 200 + "; rm -rf /", "ok ⟨200 blanks⟩ ; rm -rf /"),
         ("ok" + "\n" * 30 + "rm", "ok\n⟨29 empty lines⟩\nrm"),
-        ("a\rb", "a\\x0db"),
+        ("a\rb", "a\\rb"),
         ("a\u2028b", "a\\u2028b"),
         ("    indented\n\n\nfine", "    indented\n\n\nfine"),
     ],
@@ -97,7 +128,11 @@ def test_the_model_gets_every_character_that_shows_and_no_other() -> None:
     blank = {*"\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"}
     selectors = (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000))
     blank |= {chr(one) for one in selectors}
-    every = [one for one in map(chr, range(0x110000)) if category(one) not in ("Cn", "Co")]
+    # Those that are kept free for characters which do not show.
+    reserved = {*"\u2065", *map(chr, (*range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)))}
+    blank |= reserved
+    known = (one for one in map(chr, range(0x110000)) if category(one) not in ("Cn", "Co"))
+    every = [*known, *reserved]
     expected = {
         one
         for one in every
@@ -119,13 +154,37 @@ def test_a_title_stays_on_one_line() -> None:
         ("\b\b\bx", "x"),
         ("working\r", "working"),
         ("a\x1b[1A\x1b[2Kb", "ab"),
+        ("one\n\b\btwo", "one\ntwo"),
+        ("  10%\r    \r", "  10%"),
     ],
 )
 def test_output_reads_as_a_terminal_would_have_left_it(text: str, expected: str) -> None:
     assert plain_output(text) == expected
 
 
-@given(st.text(alphabet=st.characters(codec=None), max_size=80))
+async def test_a_long_output_reads_the_same_and_lets_everything_else_have_its_turn() -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    text = "N\bNA\bA of the log\r100%\n" * 40_000 + "the end"
+    counting = asyncio.create_task(count())
+    assert await plain_output_slowly(text) == plain_output(text)
+    counting.cancel()
+    assert turns > 40
+
+
+_SIGNS = st.sampled_from([*"x1خש葛ᠠ😀\u200c\u200d\u200f\ufe00\ufe0f\u180b\u200b\ud800", "\x1b["])
+
+
+@given(
+    st.text(alphabet=st.characters(codec=None), max_size=80)
+    | st.lists(_SIGNS, max_size=12).map("".join)
+)
 def test_cleaning_twice_is_cleaning_once_and_leaves_sendable_text(text: str) -> None:
     once = cleaned(text)
     once.encode("utf-8")
@@ -167,6 +226,8 @@ def test_a_label_is_one_short_line_that_shows_both_ends_or_all(text: str, charac
         ("rounded half up, and shown on the receipt", "rounded half … the receipt"),
         ("rounded half up, and shown on a receipt of it", "rounded half … receipt of it"),
         ("x " + "a" * 50 + " y", "x " + "a" * 12 + " … " + "a" * 11 + " y"),
+        ("a" + " " * 238 + "b", "a ⟨238 blanks⟩ b"),
+        ("a" + " " * 900 + "b", "a ⟨119 blanks⟩ … blanks⟩ b"),
     ],
 )
 def test_a_label_counts_the_lines_beyond_the_first(text: str, expected: str) -> None:
