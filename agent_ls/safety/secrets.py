@@ -80,6 +80,7 @@ _PLACES = (
     (("authorization", "x-api-key"), _HEADER),
     (("key=",), _AZURE),
     (_WORDS, _ENV_LINE),
+    (_WORDS, _ASSIGNED),
 )
 """Patterns, each with the words, in lower case, of which a matching text holds one."""
 _MIN_ENTROPY_BITS = 3.3
@@ -158,15 +159,13 @@ def _mask_places(text: str) -> str:
     for needles, pattern in _PLACES:
         if any(needle in low for needle in needles):
             text = pattern.sub(_hidden, text)
-    if not any(word in low for word in _WORDS):
-        return text
-    return _ASSIGNED.sub(
-        lambda match: _hidden(match) if _looks_random(match[2]) else match[0], text
-    )
+    return text
 
 
 def _hidden(match: re.Match[str]) -> str:
-    return match[0] if match[2].startswith("[masked") else f"{match[1]}[masked secret]"
+    is_none = match.re is _ASSIGNED and not _looks_random(match[2])
+    is_none = is_none or match[2].startswith("[masked")
+    return match[0] if is_none else f"{match[1]}[masked secret]"
 
 
 def _mask_private_keys(text: str, is_in_key: bool) -> tuple[str, bool]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ls.safety.secrets import ends_in_key, mask, mask_part, mask_slowly
+from agent_ls.safety.secrets import can_part, ends_in_key, mask, mask_part, mask_slowly
 
 _ALNUM = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6kM9n"
 _HEX = "0123456789abcdef0123456789abcdef"
@@ -76,6 +76,13 @@ def test_tokens_are_masked_wherever_they_stand(name: str, frame: str) -> None:
         ("  API_TOKEN_FOR_X=four", "four"),
         ('api_key: "9f8e7d6c5b4a3f2e1d0c"', "9f8e7d6c5b4a3f2e1d0c"),
         ("client_secret => 'q1w2e3r4t5y6u7i8'", "q1w2e3r4t5y6u7i8"),
+        ("SSH_PASSPHRASE=hunter2", "hunter2"),
+        ("ACCESS_KEY=hunter2", "hunter2"),
+        ("PRIVATE_KEY=hunter2", "hunter2"),
+        ("CREDENTIALS=hunter2", "hunter2"),
+        # Patterns that ignore case take these letters for an i.
+        ('AP\u0130_KEY: "9f8e7d6c5b4a3f2e1d0c"', "9f8e7d6c5b4a3f2e1d0c"),
+        ('ap\u0131_key: "9f8e7d6c5b4a3f2e1d0c"', "9f8e7d6c5b4a3f2e1d0c"),
         ('"refreshToken":"q1w2e3r4t5y6u7i8o9"', "q1w2e3r4t5y6u7i8o9"),
     ],
 )
@@ -90,6 +97,7 @@ def test_secrets_in_their_places_are_masked(text: str, secret: str) -> None:
         "password: string;",
         "def check_password(password: str) -> bool:",
         "MAX_TOKENS=100000",
+        "token_id = 20240131120000",
         "TOKEN=$1",
         "SECRET_KEY=${SECRET_KEY}",
         "secret = os.environ['SECRET']",
@@ -111,6 +119,7 @@ def test_ordinary_code_is_left_alone(text: str) -> None:
     "text, masked",
     [
         (_CASES["aws"], "[masked aws key id]"),
+        (_CASES["anthropic"], "[masked anthropic key]"),
         (_CASES["npm"], "[masked npm token]"),
         (_CASES["jwt"], "[masked json web token]"),
         ("DB_PASSWORD=hunter2", "DB_PASSWORD=[masked secret]"),
@@ -195,6 +204,28 @@ def test_a_secret_of_several_lines_is_parted_by_no_part() -> None:
         assert asyncio.run(mask_slowly(text)) == mask(text)
 
 
+@pytest.mark.parametrize(
+    "line, is_fine",
+    [
+        ("words of a log\n", True),
+        ("Authorization: Bearer\n", False),
+        ("x-api-key:\r\n", False),
+        ("A" * 16 + "\n", False),
+        ("A" * 16 + "\nab=\n", False),
+    ],
+)
+def test_a_text_is_not_parted_where_a_secret_may_go_on(line: str, is_fine: bool) -> None:
+    for text in (line, "some words\n" * 30 + line):
+        assert can_part(text + "more", len(text)) is is_fine
+
+
+def test_no_part_of_a_long_text_ends_in_a_header() -> None:
+    part = "x\n" * 4_096 + "Authorization: Bearer\n  abcdefgh12345678\n"
+    text = part * 10 + "Authorization: Bearer\n"
+    assert asyncio.run(mask_slowly(text)) == mask(text)
+    assert "abcdefgh" not in mask(text)
+
+
 async def test_masking_lets_everything_else_have_its_turn() -> None:
     turns = 0
 
@@ -210,7 +241,7 @@ async def test_masking_lets_everything_else_have_its_turn() -> None:
     assert turns > 200
 
 
-@pytest.mark.parametrize("above", ["", "the log\n", "a = 1\n\n"])
+@pytest.mark.parametrize("above", ["", "the log\n", "a = 1\n\n", "HeadOfThePageOfTheLog\nwords\n"])
 def test_the_end_of_a_private_key_is_masked_without_its_beginning(above: str) -> None:
     body = "MIIEabcd+/xMIIEabcd=\n" * 3 + "ab=\n"
     text = f"{above}{body}-----END EC PRIVATE KEY-----\nb"
