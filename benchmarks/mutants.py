@@ -45,6 +45,7 @@ _TESTS: dict[str, tuple[str, ...]] = {
     "control_files name_patterns own_places user_files": (*_PLACES, "test_secrets"),
     "command_places named_places named_programs work": ("test_command_places", "test_work"),
     "git_config git_reading git_repository": ("test_git_repositories",),
+    "git_places": ("test_git_places",),
     "rules rule_matching prefixes": _RULES,
     "stale_grants": ("../policies/test_grants", "../policies/test_guards_act"),
     "secrets": ("test_secrets",),

@@ -20,7 +20,7 @@ def undisguised(name: str) -> str:
     """Return one path component as the most lenient file system reads it, in lower case."""
     folded = name.lower() if name.isascii() and name.isprintable() else _plain(name)
     # On Windows, a colon separates the file from the name of a stream.
-    folded = folded.split(":", 1)[0].rstrip(". ") or folded
+    folded = folded.partition(":")[0].rstrip(". ") or folded
     if short := _SHORT.fullmatch(folded):
         return _SHORT_NAMES.get(short[1], folded)
     return folded

@@ -104,7 +104,7 @@ def locate_file(path: str, roots: Sequence[Root]) -> Place:
     Errors: as ``locate``.
     """
     place = locate(path, roots)
-    name = path.rsplit("/", 1)[-1]
+    name = path.rpartition("/")[2]
     if name in ("", ".", "..") or any(place.absolute == root.path for root in roots):
         _fail(path, "names a folder, and a file is needed")
     if name[-1] in ". " and not os.path.lexists(place.absolute):

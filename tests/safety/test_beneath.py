@@ -81,6 +81,13 @@ def test_folders_are_made_on_the_way_but_not_through_links(root: Path) -> None:
     assert not (root.parent / "outside" / "x").exists()
 
 
+def test_a_folder_is_made_only_when_it_should_be_and_a_file_is_none(root: Path) -> None:
+    for below, error in (("new", FileNotFoundError), ("dir/file", NotADirectoryError)):
+        with pytest.raises(error), folder_beneath(root, PurePath(below)):
+            pass
+    assert not (root / "new").exists()
+
+
 def test_the_root_itself_is_a_folder_below_it(root: Path) -> None:
     with folder_beneath(root, PurePath()) as folder:
         assert os.fstat(folder).st_ino == root.stat().st_ino
@@ -113,9 +120,13 @@ def test_a_rename_never_replaces(
         (root / "c").write_text("c")
         with pytest.raises(FileExistsError):
             rename_new(folder, "c", folder, "b")
+        rename_new(folder, "link-file", folder, "renamed")
+        with pytest.raises(OSError, match=r".*"):
+            rename_new(folder, "dir", folder, "dir/inner")
     assert (root / "b").read_text() == "a"
     assert (root / "c").read_text() == "c"
     assert not (root / "a").exists()
+    assert (root / "renamed").is_symlink()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the renameat2 of Linux")

@@ -10,6 +10,7 @@ import pytest
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.control_files import is_executed_later, judge_read, judge_write
+from agent_ls.safety.disguises import undisguised
 
 
 @pytest.fixture
@@ -50,7 +51,8 @@ def test_ordinary_files_are_free(path: str, roots: tuple[Root, ...]) -> None:
     [
         ".agent-ls/settings.toml", ".agent-ls/commands/x.md", "sub/.agent-ls/x", "talk.agent-ls.md",
         ".config/agent-ls/config.toml", ".Agent-LS/x", "AGENT-~1/x", ".agent-ls./x",
-        ".agent\u200b-ls/x", "\uff0eagent-ls/x", "docs/TALK.AGENT-LS.MD", "x/../.agent-ls/y",
+        ".agent\u200b-ls/x", "\uff0eagent-ls/x", "CONFIG~1/agent-ls/config.toml",
+        "docs/TALK.AGENT-LS.MD", "x/../.agent-ls/y",
     ],
 )  # fmt: skip
 def test_our_own_control_files_are_denied(path: str, roots: tuple[Root, ...]) -> None:
@@ -64,7 +66,7 @@ def test_our_own_control_files_are_denied(path: str, roots: tuple[Root, ...]) ->
         "GIT~1/HEAD", ".git /HEAD", ".git::$INDEX_ALLOCATION/HEAD", ".g\u200cit/HEAD", ".husky/x",
         ".git-hooks/pre-commit", "prek.toml", "hk.pkl", "rust-analyzer.toml", ".zuul.yaml",
         "mise/config.toml", ".pre-commit-config.yaml", "lefthook.yml", ".vscode/tasks.json",
-        ".VSCODE/settings.json", "MCPJSO~1",
+        ".VSCODE/settings.json", "MCPJSO~1", "GITMOD~1", "GITATT~1",
         "a.code-workspace", ".idea/x.xml", ".helix/languages.toml", ".nvim.lua", ".dir-locals.el",
         ".devcontainer/devcontainer.json", "AGENTS.md", "sub/CLAUDE.md", ".claude/settings.json",
         ".cursorrules", ".mcp.json", ".cursor/mcp.json", ".github/workflows/ci.yml", "Jenkinsfile",
@@ -118,6 +120,26 @@ def test_files_that_a_later_command_runs_ask(path: str, roots: tuple[Root, ...])
 )  # fmt: skip
 def test_secrets_ask_before_reading(path: str, roots: tuple[Root, ...]) -> None:
     check(path, roots, Ask, Ask)
+
+
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("Makefile", "makefile"), (".ENV. .", ".env"), ("...", "..."), (":x", ":x"),
+        (".env:a:$DATA", ".env"), (".e\u00adnv", ".env"), (".env\x7f", ".env"),
+        (".en\u0378v", ".env"), (".EN\u017f", ".ens"), ("\uff0eenv", ".env"),
+        ("GIT~1", ".git"), ("GITMOD~2", ".gitmodules"), ("GITATT~1", ".gitattributes"),
+        ("GITHUB~1", ".github"), ("GITLAB~1", ".gitlab"), ("VSCODE~1", ".vscode"),
+        ("IDEA~1", ".idea"), ("HUSKY~1", ".husky"), ("CURSOR~1", ".cursor"),
+        ("CLAUDE~1", ".claude"), ("CODEX~1", ".codex"), ("DEVCON~1", ".devcontainer"),
+        ("ENV~1", ".env"), ("ENVRC~1", ".envrc"), ("SSH~1", ".ssh"), ("AWS~1", ".aws"),
+        ("CIRCLE~1", ".circleci"), ("NPMRC~1", ".npmrc"), ("ZED~1", ".zed"),
+        ("HELIX~1", ".helix"), ("CARGO~1", ".cargo"), ("MCPJSO~1.JSO", ".mcp.json"),
+        ("README~1.MD", "readme~1.md"), ("GIT~12345", "git~12345"), ("notes~", "notes~"),
+    ],
+)  # fmt: skip
+def test_a_name_is_read_as_the_most_lenient_file_system_reads_it(name: str, expected: str) -> None:
+    assert undisguised(name) == expected
 
 
 def test_a_virtual_environment_of_any_name_is_run_later(roots: tuple[Root, ...]) -> None:

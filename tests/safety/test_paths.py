@@ -61,6 +61,7 @@ def check(path: str, roots: Roots, expected: Path | type[WorkspaceError]) -> Non
         ("src/a.py", "src/a.py"),
         ("./src//a.py", "src/a.py"),
         ("src/deep/../a.py", "src/a.py"),
+        ("../proj/src/a.py", "src/a.py"),
         (".", ""),
         ("src/", "src"),
         ("new/not/there.txt", "new/not/there.txt"),
@@ -119,44 +120,47 @@ def test_a_sibling_that_shares_the_prefix_is_outside(tree: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
+    "why, paths",
     [
-        "",
-        "  ",
-        "a\x00b",
-        "a\nb",
-        "a\x1b[2Jb",
-        "half\ud83d",
-        "x" * 400,
-        "x/" * 3000,
-        "~",
-        "~/x",
-        "~dev/x",
-        "$HOME",
-        "$HOME/x",
-        "${HOME}/x",
-        "$env:TEMP/x",
-        "%APPDATA%/x",
-        "file:///etc/passwd",
-        "FILE:/etc/passwd",
-        "smb://host/x",
-        "http://host/x",
-        "vscode-remote://ssh/x",
-        "untitled:Untitled-1",
-        "//host/share",
-        "\\\\host\\share",
-        "\\\\?\\C:\\x",
-        "C:\\x",
-        "c:/x",
-        "a\\..\\..\\x",
-        "nul",
-        "CON",
-        "src/com1",
-        "LPT¹",
+        ("The path is empty", ["", "  "]),
+        ("holds a control character", ["a\x00b", "a\nb", "a\x1b[2Jb", "a\x9fb", "half\ud83d"]),
+        ("has a name longer than 255 bytes", ["x" * 400, "ä" * 128]),
+        ("is longer than 4,096 bytes", ["x/" * 3000]),
+        ("begins with ~", ["~", "~/x", "~dev/x"]),
+        (
+            "begins with a variable",
+            ["$HOME", "$HOME/x", "${HOME}", "${HOME}/x", "$env:TEMP/x", "%APPDATA%", "%APPDATA%/x"],
+        ),
+        (
+            "looks like a URI",
+            [
+                *("file:///etc/passwd", "FILE:/etc/passwd", "smb://host/x", "http://host/x"),
+                *("vscode-remote://ssh/x", "untitled:Untitled-1", "mailto:x", "data:,x"),
+            ],
+        ),
+        (
+            "names a drive, a server or a device",
+            ["//host/share", "\\\\host\\share", "\\\\?\\C:\\x", "C:\\x", "c:/x", "C:"],
+        ),
+        ("holds a backslash", ["a\\..\\..\\x"]),
+        ("the name of a device", ["nul", "CON", "src/com1", "LPT¹", "prn/x"]),
     ],
 )
-def test_what_is_no_usable_name_is_an_error(tree: Path, path: str) -> None:
-    check(path, _roots(tree, "proj"), WorkspaceError)
+def test_what_is_no_usable_name_is_an_error_that_says_why(
+    why: str, paths: list[str], tree: Path
+) -> None:
+    for path in paths:
+        check(path, _roots(tree, "proj"), WorkspaceError)
+        with pytest.raises(WorkspaceError, match=why):
+            locate(path, _roots(tree, "proj"))
+
+
+def test_a_folder_that_is_gone_is_not_made_again(tree: Path) -> None:
+    gone = Root("gone", tree / "gone", is_trusted=False)
+    with pytest.raises(PathRefused, match="the folder gone is gone"):
+        locate("new.py", (gone,))
+    assumed = Root("gone", tree / "gone", is_trusted=False, is_assumed=True)
+    check("new.py", (assumed,), tree / "gone/new.py")
 
 
 def test_an_absolute_path_inside_is_taken(tree: Path) -> None:

@@ -1,0 +1,111 @@
+"""Where repositories keep what steers git, so that no command of the agent changes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A folder with an empty data folder of git."""
+    top = tmp_path.resolve() / "proj"
+    (top / ".git" / "hooks").mkdir(parents=True)
+    return top
+
+
+def _write(place: Path, text: str | bytes = "") -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def test_submodules_and_worktrees_steer_git_and_a_branch_named_config_does_not(top: Path) -> None:
+    steering = {
+        *("config", "config.worktree", "commondir", "info/attributes"),
+        *("modules/a/config", "modules/a/info/attributes", "modules/a/hooks/pre-push"),
+        *("modules/a/modules/b/c/config", "worktrees/w/config.worktree", "worktrees/w/commondir"),
+    }
+    others = {
+        *("HEAD", "info/exclude", "refs/heads/config", "lfs/config", "modules/a/refs/heads/config"),
+        *("modules/a/logs/refs/heads/config", "modules/a/objects/config", "modules/a/info/config"),
+        *("modules/a/lfs/config", "modules/a/hooks/config"),
+    }
+    for name in steering | others:
+        _write(top / ".git" / name)
+    found = {place.relative_to(top / ".git").as_posix() for place in git_steering(top / ".git")}
+    assert found == steering - {"modules/a/hooks/pre-push"} | {"hooks", "modules/a/hooks"}
+
+
+def check(root: Path, *expected: tuple[Path, Path]) -> None:
+    """Assert the data folder and the top of the repositories of a root."""
+    found = Repositories.of((root,))
+    assert tuple(zip(found.folders, found.tops, strict=True)) == expected
+
+
+def test_the_repository_at_or_above_a_folder_is_found(top: Path) -> None:
+    inner = top / "src" / "deep"
+    inner.mkdir(parents=True)
+    for root in (top, inner):
+        check(root, (top / ".git", top))
+    (inner / ".git").symlink_to(top / ".git")
+    check(inner)
+    check(top.parent)
+
+
+def test_a_worktree_shares_the_repository_that_knows_it(top: Path) -> None:
+    tree, own = top.parent / "tree", top / ".git" / "worktrees" / "tree"
+    _write(tree / ".git", f"gitdir: {own}\n")
+    check(tree)
+    _write(own / "gitdir", f"{tree}/.git\n")
+    check(tree, (top / ".git", tree))
+    _write(own / "gitdir", f"{top}/.git\n")
+    check(tree)
+
+
+@pytest.mark.parametrize("pointer", ["gitdir: ../proj/.git/worktrees/x\n", b"\xff\n", ""])
+def test_a_git_file_of_another_kind_names_no_repository(pointer: str | bytes, top: Path) -> None:
+    tree = top.parent / "tree"
+    _write(tree / ".git", pointer)
+    _write(top / ".git/worktrees/x/gitdir", f"{tree}/.git\n")
+    check(tree)
+
+
+def test_a_git_file_that_names_no_place_of_worktrees_is_not_believed(top: Path) -> None:
+    tree, own = top.parent / "tree", top.parent / "odd" / "tree"
+    _write(tree / ".git", f"gitdir: {own}\n")
+    _write(own / "gitdir", f"{tree}/.git\n")
+    check(tree)
+
+
+@pytest.mark.parametrize(
+    "line, led_to",
+    [
+        ("hooksPath = scripts/hooks", "scripts/hooks"),
+        ('\tHOOKSPATH="scripts/my hooks" ; ours', "scripts/my hooks"),
+        ("path = ../own.cfg", "own.cfg"),
+        ("path = own.cfg # ours", ".git/own.cfg"),
+        ("path = ~/own.cfg", "../home/own.cfg"),
+        ("worktree = ../x", None),
+        ("mypath = ../x", None),
+    ],
+)
+def test_settings_lead_to_hooks_from_the_top_and_to_more_settings_from_where_they_stand(
+    line: str, led_to: str | None, top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(top.parent / "home"))
+    _write(top / ".git/config", b"[user]\n\tname = \xff\n[core]\n" + line.encode() + b"\n")
+    expected = [] if led_to is None else [Path(f"{top}/{led_to}").resolve()]
+    assert list(git_led_to(top / ".git", top)) == expected
+
+
+def test_linked_hooks_lead_to_their_targets(top: Path) -> None:
+    (top / ".git/hooks/pre-push").symlink_to("../../push.sh")
+    _write(top / ".git/hooks/pre-commit")
+    assert list(git_led_to(top / ".git", top)) == [top / "push.sh"]
+    (top / ".git/hooks").rename(top / "hooks")
+    (top / ".git/hooks").symlink_to(top / "hooks")
+    assert top / "hooks" in git_led_to(top / ".git", top)
+    assert list(git_led_to(top / "none", top)) == []
