@@ -1,0 +1,163 @@
+"""What a command may see and change of a workspace, by who allowed it: run for real."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_ls.loop.ports.commands import Bounds
+from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.probe import SandboxOptions
+from agent_ls.workspace.runner import ShellRunner
+from tests.support.sandboxes import installed_bubblewrap
+
+_COMMIT = "git -c user.name=x -c user.email=x@x commit -q --allow-empty -m two"
+
+
+@pytest.fixture(scope="module")
+def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with a workspace in its folder ``app``, and folders beside it."""
+    base = tmp_path_factory.mktemp("base").resolve()
+    top = base / "top"
+    for folder in ("app/.vscode", "app/deep"):
+        (top / folder).mkdir(parents=True)
+    for name in ("read", "write", "config/agent-ls"):
+        (base / name).mkdir(parents=True)
+        (base / name / "x").write_text("beside\n")
+    for name, text in {
+        "other.txt": "other\n",
+        "app/a.txt": "text\n",
+        "app/deep/.env": "KEY=canary\n",
+        "app/.vscode/tasks.json": "{}\n",
+    }.items():
+        (top / name).write_text(text)
+    run = {"cwd": top, "check": True, "capture_output": True}
+    subprocess.run(["git", "init", "-q"], **run)
+    subprocess.run(["git", "add", "."], **run)
+    subprocess.run(["sh", "-c", _COMMIT.replace("two", "one")], **run)
+    return top
+
+
+@pytest.fixture
+def confiner(top: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Confiner]:
+    """Confines commands to ``app``; one folder beside may be read, and one written."""
+    base = top.parent
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(base / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(base / "state"))
+    write = (str(base / "write"), str(base / "gone"), "relative", str(base / "config"))
+    options = SandboxOptions(read=(str(base / "read"),), write=write)
+    made = open_confiner(installed_bubblewrap(), options, lambda: [top / "app"])
+    yield made
+    made.end()
+
+
+LOOK, WORK = Bounds("look"), Bounds("work")
+MODE, PERSON = Bounds("work", consent="mode"), Bounds("work", consent="person")
+
+
+@pytest.mark.parametrize(
+    "bounds, command, seen",
+    [
+        pytest.param(LOOK, "cat a.txt", "text", id="look-reads"),
+        pytest.param(LOOK, "echo x > n || echo held", "held", id="look-writes-nothing"),
+        pytest.param(LOOK, "echo x > ../../write/n || echo held", "held", id="look-nowhere"),
+        pytest.param(LOOK, "cat deep/.env || echo held", "held", id="look-no-secret"),
+        pytest.param(LOOK, "git status --porcelain; echo clean", "clean", id="git-sees-no-change"),
+        pytest.param(
+            LOOK, "git status; cat deep/.env || echo held", "held", id="git-lifts-no-mask"
+        ),
+        pytest.param(WORK, "echo x > n && cat n && rm n", "x", id="work-writes"),
+        pytest.param(WORK, "cat deep/.env || echo held", "held", id="work-no-secret"),
+        pytest.param(
+            WORK, "git status --porcelain deep", " M app/deep/.env", id="work-masks-for-git"
+        ),
+        pytest.param(MODE, "cat deep/.env || echo held", "held", id="a-mode-shows-no-secret"),
+        pytest.param(PERSON, "cat deep/.env", "KEY=canary", id="a-person-shows-secrets"),
+        pytest.param(WORK, f"{_COMMIT} || echo held", "held", id="work-commits-not"),
+        pytest.param(MODE, f"{_COMMIT} && echo done", "done", id="a-mode-commits"),
+        pytest.param(PERSON, f"true && {_COMMIT} && echo done", "done", id="a-person-commits"),
+        pytest.param(
+            PERSON, f"g=git; ${_COMMIT[2:]} || echo held", "held", id="only-git-by-its-name"
+        ),
+        pytest.param(
+            PERSON, "git status -s; echo x > ../.git/hooks/n || echo held", "held", id="no-hook"
+        ),
+        pytest.param(
+            PERSON, "git status -s; echo x >> ../.git/config || echo held", "held", id="no-setting"
+        ),
+        pytest.param(
+            PERSON, "git status -s; echo x > ../n || echo held", "held", id="nothing-beside"
+        ),
+        pytest.param(PERSON, "git status -s; cat ../other.txt", "other", id="git-reads-beside"),
+        pytest.param(PERSON, "cat ../other.txt || echo held", "held", id="no-git-reads-not-beside"),
+        pytest.param(PERSON, "echo x > .vscode/tasks.json || echo held", "held", id="no-task"),
+        pytest.param(PERSON, "echo x > .envrc || echo held", "held", id="absent-stays-absent"),
+        pytest.param(WORK, "cat ../../read/x", "beside", id="may-be-read"),
+        pytest.param(WORK, "echo x > ../../read/n || echo held", "held", id="may-not-be-written"),
+        pytest.param(WORK, "echo x > ../../write/n && echo done", "done", id="may-be-written"),
+        pytest.param(
+            PERSON, "cat ../../config/agent-ls/x || echo held", "held", id="never-our-settings"
+        ),
+        pytest.param(WORK, "echo x > /tmp/n && cat /tmp/n", "x", id="a-tmp-of-its-own"),
+    ],
+)
+async def test_what_a_command_may(
+    confiner: Confiner, top: Path, bounds: Bounds, command: str, seen: str
+) -> None:
+    env = {"PATH": os.environ["PATH"], "HOME": str(top.parent / "home")}
+    ran = await ShellRunner(confiner).run(
+        f"({command}) 2>/dev/null", cwd=top / "app", timeout_s=20, env=env, bounds=bounds
+    )
+    assert ran.output.splitlines()[-1:] == [seen], ran.output
+    assert ("canary" in ran.output) is (seen == "KEY=canary")
+    assert not (top / "app" / ".envrc").exists()
+
+
+async def test_where_more_is_secret_than_can_be_covered_nothing_runs(
+    confiner: Confiner, tmp_path: Path
+) -> None:
+    root = tmp_path.resolve()
+    for number in range(301):
+        (root / f"{number}.pem").touch()
+    crowded = replace(confiner, roots=lambda: [root])
+    with pytest.raises(OSError, match=r"301 secrets and control files.*300: ask to run it with"):
+        crowded.wrapped(["true"], WORK, cwd=root, env={})
+    with pytest.raises(OSError, match=r"kept from 300$"):
+        crowded.wrapped_checker(["true"], cwd=root, env={})
+    (root / "0.pem").unlink()
+    crowded.wrapped(["true"], WORK, cwd=root, env={}).end()
+
+
+@pytest.mark.parametrize(
+    "home, seen", [pytest.param("home", "other", id="around"), pytest.param("top", "", id="home")]
+)
+def test_a_checker_sees_the_repository_around_unless_it_holds_the_home_folder(
+    confiner: Confiner, top: Path, home: str, seen: str
+) -> None:
+    env = {"PATH": os.environ["PATH"], "HOME": str(top.parent / home)}
+    script = "cat ../other.txt; cat a.txt deep/.env; echo x > n"
+    wrapped = confiner.wrapped_checker(["/bin/sh", "-c", script], cwd=top / "app", env=env)
+    try:
+        ran = subprocess.run(
+            wrapped.argv, env=dict(wrapped.env), capture_output=True, check=False, text=True
+        )
+    finally:
+        wrapped.end()
+    assert ran.stdout.split() == [*seen.split(), "text"], ran.stderr
+    assert not (top / "app" / "n").exists()
+
+
+def test_opening_and_ending_leave_nothing(top: Path, tmp_path: Path) -> None:
+    left = top / "app" / ".envrc"
+    left.mkdir()
+    left.chmod(0o1500)
+    made = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [top / "app"])
+    assert not left.exists()
+    assert {one.name for one in made.place.iterdir()} >= {"tmp", "var-tmp", "cache"}
+    made.end()
+    assert not made.place.exists()
