@@ -60,7 +60,8 @@ _ALL = (
 )
 """The tests of everything but the sandbox, slow ones last."""
 _SANDBOX = (
-    *("test_sandbox_hosts", "test_seatbelt", "test_sandbox_advice", "test_surroundings"),
+    *("test_sandbox_hosts", "test_seatbelt", "test_sandbox_advice", "test_confining"),
+    *("test_survey", "test_surroundings", "../workspace/test_command_limits"),
     *("test_newcomers", "test_sandbox", "test_sandbox_kernel", "test_landlock"),
     *("../workspace/test_host_proxy", "../cli/test_doctor"),
 )
