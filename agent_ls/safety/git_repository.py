@@ -220,7 +220,7 @@ def _check_submodules(top: Path) -> None:
     for line in listing.split(b"\0"):
         if not line.startswith(b"160000 "):
             continue
-        place = top / os.fsdecode(line.split(b"\t", 1)[1])
+        place = top / os.fsdecode(line.partition(b"\t")[2])
         if os.path.lexists(place / ".git"):
             raise MustAskError(f"it has a submodule, {visible_line(place.name)}")
 

@@ -12,6 +12,7 @@ import pytest
 from agent_ls.domain.verdicts import Allow, Ask
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.commands import READ_ONLY_ENV, decide
+from agent_ls.safety.git_config import CLEAN_GIT, config_objection
 from agent_ls.safety.programs import child_path
 from tests.safety.tables import rows
 
@@ -79,6 +80,10 @@ def _work_tree_elsewhere(repository: Path, base: Path) -> None:
 def _alternates(repository: Path, base: Path) -> None:
     other = _commit_all(base / "other", "SECRET\n")
     (repository / ".git/objects/info/alternates").write_text(f"{other}/.git/objects\n")
+
+
+def _alternates_by_address(repository: Path, base: Path) -> None:
+    (repository / ".git/objects/info/http-alternates").write_text(f"{base}/other/.git/objects\n")
 
 
 def _linked(name: str) -> Callable[[Path, Path], None]:
@@ -152,9 +157,11 @@ _UNFIT: dict[str, Callable[[Path, Path], None]] = {
     "settings of the worktree": _worktree_settings,
     "a work tree elsewhere": _work_tree_elsewhere,
     "objects of another repository": _alternates,
+    "objects of another server": _alternates_by_address,
     "objects behind a link": _objects_elsewhere,
     "a linked reflog": _linked("logs/HEAD"),
     "a linked branch": _linked("refs/heads/other"),
+    "a linked branch in hooks": _linked("refs/heads/hooks/other"),
     "a linked bisect log": _linked("BISECT_LOG"),
     "a linked exclude file": _linked("info/exclude"),
     "a linked rebase": _linked("rebase-merge/git-rebase-todo"),
@@ -247,9 +254,73 @@ def test_a_worktree_inside_is_fine_and_a_submodule_is_asked_about(tmp_path: Path
     for folder in (repository, repository / "tree"):
         for command in ("git status", "git diff", "git log -p"):
             assert decide(command, folder, roots) == Allow(), (folder, command)
+    (repository / ".git/worktrees/tree/gitdir").write_text(f"{repository}/sub/.git\n")
+    assert isinstance(decide("git status", repository / "tree", roots), Ask)
     _submodule(repository, base, "")
     for folder in (repository, repository / "sub"):
         assert isinstance(decide("git status", folder, roots), Ask)
+
+
+def test_a_clone_is_fine_with_what_people_have_in_theirs(tmp_path: Path) -> None:
+    base = tmp_path.resolve()
+    origin, clone = _repository(base), base / "clone"
+    _submodule(origin, base, "")
+    # Its objects are hard links, and the submodule is not checked out.
+    _git(base, "clone", "-q", str(origin), str(clone))
+    for name in ("hooks/pre-push", "lfs/objects", "annex/objects", "modules/sub/config"):
+        _linked(name)(clone, base)
+    with (clone / ".git/config").open("ab") as config:
+        config.write(b"[user]\n\tname = Andr\xe9\n[core]\n\tbare = false\n")
+    for command in _READING[:-1]:
+        verdict = decide(command, clone, (Root("clone", clone, is_trusted=True),))
+        assert verdict == Allow(), command
+
+
+@pytest.mark.parametrize(
+    "setting, value, objection",
+    [
+        ("user.name", "x", ""),
+        ("branch.feature/v1.2.merge", "refs/heads/x", ""),
+        ("remote.origin.url", "x", ""),
+        ("remote.my.fork.url", "x", ""),
+        *(("core.bare", value, "") for value in ("false", "False", "no", "off", "0")),
+        ("core.bare", "true", "core.bare"),
+        ("core.worktree", "0", "core.worktree"),
+        ("diff.external", "x", "diff.external"),
+        ("filter.my.lfs.clean", "x", "filter.*.clean"),
+        ("remote.origin.vcs", "x", "remote.*.vcs"),
+        ("include.path", "x", "include.path"),
+    ],
+)
+def test_only_settings_that_name_no_program_are_harmless(
+    setting: str, value: str, objection: str
+) -> None:
+    found = config_objection(setting, value)
+    assert f" {objection}," in found if objection else not found
+
+
+def test_a_git_of_any_age_gets_the_same_settings(tmp_path: Path) -> None:
+    old, new = {"GIT_CONFIG_PARAMETERS"}, {"GIT_CONFIG_COUNT"}
+    listed: list[set[str]] = []
+    for left_out in (new, old):
+        env = {name: value for name, value in CLEAN_GIT.items() if name not in left_out}
+        done = subprocess.run(
+            ["git", "config", "--list", "-z"],
+            cwd=tmp_path,
+            env={"PATH": child_path(), **env},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        listed.append(set(done.stdout.split("\0")))
+    assert listed[0] == listed[1]
+    assert "core.hookspath\n/dev/null" in listed[0]
+
+
+def test_an_operand_of_two_lines_asks(tmp_path: Path) -> None:
+    repository = _repository(tmp_path.resolve())
+    for command in ("git show 'nothing\nHEAD'", "git diff 'HEAD\n' HEAD"):
+        assert isinstance(decide(command, repository, (Root("repo", repository, True),)), Ask)
 
 
 @pytest.mark.parametrize("command", rows("git_asking"))
