@@ -36,6 +36,13 @@ _WITH_VALUE = words(
 _LOCAL_BIN = ("node_modules", ".bin")
 _SHELL_OPTIONS = re.compile(r"-[eux]+")
 _ASSIGNED = re.compile(r"\w+=.*", re.DOTALL)
+_EXPORTS = re.compile(r"(?:export +[A-Za-z_]\w*=[\w./:,@%+-]* *(?:&&|;|\n) *)+")
+"""Variables at the beginning, with plain values: what they steer is in the sandbox."""
+_PROGRAM_TEXT = re.compile(
+    r"(?P<front>[\w ./=&|;:@%+,-]*)<< ?(?P<quote>['\"])(?P<end>\w+)(?P=quote)"
+    r"(?P<back>[\w ./=&|;:@%+,>-]*)\n(?:.*\n)*?(?P=end)(?=\n|\Z)"
+)
+"""A here-document that the shell does not expand, behind words in which nothing is quoted."""
 
 
 def is_work(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
@@ -43,13 +50,18 @@ def is_work(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
 
     Looks at the disk, so call it off the event loop.
     """
+    command = _EXPORTS.sub("", command, count=1) if _EXPORTS.match(command) else command
+    text = _PROGRAM_TEXT.match(command)
+    if text:
+        front = text["front"].removesuffix(" - ")
+        command = f"{front} {text['back']}{command[text.end() :]}"
 
     def judge(step: Step, reach: Reach) -> None:
         _check_writes(step, reach)
         try:
             judge_reading(replace(step, writes=(), sets=()), reach)
         except MustAskError:
-            _judge_work([step.name, *step.values], reach)
+            _judge_work([step.name, *step.values], reach, is_told=bool(text))
 
     try:
         Walk(judge).sequence(read_shell(command), (State(Reach(cwd, tuple(roots))),))
@@ -65,8 +77,11 @@ def _check_writes(step: Step, reach: Reach) -> None:
             raise MustAskError("it writes outside of the workspace")
 
 
-def _judge_work(command: list[str], reach: Reach) -> None:
-    """Refuse a program that is not in the table, or is told to do something else."""
+def _judge_work(command: list[str], reach: Reach, *, is_told: bool) -> None:
+    """Refuse a program that is not in the table, or is told to do something else.
+
+    ``is_told``: an interpreter without a file gets its program as text, as it may behind ``-c``.
+    """
     command = _unwrapped(command, reach)
     name, arguments = command[0], command[1:]
     base = name.rpartition("/")[2]
@@ -82,7 +97,7 @@ def _judge_work(command: list[str], reach: Reach) -> None:
         rest = [one for one in arguments if not _SHELL_OPTIONS.fullmatch(one)]
         _check_inside(rest[0] if rest and not rest[0].startswith("-") else "/", reach)
     elif "script" in kind.split():
-        _judge_script(kind.split()[1:], arguments, reach)
+        _judge_script(kind.split()[1:], arguments, reach, is_told=is_told)
     elif kind != "*":
         _judge_subcommand(kind.split(), arguments)
 
@@ -113,7 +128,7 @@ def _is_local(name: str, reach: Reach) -> bool:
     )
 
 
-def _judge_script(options: list[str], arguments: list[str], reach: Reach) -> None:
+def _judge_script(options: list[str], arguments: list[str], reach: Reach, *, is_told: bool) -> None:
     """Refuse unless a file of the workspace, or one of the options, is the program."""
     rest = list(arguments)
     while rest:
@@ -130,7 +145,8 @@ def _judge_script(options: list[str], arguments: list[str], reach: Reach) -> Non
         elif not word.startswith("-"):
             _check_inside(word, reach)
             return
-    raise MustAskError("it runs no file of the workspace")
+    if not is_told:
+        raise MustAskError("it runs no file of the workspace")
 
 
 def _judge_subcommand(kinds: list[str], arguments: list[str]) -> None:

@@ -59,6 +59,10 @@ mkdir -p build && touch build/stamp
 echo done | tee build.log
 .venv/bin/pytest
 git status && pytest
+source .venv/bin/activate && pytest
+. .venv/bin/activate; make
+export PYTHONPATH=. && pytest
+export A=1; export B=./src:lib && make
 if make; then echo yes; else echo no; fi
 """
 ASKS = """
@@ -111,6 +115,12 @@ pytest && curl https://example.org
 sudo make
 eval make
 timeout 5 rm a
+source ../env.sh && pytest
+. /etc/profile
+export A=1 && rm a
+export A=$(rm a) && make
+export A=1 B; make
+export PATH="x:$PATH" && make
 env rm a
 xargs rm
 make $(cat targets)
@@ -122,6 +132,31 @@ mvn deploy
 gradle publish
 dotnet nuget push x
 mix deps.get
+"""
+
+
+TEXTS = """
+python - <<'EOF'
+python3 <<"EOF" | head -5
+cd src && node <<'EOF'
+A=1 uv run python - <<'EOF' 2>&1
+export A=1 && ruby <<'EOF' > out.txt
+"""
+TEXTS_ASK = """
+sh <<'EOF'
+bash -s <<'EOF'
+cat <<'EOF' | sh
+rm a <<'EOF'
+python - <<EOF
+python - <<-'EOF'
+python - <<'OTHER'
+python - <<'EOF' && rm a
+python - <<'EOF' <<'B'
+python - <<'EOF' "$(rm a)"
+echo "python - <<'EOF'
+echo 'x' && python - <<'EOF'
+# python - <<'EOF'
+python - <<'EOF' > ../out.txt
 """
 
 
@@ -150,6 +185,20 @@ def test_what_tests_or_builds_runs_unasked_in_a_sandbox_only(
 
 @pytest.mark.parametrize("command", _lines(ASKS))
 def test_what_does_more_asks_in_a_sandbox_too(roots: tuple[Root, ...], command: str) -> None:
+    assert isinstance(decide_command(command, roots[0].path, roots, "sandbox"), Ask)
+
+
+@pytest.mark.parametrize("line", _lines(TEXTS))
+def test_a_program_given_as_text_runs_as_a_file_would(roots: tuple[Root, ...], line: str) -> None:
+    command = f"{line}\nimport os\nrm = ['git push', \"it's\"]\nEOF"
+    for more, is_free in (("", True), ("\n", True), ("\nmake", True), ("\nrm a", False)):
+        verdict = decide_command(command + more, roots[0].path, roots, "sandbox")
+        assert (verdict == Allow()) is is_free, more
+
+
+@pytest.mark.parametrize("line", _lines(TEXTS_ASK))
+def test_another_text_as_input_asks(roots: tuple[Root, ...], line: str) -> None:
+    command = f"{line}\nprint(1)\nEOF"
     assert isinstance(decide_command(command, roots[0].path, roots, "sandbox"), Ask)
 
 
