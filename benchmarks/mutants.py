@@ -36,6 +36,7 @@ _COMMANDS = (
     "test_attack_commands",
     "test_commands",
     "test_ordinary_commands",
+    "test_programs",
     "test_shell_reading",
 )
 _PLACES = ("test_control_files", "test_own_places", "test_command_places")
@@ -46,6 +47,7 @@ _TESTS: dict[str, tuple[str, ...]] = {
     "command_places named_places named_programs work": ("test_command_places", "test_work"),
     "git_config git_reading git_repository": ("test_git_repositories",),
     "git_places": ("test_git_places",),
+    "programs": ("test_programs",),
     "rules rule_matching prefixes": _RULES,
     "stale_grants": ("../policies/test_grants", "../policies/test_guards_act"),
     "secrets": ("test_secrets",),

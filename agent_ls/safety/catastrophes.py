@@ -141,7 +141,7 @@ def _destroys_machine(name: str, arguments: list[str], operands: list[str]) -> s
     writes = name in ("shred", "tee", "cp", "truncate", "wipe", "install", "mv", "scrub")
     if writes and any(map(_DEVICE.match, operands)):
         return "it would overwrite a device"
-    if name in ("kill", "pkill") and ("-1" in operands or arguments[-1:] == ["-1"]):
+    if name in ("kill", "pkill") and arguments[-1:] == ["-1"]:
         return "it would end every process of this account"
     if (
         name == "diskutil"

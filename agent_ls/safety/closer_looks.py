@@ -125,7 +125,7 @@ def _without_values(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _jq(arguments: Sequence[str]) -> list[str]:
-    program, *files = _parsed("jq", list(_without_values(arguments))).operands or ["."]
+    program, *files = _parsed("jq", list(_without_values(arguments))).operands or [""]
     if _JQ_REACHES_OUT.search(program):
         raise MustAskError("it uses a jq program that reaches out")
     return files

@@ -55,9 +55,9 @@ def check_version(name: str, option: str, reach: Reach) -> None:
     if option in _SHORT_VERSION and name not in _SHORT_VERSION[option]:
         raise MustAskError(f"{name} {option} is more than a question for the version")
     found = shutil.which(name, path=child_path())
-    real = real_path(Path(found)) if found else None
-    if not found or not real or _is_pyenv(found, reach):
+    if found is None or _is_pyenv(found, reach):
         return
+    real = real_path(Path(found))
     if not any(real.is_relative_to(folder) for folder in _SYSTEM_FOLDERS):
         raise MustAskError(f"{name} is not installed with the system")
 

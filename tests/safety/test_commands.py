@@ -106,6 +106,10 @@ def test_odd_texts_ask(command: str, project: Path) -> None:
         ("eval ls", False),
         ("ls\x07", False),
         ("", False),
+        (" \n", False),
+        ("make " + "a" * 10_000, False),
+        ("cat " + "x" * 300, True),
+        ("cat " + "x" * 300 + "; sudo ls", False),
     ],
 )
 def test_what_a_person_must_see_is_answered_by_no_grant(
@@ -126,7 +130,10 @@ def test_catastrophes_are_denied(command: str, project: Path) -> None:
     ["rm -rf build", "rm -rf ./build/*", "rm -rf /proj/build", "dd if=a of=b", "chmod -R u+w src",
      "find . -name '*.o' -delete", "kill 1234", "echo 'rm -rf /'", "grep -r 'rm -rf /' clean",
      "f() { echo x; }; f", "mkfs.ext4 disk.img", "mv a b", "echo x > /dev/fd/2", "rm -rf /tmp/x",
-     "cat /dev/sda", "kill -1 1234", "chmod -R a+r .", "rm -rf ~/project/build"],
+     "cat /dev/sda", "kill -1 1234", "chmod -R a+r .", "rm -rf ~/project/build",
+     "build() { make clean; make | tee log; }; build", "count() { f; }; count & count | count",
+     "chmod 755 /home/bob", "mv notes.txt /home", "rsync -a src /srv", "find / -name x",
+     "dd if=/dev/sda of=disk.img", "sudo -u x make", "diskutil list disk0"],
 )  # fmt: skip
 def test_ordinary_deletions_are_not_denied(command: str, project: Path) -> None:
     roots = (Root("proj", project, is_trusted=True),)
@@ -136,37 +143,6 @@ def test_ordinary_deletions_are_not_denied(command: str, project: Path) -> None:
 def test_a_working_directory_outside_asks(project: Path) -> None:
     check("ls", project, Ask, cwd="../proj-old")
     check("ls", project, Ask, cwd="link")
-
-
-@pytest.mark.parametrize(
-    "program, command",
-    [
-        ("rg", "rg x"),
-        ("basename", "ls | xargs -n1 basename"),
-        # What xargs runs is no builtin of the shell.
-        ("echo", "ls | xargs echo"),
-    ],
-)
-def test_a_program_of_the_workspace_is_not_taken_for_the_systems(
-    program: str, command: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bin_folder = tmp_path.resolve() / "bin"
-    bin_folder.mkdir()
-    (bin_folder / program).write_text("#!/bin/sh\n")
-    (bin_folder / program).chmod(0o755)
-    roots = (Root("tmp", tmp_path.resolve(), is_trusted=True),)
-    monkeypatch.setenv("PATH", f"{bin_folder}:{os.environ['PATH']}")
-    assert isinstance(decide(command, tmp_path, roots), Ask)
-    assert isinstance(decide(command, project, (Root("p", project / "clean", True),)), Ask)
-
-
-def test_children_get_absolute_folders_on_their_path_only() -> None:
-    before = os.environ["PATH"]
-    os.environ["PATH"] = ":.:bin:/usr/bin:~/bin:/bin"
-    try:
-        assert child_path() == "/usr/bin:/bin"
-    finally:
-        os.environ["PATH"] = before
 
 
 _HOSTILE_CONFIG = {
