@@ -37,6 +37,8 @@ def project(tmp_path: Path) -> Path:
     (top / "src/a.py").write_text("text\n")
     (top / "left/x").symlink_to(base / "x")
     (top / "right/x").write_text("other")
+    (top / "mods/node_modules").mkdir(parents=True)
+    (top / "mods/node_modules/x").symlink_to(base / "x")
     (top / "jump").symlink_to(base / "outside/inner")
     (top / "near").symlink_to("a/b/c")
     (top / "resp").write_text(f"8 {base}/x\n")

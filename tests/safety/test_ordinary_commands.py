@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (top / "data.csv").write_text("a,b\n1,2\n")
     (top / "pyproject.toml").write_text("[project]\n")
     (top / "Makefile").write_text("all:\n")
-    (top / ".gitignore").write_text("build/\n.env\n")
+    (top / ".gitignore").write_text("build/\n.env\nweb/\n")
     run = {"cwd": top, "check": True, "capture_output": True}
     subprocess.run(["git", "init", "-q", "-b", "main"], **run)
     subprocess.run(["git", "add", "."], **run)
@@ -37,6 +38,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["git", "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "one"], **run
     )
     (top / ".env").write_text("KEY=1\n")
+    # Packages hold samples of keys, and files that are one with those of a cache.
+    packages = top / "web/node_modules/dep"
+    packages.mkdir(parents=True)
+    (packages / "server.key").write_text("sample")
+    (packages / "index.js").write_text("main")
+    os.link(packages / "index.js", top.parent / "cached")
+    (top / "web/id_rsa").symlink_to("../README.md")
     return top
 
 
