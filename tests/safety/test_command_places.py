@@ -28,7 +28,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def root(tmp_path: Path, settings: Path) -> Path:
     """A project with what steers programs, secrets, and ways to the settings."""
-    root = tmp_path.resolve() / "proj"
+    root = tmp_path.resolve() / "above" / "proj"
     files = ".env .git/hooks/x .git/config .vscode/tasks.json src/a.py conftest.py"
     for name in files.split():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -39,9 +39,20 @@ def root(tmp_path: Path, settings: Path) -> Path:
     return root
 
 
+@pytest.fixture
+def beside(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project, with a link out of it, another folder for what is temporary, and a name."""
+    monkeypatch.setenv("TMPDIR", "/srv/tmp")
+    monkeypatch.setenv("USER", "bob")
+    (root / "out").symlink_to("/srv")
+    return root
+
+
 def verdict(command: str, root: Path, settings: Path) -> Allow | Ask | Deny:
     roots = (Root("proj", root, is_trusted=True),)
-    return decide_command(command.replace("{settings}", str(settings)), root, roots)
+    for name, place in (("settings", settings), ("above", root.parent)):
+        command = command.replace(f"{{{name}}}", str(place))
+    return decide_command(command, root, roots)
 
 
 @pytest.mark.parametrize("command", rows("places_denied"))
@@ -72,24 +83,40 @@ def test_an_ordinary_command_asks_only_where_the_mode_does(command, root, settin
 
 @pytest.mark.parametrize("command", [*rows("outside_asking"), "cat > ../x <<EOF\nhi\nEOF"])
 def test_a_command_that_plainly_changes_what_is_outside_asks_in_every_mode(
-    command, root, settings, monkeypatch
+    command, beside, settings
 ) -> None:
-    monkeypatch.setenv("TMPDIR", str(root.parent))
-    (root / "out").symlink_to("/srv")
-    said = verdict(command.replace("{temporary}", str(root.parent)), root, settings)
+    said = verdict(command, beside, settings)
     assert isinstance(said, Ask)
     assert not said.broad
 
 
 @pytest.mark.parametrize("command", rows("outside_ordinary"))
 def test_what_a_command_reads_outside_or_does_unseen_asks_only_where_the_mode_does(
-    command, root, settings, monkeypatch
+    command, beside, settings
 ) -> None:
-    monkeypatch.setenv("TMPDIR", str(root.parent))
-    (root / "out").symlink_to("/srv")
-    said = verdict(command.replace("{temporary}", str(root.parent)), root, settings)
+    said = verdict(command, beside, settings)
     assert isinstance(said, Ask)
     assert said.broad
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("rm ../x ../y", "x is outside the workspace, and the command would change it."),
+        ("rm ../x .vscode/a", "change it. .vscode/a steers an editor."),
+        ("make > $OUT/a", "It writes to …/a, which only the running shell knows."),
+        ("make .vscode/$NAME", ".vscode/… steers an editor."),
+        ("cat cfglink/config.toml | make", "belongs to agent-ls itself and may hold keys."),
+        ("cp conftest.py src", "src/conftest.py is run by builds, tests or tools later."),
+        (f"make {'a' * 5_000}", "aaa is longer than a path can be."),
+        ("make .env", ".env looks like a file that holds secrets."),
+        ("make hard.txt", "hard.txt is a hard link, so its content may belong elsewhere."),
+    ],
+)
+def test_the_place_is_named_and_why_it_asks(command, said, root, settings) -> None:
+    found = verdict(command, root, settings)
+    assert isinstance(found, Ask)
+    assert found.reason.endswith(said)
 
 
 def test_a_text_that_does_not_parse_is_searched_all_the_same(root, settings) -> None:

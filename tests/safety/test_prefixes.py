@@ -23,6 +23,8 @@ git commit -m 'one: two' => git commit *
 git add src => git add *
 ./gradlew test => ./gradlew test *
 go test ./... => go test *
+cargo TEST => cargo TEST *
+pytest -k 'a or b' -- x => pytest *
 """
 NOT_OFFERED = """
 python -c 'print(1)'
@@ -68,6 +70,12 @@ pytest > out.txt
 A=1 pytest
 pytest --rootdir /etc
 pytest ../other
+pytest ~/x
+pytest x::../..
+mypy -p../other
+make test CC=gcc
+make test CC:=gcc
+cargo test --conf x
 pytest @args
 cargo test --manifest-path ../x/Cargo.toml
 cargo test --target-dir=/tmp/x

@@ -63,6 +63,17 @@ source .venv/bin/activate && pytest
 . .venv/bin/activate; make
 export PYTHONPATH=. && pytest
 export A=1; export B=./src:lib && make
+make -s check
+npm run lint deploy.js
+./gradlew compileJava
+node --test
+node -e 'console.log(1)'
+python --unknown src/main.py
+python -W ignore -X dev src/main.py
+cd src && npx tsc
+bunx tsc --noEmit
+pnpm dlx prettier --check src
+npm exec tsc
 if make; then echo yes; else echo no; fi
 """
 ASKS = """
@@ -84,6 +95,18 @@ npm publish
 npm exec -- cowsay
 npx cowsay
 npx -y cowsay
+bunx cowsay
+pnpm dlx cowsay
+npx ../x
+timeout 5
+nice
+/usr/bin/make
+scripts/dd if=a
+pytest > out*.txt
+python -m
+python -
+npm
+make INSTALL
 yarn add left-pad
 pnpm install
 make install
