@@ -243,8 +243,7 @@ class Reading:
         for values, its in zip(given, _uses(name, given, use), strict=True):
             for value in values if its is not None else ():
                 # A piece of a word may be a path too, but it is not certain what happens to it.
-                whole = () if its in ("read", "any") else unbraced(value)
-                yield from self._named(its or "any", whole)
+                yield from self._named(its or "any", unbraced(value))
                 yield from self._named("read" if its == "read" else "any", _pieces(value))
 
     def _copied(self, name: str, given: Sequence[list[str]]) -> Iterator[Named]:
@@ -260,11 +259,9 @@ class Reading:
         elif not goals:
             goals, operands = operands[-1:], operands[:-1]
         sources = [*operands, *(one[3:] for one in into if one.startswith("if="))]
-        yield from self._named("take" if name == "mv" else "read", sources)
-        fitting = [one.path for one in self._named("read", sources)]
-        yield from self._named("write", goals)
-        for goal, source in itertools.product(goals, fitting):
-            yield from self._named("write", [f"{goal}/{Path(source).name}"])
+        taken = list(self._named("take" if name == "mv" else "read", sources))
+        below = (f"{goal}/{Path(one.path).name}" for goal in goals for one in taken)
+        yield from (*taken, *self._named("write", (*goals, *below)))
 
     def _tokens(self, text: str) -> Iterator[Named]:
         return self._named("any", _TOKEN.findall(text))
@@ -297,10 +294,10 @@ class Reading:
                 # echo prints its words, and printf may print any text for %s.
                 inner = _text(node).replace("%s", "*")
                 return [UNKNOWN, *_TOKEN.findall(inner)][:_MAX_VALUES]
-            case "word" | "number" | "string_content" | "extglob_pattern" | "variable_name":
-                return [re.sub(r"\\(\n|.)", lambda one: one[1].strip("\n"), _text(node))]
+            case _ if node.named_children:
+                return [UNKNOWN]
             case _:
-                return [UNKNOWN] if node.named_children else [_text(node)]
+                return [re.sub(r"\\(\n|.)", lambda one: one[1].strip("\n"), _text(node))]
 
     def _joined(self, node: Node) -> list[str]:
         found, at = [""], node.start_byte
