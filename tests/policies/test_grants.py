@@ -132,6 +132,15 @@ def test_any_change_ends_a_yes_to_run_the_project_outside_the_sandbox(
         )
 
 
+def test_of_many_changes_the_first_are_named(root) -> None:
+    happened = [applied(f"{number}/Makefile") for number in range(7)]
+    view = view_of(granted("run_command:a"), *happened, applied("notes.txt"))
+    found = stale_grants(view.session, [Root("", root, is_trusted=True)], None)
+    assert found is not None
+    named = ", ".join(f"{number}/Makefile" for number in range(5))
+    assert found.why == f"{named} and 2 more was changed, and commands may run it."
+
+
 async def test_it_ended_in_later_turns_as_well(workspace, rules) -> None:
     view = view_of(earlier=[granted("run_command:a"), applied("Makefile")])
     await check(workspace, rules, view, {"a": False, "b": False}, TOLD)

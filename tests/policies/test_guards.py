@@ -19,6 +19,7 @@ from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard
 from agent_ls.policies.guards.path_guard import PathGuard
+from agent_ls.safety.command_places import decide_call, each_decided_once
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.delete_file import DeleteFile
 from agent_ls.tools.edit_file import EditFile
@@ -360,6 +361,22 @@ async def test_the_command_guard_looks_at_commands_alone(workspace) -> None:
     await check(guard, foreign(Effect.EXECUTE), view_of(), ALLOWED)
     outside = plan(workspace, "run_command", command="ls", cwd="..")
     await check(guard, outside, view_of(), DENIED)
+    verdict = await guard.judge(outside, view_of())
+    assert isinstance(verdict, Deny)
+    assert verdict.whatever_tool
+
+
+async def test_in_a_block_a_command_is_decided_on_once_in_a_folder(root, workspace) -> None:
+    (root / "sub").mkdir()
+    (root / "a").touch()
+    call = plan(workspace, "run_command", command="cat a")
+    with each_decided_once():
+        assert await decide_call(call, workspace) == Allow(reads_only=True)
+        (root / "sub" / "a").hardlink_to(root / "a")
+        assert await decide_call(call, workspace) == Allow(reads_only=True)
+        below = plan(workspace, "run_command", command="cat a", cwd="sub")
+        assert isinstance(await decide_call(below, workspace), Ask)
+    assert isinstance(await decide_call(call, workspace), Ask)
 
 
 @pytest.mark.parametrize("guard", [CommandGuard, Approval])

@@ -65,7 +65,7 @@ def test_a_denial_holds_for_what_git_prints(tmp_path: Path) -> None:
         subprocess.run(["git", "add", "."], **run)
         commit = ["git", "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", name]
         subprocess.run(commit, **run)
-    rules = ["deny read: secrets/**"]
+    rules = ["deny read: secrets/**", "deny edit: a.txt"]
     for command, verdict in (
         ("git show HEAD", "deny"),
         ("git log -p", "deny"),

@@ -10,7 +10,9 @@ import pytest
 
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.rules import RuleOptions, WrittenRule
+from agent_ls.safety.rule_list import add, listed, remove
 from agent_ls.safety.rules import SavedRules
+from agent_ls.safety.user_files import changing
 
 
 def check(rules: SavedRules, grant: str, folders: list[Path], expected: str | None) -> None:
@@ -42,8 +44,10 @@ def test_the_newest_rule_for_a_grant_holds_and_can_be_taken_back(tmp_path: Path)
     rules.add("edit", [tmp_path], "reject")
     check(rules, "edit", [tmp_path], "reject")
     (rule,) = rules.all()
+    rules.add("write", [tmp_path], "allow")
     rules.forget(rule)
     check(rules, "edit", [tmp_path], None)
+    check(rules, "write", [tmp_path], "allow")
 
 
 def test_rules_by_pattern_hold_in_their_folders_or_everywhere(tmp_path: Path) -> None:
@@ -70,6 +74,51 @@ def test_rules_by_pattern_hold_in_their_folders_or_everywhere(tmp_path: Path) ->
     ]  # fmt: skip
 
 
+def test_rules_are_listed_with_their_place_and_removed_by_number_or_words(tmp_path: Path) -> None:
+    assert listed(SavedRules(tmp_path / "rules.json")) == ["There are no rules."]
+    written = RuleOptions(
+        allow=(WrittenRule(text="edit: docs/**"),),
+        deny=(WrittenRule(text="read: keys/**", source="config.toml"),),
+    )
+    rules = SavedRules(tmp_path / "data" / "rules.json", written)
+    for text in ("allow pytest *", "deny read: secrets/**", "ask git push *", "host: pypi.org"):
+        add(rules, text, [tmp_path])
+    add(rules, "deny ./a.sh", [])
+    rules.add("edit", [tmp_path], "allow")
+    assert listed(rules) == [
+        f"  1  allow   run_command: pytest *  in {tmp_path} (saved)",
+        f"  2  deny    read: secrets/**  in {tmp_path} (saved)",
+        f"  3  ask     run_command: git push *  in {tmp_path} (saved)",
+        f"  4  allow   host: pypi.org  in {tmp_path} (saved)",
+        "  5  deny    run_command: ./a.sh  in every folder (saved)",
+        f"  6  allow   edit  in {tmp_path} (saved)",
+        "  -  deny    read: keys/**  from config.toml",
+        "  -  allow   edit: docs/**  from settings",
+    ]
+    for text in ("edit", "3", "rule host: pypi.org", "deny  read: secrets/**", "allow pytest *"):
+        remove(rules, text)
+    for text in ("allow ./a.sh", "2", "0", "deny read: keys/**", "x", ""):
+        with pytest.raises(SettingsError, match="there is no saved rule"):
+            remove(rules, text)
+    assert [one.grant for one in rules.all()] == ["rule run_command: ./a.sh"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("pytest *", "begin with allow, ask or deny"),
+        ("alow pytest", "begin with allow, ask or deny"),
+        ("deny", "is no rule: write one as"),
+        ("deny nothing: x", "is no rule: write one as"),
+    ],
+)
+def test_what_is_no_rule_is_told_and_saves_nothing(tmp_path: Path, text: str, why: str) -> None:
+    rules = SavedRules(tmp_path / "rules.json")
+    with pytest.raises(SettingsError, match=why):
+        add(rules, text, [tmp_path])
+    assert rules.all() == ()
+
+
 def test_rules_that_cannot_be_read_are_told_with_the_cause(tmp_path: Path) -> None:
     (tmp_path / "rules.json").mkdir()
     with pytest.raises(SettingsError, match=r"rules.json could not be read: Is a directory"):
@@ -91,9 +140,18 @@ def test_a_damaged_file_is_told_and_never_taken_for_an_empty_one(tmp_path: Path,
 
 
 def test_only_the_user_may_read_the_rules(tmp_path: Path) -> None:
-    rules = SavedRules(tmp_path / "rules.json")
+    rules = SavedRules(tmp_path / "data" / "rules.json")
     rules.add("edit", [tmp_path], "allow")
-    assert rules.file.stat().st_mode & 0o077 == 0
+    for place in (rules.file, rules.file.parent):
+        assert place.stat().st_mode & 0o077 == 0
+
+
+def test_what_cannot_take_a_files_place_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    cause = pytest.raises(SettingsError, match="could not be written")
+    with cause, changing(tmp_path / "x", "words") as write:
+        write(b"y")
+    assert [one.name for one in tmp_path.iterdir()] == ["x"]
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
