@@ -106,21 +106,20 @@ def decide_command(
             return Ask(f"No sandbox works on this machine, so {reader[0].strip()} asks.")
         # For a plainly read-only command, ``decide`` has checked every path.
         return Allow(reads_only=True)
-    match _judge_places(command, cwd, roots):
-        case Deny() as refused:
-            return refused
-        case Ask(reason=reason):
-            return Ask(f"{verdict.reason} {reason}", broad=False)
-        case None:
-            is_free = boundary == "sandbox" and verdict.broad and is_work(command, cwd, roots)
-            return Allow() if is_free else verdict
+    found = _judge_places(command, cwd, roots)
+    if isinstance(found, Deny):
+        return found
+    if found:
+        return Ask(f"{verdict.reason} {found}", broad=False)
+    is_free = boundary == "sandbox" and verdict.broad and is_work(command, cwd, roots)
+    return Allow() if is_free else verdict
 
 
-def _judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Ask | Deny | None:
-    """Return the verdict on the paths that a command names; None if they are no reason to ask.
+def _judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Deny | str:
+    """Return a Deny, or the reasons to ask in every mode for the paths that a command names.
 
-    Shape: Deny if it may change agent-ls's own files. An Ask that no grant answers if it changes
-    files that steer other programs, touches a place for secrets, or changes files outside.
+    Shape: Deny if it may change agent-ls's own files. A reason if it changes files that steer other
+    programs, touches a place for secrets, or changes files outside; else empty.
     """
     reasons: dict[str, str] = {}
     seen: set[Named] = set()
@@ -130,14 +129,14 @@ def _judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Ask | Deny 
             continue
         seen.add(named)
         if len(seen) > _MAX_PLACES:
-            return Ask("The command names more places than can be checked.", broad=False)
+            return "The command names more places than can be checked."
         verdict = _judge(named, roots, own)
         if isinstance(verdict, Deny):
             return verdict
         if verdict is not None:
             # One place outside is enough to show: a copy names each target twice.
             reasons.setdefault(_OUTSIDE if verdict.endswith(f"{_OUTSIDE}.") else verdict, verdict)
-    return Ask(" ".join(reasons.values()), broad=False) if reasons else None
+    return " ".join(reasons.values())
 
 
 def named_files(
