@@ -133,7 +133,7 @@ def _judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Deny | str:
         verdict = _judge(named, roots, own)
         if isinstance(verdict, Deny):
             return verdict
-        if verdict is not None:
+        if verdict:
             # One place outside is enough to show: a copy names each target twice.
             reasons.setdefault(_OUTSIDE if verdict.endswith(f"{_OUTSIDE}.") else verdict, verdict)
     return " ".join(reasons.values())
@@ -170,15 +170,15 @@ def printed_files(
             yield "read", place, _names(place, roots)
 
 
-def _judge(named: Named, roots: Sequence[Root], own: OwnPlaces) -> Deny | str | None:
-    """Return a Deny, the reason to ask, or None."""
+def _judge(named: Named, roots: Sequence[Root], own: OwnPlaces) -> Deny | str:
+    """Return a Deny, or the reason to ask; empty for none."""
     shown = visible_line(named.path.replace(UNKNOWN, "…")[:200])
     if len(named.path) > MAX_PATH_BYTES:
         return f"{shown} is longer than a path can be."
     if UNKNOWN in named.path and named.use == "write":
         return f"It writes to {shown}, which only the running shell knows."
     if os.path.normpath(named.path).startswith(_DEVICES) or not named.path.strip(UNKNOWN):
-        return None
+        return ""
     found = ""
     for place in _places(named):
         names = _names(place, roots)
@@ -191,7 +191,7 @@ def _judge(named: Named, roots: Sequence[Root], own: OwnPlaces) -> Deny | str | 
         found = found or _reason(place, names, named.use, roots)
     if not found and _changes_outside(named, roots):
         found = _OUTSIDE
-    return f"{shown} {found}." if found else None
+    return f"{shown} {found}." if found else ""
 
 
 def _places(named: Named) -> Iterator[Path]:

@@ -222,9 +222,10 @@ def test_a_hard_link_asks_before_any_use(roots: tuple[Root, ...], tmp_path: Path
     (root / "a.txt").write_text("x")
     os.link(root / "a.txt", root / "b.txt")
     check("b.txt", roots, Ask, Ask)
-    (root / "node_modules" / "p").mkdir(parents=True)
-    os.link(root / "a.txt", root / "node_modules/p/i.js")
-    check("node_modules/p/i.js", roots, Ask, Allow)
+    for store in ("node_modules", ".venv", "venv", "site-packages", ".pnpm-store"):
+        (root / store / "p").mkdir(parents=True)
+        os.link(root / "a.txt", root / store / "p/i.js")
+        check(f"{store}/p/i.js", roots, Ask, Allow)
 
 
 def test_an_ordinary_file_is_not_executed_later(roots: tuple[Root, ...]) -> None:

@@ -67,7 +67,10 @@ make -s check
 npm run lint deploy.js
 ./gradlew compileJava
 node --test
-node -e 'console.log(1)'
+node -e '/a/.test("b")'
+xvfb-run -a pytest
+cargo -q build
+tox --skip-pkg-install
 python --unknown src/main.py
 python -W ignore -X dev src/main.py
 cd src && npx tsc
@@ -98,6 +101,11 @@ npx -y cowsay
 bunx cowsay
 pnpm dlx cowsay
 npx ../x
+npx ./tsc
+npx jest
+bunx jest
+npm exec jest
+pnpm dlx jest
 timeout 5
 nice
 /usr/bin/make
