@@ -11,7 +11,7 @@ import json
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from pydantic.json_schema import models_json_schema
 
@@ -72,10 +72,10 @@ def _plain(node: Any) -> Any:
     if isinstance(node, dict):
         return {
             key: _plain(value)
-            for key, value in node.items()
+            for key, value in cast("dict[str, Any]", node).items()
             if not (key == "title" and isinstance(value, str))
         }
-    return [_plain(one) for one in node] if isinstance(node, list) else node
+    return [_plain(one) for one in cast("list[Any]", node)] if isinstance(node, list) else node
 
 
 def _add_field_docs(definitions: dict[str, Any]) -> None:
