@@ -48,7 +48,7 @@ _TESTS: dict[str, tuple[str, ...]] = {
     "git_config git_reading git_repository": ("test_git_repositories",),
     "git_places": ("test_git_places",),
     "programs": ("test_programs",),
-    "rules rule_matching prefixes": _RULES,
+    "rules rule_list rule_matching prefixes": _RULES,
     "stale_grants": ("../policies/test_grants", "../policies/test_guards_act"),
     "secrets": ("test_secrets",),
     "text disguises": ("test_text", "test_control_files"),

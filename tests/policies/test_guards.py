@@ -12,6 +12,7 @@ import pytest
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.rules import RuleOptions, WrittenRule
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import Guard, PlannedCall, Tool, ToolContext, ToolOutput
@@ -19,7 +20,9 @@ from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard
 from agent_ls.policies.guards.path_guard import PathGuard
+from agent_ls.policies.guards.standing_rules import StandingRules
 from agent_ls.safety.command_places import decide_call, each_decided_once
+from agent_ls.safety.rules import SavedRules
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.delete_file import DeleteFile
 from agent_ls.tools.edit_file import EditFile
@@ -388,3 +391,27 @@ async def test_a_command_that_only_reads_is_found_to_do_so(workspace, guard) -> 
     verdict = await guard(workspace).judge(other, granted_view)
     assert isinstance(verdict, Allow)
     assert not verdict.reads_only
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("make x", "The rule “ask run_command: make *” asks for this in every mode."),
+        ("xvfb-run git push", "which programs it runs cannot be seen."),
+        ("ls | xargs cat", "which files it opens cannot be seen."),
+    ],
+)
+async def test_what_a_rule_asks_for_is_answered_by_no_grant(
+    workspace, tmp_path, command, said
+) -> None:
+    denied = ("run_command: git push *", "read: keys/**")
+    options = RuleOptions(
+        ask=(WrittenRule(text="run_command: make *"),),
+        deny=tuple(WrittenRule(text=one) for one in denied),
+    )
+    guard = StandingRules(workspace, SavedRules(tmp_path / "rules.json", options))
+    view = view_of(granted(f"run_command:{command}"))
+    verdict = await guard.judge(plan(workspace, "run_command", command=command), view)
+    assert isinstance(verdict, Ask)
+    assert not verdict.broad
+    assert verdict.reason.endswith(said)
