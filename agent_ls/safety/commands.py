@@ -40,7 +40,6 @@ READ_ONLY_ENV: dict[str, str] = {
     "RIPGREP_CONFIG_PATH": str(_RIPGREP_CONFIG),
     "PAGER": "cat",
     "GOTOOLCHAIN": "local",
-    "LC_ALL": "C.UTF-8",
 }
 """Environment of an allowed command, added to the runner's own."""
 

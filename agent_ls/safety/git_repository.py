@@ -33,7 +33,7 @@ def _run(folder: Path, *question: str, lines: str = "") -> subprocess.CompletedP
     return subprocess.run(
         ["git", *question],
         cwd=folder,
-        env={"PATH": child_path(), **kept, **CLEAN_GIT, "LC_ALL": "C.UTF-8"},
+        env={"PATH": child_path(), **kept, **CLEAN_GIT},
         input=os.fsencode(lines),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -270,7 +270,7 @@ def test_a_clone_is_fine_with_what_people_have_in_theirs(tmp_path: Path) -> None
     for name in ("hooks/pre-push", "lfs/objects", "annex/objects", "modules/sub/config"):
         _linked(name)(clone, base)
     with (clone / ".git/config").open("ab") as config:
-        config.write(b"[user]\n\tname = Andr\xe9\n[core]\n\tbare = false\n")
+        config.write(b"[user]\n\tname = Andr\xe9\n[core]\n\tbare = false\n\thooksPath = ~/x\n")
     for command in _READING[:-1]:
         verdict = decide(command, clone, (Root("clone", clone, is_trusted=True),))
         assert verdict == Allow(), command
@@ -352,14 +352,14 @@ def test_the_odd_repositories_would_have_done_harm(kind: str, tmp_path: Path) ->
 def tracked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository that tracks secrets: one still, one renamed, one removed."""
     repository = _commit_all(tmp_path_factory.mktemp("base").resolve() / "repo")
-    for name, text in ((".env", "KEY=1\n"), ("id_rsa", "PRIVATE\n"), ("old/.npmrc", "TOKEN\n")):
+    for name, text in ((".env", "KEY=1\n"), ("id_rsa", "PRIVATE\n"), ("old/NPMRC~1", "TOKEN\n")):
         (repository / name).parent.mkdir(exist_ok=True)
         (repository / name).write_text(text)
     _git(repository, "add", "-f", ".")
     _git(repository, "commit", "-qm", "secrets")
     _git(repository, "tag", "blob", _git(repository, "rev-parse", "HEAD:.env"))
     _git(repository, "rm", "-q", "id_rsa")
-    _git(repository, "mv", "old/.npmrc", "plain.txt")
+    _git(repository, "mv", "old/NPMRC~1", "plain.txt")
     _git(repository, "commit", "-qm", "away")
     (repository / ".env").write_text("KEY=2\n")
     _git(repository, "stash")
