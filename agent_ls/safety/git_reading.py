@@ -147,15 +147,17 @@ def _paths_in(operand: str) -> list[str]:
 def _may_fit_secret(pathspec: str) -> bool:
     """Say whether a pathspec may match files with secrets; its ``*`` matches slashes too.
 
-    A pattern for all files of one ending is judged by that ending.
+    A pattern for all files of one short ending is judged by that ending alone.
     """
     if re.search(r"[?\[\\]", pathspec):
         return True
     if "*" not in pathspec:
         return False
     ending = pathspec.rpartition("*")[2].lower()
+    if has_secret_name([f"x{ending}"]):
+        return True
     if re.fullmatch(r"\.[a-z0-9]{1,5}", ending):
-        return has_secret_name([f"x{ending}"])
+        return False
     return any(
         one.endswith(ending) if ending else fnmatch.fnmatchcase(one, pathspec.lower())
         for one in SECRET_SAMPLES
