@@ -26,10 +26,10 @@ _KNOWN_NODES = frozenset(
         "while", "$((", "))", "+", "-", "*", "**", "/", "%", "<=", ">=", "~",
         "[[", "]]",
         # The grammar splits words at these, the shell does not.
-        "{", "}", ",", "..", "[", "]", "==", "=",
+        "{", "}", "[", "]", "==", "=",
     }
 )  # fmt: skip
-_NO_WORDS = ("file_redirect", "comment", "do_group")
+_NO_WORDS = ("comment", "do_group")
 
 
 def check_against_grammar(command: str, ours: list[Spans]) -> None:

@@ -72,6 +72,7 @@ def test_everything_else_asks(command: str, project: Path) -> None:
         "\u0441at README.md",
         "cat re\u0430d.md",
         "cat \uff52\uff45\uff41\uff44",
+        *(f"cat n{letter}te" for letter in "\u03bf\u0585\u13a4\u2c9f"),
         "ls\u00a0-la",
         "echo \ud83d",
         ";".join(["ls"] * 300),
@@ -132,6 +133,7 @@ def test_catastrophes_are_denied(command: str, project: Path) -> None:
      "f() { echo x; }; f", "mkfs.ext4 disk.img", "mv a b", "echo x > /dev/fd/2", "rm -rf /tmp/x",
      "cat /dev/sda", "kill -1 1234", "chmod -R a+r .", "rm -rf ~/project/build",
      "build() { make clean; make | tee log; }; build", "count() { f; }; count & count | count",
+     "poll() { sleep 1; poll; }; poll",
      "chmod 755 /home/bob", "mv notes.txt /home", "rsync -a src /srv", "find / -name x",
      "dd if=/dev/sda of=disk.img", "sudo -u x make", "diskutil list disk0"],
 )  # fmt: skip
@@ -302,6 +304,10 @@ def test_patterns_that_fit_options_or_too_much_ask(tmp_path: Path) -> None:
         ("find . -delete", "it uses find -delete."),
         ("sort < ", "a word is missing at its end."),
         ("ls;;", "it uses ';' outside of quotes."),
+        ("[[ a == ]]", "it does not parse."),
+        ("cat <<<x", "it gives text as input with <<<."),
+        ("echo $((x=1))", "it calculates with more than numbers."),
+        ("echo ${x:-1}", "it uses '$' for more than a plain variable."),
     ],
 )
 def test_the_reason_names_what_is_not_plain(command: str, reason: str, project: Path) -> None:

@@ -90,12 +90,31 @@ def check(command: str, expected: Parts | None) -> None:
         ("while read a <b; do c; done", None), ("while IFS=a b=c read d; do e; done", None),
         ("until read a; do b; done", None),
         ("while read a; do b; done >c", None), ("while read a; do b; done <<<c", None),
+        ("a ||", None), ("(a &&)", None), ("(a) >b", None), ("a 3<b", None), ('a "b\\\nc"', None),
+        ("for 'a' in b; do c; done", None), ("for a in; do b; done", None),
+        ("for a in b <c; do d; done", None), ("for a in b >c; do d; done", None),
+        ("for a in b && do c; done", None), ("while 'read' a; do b; done", None),
+        ("while read a >b; do c; done", None), ("while read a*; do b; done", None),
+        ('while IFS="$(a)" read b; do c; done', None), ("while IFS=a read; do b; done", None),
+        ("[[ a && b ]]", None), ("[[ a || b ]]", None), ("[[ a =~ b ]]", None),
+        ("[[ (a) ]]", None), ("[[ a < b ]]", None), ("[[ a > b ]]", None),
         ("[[ a", None), ("[[ a ]", None), ("[[ a ]] b", None), ("a | ! b", None), ("! ! a", None),
         ("a=b c=d", None), ("a[0]=b", None), ("a <", None), ("<b a", None), ("(a) <b", None),
     ],
 )  # fmt: skip
 def test_plain_commands_are_read_and_others_are_not(command: str, expected: Parts | None) -> None:
     check(command, expected)
+
+
+@pytest.mark.parametrize("part", ["a", "a=1", "[[ a ]]", "(a)"])
+def test_fifty_parts_are_read_and_no_more(part: str) -> None:
+    assert len(read_shell("; ".join([part] * 50))) == 50
+    check("; ".join([part] * 51), None)
+
+
+def test_what_is_nested_seven_times_is_read_and_no_deeper() -> None:
+    assert read_shell("{ " * 7 + "a" + "; }" * 7)
+    check("{ " * 8 + "a" + "; }" * 8, None)
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="there is no bash to compare with")
