@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from agent_ls.safety.flags import words
 from agent_ls.safety.shell_words import MAX_COMMAND_CHARS
@@ -22,6 +23,7 @@ _WRAPPERS = words(
 )
 _NAMING = words("-u --user -g --group -I")
 """Options of wrappers behind which a user, a group or a placeholder may stand."""
+_OPTION = re.compile(r"(?s)-.*|[\d.]+[smhd]?|\w+=.*")
 _SHELLS = words("sh bash dash zsh ksh ash fish mksh")
 _MAX_DEPTH = 3
 
@@ -42,26 +44,55 @@ _FORMATTERS = re.compile(
 _BOMB = re.compile(r"([^\s(){}|&;]{1,40})\(\)\{[^}]{0,200}\1\|\1&")
 
 
-def catastrophe(command: str, depth: int = 0) -> str:
+def catastrophe(command: str) -> str:
     """Return what the command would destroy, in words; empty if nothing is found."""
-    command = command[:MAX_COMMAND_CHARS]
-    if _BOMB.search(re.sub(r"\s+", "", command)):
-        return "it would start processes without end"
-    tree = parse_shell(command.encode("utf-8", "surrogatepass"))
-    if tree is None:
-        return ""
-    captures = shell_captures(tree.root_node)
-    for node in captures.get("function", []):
-        if _calls_itself(node):
+    return _Search().found(command)
+
+
+@dataclass(slots=True)
+class _Search:
+    """One look through a command and the scripts in it."""
+
+    left: int = 20 * MAX_COMMAND_CHARS
+    """How many characters may still be looked at: each of many ``eval`` holds all that follow."""
+
+    def found(self, script: str, depth: int = 0) -> str:
+        script = script[:MAX_COMMAND_CHARS]
+        self.left -= len(script)
+        if self.left < 0:
+            return "it would run more commands in commands than can be checked"
+        if _BOMB.search(re.sub(r"\s+", "", script)):
             return "it would start processes without end"
-    for node in captures.get("redirect", []):
-        if _DEVICE.search(_loose(node)):
-            return "it would overwrite a device"
-    for node in captures.get("command", []):
-        written = [_loose(one) for one in node.named_children if one.type != "file_redirect"]
-        if found := _judge(written, depth):
-            return found
-    return ""
+        tree = parse_shell(script.encode("utf-8", "surrogatepass"))
+        if tree is None:
+            return ""
+        captures = shell_captures(tree.root_node)
+        for node in captures.get("function", []):
+            if _calls_itself(node):
+                return "it would start processes without end"
+        for node in captures.get("redirect", []):
+            if _DEVICE.search(_loose(node)):
+                return "it would overwrite a device"
+        for node in captures.get("command", []):
+            written = [_loose(one) for one in node.named_children if one.type != "file_redirect"]
+            if found := self._judged(written, depth):
+                return found
+        return ""
+
+    def _judged(self, written: Sequence[str], depth: int) -> str:
+        for program, arguments in _unwrapped(written):
+            name = program.rsplit("/", 1)[-1].lower()
+            if name in _SHELLS or name == "eval":
+                for script in (
+                    (" ".join(one for one in arguments if one != "-c"), *arguments)
+                    if depth < _MAX_DEPTH
+                    else ()
+                ):
+                    if found := self.found(script, depth + 1):
+                        return found
+            elif found := _destroys(name, arguments):
+                return found
+        return ""
 
 
 def _loose(node: Node) -> str:
@@ -80,36 +111,26 @@ def _calls_itself(function: Node) -> bool:
     return calls > 1 or (calls == 1 and (b"&" in text or b"|" in text))
 
 
-def _judge(written: Sequence[str], depth: int) -> str:
-    for program, arguments in _unwrapped(written):
-        name = program.rsplit("/", 1)[-1].lower()
-        if name in _SHELLS or name == "eval":
-            for script in (
-                (" ".join(one for one in arguments if one != "-c"), *arguments)
-                if depth < _MAX_DEPTH
-                else ()
-            ):
-                if found := catastrophe(script, depth + 1):
-                    return found
-        elif found := _destroys(name, arguments):
-            return found
-    return ""
-
-
 def _unwrapped(written: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the program and, after each wrapper such as ``sudo``, every word that may be one."""
-    rest = [word for word in written if word]
-    while rest:
-        program, *rest = rest
-        if re.fullmatch(r"\w+=.*", program):
+    words = [word for word in written if word]
+    places, seen = [0], set[int]()
+    while places:
+        place = places.pop()
+        if place >= len(words) or place in seen:
             continue
-        yield program, rest
-        if program.rsplit("/", 1)[-1].lower() not in _WRAPPERS:
-            return
-        while rest and (rest[0].startswith("-") or re.fullmatch(r"[\d.]+[smhd]?|\w+=.*", rest[0])):
-            if rest[0] in _NAMING:
-                yield from _unwrapped(rest[2:])
-            rest = rest[1:]
+        seen.add(place)
+        program, rest = words[place], words[place + 1 :]
+        place += 1
+        if not re.fullmatch(r"(?s)\w+=.*", program):
+            yield program, rest
+            if program.rsplit("/", 1)[-1].lower() not in _WRAPPERS:
+                continue
+            while place < len(words) and _OPTION.fullmatch(words[place]):
+                if words[place] in _NAMING:
+                    places.append(place + 2)
+                place += 1
+        places.append(place)
 
 
 def _destroys(name: str, arguments: list[str]) -> str:

@@ -121,7 +121,16 @@ def test_what_a_person_must_see_is_answered_by_no_grant(
     assert verdict.broad is broad
 
 
-@pytest.mark.parametrize("command", rows("catastrophes"))
+@pytest.mark.parametrize(
+    "command",
+    [
+        *rows("catastrophes"),
+        "X='a\nb' rm -rf /",
+        # These are judged in time.
+        "sudo -u 1 " * 200 + "rm -rf /",
+        "eval " * 1_900 + "ls",
+    ],
+)
 def test_catastrophes_are_denied(command: str, project: Path) -> None:
     check(command, project, Deny)
 
