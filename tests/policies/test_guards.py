@@ -415,3 +415,12 @@ async def test_what_a_rule_asks_for_is_answered_by_no_grant(
     assert isinstance(verdict, Ask)
     assert not verdict.broad
     assert verdict.reason.endswith(said)
+
+
+@pytest.mark.parametrize("pattern, expected", [("server/*", ALLOWED), ("other/*", ASKED)])
+async def test_a_rule_about_a_tool_allows_the_tools_that_it_names(
+    workspace, tmp_path, pattern, expected
+) -> None:
+    options = RuleOptions(allow=(WrittenRule(text=f"tool: {pattern}"),))
+    guard = Approval(workspace, SavedRules(tmp_path / "rules.json", options))
+    await check(guard, foreign(Effect.EXECUTE), view_of(), expected)
