@@ -38,11 +38,18 @@ _SHELL_OPTIONS = re.compile(r"-[eux]+")
 _ASSIGNED = re.compile(r"\w+=.*", re.DOTALL)
 _EXPORTS = re.compile(r"(?:export +[A-Za-z_]\w*=[\w./:,@%+-]* *(?:&&|;|\n) *)+")
 """Variables at the beginning, with plain values: what they steer is in the sandbox."""
+_INTERPRETERS = "|".join(
+    re.escape(name) for name, kind in WORK_PROGRAMS.items() if "script" in kind.split()
+)
 _PROGRAM_TEXT = re.compile(
-    r"(?P<front>[\w ./=&|;:@%+,-]*)<< ?(?P<quote>['\"])(?P<end>\w+)(?P=quote)"
+    rf"(?P<front>(?:[\w ./=&|;:@%+,-]*[ ;&|])?(?:{_INTERPRETERS})[\d.]*) +(?:- *)?"
+    r"<< ?(?P<quote>['\"])(?P<end>\w+)(?P=quote)"
     r"(?P<back>[\w ./=&|;:@%+,>-]*)\n(?:.*\n)*?(?P=end)(?=\n|\Z)"
 )
-"""A here-document that the shell does not expand, behind words in which nothing is quoted."""
+"""A program for an interpreter as a here-document that the shell does not expand.
+
+Nothing may be quoted in front of it, as it could be part of a quoted text.
+"""
 
 
 def is_work(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
@@ -53,8 +60,7 @@ def is_work(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
     command = _EXPORTS.sub("", command, count=1) if _EXPORTS.match(command) else command
     text = _PROGRAM_TEXT.match(command)
     if text:
-        front = text["front"].removesuffix(" - ")
-        command = f"{front} {text['back']}{command[text.end() :]}"
+        command = f"{text['front']}{text['back']}{command[text.end() :]}"
 
     def judge(step: Step, reach: Reach) -> None:
         _check_writes(step, reach)

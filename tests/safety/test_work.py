@@ -172,8 +172,12 @@ python3 <<"EOF" | head -5
 cd src && node <<'EOF'
 A=1 uv run python - <<'EOF' 2>&1
 export A=1 && ruby <<'EOF' > out.txt
+make;python3.11 << 'EOF' && make
 """
 TEXTS_ASK = """
+cat > src/a.py <<'EOF'
+tee src/a.py <<'EOF'
+make <<'EOF'
 sh <<'EOF'
 bash -s <<'EOF'
 cat <<'EOF' | sh
