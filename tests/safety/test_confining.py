@@ -104,12 +104,21 @@ MODE, PERSON = Bounds("work", consent="mode"), Bounds("work", consent="person")
             PERSON, "cat ../../config/agent-ls/x || echo held", "held", id="never-our-settings"
         ),
         pytest.param(WORK, "echo x > /tmp/n && cat /tmp/n", "x", id="a-tmp-of-its-own"),
+        pytest.param(WORK, "echo x > /var/tmp/n && cat /var/tmp/n", "x", id="another-tmp"),
+        pytest.param(WORK, "echo x > ~/.cache/n && cat ~/.cache/n", "x", id="a-cache"),
+        pytest.param(WORK, "echo x > /n || echo held", "held", id="no-top-folder"),
+        pytest.param(WORK, "ls -A ~", ".cache", id="an-empty-home"),
+        pytest.param(LOOK, "ls -A ~ | wc -l", "0", id="look-at-an-empty-home"),
+        pytest.param(LOOK, "ls -A /tmp /var/tmp | grep -c n", "0", id="look-at-no-tmp-of-others"),
+        pytest.param(WORK, "env | grep -c -e XDG -e TMPDIR", "0", id="no-names-of-places"),
     ],
 )
 async def test_what_a_command_may(
     confiner: Confiner, top: Path, bounds: Bounds, command: str, seen: str
 ) -> None:
-    env = {"PATH": os.environ["PATH"], "HOME": str(top.parent / "home")}
+    env = {"PATH": os.environ["PATH"], "HOME": str(top.parent / "home"), "TMPDIR": "/x"}
+    names = ("RUNTIME_DIR", "CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME")
+    env |= {f"XDG_{name}": "/x" for name in names}
     ran = await ShellRunner(confiner).run(
         f"({command}) 2>/dev/null", cwd=top / "app", timeout_s=20, env=env, bounds=bounds
     )

@@ -99,6 +99,10 @@ def test_it_is_found_by_running_it(landlock: Landlock) -> None:
         pytest.param("work", "yes | head -n 1; test ${PIPESTATUS[0]} = 141", id="broken-pipes-end"),
         pytest.param("work", "(ulimit -f 1; head -c 9999 /dev/zero > lib/x); test $? = 153",
                      id="long-files-end"),
+        pytest.param("work", "head -qc 2 /dev/zero /dev/random /dev/urandom > /dev/null && "
+                     "! (echo x > /dev/full) 2> /dev/null", id="devices"),
+        pytest.param("work", f"{_PYTHON} -c 'import os; os.ttyname(os.openpty()[1])'",
+                     id="a-terminal-of-its-own"),
         pytest.param("work", "test $PWD -ef . && test -f a.txt", id="begins-in-the-folder"),
         pytest.param("work", f"{_PYTHON} -c 'import ssl, subprocess, tempfile, multiprocessing'",
                      id="python"),

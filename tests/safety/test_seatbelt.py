@@ -75,6 +75,27 @@ def test_hosts_cannot_be_granted_one_by_one() -> None:
         Seatbelt().wrap(confinement, ("true",), cwd=_ROOT, env={})
 
 
+@pytest.mark.parametrize("view, is_kept", [("look", False), ("work", True)])
+def test_temporary_files_last_where_the_workspace_may_change(
+    tmp_path: Path, view: View, is_kept: bool
+) -> None:
+    confinement = Confinement(view, roots=(_ROOT,), tmp=tmp_path)
+    wrapped = Seatbelt().wrap(confinement, ("ls", "-l"), cwd=_ROOT, env={"A": "1"})
+    program, option, text, *command = wrapped.argv
+    assert (program, option, command) == ("/usr/bin/sandbox-exec", "-p", ["ls", "-l"])
+    temporary, cache = wrapped.env["TMPDIR"], wrapped.env["XDG_CACHE_HOME"]
+    assert wrapped.env["A"] == "1"
+    assert f'(subpath "{temporary}")' in text
+    assert f'(subpath "{cache}")' in text
+    if is_kept:
+        assert (temporary, cache) == (str(tmp_path / "tmp"), str(tmp_path / "cache"))
+    else:
+        assert temporary == cache
+        assert Path(temporary).is_dir()
+    wrapped.end()
+    assert is_kept or not Path(temporary).exists()
+
+
 def test_it_is_not_found_elsewhere() -> None:
     with pytest.raises(OSError, match="not on Linux"):
         find_seatbelt()
