@@ -180,16 +180,16 @@ def _without_hidden(text: str, replace: Callable[[str], str]) -> str:
     None is so directly after a replaced one, so that a second pass finds nothing more.
     """
     parts: list[str] = []
-    at = replaced = 0
+    at, replaced = 0, -1
     while match := _HIDDEN.search(text, at):
         here = match.start()
-        before = text[here - 1 : here] if here > replaced else ""
+        before = text[here - 1 : here] if here else ""
         parts.append(text[at:here])
         at = here + 1
         if flag := _FLAG_TAGS.match(text, here) if before == _FLAG else None:
             parts.append(flag.group())
             at = flag.end()
-        elif _belongs(text[here], before, text[at : at + 1]):
+        elif here != replaced and _belongs(text[here], before, text[at : at + 1]):
             parts.append(text[here])
         else:
             parts.append(replace(text[here]))
@@ -206,7 +206,10 @@ def _belongs(character: str, before: str, after: str) -> bool:
         # A row of selectors or marks could spell a text.
         return False
     if number in (0x200C, 0x200D):
-        return _is_joined(before) and _is_joined(after)
+        # Also at the end of a word, and between a number and its ending.
+        return _is_joined(before) or _is_joined(after)
+    if number == 0x200B:
+        return _is_unspaced(before) and _is_unspaced(after)
     if number in (0x200E, 0x200F, 0x061C):
         return _is_rtl(before) or _is_rtl(after)
     if number in (0xFE0E, 0xFE0F):
@@ -222,9 +225,19 @@ def _is_joined(character: str) -> bool:
     return any(low <= ord(character) <= high for low, high in _JOINED_SCRIPTS)
 
 
+def _is_unspaced(character: str) -> bool:
+    """Say whether a letter is of a script without spaces, such as Thai, Khmer and Burmese."""
+    return (
+        "\u0e01" <= character <= "\u0eff"
+        or "\u1000" <= character <= "\u109f"
+        or ("\u1780" <= character <= "\u17ff")
+    )
+
+
 def _is_emoji(character: str) -> bool:
     """Say whether a character may be one; the signs of ASCII and Latin 1 below © are not."""
-    return character >= "©" and unicodedata.category(character) in ("So", "Sm", "Sk", "Po")
+    is_sign = character >= "©" and unicodedata.category(character) in ("So", "Sm", "Sk", "Po")
+    return is_sign or character in ("ℹ", "〰")
 
 
 def _is_rtl(character: str) -> bool:
