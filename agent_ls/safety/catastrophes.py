@@ -21,11 +21,13 @@ _WRAPPERS = words(
     chroot nsenter runuser pkexec eval then do else if while until ! { (
     """
 )
-_NAMING = words("-u --user -g --group -I")
-"""Options of wrappers behind which a user, a group or a placeholder may stand."""
+_NAMING = words("-u --user -g --group -I -s --signal -k -n -C")
+"""Options of wrappers behind which a user, a placeholder, a signal, or the like may stand."""
 _OPTION = re.compile(r"(?s)-.*|[\d.]+[smhd]?|\w+=.*")
 _SHELLS = words("sh bash dash zsh ksh ash fish mksh")
 _MAX_DEPTH = 3
+_MAX_WRAPPED = 100
+_TOO_MUCH = "it would run more commands in commands than can be checked"
 
 _DEVICE = re.compile(
     r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop|sr\d|fd\d|mem|kmem|port|ram|zram"
@@ -60,7 +62,7 @@ class _Search:
         script = script[:MAX_COMMAND_CHARS]
         self.left -= len(script)
         if self.left < 0:
-            return "it would run more commands in commands than can be checked"
+            return _TOO_MUCH
         if _BOMB.search(re.sub(r"\s+", "", script)):
             return "it would start processes without end"
         tree = parse_shell(script.encode("utf-8", "surrogatepass"))
@@ -80,9 +82,11 @@ class _Search:
         return ""
 
     def _judged(self, written: Sequence[str], depth: int) -> str:
-        for program, arguments in _unwrapped(written):
+        for number, (program, arguments) in enumerate(_unwrapped(written)):
+            if number > _MAX_WRAPPED:
+                return _TOO_MUCH
             name = program.rsplit("/", 1)[-1].lower()
-            if name in _SHELLS or name == "eval":
+            if name in _SHELLS or name in ("eval", "su"):
                 for script in (
                     (" ".join(one for one in arguments if one != "-c"), *arguments)
                     if depth < _MAX_DEPTH
@@ -114,23 +118,23 @@ def _calls_itself(function: Node) -> bool:
 def _unwrapped(written: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the program and, after each wrapper such as ``sudo``, every word that may be one."""
     words = [word for word in written if word]
-    places, seen = [0], set[int]()
+    places, seen = [(0, False)], set[tuple[int, bool]]()
     while places:
-        place = places.pop()
-        if place >= len(words) or place in seen:
+        place, is_wrapped = places.pop()
+        if place >= len(words) or (place, is_wrapped) in seen:
             continue
-        seen.add(place)
-        program, rest = words[place], words[place + 1 :]
-        place += 1
-        if not re.fullmatch(r"(?s)\w+=.*", program):
-            yield program, rest
-            if program.rsplit("/", 1)[-1].lower() not in _WRAPPERS:
-                continue
-            while place < len(words) and _OPTION.fullmatch(words[place]):
-                if words[place] in _NAMING:
-                    places.append(place + 2)
-                place += 1
-        places.append(place)
+        seen.add((place, is_wrapped))
+        program = words[place]
+        if is_wrapped and _OPTION.fullmatch(program):
+            places.append((place + 1, True))
+            if program in _NAMING:
+                places.append((place + 2, True))
+        elif re.fullmatch(r"(?s)\w+=.*", program):
+            places.append((place + 1, False))
+        else:
+            yield program, words[place + 1 :]
+            if program.rsplit("/", 1)[-1].lower() in _WRAPPERS:
+                places.append((place + 1, True))
 
 
 def _destroys(name: str, arguments: list[str]) -> str:

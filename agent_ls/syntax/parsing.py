@@ -7,6 +7,7 @@ instead.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterator
 from functools import cache
 
@@ -48,10 +49,25 @@ def parse(data: bytes, language: Language, *, max_bytes: int = MAX_PARSED_BYTES)
     return Parser(grammar).parse(data) if grammar else None
 
 
+_END_WORD = re.compile(
+    rb"((?<!<)<<-?[ \t]*)(?!'[^'\n]*'(?:[\s;|&<>()]|$))(?!\"[^\"\n]*\"(?:[\s;|&<>()]|$))"
+    rb"((?:'[^'\n]*'|\"[^\"\n]*\"|\\.|[^\s;|&<>()'\"\\])+)"
+)
+"""What ends a here-document, unless it is quoted as a whole."""
+
+
 def parse_shell(data: bytes) -> Tree | None:
-    """Return the tree of a shell text; None if it is too large or there is no bash grammar."""
+    """Return the tree of a shell text; None if it is too large or there is no bash grammar.
+
+    The grammar and bash differ about an end word that is quoted in part, so it is read without
+    its quotes.
+    """
     shell = language_of("shellscript")
-    return parse(data, shell) if shell else None
+    return parse(_END_WORD.sub(_unquoted, data), shell) if shell else None
+
+
+def _unquoted(found: re.Match[bytes]) -> bytes:
+    return found[1] + re.sub(rb"['\"\\]", b"", found[2]).ljust(len(found[2]))
 
 
 @cache

@@ -126,9 +126,12 @@ def test_what_a_person_must_see_is_answered_by_no_grant(
     [
         *rows("catastrophes"),
         "X='a\nb' rm -rf /",
+        "cat <<'EOF'3\nx\nEOF\necho '\nEOF3\nrm -rf /\n#'",
+        'cat <<E"O"F\nx\nEOF\nrm -rf /',
         # These are judged in time.
         "sudo -u 1 " * 200 + "rm -rf /",
         "eval " * 1_900 + "ls",
+        "eval su " * 1_200 + "ls",
     ],
 )
 def test_catastrophes_are_denied(command: str, project: Path) -> None:
