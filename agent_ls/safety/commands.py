@@ -54,7 +54,7 @@ def decide(command: str, cwd: Path, roots: PySequence[Root]) -> CommandVerdict:
     if destroyed := catastrophe(command):
         return Deny(f"This command is never run: {destroyed}.")
     try:
-        _judge_all(read_shell(command), cwd, roots, judge_reading)
+        judge_all(read_shell(command), cwd, roots, judge_reading)
     except MustAskError as error:
         reason = f"The command is not plainly read-only: {error}."
         return Ask(reason, broad=not _must_be_seen(command))
@@ -86,7 +86,7 @@ def is_covered(
                 reach.check(word.value)
 
     try:
-        _judge_all(read_shell(command), cwd, roots, judge)
+        judge_all(read_shell(command), cwd, roots, judge)
     except (MustAskError, OSError, ValueError, subprocess.SubprocessError):
         return False
     return True
@@ -106,7 +106,7 @@ def _must_be_seen(command: str) -> bool:
     return not command.strip() or too_long or bool(_MUST_BE_SEEN.search(command))
 
 
-def _judge_all(
+def judge_all(
     tree: Sequence, cwd: Path, roots: PySequence[Root], judge: Callable[[Step, Reach], None]
 ) -> None:
     """Judge each command in every folder it may run in."""

@@ -8,19 +8,20 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.commands import judge_reading
+from agent_ls.safety.commands import judge_all, judge_reading
 from agent_ls.safety.flags import MustAskError, words
 from agent_ls.safety.operands import NOT_WALKED, Reach
 from agent_ls.safety.paths import real_path
 from agent_ls.safety.programs import child_path
 from agent_ls.safety.shell_reading import read_shell
-from agent_ls.safety.shell_walk import State, Step, Walk
+from agent_ls.safety.shell_walk import Step
 from agent_ls.safety.text import visible_line
 
 TABLES = tomllib.loads(Path(__file__).with_name("work.toml").read_text("utf-8"))
@@ -33,18 +34,29 @@ _WITH_VALUE = words(
     "-C --prefix --cwd --dir --directory --manifest-path --workspace --filter -W -X --import"
 )
 """Options whose value is the next word. Of programs without such an option, it is misread."""
+_WRAPPER_OPTIONS = words(
+    "-i -q -y -a -v --quiet --yes --no-install --verbose --frozen --locked --offline --no-sync "
+    "--auto-servernum --foreground --preserve-status -oL -eL -o0 -e0 --"
+)
+"""Options of wrappers that take no value, so that the next word is the program."""
 _LOCAL_BIN = ("node_modules", ".bin")
 _SHELL_OPTIONS = re.compile(r"-[eux]+")
 _ASSIGNED = re.compile(r"\w+=.*", re.DOTALL)
-_EXPORTS = re.compile(r"(?:export +[A-Za-z_]\w*=[\w./:,@%+-]* *(?:&&|;|\n) *)+")
-"""Variables at the beginning, with plain values: what they steer is in the sandbox."""
+_EXPORTS = re.compile(
+    r"(?:export +(?!(?:IFS|ENV|HOME|(?:CD)?PATH|(?:OLD)?PWD|(?:BASH|GLOB|EXEC|POSIX|SHELL)\w*)=)"
+    r"[A-Z]\w*=[\w./:,@%+-]* *(?:&&|;|\n) *)+"
+)
+"""Variables at the beginning, with plain values: what they steer is in the sandbox.
+
+The shell itself would read the text after some of them in another way.
+"""
 _INTERPRETERS = "|".join(
     re.escape(name) for name, kind in WORK_PROGRAMS.items() if "script" in kind.split()
 )
 _PROGRAM_TEXT = re.compile(
     rf"(?P<front>(?:[\w ./=&|;:@%+,-]*[ ;&|])?(?:{_INTERPRETERS})[\d.]*) +(?:- *)?"
     r"<< ?(?P<quote>['\"])(?P<end>\w+)(?P=quote)"
-    r"(?P<back>[\w ./=&|;:@%+,>-]*)\n(?:.*\n)*?(?P=end)(?=\n|\Z)"
+    r"(?P<back>(?=[ \n;&|>])[\w ./=&|;:@%+,>-]*)\n(?:.*\n)*?(?P=end)(?=\n|\Z)"
 )
 """A program for an interpreter as a here-document that the shell does not expand.
 
@@ -70,8 +82,8 @@ def is_work(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
             _judge_work([step.name, *step.values], reach, is_told=bool(text))
 
     try:
-        Walk(judge).sequence(read_shell(command), (State(Reach(cwd, tuple(roots))),))
-    except (MustAskError, OSError, ValueError):
+        judge_all(read_shell(command), cwd, roots, judge)
+    except (MustAskError, OSError, ValueError, subprocess.SubprocessError):
         return False
     return True
 
@@ -121,6 +133,9 @@ def _unwrapped(command: list[str], reach: Reach) -> list[str]:
         operands = [n for n in operands if not _ASSIGNED.fullmatch(rest[n])]
         if len(operands) <= skipped:
             raise MustAskError(f"{wrapper} starts nothing")
+        front = rest[: operands[skipped]]
+        if any(one.startswith("-") and one not in _WRAPPER_OPTIONS for one in front):
+            raise MustAskError(f"{wrapper} has options that may start something else")
         command = rest[operands[skipped] :]
         if wrapper in ("npx", "bunx", "npm exec", "pnpm dlx") and not _is_local(command[0], reach):
             raise MustAskError(f"{visible_line(command[0])[:60]} is not installed in the workspace")

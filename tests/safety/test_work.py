@@ -151,6 +151,15 @@ source ../env.sh && pytest
 export A=1 && rm a
 export A=$(rm a) && make
 export A=1 B; make
+export IFS=x ; c=9xrmx-rfxsrc ; timeout $c pytest
+export CDPATH=secrets && cd src && make
+export BASH_ENV=src/a.sh && make
+export HOME=src && make
+env -S "rm -r src"
+env -u pytest -i rm -r src
+env -C pytest rm -r src
+uv run --with pytest rm -r src
+xvfb-run -e pytest rm -r src
 export PATH="x:$PATH" && make
 env rm a
 xargs rm
@@ -192,6 +201,10 @@ echo "python - <<'EOF'
 echo 'x' && python - <<'EOF'
 # python - <<'EOF'
 python - <<'EOF' > ../out.txt
+python <<'EOF'3
+python <<'EOF'"3"
+python <<'EOF'.x
+python <<EO'F'
 """
 
 
