@@ -82,7 +82,7 @@ MODE, PERSON = Bounds("work", consent="mode"), Bounds("work", consent="person")
         pytest.param(MODE, f"{_COMMIT} && echo done", "done", id="a-mode-commits"),
         pytest.param(PERSON, f"true && {_COMMIT} && echo done", "done", id="a-person-commits"),
         pytest.param(
-            PERSON, f"g=git; ${_COMMIT[2:]} || echo held", "held", id="only-git-by-its-name"
+            PERSON, f"g=git; $g{_COMMIT[3:]} || echo held", "held", id="only-git-by-its-name"
         ),
         pytest.param(
             PERSON, "git status -s; echo x > ../.git/hooks/n || echo held", "held", id="no-hook"
@@ -109,7 +109,10 @@ MODE, PERSON = Bounds("work", consent="mode"), Bounds("work", consent="person")
         pytest.param(WORK, "echo x > /n || echo held", "held", id="no-top-folder"),
         pytest.param(WORK, "ls -A ~", ".cache", id="an-empty-home"),
         pytest.param(LOOK, "ls -A ~ | wc -l", "0", id="look-at-an-empty-home"),
-        pytest.param(LOOK, "ls /tmp/n /var/tmp/n | wc -l", "0", id="look-at-no-tmp-of-others"),
+        pytest.param(WORK, "ls /tmp/left /var/tmp/left | wc -l", "2", id="tmp-lasts"),
+        pytest.param(
+            LOOK, "ls /tmp/left /var/tmp/left | wc -l", "0", id="look-at-no-tmp-of-others"
+        ),
         pytest.param(WORK, "env | grep -c -e XDG -e TMPDIR", "0", id="no-names-of-places"),
     ],
 )
@@ -119,6 +122,9 @@ async def test_what_a_command_may(
     env = {"PATH": os.environ["PATH"], "HOME": str(top.parent / "home"), "TMPDIR": "/x"}
     names = ("RUNTIME_DIR", "CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME")
     env |= {f"XDG_{name}": "/x" for name in names}
+    for name in ("tmp", "var-tmp"):
+        # What an earlier command left.
+        (confiner.place / name / "left").touch()
     ran = await ShellRunner(confiner).run(
         f"({command}) 2>/dev/null", cwd=top / "app", timeout_s=20, env=env, bounds=bounds
     )
