@@ -35,8 +35,9 @@ _WITH_VALUE = words(
 )
 """Options whose value is the next word. Of programs without such an option, it is misread."""
 _WRAPPER_OPTIONS = words(
-    "-i -q -y -a -v --quiet --yes --no-install --verbose --frozen --locked --offline --no-sync "
-    "--auto-servernum --foreground --preserve-status -oL -eL -o0 -e0 --"
+    "-i -q -y -a -v -m --quiet --yes --no-install --verbose --frozen --locked --offline --no-sync "
+    "--all-extras --all-groups --dev --isolated --active --auto-servernum --foreground "
+    "--preserve-status -oL -eL -o0 -e0 --"
 )
 """Options of wrappers that take no value, so that the next word is the program."""
 _LOCAL_BIN = ("node_modules", ".bin")

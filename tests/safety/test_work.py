@@ -69,6 +69,8 @@ npm run lint deploy.js
 node --test
 node -e '/a/.test("b")'
 xvfb-run -a pytest
+uv run -m pytest
+uv run --frozen --all-extras pytest
 cargo -q build
 tox --skip-pkg-install
 python --unknown src/main.py
@@ -159,6 +161,7 @@ env -S "rm -r src"
 env -u pytest -i rm -r src
 env -C pytest rm -r src
 uv run --with pytest rm -r src
+uv run -m pip install x
 xvfb-run -e pytest rm -r src
 export PATH="x:$PATH" && make
 env rm a
