@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from agent_ls.domain.calls import ErrorKind, ToolCall
+from agent_ls.domain.plain_json import PlainJson
 from agent_ls.domain.record import Record
 
 
@@ -19,6 +21,22 @@ class UserMessage(Record):
     """``user``, ``steer``, ``summary``, or the name of the policy that wrote it."""
 
 
+class ProviderData(Record):
+    """What a provider sent beside text and arguments, and wants back unchanged.
+
+    Examples are signed thinking and a call's thought signature. No other provider gets it.
+    """
+
+    origin: str
+    """Who sent it: the provider's name and its address."""
+    message: Mapping[str, PlainJson] = Field(default_factory=dict)
+    """Fields of the message."""
+    calls: Mapping[str, Mapping[str, PlainJson]] = Field(
+        default_factory=dict[str, Mapping[str, PlainJson]]
+    )
+    """Fields of its calls, by the provider's call id."""
+
+
 class AssistantMessage(Record):
     """One accepted model response."""
 
@@ -26,6 +44,7 @@ class AssistantMessage(Record):
     text: str = ""
     reasoning: str = ""
     calls: tuple[ToolCall, ...] = ()
+    provider_data: ProviderData | None = None
 
 
 class ToolMessage(Record):

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from agent_ls.domain.messages import Message
+from agent_ls.domain.messages import Message, ProviderData
 from agent_ls.domain.record import Record
 from agent_ls.domain.usage import Usage
 
@@ -87,6 +87,7 @@ class StreamFinished:
     finish: FinishReason
     usage: Usage
     model: str
+    provider_data: ProviderData | None = None
 
 
 ModelEvent = TextDelta | ReasoningDelta | CallClosed | CallCut | StreamFinished

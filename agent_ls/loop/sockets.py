@@ -18,7 +18,7 @@ from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolKind, ToolRes
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.errors import ProviderError
 from agent_ls.domain.events import Event
-from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.messages import AssistantMessage, ProviderData
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
@@ -88,6 +88,7 @@ class Attempt:
     """None when the request failed."""
     error: ProviderError | None
     usage: Usage
+    provider_data: ProviderData | None = None
 
 
 class Recovery(Protocol):

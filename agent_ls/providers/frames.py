@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic_core import PydanticSerializationError
 
+from agent_ls.domain.messages import ProviderData
 from agent_ls.domain.model_io import (
     CallClosed,
     CallCut,
@@ -99,8 +100,9 @@ def encode_report(report: Report) -> bytes:
 def report_event(event: ModelEvent) -> tuple[str, *tuple[object, ...]]:
     """Return the report of a model event, without the request's number."""
     match event:
-        case StreamFinished(finish, usage, model):
-            return (FINISHED, finish.value, usage.model_dump(), model)
+        case StreamFinished(finish, usage, model, data):
+            kept = data.model_dump() if data else None
+            return (FINISHED, finish.value, usage.model_dump(), model, kept)
         case TextDelta(text) | ReasoningDelta(text):
             return (_WORDS[type(event)], text)
         case CallClosed(call_id, tool, arguments) | CallCut(call_id, tool, arguments):
@@ -110,8 +112,9 @@ def report_event(event: ModelEvent) -> tuple[str, *tuple[object, ...]]:
 def read_event(report: Report) -> ModelEvent | None:
     """Return the model event in a report; None if it reports something else."""
     match report:
-        case [_, word, str(finish), usage, str(model)] if word == FINISHED:
-            return StreamFinished(FinishReason(finish), Usage.model_validate(usage), model)
+        case [_, word, str(finish), usage, str(model), kept] if word == FINISHED:
+            data = ProviderData.model_validate(kept) if kept else None
+            return StreamFinished(FinishReason(finish), Usage.model_validate(usage), model, data)
         case [_, str(word), *fields] if word in _STRINGS:
             return _STRINGS[word](*map(str, fields))
         case _:

@@ -167,4 +167,5 @@ class Gathered:
             finish=end.finish if end and error is None else None,
             error=error,
             usage=end.usage if end else Usage(),
+            provider_data=end.provider_data if end else None,
         )

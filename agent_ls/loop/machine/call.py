@@ -135,7 +135,12 @@ async def _accept(turn: Turn, attempt: Attempt) -> Move:
         # The request forbade calls; ignore any that came anyway.
         calls = ()
         turn.discard_early()
-    message = AssistantMessage(text=attempt.text, reasoning=attempt.reasoning, calls=calls)
+    message = AssistantMessage(
+        text=attempt.text,
+        reasoning=attempt.reasoning,
+        calls=calls,
+        provider_data=attempt.provider_data,
+    )
     is_partial = attempt.finish is FinishReason.LENGTH
     await turn.emit(Answered(step_id=turn.state.step_id, message=message, is_partial=is_partial))
     return _after_answer(turn)
