@@ -28,7 +28,7 @@ class ProviderData(Record):
     """
 
     origin: str
-    """Who sent it: the provider's name and its address."""
+    """Who sent it: the provider, its host and the model's family."""
     message: Mapping[str, PlainJson] = Field(default_factory=dict)
     """Fields of the message."""
     calls: Mapping[str, Mapping[str, PlainJson]] = Field(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.messages import ProviderData
 from agent_ls.domain.model_io import (
     CallClosed,
     CallCut,
@@ -21,28 +22,16 @@ from agent_ls.domain.model_io import (
     StreamFinished,
     TextDelta,
 )
+from agent_ls.domain.plain_json import softened
 from agent_ls.domain.usage import Usage
-from agent_ls.providers.dialect import tool_name
+from agent_ls.providers.chat_request import tool_name
+from agent_ls.providers.dialects import finish_of
+from agent_ls.providers.shapes import Object, as_list, as_object, as_text
 
 MAX_CHARACTERS = 16 * 2**20
 MAX_CALLS = 1000
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-
-_FINISH_WORDS = {
-    "stop": FinishReason.STOP,
-    "end_turn": FinishReason.STOP,
-    "stop_sequence": FinishReason.STOP,
-    "eos": FinishReason.STOP,
-    "tool_calls": FinishReason.TOOL_CALLS,
-    "tool_use": FinishReason.TOOL_CALLS,
-    "function_call": FinishReason.TOOL_CALLS,
-    "length": FinishReason.LENGTH,
-    "max_tokens": FinishReason.LENGTH,
-    "content_filter": FinishReason.CONTENT_FILTER,
-    "refusal": FinishReason.REFUSAL,
-    "error": FinishReason.ERROR,
-}
 
 
 class MalformedAnswer(Exception):
@@ -83,6 +72,8 @@ class _OpenCall:
     call_id: str
     index: int | None
     name: str
+    is_id_ours: bool = False
+    """The provider has sent no id yet."""
     pieces: list[str] = field(default_factory=list[str])
     characters: WholeCharacters = field(default_factory=WholeCharacters)
     is_closed: bool = False
@@ -94,14 +85,23 @@ class _OpenCall:
     @property
     def is_whole(self) -> bool:
         """Say whether the call is closed or its arguments parse as a JSON object or array."""
-        try:
-            return self.is_closed or isinstance(json.loads(self.text), dict | list)
-        except (ValueError, RecursionError):
-            return False
+        return self.is_closed or _is_json(self.text)
 
     def close(self) -> CallClosed:
         self.is_closed = True
-        return CallClosed(self.call_id, tool_name(self.name), self.text or "{}")
+        text = self.text
+        if not _is_json(text) and len(self.pieces) > 1 and _is_json(self.pieces[-1]):
+            # Some servers send with each piece all arguments so far.
+            text = self.pieces[-1].strip()
+        return CallClosed(self.call_id, tool_name(self.name), text or "{}")
+
+
+def _is_json(text: str) -> bool:
+    """Say whether a text parses as a JSON object or array."""
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _is_object(text: str) -> bool:
@@ -115,19 +115,22 @@ class Answer:
     Invariant: each call closes once, in the order the calls began.
     """
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, tools: Collection[str] = ()) -> None:
+        """``tools`` are the wire names that the model may call; they tell names in pieces."""
         self.model = model
         self.usage: Usage | None = None
         self.is_finished = False
-        """A finish reason was seen."""
+        """A finish reason was seen, or another sign that the answer is whole."""
         self.output_characters = 0
         self.contents = 0
         """Number of pieces with content: begun calls, and texts that are not blank."""
+        self._tools = frozenset(tools)
         self._finish = FinishReason.UNKNOWN
         self._is_refusal = False
         self._text_characters = WholeCharacters()
         self._reasoning_characters = WholeCharacters()
         self._calls: list[_OpenCall] = []
+        self._kept = _KeptFields()
 
     def text(self, text: str) -> Iterator[ModelEvent]:
         """Add a piece of the answer's text."""
@@ -147,35 +150,66 @@ class Answer:
             yield ReasoningDelta(text)
 
     def call(
-        self, call_id: str, index: int | None, name: str, arguments: str
+        self,
+        call_id: str,
+        index: int | None,
+        name: str,
+        arguments: str,
+        kept: Mapping[str, object] | None = None,
     ) -> Iterator[ModelEvent]:
         """Add a piece of a tool call; any argument may be empty.
 
+        ``kept`` are fields of the call that its provider wants back.
         Errors: ``MalformedAnswer`` if arguments continue after the call was closed.
         """
-        call = self._find(call_id, index)
+        call = self._find(call_id, index, name)
         if call and (name or _is_object(arguments)) and call.is_whole:
             if call.text == arguments.strip():
                 return  # Some servers repeat a whole call, with or without its name.
             call = None if name else call
+        if call and name and self._is_another(call, name):
+            call = None
         if call is None:
             yield from self._close_whole_calls()
             call = self._begin(call_id, index, name)
         elif name and name != call.name and not call.text:
-            call.name += self._counted(name)
+            self._counted(name)
+            # Some servers repeat the name so far in front of its next piece.
+            call.name = name if call.name and name.startswith(call.name) else call.name + name
         if call.is_closed and arguments.strip():
             raise MalformedAnswer(f"the tool call {call.name!r} went on after its end")
+        if call_id and call.is_id_ours and not call.is_closed:
+            call.call_id, call.is_id_ours = call_id, False
         call.pieces.append(self._counted(call.characters.take(arguments)))
+        if kept:
+            self._kept.add_to_call(self._calls.index(call), kept)
+
+    def keep(self, fields: Mapping[str, object]) -> None:
+        """Keep fields of the message that its provider wants back."""
+        self._kept.add_to_message(fields)
 
     def finish(self, word: str) -> None:
         """Record the provider's finish reason."""
         self.is_finished = True
-        self._finish = _FINISH_WORDS.get(word.lower(), FinishReason.UNKNOWN)
+        self._finish = finish_of(word)
 
-    def end(self, input_characters: int) -> Iterator[ModelEvent]:
+    def end_whole(self) -> None:
+        """Record that the server ended the answer in another way than by a finish reason.
+
+        Errors: ``MalformedAnswer`` if a call's arguments are incomplete.
+        """
+        if self.is_finished or not self.contents:
+            return
+        if any(call.text and not call.is_whole for call in self._calls):
+            raise MalformedAnswer("the stream ended within a tool call")
+        self.is_finished = True
+        self._finish = FinishReason.TOOL_CALLS if self._calls else FinishReason.STOP
+
+    def end(self, input_characters: int, origin: str = "") -> Iterator[ModelEvent]:
         """End the stream: close the open calls, then yield ``StreamFinished``.
 
-        Errors: ``MalformedAnswer`` if no finish reason was seen.
+        ``origin`` names the sender of the kept fields.
+        Errors: ``MalformedAnswer`` if the server did not say that the answer is whole.
         """
         if not self.is_finished:
             raise MalformedAnswer("the stream ended without a finish reason")
@@ -187,20 +221,37 @@ class Answer:
                 # Even if its JSON is broken: the model then gets an error as the result.
                 yield call.close()
         finish = FinishReason.REFUSAL if self._is_refusal else self._finish
-        yield StreamFinished(finish, self.usage or self._estimate(input_characters), self.model)
+        usage = self.usage
+        if usage is None or not usage.total_tokens:
+            usage = self._estimate(input_characters)
+        data = self._kept.data(origin, [call.call_id for call in self._calls])
+        yield StreamFinished(finish, usage, self.model, data)
 
-    def _find(self, call_id: str, index: int | None) -> _OpenCall | None:
-        """Return the newest call with this id and index; an empty id or no index matches any."""
+    def _find(self, call_id: str, index: int | None, name: str) -> _OpenCall | None:
+        """Return the call that a piece belongs to; None: it begins a call.
+
+        By index, then by name, then by id: a piece without a name goes on with the newest call of
+        its index, whatever its id, as some servers send a new id with each piece.
+        """
         for call in reversed(self._calls):
-            is_same_index = index is None or index == call.index
-            if is_same_index and call_id in ("", call.call_id):
+            if index is not None and index != call.index:
+                continue
+            if call_id in ("", call.call_id) or call.is_id_ours:
+                return call
+            if not name and (index is not None or call is self._calls[-1]) and not call.is_whole:
                 return call
         return None
+
+    def _is_another(self, call: _OpenCall, name: str) -> bool:
+        """Say whether a name begins a new call, beside a call that has no arguments yet."""
+        is_piece = call.name + name in self._tools or name.startswith(call.name)
+        return not call.text and name in self._tools and call.name in self._tools and not is_piece
 
     def _begin(self, call_id: str, index: int | None, name: str) -> _OpenCall:
         if len(self._calls) >= MAX_CALLS:
             raise MalformedAnswer(f"the answer has more than {MAX_CALLS} tool calls")
-        call = _OpenCall(call_id or f"call_{len(self._calls)}", index, name)
+        ours = f"call_{len(self._calls)}"
+        call = _OpenCall(call_id or ours, index, name, is_id_ours=not call_id)
         self._calls.append(call)
         self.contents += 1
         return call
@@ -226,3 +277,60 @@ class Answer:
             input_tokens=max(1, input_characters // 4),
             output_tokens=max(1, self.output_characters // 4),
         )
+
+
+class _KeptFields:
+    """Fields that came in pieces and go back whole."""
+
+    def __init__(self) -> None:
+        self._message: dict[str, object] = {}
+        self._calls: dict[int, dict[str, object]] = {}
+
+    def add_to_message(self, fields: Mapping[str, object]) -> None:
+        for name, value in fields.items():
+            self._message[name] = _joined(self._message.get(name), value)
+
+    def add_to_call(self, number: int, fields: Mapping[str, object]) -> None:
+        self._calls.setdefault(number, {}).update(fields)
+
+    def data(self, origin: str, ids: list[str]) -> ProviderData | None:
+        """Return the fields; ``ids`` are the ids of the calls, in order.
+
+        Without calls nothing has to go back.
+        """
+        if not ids or not (self._message or self._calls):
+            return None
+        return ProviderData(
+            origin=origin,
+            message=softened(self._message),
+            calls=softened({ids[number]: fields for number, fields in self._calls.items()}),
+        )
+
+
+def _joined(old: object, new: object) -> object:
+    """Return a field with its next piece: texts are joined, and list items that go on."""
+    if isinstance(old, str) and isinstance(new, str):
+        return old + new
+    if not as_list(old) or not as_list(new):
+        return new
+    items = as_list(old).copy()
+    for piece in as_list(new):
+        last, more = as_object(items[-1]), as_object(piece)
+        if last and more and _goes_on(last, more):
+            items[-1] = _with_piece(last, more)
+        else:
+            items.append(piece)
+    return items
+
+
+def _goes_on(last: Object, piece: Object) -> bool:
+    """Say whether a piece continues an item: same kind and index, and the item is not signed."""
+    if last.get("signature") or last.get("data") or last.get("encrypted_content"):
+        return False
+    return all(last.get(key) == piece.get(key, last.get(key)) for key in ("type", "index", "id"))
+
+
+def _with_piece(last: Object, piece: Object) -> Object:
+    texts = {"text", "thinking", "summary"} & {*piece}
+    joined = {name: as_text(last.get(name)) + as_text(piece.get(name)) for name in texts}
+    return {**last, **{name: one for name, one in piece.items() if one}, **joined}

@@ -7,13 +7,16 @@ of an unexpected shape count as absent.
 from __future__ import annotations
 
 import codecs
+import io
 import json
 from collections.abc import Iterator
+from typing import cast
 
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import ModelEvent
 from agent_ls.domain.usage import Usage
 from agent_ls.providers.answer import Answer, MalformedAnswer
+from agent_ls.providers.dialects import USAGE, Dialect
 from agent_ls.providers.shapes import Object, as_count, as_list, as_object, as_text
 
 MAX_LINE_CHARACTERS = 32 * 2**20
@@ -31,30 +34,46 @@ class ErrorInStream(Exception):
 class ChatChunks:
     """Adds chunks to an answer and yields the events they complete."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, dialect: Dialect) -> None:
         self._answer = answer
+        self._dialect = dialect
+        self.is_counted = False
+        """The usage came in a chunk of its own, which is the last."""
 
     def take(self, found: Object, part: str = "delta") -> Iterator[ModelEvent]:
         """Add a stream chunk, or a whole completion with ``part`` set to ``message``.
 
         Errors: ``MalformedAnswer``.
         """
-        usage = as_object(found.get("usage"))
-        if usage:
-            self._answer.usage = read_usage(usage)
-        for choice in as_list(found.get("choices"))[:1]:
+        for place in USAGE.places:
+            self._count(_at(found, place))
+        choices = as_list(found.get("choices"))
+        self.is_counted = bool(self._answer.usage) and not choices
+        for choice in choices[:1]:
             choice = as_object(choice)
             if choice.get("index"):
                 # We ask for one answer. If an endpoint sends a second, do not mix the two.
                 continue
-            yield from self._parts(as_object(choice.get(part)))
+            self._count(choice.get("usage"))
+            # Some servers send the last piece as a whole message, and some the whole as a piece.
+            other = "message" if part == "delta" else "delta"
+            yield from self._parts(as_object(choice.get(part)) or as_object(choice.get(other)))
             finish = as_text(choice.get("finish_reason"))
             if finish:
                 self._answer.finish(finish)
 
+    def _count(self, usage: object) -> None:
+        """Take token counts; what was counted before never becomes less."""
+        found = as_object(usage)
+        if found:
+            self._answer.usage = read_usage(found, self._answer.usage)
+
     def _parts(self, part: Object) -> Iterator[ModelEvent]:
         """Add a delta, or a whole message, which has the same fields."""
         answer = self._answer
+        kept = _chosen(part, self._dialect.message_fields)
+        if kept:
+            answer.keep(kept)
         content = part.get("content")
         if content:
             yield from self._content(content)
@@ -66,6 +85,9 @@ class ChatChunks:
             yield from answer.refusal(refusal)
         for call in as_list(part.get("tool_calls")):
             yield from self._call(as_object(call))
+        if legacy := as_object(part.get("function_call")):
+            # The form before there were several calls in one answer.
+            yield from self._call({"index": 0, "function": legacy})
 
     def _content(self, content: object) -> Iterator[ModelEvent]:
         if isinstance(content, str):
@@ -80,6 +102,8 @@ class ChatChunks:
     def _call(self, call: Object) -> Iterator[ModelEvent]:
         function = as_object(call.get("function"))
         index, arguments = call.get("index"), function.get("arguments")
+        if isinstance(index, str) and index.isdecimal():
+            index = int(index)
         if arguments and not isinstance(arguments, str):
             # Some servers send the object itself instead of its text.
             arguments = json.dumps(arguments, ensure_ascii=False)
@@ -88,22 +112,26 @@ class ChatChunks:
             index if isinstance(index, int) else None,
             as_text(function.get("name")),
             as_text(arguments),
+            _chosen(call, self._dialect.call_fields),
         )
 
 
 class ChatStream:
     """Turns the bytes of one response into model events as they arrive."""
 
-    def __init__(self, answer: Answer, content_type: str) -> None:
-        self._chunks = ChatChunks(answer)
+    def __init__(self, answer: Answer, content_type: str, dialect: Dialect) -> None:
+        self._answer = answer
+        self._chunks = ChatChunks(answer, dialect)
         self._content_type = content_type.lower()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        # A byte order mark is dropped, and every kind of line end becomes a newline.
+        decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
         self._rest: list[str] = []
         self._rest_characters = 0
         self._data: list[str] = []
         self._event = ""
         self._is_whole: bool | None = None
-        """The body is one JSON object, not an event stream; None until known."""
+        """The body is JSON, not an event stream; None until known."""
         self.is_done = False
         """``[DONE]`` was seen; anything after it is ignored."""
         self.is_fed = False
@@ -117,7 +145,7 @@ class ChatStream:
         text = self._decoder.decode(data)
         if self._is_whole is None and text.strip():
             # The body shows whether a server streams; content types are unreliable.
-            self._is_whole = text.lstrip().startswith("{")
+            self._is_whole = text.lstrip()[:1] in ("{", "[")
         head, newline, tail = text.rpartition("\n")
         if self._is_whole or not newline:
             self._keep(text)
@@ -125,7 +153,7 @@ class ChatStream:
         lines = ("".join(self._rest) + head).split("\n")
         self._rest, self._rest_characters = [tail], len(tail)
         for line in lines:
-            yield from self._line(line.removesuffix("\r"))
+            yield from self._line(line)
 
     def end(self) -> Iterator[ModelEvent]:
         """Finish after the end of the body, or after the end mark."""
@@ -133,10 +161,12 @@ class ChatStream:
         if self._is_whole:
             yield from self._whole(rest)
         elif not self.is_done:
-            yield from self._line(rest.removesuffix("\r"))
+            yield from self._line(rest)
             yield from self._line("")
             if not self.is_fed:
                 raise _not_an_answer(self._content_type, rest)
+        if self.is_done or self._is_whole or self._chunks.is_counted:
+            self._answer.end_whole()
 
     def _keep(self, text: str) -> None:
         self._rest.append(text)
@@ -150,42 +180,90 @@ class ChatStream:
         if not line:
             data, self._data = "\n".join(self._data), []
             event, self._event = self._event, ""
-            if data:
-                yield from self._message(data, event)
+            if data.strip():
+                yield from self._message(_object(data), event)
         elif line.startswith("data:"):
-            self._data.append(line[5:].removeprefix(" "))
+            yield from self._data_line(line)
         elif line.startswith("event:"):
             self._event = line[6:].strip()
         elif line.lstrip()[:1] == "<" and not self.is_fed:
             raise _not_an_answer(self._content_type, line)
 
-    def _message(self, data: str, event: str) -> Iterator[ModelEvent]:
-        if data.strip() == "[DONE]":
+    def _data_line(self, line: str) -> Iterator[ModelEvent]:
+        while line.startswith("data:"):
+            # Proxies that wrap an event stream repeat the word.
+            line = line[5:].removeprefix(" ")
+        self._data.append(line)
+        if line.strip() == "[DONE]":
             self.is_done = True
-            return
-        chunk = _object(data)
+        elif (found := _parsed("\n".join(self._data))) is not None:
+            # Not every server sends a blank line between two events.
+            self._data, event, self._event = [], self._event, ""
+            yield from self._message(found, event)
+
+    def _message(self, chunk: Object, event: str) -> Iterator[ModelEvent]:
         self.is_fed = True
-        if chunk.get("error") or event == "error":
-            raise ErrorInStream(chunk.get("error") or chunk)
+        if (error := _error_in(chunk)) or event == "error":
+            raise ErrorInStream(error or chunk)
         yield from self._chunks.take(chunk)
 
     def _whole(self, text: str) -> Iterator[ModelEvent]:
-        body = _object(text)
-        if body.get("error"):
-            raise ErrorInStream(body["error"])
-        if not as_list(body.get("choices")):
+        bodies = _bodies(text)
+        for body in bodies:
+            if error := _error_in(body):
+                raise ErrorInStream(error)
+        if not any(as_list(body.get("choices")) for body in bodies):
             raise _not_an_answer(self._content_type, text)
-        yield from self._chunks.take(body, "message")
+        for body in bodies:
+            yield from self._chunks.take(body, "message")
+
+
+def _error_in(body: Object) -> object:
+    """Return the error that stands in the place of an answer; None if it is an answer."""
+    if error := body.get("error"):
+        return error
+    if body.get("choices") is not None or not (body.get("message") or body.get("detail")):
+        return None
+    # Gateways answer `{"success": false, "message": …}` with status 200.
+    is_failed = body.get("success") is False or body.get("code") or body.get("type") == "error"
+    return body if is_failed or body.get("detail") else None
+
+
+def _at(found: Object, place: str) -> object:
+    """Return what stands at a place such as ``x_groq.usage``."""
+    value: object = found
+    for name in place.split("."):
+        value = as_object(value).get(name)
+    return value
+
+
+def _chosen(found: Object, names: frozenset[str]) -> Object:
+    return {name: found[name] for name in names if found.get(name)}
+
+
+def _bodies(text: str) -> list[Object]:
+    """Return the objects of a body in JSON: one, a list of them, or one a line."""
+    try:
+        found: object = json.loads(text)
+        return [as_object(one) for one in as_list(found)] or [as_object(found)]
+    except (ValueError, RecursionError):
+        return [_object(line) for line in text.splitlines() if line.strip()]
+
+
+def _parsed(data: str) -> Object | None:
+    """Return the object in a text; None if the text is none."""
+    try:
+        found: object = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return as_object(cast("object", found)) if isinstance(found, dict) else None
 
 
 def _object(data: str) -> Object:
-    try:
-        found: object = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise MalformedAnswer(f"the stream contains what is no JSON: {data[:120]!r}") from error
-    if not as_object(found) and found != {}:
-        raise MalformedAnswer(f"the stream contains what is no object: {data[:120]!r}")
-    return as_object(found)
+    found = _parsed(data)
+    if found is None:
+        raise MalformedAnswer(f"the stream contains what is no JSON object: {data[:120]!r}")
+    return found
 
 
 def _not_an_answer(content_type: str, start: str) -> MalformedAnswer:
@@ -200,22 +278,22 @@ def _not_an_answer(content_type: str, start: str) -> MalformedAnswer:
     )
 
 
-def read_usage(usage: Object) -> Usage:
-    """Return the token counts of a usage object; the input includes cached tokens."""
-    prompt = as_object(usage.get("prompt_tokens_details"))
-    completion = as_object(usage.get("completion_tokens_details"))
-    cached = (
-        as_count(prompt.get("cached_tokens"))
-        or as_count(usage.get("prompt_cache_hit_tokens"))
-        or as_count(usage.get("cache_read_input_tokens"))
-    )
-    written = as_count(usage.get("cache_creation_input_tokens")) or as_count(
-        prompt.get("cache_creation_tokens")
-    )
-    return Usage(
-        input_tokens=as_count(usage.get("prompt_tokens")),
-        output_tokens=as_count(usage.get("completion_tokens")),
-        cache_read_tokens=cached,
-        cache_write_tokens=written,
-        reasoning_tokens=as_count(completion.get("reasoning_tokens")),
-    )
+def read_usage(usage: Object, before: Usage | None = None) -> Usage:
+    """Return the token counts of a usage object; the input includes cached tokens.
+
+    ``before`` are counts of the same answer. The larger count holds, because some servers count
+    up and some end with zeros.
+    """
+    found = {
+        name: max((as_count(_at(usage, place)) for place in places), default=0)
+        for name, places in (
+            ("input_tokens", USAGE.input),
+            ("output_tokens", USAGE.output),
+            ("cache_read_tokens", USAGE.cache_read),
+            ("cache_write_tokens", USAGE.cache_write),
+            ("reasoning_tokens", USAGE.reasoning),
+        )
+    }
+    if before:
+        found = {name: max(count, getattr(before, name)) for name, count in found.items()}
+    return Usage(**found)

@@ -9,18 +9,24 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import ModelEvent, ModelRequest, StreamFinished
 from agent_ls.providers.answer import Answer, MalformedAnswer
+from agent_ls.providers.chat_request import wire_name
 from agent_ls.providers.chat_stream import ErrorInStream
-from agent_ls.providers.failures import error_object_symptom, trouble_of
+from agent_ls.providers.dialects import Dialect, adapted
+from agent_ls.providers.failures import Symptom, classify, error_object_symptom, trouble_of
 from agent_ls.providers.frames import Order, Trouble
 from agent_ls.providers.prices import KnownModel
 from agent_ls.providers.symptoms import symptom_of
 
 Emit = Callable[[ModelEvent], None]
+
+_MAX_CHANGES: Final = 8
+"""How often a refused request is changed; more refusals are the user's to read."""
+_CHANGEABLE: Final = frozenset({ProviderFailure.BAD_REQUEST, ProviderFailure.UNKNOWN_MODEL})
 
 
 class Route(Protocol):
@@ -30,6 +36,9 @@ class Route(Protocol):
     endpoint: str
     """The provider's address; empty if unknown."""
     known: KnownModel
+    dialect: Dialect
+    sent: frozenset[str]
+    """Optional fields of the last request."""
 
     def stream(
         self, request: ModelRequest, order: Order, answer: Answer
@@ -47,27 +56,58 @@ class Completion:
     def __init__(self, order: Order, request: ModelRequest) -> None:
         self._order = order
         self._request = request
-        self._answer = Answer(request.model)
+        self._answer = self._new_answer()
         self._route: Route | None = None
         self._is_begun = False
 
-    async def run(self, route: Route, emit: Emit) -> None:
-        """Send the request and emit its events. Errors: any exception; ``trouble`` converts it."""
+    async def run(self, route: Route, emit: Emit, learn: Callable[[Dialect], None]) -> None:
+        """Send the request and emit its events; again if the endpoint refuses what can be changed.
+
+        ``learn`` gets the dialect that the endpoint taught.
+        Errors: any exception; ``trouble`` converts it.
+        """
         self._route = route
+        for _ in range(_MAX_CHANGES):
+            try:
+                return await self._send(route, emit)
+            except Exception as error:
+                changed = None if self._is_begun else self._changed(route, error)
+                if changed is None:
+                    raise
+                route.dialect = changed
+                learn(changed)
+                self._answer = self._new_answer()
+        return await self._send(route, emit)
+
+    async def _send(self, route: Route, emit: Emit) -> None:
         limits = self._order.limits
         loop = asyncio.get_running_loop()
-        heard = 0
         async with (
             asyncio.timeout(limits.first_chunk_s) as deadline,
             aclosing(route.stream(self._request, self._order, self._answer)) as received,
         ):
             async for events in received:
-                self._is_begun = True
                 for event in events:
+                    self._is_begun = True
                     emit(self._priced(route, event))
-                if self._answer.contents > heard:
-                    heard = self._answer.contents
-                    deadline.reschedule(loop.time() + limits.idle_s)
+                # A server that sends pings lives, so it may take until the step's own limit.
+                wait_s = limits.idle_s if self._answer.contents else limits.first_chunk_s
+                deadline.reschedule(loop.time() + wait_s)
+
+    def _changed(self, route: Route, error: Exception) -> Dialect | None:
+        """Return the dialect in which the endpoint may take the request; None: it will not."""
+        symptom = self._symptom(error)
+        if classify(symptom) not in _CHANGEABLE:
+            return None
+        return adapted(route.dialect, route.sent, f"{symptom.kind} {symptom.text}")
+
+    def _symptom(self, error: BaseException) -> Symptom:
+        if isinstance(error, ErrorInStream):
+            return error_object_symptom(error.error)
+        return symptom_of(error, is_broken=self._is_begun)
+
+    def _new_answer(self) -> Answer:
+        return Answer(self._request.model, [wire_name(tool.name) for tool in self._request.tools])
 
     def _priced(self, route: Route, event: ModelEvent) -> ModelEvent:
         if not isinstance(event, StreamFinished):
@@ -86,13 +126,11 @@ class Completion:
             case MalformedAnswer():
                 failure, detail = error.failure, error.text
             case _:
-                symptom = (
-                    error_object_symptom(error.error)
-                    if isinstance(error, ErrorInStream)
-                    else symptom_of(error, is_broken=self._is_begun)
-                )
                 return trouble_of(
-                    symptom, endpoint=endpoint, provider=provider, secret=access.api_key
+                    self._symptom(error),
+                    endpoint=endpoint,
+                    provider=provider,
+                    secret=access.api_key,
                 )
         return Trouble(failure=failure, detail=detail, endpoint=endpoint, provider=provider)
 

@@ -12,28 +12,30 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 import httpx
 
-from agent_ls.domain.model_io import CallClosed, ModelEvent, ModelRequest
+from agent_ls.domain.model_io import ModelEvent, ModelRequest
 from agent_ls.providers.answer import Answer, MalformedAnswer
-from agent_ls.providers.chat_stream import ChatChunks
-from agent_ls.providers.dialect import (
+from agent_ls.providers.chat_request import (
     chat_messages,
     chat_tools,
     mark_for_cache,
     most_tokens,
     needs_cache_markers,
+    optional_fields,
+    origin_of,
 )
+from agent_ls.providers.chat_stream import ChatChunks
+from agent_ls.providers.dialects import Dialect, dialect_of
 from agent_ls.providers.frames import Order
 from agent_ls.providers.plain_route import client_timeout, is_openais_own, keep_limits
 from agent_ls.providers.prices import RESPONSES, UNKNOWN, KnownModel, read_row
 from agent_ls.providers.shapes import Object, as_list, as_object
-from agent_ls.providers.thoughts import Thoughts
 
 ENVIRONMENT: Final = {
     # Without it the import loads a `.env` from the working directory.
@@ -73,7 +75,6 @@ class Library:
         self._litellm.disable_aiohttp_transport = True
         self._litellm.aclient_session = client
         _keep_limits_in(self._litellm.llms.custom_httpx.http_handler.AsyncHTTPHandler)
-        self.thoughts = Thoughts()
 
     async def complete(self, **arguments: Any) -> Any:
         """Begin a streamed completion."""
@@ -108,6 +109,7 @@ class Library:
             supported=supported | tried,
             tried=tried - supported,
             is_responses=is_responses,
+            dialect=dialect_of(provider, api_base or base or "", model),
         )
 
     def look_up(self, model: str, api_base: str | None) -> KnownModel | None:
@@ -137,6 +139,8 @@ class LitellmRoute:
     tried: frozenset[str]
     """Parameters in ``supported`` that litellm would otherwise not send for this model."""
     is_responses: bool
+    dialect: Dialect
+    sent: frozenset[str] = frozenset()
 
     async def stream(
         self, request: ModelRequest, order: Order, answer: Answer
@@ -144,25 +148,21 @@ class LitellmRoute:
         """Send the request and yield the events that each chunk completes."""
         stream = await self.library.complete(**self._arguments(request, order))
         try:
-            noted = _NotedThoughts(self.library.thoughts)
-            chunks = ChatChunks(answer)
+            chunks = ChatChunks(answer, self.dialect)
             async for chunk in stream:
-                found = as_object(chunk.model_dump(exclude_none=True))
-                noted.take(found)
-                yield noted.before(chunks.take(found))
+                yield list(chunks.take(as_object(chunk.model_dump(exclude_none=True))))
             if not (stream.received_finish_reason or stream.intermittent_finish_reason):
                 # litellm invents a finish reason if the provider sent none.
                 raise MalformedAnswer("the stream ended without a finish reason")
-            noted.end()
             # The input's size is needed only to estimate usage that was not reported.
             size = 0 if answer.usage else len(request.model_dump_json())
-            yield noted.before(answer.end(size))
+            yield list(answer.end(size, origin_of(self, request.model)))
         finally:
             with suppress(Exception):
                 await stream.aclose()
 
     def _arguments(self, request: ModelRequest, order: Order) -> dict[str, Any]:
-        access = order.access
+        access, refused = order.access, self.dialect.leave_out
         messages = self._messages(request)
         effort = self._effort(request, messages)
         most = self.known.card.max_output_tokens if needs_cache_markers(request.model) else 0
@@ -181,20 +181,26 @@ class LitellmRoute:
             "stream_options": {"include_usage": True},
             # Not for OpenAI: its client would silently resend a refused request.
             "drop_params": self.provider != "openai" or None,
-            **{name: optional[name] for name in optional if name in self.supported},
+            **{name: optional[name] for name in optional if name in self.supported - refused},
             **(self._stateless(request) if self.is_responses else {}),
             **access.extra,
         }
         if request.tools:
             arguments["tools"] = chat_tools(request.tools)
             arguments["tool_choice"] = request.tool_choice
-        return {name: value for name, value in arguments.items() if value not in (None, [])}
+        arguments = {
+            name: value
+            for name, value in arguments.items()
+            if value not in (None, []) and name not in refused
+        }
+        self.sent = optional_fields(
+            {*optional, "tool_choice", "stream_options"} & {*arguments}, messages, self.dialect
+        )
+        return arguments
 
     def _messages(self, request: ModelRequest) -> list[Object]:
-        is_marked = needs_cache_markers(request.model)
-        kept = self.library.thoughts.by_call if is_marked or self.is_responses else None
-        messages = chat_messages(request, kept)
-        return mark_for_cache(messages) if is_marked else messages
+        messages = chat_messages(request, self.dialect, origin_of(self, request.model))
+        return mark_for_cache(messages) if needs_cache_markers(request.model) else messages
 
     def _effort(self, request: ModelRequest, messages: list[Object]) -> str | None:
         """Return the reasoning effort; None if thinking that must be sent back was lost."""
@@ -211,36 +217,6 @@ class LitellmRoute:
         # A model that does not reason rejects this.
         include = ["reasoning.encrypted_content"] if self.known.is_reasoning else []
         return {"store": False, "include": include, "prompt_cache_key": key[:32]}
-
-
-class _NotedThoughts:
-    """Collects one answer's thinking, which must be sent back with the calls after it."""
-
-    def __init__(self, thoughts: Thoughts) -> None:
-        self._thoughts = thoughts
-        self._signed: list[Object] = []
-        self._encrypted: list[Object] = []
-        self._first_call = ""
-
-    def take(self, chunk: Object) -> None:
-        for choice in as_list(chunk.get("choices"))[:1]:
-            delta = as_object(as_object(choice).get("delta"))
-            self._signed += map(as_object, as_list(delta.get("thinking_blocks")))
-            # These come with the last chunk, after their calls.
-            self._encrypted += map(as_object, as_list(delta.get("reasoning_items")))
-
-    def before(self, events: Iterator[ModelEvent]) -> list[ModelEvent]:
-        found = list(events)
-        for event in found:
-            if isinstance(event, CallClosed):
-                self._first_call = self._first_call or event.provider_id
-                self._thoughts.keep(event.provider_id, self._signed)
-                self._signed = []
-        return found
-
-    def end(self) -> None:
-        if self._encrypted and self._first_call:
-            self._thoughts.keep_items(self._first_call, self._encrypted)
 
 
 def _is_better_off(known: KnownModel, base: str) -> bool:

@@ -1,7 +1,7 @@
 """Sends OpenAI chat completions over HTTP, without litellm.
 
-For OpenAI's models that do not reason, and for servers with the same API. Owns the HTTP client
-and the limits for all of the model host's clients; ``chat_stream`` parses the answer.
+For OpenAI's models that do not reason, and for providers and servers with the same API. Owns the
+HTTP client and the limits for all of the model host's clients; ``chat_stream`` parses the answer.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ from urllib.parse import urlsplit
 from agent_ls import __version__
 from agent_ls.domain.model_io import ModelEvent, ModelRequest
 from agent_ls.providers.answer import Answer
-from agent_ls.providers.chat_stream import ChatStream
-from agent_ls.providers.dialect import (
+from agent_ls.providers.chat_request import (
     chat_messages,
     chat_tools,
     mark_for_cache,
     most_tokens,
     needs_cache_markers,
+    optional_fields,
+    origin_of,
 )
+from agent_ls.providers.chat_stream import ChatStream
+from agent_ls.providers.dialects import ADDRESSES, Dialect
 from agent_ls.providers.frames import Access, Limits, Order
 from agent_ls.providers.prices import RESPONSES, UNKNOWN, KnownModel
 from agent_ls.providers.shapes import Object
@@ -39,14 +42,6 @@ import httpx  # noqa: E402
 
 MAX_ERROR_BYTES: Final = 65_536
 _DRAIN_S: Final = 0.5
-
-ADDRESSES: Final = {
-    "openai": "https://api.openai.com/v1",
-    "hosted_vllm": "",
-    "llamafile": "http://127.0.0.1:8080/v1",
-    "lm_studio": "",
-}
-"""Providers with plain chat completions, and their addresses; empty: the user must set one."""
 
 
 def is_openais_own(base: str | None) -> bool:
@@ -73,11 +68,18 @@ class PlainRoute:
     """Sends one model's requests as chat completions."""
 
     def __init__(
-        self, client: httpx.AsyncClient, provider: str, endpoint: str, known: KnownModel | None
+        self,
+        client: httpx.AsyncClient,
+        provider: str,
+        endpoint: str,
+        known: KnownModel | None,
+        dialect: Dialect,
     ) -> None:
         self.provider = provider
         self.endpoint = endpoint
         self.known = known or UNKNOWN
+        self.dialect = dialect
+        self.sent: frozenset[str] = frozenset()
         self._client = client
 
     async def stream(
@@ -96,15 +98,14 @@ class PlainRoute:
             if not response.is_success:
                 await response.aread()
                 response.raise_for_status()
-            chat = ChatStream(answer, response.headers.get("content-type", ""))
+            kind = response.headers.get("content-type", "")
+            chat = ChatStream(answer, kind, self.dialect)
             received = response.aiter_bytes()
             async for data in received:
-                events = list(chat.feed(data))
-                if chat.is_fed:
-                    yield events
+                yield list(chat.feed(data))
                 if chat.is_done:
                     break
-            yield [*chat.end(), *answer.end(len(body))]
+            yield [*chat.end(), *answer.end(len(body), origin_of(self, request.model))]
             with suppress(httpx.HTTPError, TimeoutError):
                 # Drain the body so that the connection is reused.
                 async with asyncio.timeout(_DRAIN_S):
@@ -112,7 +113,7 @@ class PlainRoute:
                         pass
 
     def _body(self, request: ModelRequest) -> Object:
-        messages = chat_messages(request)
+        messages = chat_messages(request, self.dialect, origin_of(self, request.model))
         effort = request.reasoning_effort if self.known.is_reasoning else None
         if needs_cache_markers(request.model):
             messages = mark_for_cache(messages)
@@ -120,18 +121,24 @@ class PlainRoute:
                 # With an effort, Claude needs its thinking back with the calls; it is not kept.
                 effort = None
         optional = {
-            "max_tokens": most_tokens(request, effort),
+            "stream_options": {"include_usage": True},
+            self.dialect.max_tokens: most_tokens(request, effort),
             "temperature": request.temperature,
             "reasoning_effort": effort,
             "tools": chat_tools(request.tools) or None,
             "tool_choice": request.tool_choice if request.tools else None,
         }
+        optional = {
+            name: value
+            for name, value in optional.items()
+            if value is not None and name not in self.dialect.leave_out
+        }
+        self.sent = optional_fields(optional, messages, self.dialect)
         return {
             "model": request.model.removeprefix(f"{self.provider}/"),
             "messages": messages,
             "stream": True,
-            "stream_options": {"include_usage": True},
-            **{name: value for name, value in optional.items() if value is not None},
+            **optional,
         }
 
 

@@ -20,6 +20,7 @@ from agent_ls.domain.model_io import ModelRequest
 from agent_ls.providers.answer import MalformedAnswer
 from agent_ls.providers.completion import Completion, Route
 from agent_ls.providers.credentials import is_loopback, provider_of
+from agent_ls.providers.dialects import Dialect, dialect_of
 from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order, report_event
 from agent_ls.providers.plain_route import PlainRoute, open_client, plain_address
 from agent_ls.providers.prices import UNKNOWN, KnownModel, PriceTable
@@ -41,6 +42,8 @@ class Host:
         self._client = open_client()
         self._table = PriceTable()
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._spoken: dict[tuple[str, str, str], Dialect] = {}
+        """Dialects by provider, endpoint and model, with what endpoints have refused."""
         self._loading: asyncio.Future[Library] | None = None
 
     def take(self, order: Order) -> None:
@@ -63,7 +66,13 @@ class Host:
         completion = Completion(order, request)
         try:
             route = await self._route(request.model, order.access)
-            await completion.run(route, lambda event: report(*report_event(event)))
+            spoken = (route.provider, route.endpoint, request.model)
+            route.dialect = self._spoken.get(spoken, route.dialect)
+            await completion.run(
+                route,
+                lambda event: report(*report_event(event)),
+                partial(self._spoken.__setitem__, spoken),
+            )
         except asyncio.CancelledError:
             report(GONE, "The request was cancelled.")
         except Exception as error:
@@ -81,7 +90,8 @@ class Host:
             raise MalformedAnswer("", ProviderFailure.UNKNOWN_MODEL)
         address = plain_address(model, provider, access.api_base, known)
         if address:
-            return PlainRoute(self._client, provider, address, known)
+            dialect = dialect_of(provider, address, model)
+            return PlainRoute(self._client, provider, address, known, dialect)
 
         if self._loading is None and access.api_base:
             await _look_there(access.api_base)

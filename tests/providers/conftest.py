@@ -38,7 +38,7 @@ class Asking:
         root = base_url.removesuffix("/v1")
         self.env["OPENAI_BASE_URL"] = base_url
         self.env["LM_STUDIO_API_BASE"] = base_url
-        self.env["DEEPSEEK_API_BASE"] = base_url
+        self.env["FIREWORKS_AI_API_BASE"] = base_url
         for name in ("ANTHROPIC_API_BASE", "GEMINI_API_BASE", "OLLAMA_API_BASE"):
             self.env[name] = root
 

@@ -18,6 +18,9 @@ from agent_ls.domain.model_io import (
 )
 from agent_ls.providers.answer import Answer, MalformedAnswer
 from agent_ls.providers.chat_stream import ChatChunks
+from agent_ls.providers.dialects import dialect_of
+
+DIALECT = dialect_of("openai", "", "m")
 
 Piece = tuple[str, int | None, str, str]
 """Id, index, name, arguments of one delta."""
@@ -236,14 +239,14 @@ CHUNKS: list[tuple[str, list[Any], list[ModelEvent]]] = [
 )
 def test_chunks_are_read_for_what_they_hold(chunks: list[Any], events: list[ModelEvent]) -> None:
     answer = Answer("m")
-    reader = ChatChunks(answer)
+    reader = ChatChunks(answer, DIALECT)
     found = [event for chunk in chunks for event in reader.take(chunk)]
     assert found == events
 
 
 def test_a_refusal_is_text_with_another_finish() -> None:
     answer = Answer("m")
-    events = list(ChatChunks(answer).take(delta(refusal="I will not.")))
+    events = list(ChatChunks(answer, DIALECT).take(delta(refusal="I will not.")))
     answer.finish("stop")
     (last,) = answer.end(0)
     assert events == [TextDelta("I will not.")]
@@ -254,7 +257,7 @@ def test_a_refusal_is_text_with_another_finish() -> None:
 def test_usage_is_estimated_only_when_the_endpoint_reports_none() -> None:
     silent, talking = Answer("m"), Answer("m")
     list(silent.text("12345678"))
-    list(ChatChunks(talking).take({"usage": {"prompt_tokens": 7, "completion_tokens": 3}}))
+    list(ChatChunks(talking, DIALECT).take({"usage": {"prompt_tokens": 7, "completion_tokens": 3}}))
     for answer, expected in ((silent, (10, 2)), (talking, (7, 3))):
         answer.finish("stop")
         (last,) = answer.end(40)

@@ -14,7 +14,13 @@ import pytest
 
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import ProviderError, ProviderFailure
-from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from agent_ls.domain.messages import (
+    AssistantMessage,
+    Message,
+    ProviderData,
+    ToolMessage,
+    UserMessage,
+)
 from agent_ls.domain.model_io import (
     CallClosed,
     FinishReason,
@@ -115,8 +121,13 @@ def end_of(events: list[ModelEvent]) -> StreamFinished:
     return events[-1]
 
 
-def answered(calls: list[CallClosed], text: str = "") -> tuple[Message, ...]:
-    """Return a conversation in which these calls were made and each has its result."""
+def answered(
+    calls: list[CallClosed], text: str = "", data: ProviderData | None = None
+) -> tuple[Message, ...]:
+    """Return a conversation in which these calls were made and each has its result.
+
+    ``data`` is what the provider sent beside them.
+    """
     made = tuple(
         ToolCall(
             id=f"cal_{number}",
@@ -132,7 +143,11 @@ def answered(calls: list[CallClosed], text: str = "") -> tuple[Message, ...]:
         )
         for one in made
     )
-    return (UserMessage(text="Go."), AssistantMessage(text=text, calls=made), *results)
+    return (
+        UserMessage(text="Go."),
+        AssistantMessage(text=text, calls=made, provider_data=data),
+        *results,
+    )
 
 
 TWO_CALLS = Said(
@@ -200,7 +215,7 @@ async def test_the_key_goes_in_its_header_alone_and_tools_in_their_own_shape(
 @pytest.mark.parametrize("dialect", ALL)
 async def test_results_go_back_with_their_calls(patient: Asking, dialect: Dialect) -> None:
     events, _ = await check(patient, dialect.answer(TWO_CALLS), asked=request(model=dialect.model))
-    talk = answered(calls_of(events), "I read both.")
+    talk = answered(calls_of(events), "I read both.", end_of(events).provider_data)
     asked = request(*talk, model=dialect.model)
     _, endpoint = await check(patient, dialect.answer(Said(text="Done.")), asked=asked)
     pairs = RESULTS[dialect.model](endpoint.requests[0])
@@ -342,7 +357,7 @@ async def test_what_a_setting_grants_the_answer_is_not_thinkings(
 async def test_claudes_signed_thinking_goes_back(patient: Asking) -> None:
     asked = request(model=ANTHROPIC.model, reasoning_effort="low")
     events, _ = await check(patient, dialects.anthropic(TWO_CALLS), asked=asked)
-    talk = answered(calls_of(events), "I read both.")
+    talk = answered(calls_of(events), "I read both.", end_of(events).provider_data)
     again = request(*talk, model=ANTHROPIC.model, reasoning_effort="low")
     _, endpoint = await check(patient, dialects.anthropic(Said(text="Done.")), asked=again)
     first = endpoint.requests[0]["messages"][1]["content"][0]
@@ -407,7 +422,8 @@ async def test_geminis_signature_goes_back_with_its_call(patient: Asking) -> Non
     events, endpoint = await check(patient, dialects.gemini(said), asked=asked)
     thinking = endpoint.requests[0]["generationConfig"]["thinkingConfig"]
     assert thinking["includeThoughts"] is True
-    again = request(*answered(calls_of(events)), model=GEMINI.model, reasoning_effort="low")
+    talk = answered(calls_of(events), "", end_of(events).provider_data)
+    again = request(*talk, model=GEMINI.model, reasoning_effort="low")
     _, endpoint = await check(patient, dialects.gemini(Said(text="Done.")), asked=again)
     parts = [part for one in endpoint.requests[0]["contents"] for part in one["parts"]]
     (called,) = [part for part in parts if "function_call" in part]
@@ -435,7 +451,7 @@ async def test_responses_are_asked_without_being_stored_there(patient: Asking) -
 async def test_encrypted_reasoning_goes_back_before_its_calls(patient: Asking) -> None:
     asked = request(model=RESPONSES.model, reasoning_effort="low")
     events, _ = await check(patient, dialects.responses(TWO_CALLS), asked=asked)
-    talk = answered(calls_of(events), "I read both.")
+    talk = answered(calls_of(events), "I read both.", end_of(events).provider_data)
     again = request(*talk, model=RESPONSES.model, reasoning_effort="low")
     _, endpoint = await check(patient, dialects.responses(Said(text="Done.")), asked=again)
     items = endpoint.requests[0]["input"]
@@ -466,7 +482,7 @@ async def test_other_models_get_no_reasoning_of_openais(patient: Asking) -> None
     events, _ = await check(
         patient, dialects.responses(TWO_CALLS), asked=request(model=RESPONSES.model)
     )
-    talk = answered(calls_of(events), "I read both.")
+    talk = answered(calls_of(events), "I read both.", end_of(events).provider_data)
     for model, play in (
         ("openai/x", sends(head(), data({"choices": [{"delta": {"content": "x"}}]}))),
         (ANTHROPIC.model, dialects.anthropic(Said(text="Done."))),

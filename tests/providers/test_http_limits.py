@@ -24,7 +24,7 @@ DIALECTS = [
     "anthropic/claude-sonnet-4-5",
     "gemini/gemini-2.5-pro",
     "ollama_chat/x",
-    "deepseek/deepseek-chat",
+    "fireworks_ai/m",
 ]
 KEY = "sk-very-secret"
 

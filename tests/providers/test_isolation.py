@@ -18,7 +18,7 @@ from agent_ls.providers.model_host import ModelHost, ModelHostOptions
 from tests.providers.conftest import Asking, request
 from tests.support.scripted import scripted
 
-BY_LIBRARY = "deepseek/deepseek-chat"
+BY_LIBRARY = "fireworks_ai/m"
 """A model that is asked by way of litellm, in a dialect that the scripted model speaks."""
 
 # Runs what follows as `python` would, and writes down every name it looks up and every address
@@ -105,7 +105,7 @@ async def test_it_writes_nothing_but_reports_even_when_everything_is_logged(
     asking.env["LITELLM_LOG"] = "DEBUG"
     slow = "error = { status = 429, message = 'slow' }"
     assert "slow" in await check(asking, slow, BY_LIBRARY)
-    asking.env["DEEPSEEK_API_BASE"] = "http://127.0.0.1:9/v1"
+    asking.env["FIREWORKS_AI_API_BASE"] = "http://127.0.0.1:9/v1"
     with pytest.raises(ProviderError, match="Cannot reach"):
         await asking.ask(request(model=BY_LIBRARY))
     await asking.host.close()

@@ -101,7 +101,7 @@ arguments = {{ pattern = "😀{{" }}
 """
 
 
-@pytest.mark.parametrize("model", ["openai/scripted", "deepseek/deepseek-chat"])
+@pytest.mark.parametrize("model", ["openai/scripted", "fireworks_ai/m"])
 @pytest.mark.parametrize("chunk", [1, 16, 4096])
 async def test_an_answer_arrives_whole_at_every_size_of_piece(
     asking: Asking, chunk: int, model: str
@@ -239,7 +239,7 @@ ERRORS: list[tuple[str, Play, ProviderFailure, str]] = [
         "busy",
     ),
     ("not-json", sends(head() + data("{oops")), F.BROKEN_STREAM, "no JSON"),
-    ("not-an-object", sends(head() + data("[1]")), F.BROKEN_STREAM, "no object"),
+    ("not-an-object", sends(head() + data("[1]")), F.BROKEN_STREAM, "no JSON object"),
     ("nothing", sends(head()), F.BROKEN_STREAM, "before it said anything"),
     ("only-an-end-mark", sends(head() + data("[DONE]")), F.BROKEN_STREAM, "finish"),
     ("an-empty-object", sends(whole(200, "{}")), F.BAD_REQUEST, "instead of a model's answer"),
@@ -262,7 +262,7 @@ async def test_an_error_has_a_class_and_words_for_a_person(
     assert "litellm" not in caught.value.message
 
 
-@pytest.mark.parametrize("model", ["openai/scripted", "deepseek/deepseek-chat"])
+@pytest.mark.parametrize("model", ["openai/scripted", "fireworks_ai/m"])
 async def test_retry_after_reaches_the_loop(asking: Asking, model: str) -> None:
     scenario = "[[answer]]\nerror = { status = 429, retry_after_s = 7 }"
     with pytest.raises(ProviderError) as caught:
@@ -284,7 +284,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("model", ["openai/scripted", "deepseek/deepseek-chat"])
+@pytest.mark.parametrize("model", ["openai/scripted", "fireworks_ai/m"])
 @pytest.mark.parametrize("play", BROKEN)
 async def test_a_cut_stream_is_broken_whatever_came(asking: Asking, play: Play, model: str) -> None:
     with pytest.raises(ProviderError, match="broke off") as caught:
@@ -318,7 +318,7 @@ async def test_the_key_is_in_no_message(asking: Asking) -> None:
     assert "[key]" in caught.value.message
 
 
-@pytest.mark.parametrize("model", ["openai/scripted", "deepseek/deepseek-chat"])
+@pytest.mark.parametrize("model", ["openai/scripted", "fireworks_ai/m"])
 @pytest.mark.parametrize("hang", ["before", "middle"])
 async def test_closing_the_iterator_closes_the_connection(
     asking: Asking, hang: str, model: str

@@ -36,7 +36,8 @@ WAYS = [
     ("lm_studio/x", HERE, HERE),
     ("lm_studio/x", None, ""),
     ("llamafile/x", None, HERE),
-    ("deepseek/deepseek-chat", None, ""),
+    ("deepseek/deepseek-chat", None, "https://api.deepseek.com/v1"),
+    ("together_ai/x", None, ""),
     ("anthropic/claude-sonnet-4-5", HERE, ""),
 ]
 
