@@ -69,17 +69,20 @@ class ProviderError(AgentLsError):
         message: str,
         *,
         retry_after_s: float | None = None,
+        window_tokens: int | None = None,
         status: int | None = None,
         is_lasting: bool = False,
     ) -> None:
         """Take the failure's class, a message for a person, and the provider's retry delay.
 
+        ``window_tokens``: the model's window, if a refusal of a long request names it.
         ``is_lasting``: the same request would fail again in the same way, or take as long again.
         """
         super().__init__(message)
         self.failure = failure
         self.message = message
         self.retry_after_s = retry_after_s
+        self.window_tokens = window_tokens
         self.status = status
         self.is_lasting = is_lasting
 

@@ -70,18 +70,41 @@ class UsagePlaces(Record):
     reasoning: tuple[str, ...]
 
 
+class Overflow(Record):
+    """How a request is refused that is too long."""
+
+    words: tuple[str, ...]
+    window: tuple[str, ...]
+
+
+class RetryWords(Record):
+    """How endpoints say in words when to try again."""
+
+    words: tuple[str, ...]
+    never: str
+
+
 class _Table(Record):
     finish: Mapping[FinishReason, tuple[str, ...]]
     usage: UsagePlaces
     addresses: Mapping[str, str]
     dialect: tuple[_Row, ...]
     refusal: tuple[_Refusal, ...]
+    overflow: Overflow
+    retry: RetryWords
 
 
 _TABLE: Final = _Table.model_validate(
     tomllib.loads(Path(__file__).with_name("dialects.toml").read_text("utf-8"))
 )
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION: Final = re.compile(
+    r"(\d+(?:\.\d+)?) ?(ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|m|hours?|h|d)(?![a-z]) ?"
+)
 _FINISH: Final = {word: reason for reason, words in _TABLE.finish.items() for word in words}
+_OVERFLOW: Final = re.compile("|".join(_TABLE.overflow.words))
+NEVER: Final = _TABLE.retry.never
+"""Words of a limit that waiting does not lift, as a regular expression."""
 USAGE: Final = _TABLE.usage
 ADDRESSES: Final = _TABLE.addresses
 """Providers that need no library, and their addresses; empty: the user must set one."""
@@ -123,3 +146,35 @@ def adapted(dialect: Dialect, sent: frozenset[str], words: str) -> Dialect | Non
 def _changed(dialect: Dialect, row: Dialect) -> Dialect:
     own = row.model_fields_set & set(Dialect.model_fields)
     return dialect.model_copy(update={name: getattr(row, name) for name in own})
+
+
+def is_overflow(words: str) -> bool:
+    """Say whether an error's words mean that the request is too long."""
+    return bool(_OVERFLOW.search(words.lower()))
+
+
+def window_in(words: str) -> int | None:
+    """Return the window, in tokens, that an error about a long request names."""
+    for pattern in _TABLE.overflow.window:
+        if found := re.search(pattern, words.lower()):
+            return int(next(filter(None, found.groups())))
+    return None
+
+
+def wait_in(words: str) -> float | None:
+    """Return the seconds that an error's words ask to wait."""
+    for pattern in _TABLE.retry.words:
+        if found := re.search(pattern, words.lower()):
+            return seconds_in(found[1])
+    return None
+
+
+def seconds_in(text: str) -> float | None:
+    """Return the seconds of a duration such as ``1m30.5s`` or ``20 ms``; None if it is none."""
+    parts = _DURATION.findall(text)
+    if not parts or _DURATION.sub("", text).strip():
+        return None
+    return sum(
+        float(number) * _UNITS["ms" if unit[:2] in ("ms", "mi") and unit[:3] != "min" else unit[:1]]
+        for number, unit in parts
+    )

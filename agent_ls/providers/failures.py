@@ -10,13 +10,15 @@ import html
 import math
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Final
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.sentences import sentence
 from agent_ls.providers.credentials import is_loopback
+from agent_ls.providers.dialects import NEVER, is_overflow, seconds_in, wait_in, window_in
 from agent_ls.providers.frames import Trouble
 from agent_ls.providers.shapes import as_object, as_text
 
@@ -38,17 +40,9 @@ _BY_STATUS: Final = {
     529: ProviderFailure.OVERLOADED,
 }
 
-_NO_CREDIT: Final = r"insufficient[_ ](?:quota|credit|balance|funds)|credit balance"
-
 # Patterns in error types, codes and texts that tell more than the status; the first match wins.
 _BY_WORDS: Final = (
-    (
-        ProviderFailure.CONTEXT_OVERFLOW,
-        r"request_too_large|context[_ ]length|context[_ ]window|contextwindowexceeded"
-        r"|maximum context|(?:prompt|input) is too long"
-        r"|exceed\w* (?:the |its )?(?:model'?s )?(?:maximum )?context",
-    ),
-    (ProviderFailure.FORBIDDEN, _NO_CREDIT),
+    (ProviderFailure.FORBIDDEN, NEVER),
     (ProviderFailure.CONTENT_FILTER, r"content[_ ]?(?:filter|policy|management)|responsibleai"),
     (
         ProviderFailure.AUTHENTICATION,
@@ -64,6 +58,7 @@ _BY_WORDS: Final = (
     (ProviderFailure.SERVER, r"server_error|internal[_ ]?server|api_error"),
     (ProviderFailure.BAD_REQUEST, r"invalid_request|badrequest|unsupportedparams"),
 )
+_KEY_STATUS: Final = frozenset({401, 403})
 _AMBIGUOUS_STATUS: Final = frozenset({400, 413, 422})
 _ENDED_EARLY: Final = "before any terminal event"
 """litellm's text, with a status code of its own, for a Responses stream that was cut off."""
@@ -105,9 +100,11 @@ class Symptom:
 def classify(symptom: Symptom) -> ProviderFailure:
     """Return the ``ProviderFailure`` of a failed request."""
     by_status = _by_status(symptom.status)
+    if symptom.status not in _KEY_STATUS and is_overflow(f"{symptom.kind} {symptom.text}"):
+        return ProviderFailure.CONTEXT_OVERFLOW
     if _ENDED_EARLY in symptom.text:
         return ProviderFailure.BROKEN_STREAM
-    if symptom.status == 429 and re.search(_NO_CREDIT, f"{symptom.kind} {symptom.text}".lower()):
+    if symptom.status == 429 and re.search(NEVER, f"{symptom.kind} {symptom.text}".lower()):
         # Some providers send 429 when the credit is used up. Waiting does not help then.
         return ProviderFailure.FORBIDDEN
     if by_status is not None and symptom.status not in _AMBIGUOUS_STATUS:
@@ -137,25 +134,58 @@ def trouble_of(symptom: Symptom, *, endpoint: str, provider: str, secret: str | 
     target = symptom.headers.get("location")
     is_redirect = target and symptom.status in range(300, 400)
     text = f"{REDIRECTED} {target}" if is_redirect else symptom.text
+    failure = classify(symptom)
+    is_too_long = failure is ProviderFailure.CONTEXT_OVERFLOW
+    window_tokens = window_in(f"{symptom.text} {symptom.kind}") if is_too_long else None
     return Trouble(
-        failure=classify(symptom).value,
+        failure=failure.value,
         detail=_clean(text, secret),
         status=symptom.status,
-        retry_after_s=retry_after_s(symptom.headers),
+        retry_after_s=retry_after_s(symptom),
+        window_tokens=window_tokens,
         endpoint=endpoint,
         provider=provider,
         cause=symptom.causes[-1] if symptom.causes else symptom.kind,
     )
 
 
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds the provider asks to wait; None if the headers name no number."""
-    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        with suppress(ValueError):
-            seconds = float(headers.get(name, "")) * scale
-            if math.isfinite(seconds) and seconds >= 0:
-                return seconds
-    return None
+def retry_after_s(symptom: Symptom) -> float | None:
+    """Return the seconds the provider asks to wait, by its headers or its words; None: neither."""
+    headers = symptom.headers
+    waits = (
+        _seconds(headers.get("retry-after-ms", ""), 0.001),
+        _seconds(headers.get("retry-after", "")),
+        _until(headers.get("retry-after", ""), headers),
+        wait_in(symptom.text),
+        *(_seconds(headers.get(name, "")) for name in _reset_headers(headers)),
+    )
+    return next((wait_s for wait_s in waits if wait_s is not None), None)
+
+
+def _seconds(text: str, scale: float = 1.0) -> float | None:
+    """Return the seconds of a number or of a duration such as ``6m0s``."""
+    try:
+        seconds = float(text) * scale
+    except ValueError:
+        return seconds_in(text.strip())
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _until(text: str, headers: Mapping[str, str]) -> float | None:
+    """Return the seconds until an HTTP date, by the server's clock if it told its time."""
+    try:
+        until = parsedate_to_datetime(text)
+        now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
+        return max(0.0, (until - now).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _reset_headers(headers: Mapping[str, str]) -> list[str]:
+    """Return the names of the headers that tell when a limit that is used up begins anew."""
+    left = "x-ratelimit-remaining-"
+    used_up = [name for name, value in headers.items() if name.startswith(left) and value == "0"]
+    return [name.replace("remaining", "reset", 1) for name in used_up]
 
 
 def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
@@ -184,6 +214,7 @@ def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
         failure,
         texts[failure].strip(),
         retry_after_s=trouble.retry_after_s,
+        window_tokens=trouble.window_tokens,
         status=trouble.status,
         is_lasting=_is_lasting(failure, trouble),
     )

@@ -76,6 +76,8 @@ class Trouble(Record):
     """The provider's own words, cleaned and cut."""
     status: int | None = None
     retry_after_s: float | None = None
+    window_tokens: int | None = None
+    """The model's window, if the refusal of a long request names it."""
     endpoint: str = ""
     provider: str = ""
     cause: str = ""

@@ -102,6 +102,8 @@ class ModelHost:
         self._starting = asyncio.Lock()
         self._numbers = itertools.count(1)
         self._told: dict[str, ModelCard] = {}
+        self._windows: dict[str, int] = {}
+        """Windows that refusals told, by model."""
         self._getting_ready: asyncio.Future[ModelFacts] | None = None
         self._is_closed = False
 
@@ -141,11 +143,17 @@ class ModelHost:
             async for report in reports:
                 event = read_event(report)
                 if event is None:
-                    raise self._failure(report, request.model)
+                    error = self._failure(report, request.model)
+                    self._learn(request.model, error)
+                    raise error
                 if isinstance(event, StreamFinished):
                     yield self._priced(event)
                     return
                 yield event
+
+    def _learn(self, model: str, error: ProviderError) -> None:
+        if error.window_tokens and error.failure is ProviderFailure.CONTEXT_OVERFLOW:
+            self._windows[model] = error.window_tokens
 
     async def facts(self, model: str) -> ModelFacts:
         """Return the size and prices of ``model``; zeros if unknown or the lookup fails."""
@@ -156,7 +164,10 @@ class ModelHost:
                 card = self._told[model] = await self._ask_facts(model)
         card = card or ModelCard()
         return ModelFacts(
-            card.window_tokens, card.max_output_tokens, card.input_usd, card.output_usd
+            self._windows.get(model, card.window_tokens),
+            card.max_output_tokens,
+            card.input_usd,
+            card.output_usd,
         )
 
     async def _ask_facts(self, model: str) -> ModelCard:

@@ -11,9 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from agent_ls.providers.failures import Symptom
-from agent_ls.providers.shapes import as_object, as_text
+from agent_ls.providers.shapes import as_list, as_object, as_text
 
 _DEEPEST = 20
+_DEEPEST_JSON = 8
+_MAX_ITEMS = 20
+_MESSAGES = frozenset({"message", "msg", "error", "detail", "raw", "error_description"})
+_WORDS = frozenset({"type", "code", "status", "param", "n_ctx", "retryDelay", "reason"})
 _TRANSPORT = frozenset(
     {"TransportError", "APIConnectionError", "ClientError", "OSError", "DecodingError"}
 )
@@ -88,13 +92,39 @@ def _message(error: BaseException) -> str:
 
 
 def _said(text: str) -> tuple[str, str]:
-    """Return the message in an error body, and the words that classify it."""
-    start = text.find("{")
+    """Return the messages in an error body, and the words and numbers that classify it.
+
+    Gateways put the provider's own error, often as a text in JSON, into their own.
+    """
+    messages: list[str] = []
+    words: list[str] = []
+    _collect(_json_in(text), messages, words)
+    return " ".join(dict.fromkeys(messages)) or text, " ".join(dict.fromkeys(words))
+
+
+def _collect(value: object, messages: list[str], words: list[str], depth: int = 0) -> None:
+    for one in as_list(value)[:_MAX_ITEMS]:
+        _collect(one, messages, words, depth)
+    if depth > _DEEPEST_JSON:
+        return
+    for key, one in as_object(value).items():
+        inner = _json_in(one) if isinstance(one, str) else one
+        if key == "loc":
+            messages.append(".".join(map(str, as_list(one))) + ":")
+        elif as_object(inner) or as_list(inner):
+            _collect(inner, messages, words, depth + 1)
+        elif key in _MESSAGES and isinstance(one, str) and one:
+            messages.append(one)
+        elif key in _WORDS and isinstance(one, str | int):
+            words.append(f"{key} {one}" if isinstance(one, int) or key == "retryDelay" else one)
+
+
+def _json_in(text: str) -> object:
+    """Return the JSON object, or the list of objects, that a text holds; None if it holds none."""
+    if (start := text.find("{")) < 0:
+        return None
+    start = 0 if text.lstrip().startswith("[") else start
     try:
-        body = as_object(json.loads(text[start:])) if start >= 0 else {}
-    except ValueError:
-        body = {}
-    error = as_object(body.get("error"))
-    words = " ".join(as_text(error.get(key)) for key in ("type", "code", "status"))
-    message = as_text(error.get("message")) or as_text(body.get("error"))
-    return message or as_text(body.get("message")) or as_text(body.get("detail")) or text, words
+        return json.JSONDecoder().raw_decode(text.lstrip() if start == 0 else text, start)[0]
+    except (ValueError, RecursionError):
+        return None

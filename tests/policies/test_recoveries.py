@@ -108,7 +108,7 @@ ROWS = {
     "a-bad-request-ends-the-turn": (
         failed(FAILURE.BAD_REQUEST, "temperature must be 1"),
         (),
-        Expected(Fail, StopReason.ERROR, ("temperature must be 1. If it names", "settings")),
+        Expected(Fail, StopReason.ERROR, ("temperature must be 1. Take the option", "settings")),
     ),
     "an-overflow-is-compacted": (OVERFLOW, (), Expected(Compact)),
     "an-overflow-after-a-compaction-ends-the-turn": (
@@ -239,7 +239,7 @@ async def test_a_provider_may_have_numbers_of_its_own(providers, expected) -> No
         pytest.param(1, None, 3.0, 4.0, id="the-wait-doubles"),
         pytest.param(5_000, None, 22.5, 30.0, id="the-wait-never-exceeds-thirty-seconds"),
         pytest.param(4, 60.0, 60.0, 60.0, id="retry-after-is-honoured"),
-        pytest.param(0, 61.0, 60.0, 60.0, id="retry-after-is-cut-to-a-minute"),
+        pytest.param(0, 300.0, 300.0, 300.0, id="a-long-retry-after-is-honoured-too"),
         pytest.param(0, float("nan"), 1.5, 2.0, id="a-retry-after-that-is-no-number-is-ignored"),
     ],
 )

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import httpx
 import pytest
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
@@ -13,6 +18,7 @@ from agent_ls.providers.failures import (
     retry_after_s,
     trouble_of,
 )
+from agent_ls.providers.symptoms import symptom_of
 
 F = ProviderFailure
 
@@ -62,7 +68,11 @@ PATIENCE = [
     ({"retry-after": "nan"}, None),
     ({"retry-after": "inf"}, None),
     ({"retry-after": "soon"}, None),
-    ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT"}, None),
+    ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, 30),
+    ({"retry-after": "Wed, 21 Oct 2020 07:28:30 GMT"}, 0),
+    ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m0.5s"}, 360.5),
+    ({"x-ratelimit-remaining-tokens": "9", "x-ratelimit-reset-tokens": "6m0s"}, None),
+    ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "20ms"}, 0.02),
     ({}, None),
 ]
 
@@ -71,8 +81,71 @@ PATIENCE = [
 def test_patience_is_what_the_provider_asks_for(
     headers: dict[str, str], seconds: float | None
 ) -> None:
-    assert retry_after_s(headers) == seconds
+    assert retry_after_s(Symptom("x", headers=headers)) == seconds
     assert check(Symptom("x", status=429, headers=headers)).retry_after_s == seconds
+
+
+WAITS = [
+    ("Rate limit reached. Please try again in 13.761s. Visit https://x.", 13.761),
+    ("You exceeded your current quota. Please retry in 38.9s.", 38.9),
+    ("Please try again in 1m30.5s", 90.5),
+    ("Try again in 20 ms", 0.02),
+    ("Please wait 12 seconds before the next request", 12),
+    ("retry after 2 minutes", 120),
+    ("Retried 3 times", None),
+    ("Too many requests", None),
+]
+
+
+@pytest.mark.parametrize("words, seconds", WAITS)
+def test_patience_is_asked_for_in_words_too(words: str, seconds: float | None) -> None:
+    assert retry_after_s(Symptom(words, status=429)) == seconds
+
+
+OVERFLOWS = tomllib.loads(Path(__file__).with_name("overflows.toml").read_text("utf-8"))["overflow"]
+
+
+@pytest.mark.parametrize("row", OVERFLOWS, ids=[row["who"] for row in OVERFLOWS])
+def test_a_request_that_is_too_long_is_known_in_everybodys_words(row: dict[str, Any]) -> None:
+    error = check(Symptom(row["words"], status=row["status"]))
+    assert (error.failure, error.window_tokens) == (F.CONTEXT_OVERFLOW, row.get("window"))
+
+
+LIMITS = [
+    (429, "Rate limit reached on tokens per min (TPM): Limit 30000, Used 28000, Requested 9000."),
+    (429, "Too many tokens per day, please wait before trying again."),
+    (400, "max_tokens is too large: 200000. This model supports at most 16384 completion tokens"),
+    (401, "Your key exceeds the context of its rights"),
+]
+
+
+@pytest.mark.parametrize("status, words", LIMITS)
+def test_other_limits_are_no_overflow(status: int, words: str) -> None:
+    assert check(Symptom(words, status=status)).failure is not F.CONTEXT_OVERFLOW
+
+
+NESTED = [
+    (
+        {"error": {"message": "Provider returned error", "metadata": {"raw":
+                   '{"error": {"message": "maximum context length is 9 tokens"}}'}}},
+        "maximum context length is 9 tokens",
+    ),
+    ({"detail": [{"type": "extra_forbidden", "loc": ["body", "tool_choice"], "msg": "Extra"}]},
+     "body.tool_choice: Extra"),
+    ({"message": '{"message": "inner words"}'}, "inner words"),
+    ([{"error": {"code": 400, "message": "in a list"}}], "in a list"),
+    ({"error": "only words"}, "only words"),
+    ({"error": {"message": "Range should be [1, 9]"}}, "Range should be [1, 9]"),
+    ({"error": {"message": "q", "details": [{"retryDelay": "38s"}]}}, "q"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body, words", NESTED)
+def test_the_words_of_an_error_are_found_however_deep(body: object, words: str) -> None:
+    request = httpx.Request("POST", "http://there")
+    response = httpx.Response(400, json=body, request=request)
+    error = httpx.HTTPStatusError("x", request=request, response=response)
+    assert words in symptom_of(error, is_broken=False).text
 
 
 WORDS = [

@@ -207,6 +207,8 @@ async def _recover(
             return None
         case Compact(why=why):
             await _chosen(turn, origin, "compact", why)
+            # The refusal may have told the window.
+            await turn.learn_facts()
         case StepFailed(why=why):
             await _chosen(turn, origin, "fail_step", why)
         case Fail(stop=stop, why=why):

@@ -16,14 +16,13 @@ _ADVICE: dict[ProviderFailure, str] = {
     ProviderFailure.AUTHENTICATION: "`agent-ls doctor` says where keys are looked for.",
     ProviderFailure.FORBIDDEN: "Choose another model, or ask its provider for access.",
     ProviderFailure.UNKNOWN_MODEL: "Set `model` to one that the provider has.",
-    ProviderFailure.BAD_REQUEST: (
-        "If it names an option, such as temperature or reasoning_effort, take that out of the "
-        "settings."
-    ),
+    ProviderFailure.BAD_REQUEST: ("Take the option that it names out of the settings."),
 }
 """Advice for the person, appended to the provider's message."""
 
 
+_OPTIONS = ("temperature", "reasoning_effort", "max_tokens", "max_completion_tokens")
+"""Fields of a request that a setting decides."""
 _SAID_ALREADY = ("a web page", "redirects to")
 """Parts of messages that already say what to do."""
 
@@ -42,5 +41,7 @@ class FatalError:
             return Accept()
         said = attempt.error.message.strip() or f"The request for {view.session.model} failed."
         is_advised = any(words in said for words in _SAID_ALREADY)
+        if attempt.error.failure is ProviderFailure.BAD_REQUEST:
+            is_advised = is_advised or not any(option in said for option in _OPTIONS)
         advice = "" if is_advised else f" {_ADVICE[attempt.error.failure]}"
         return Fail(StopReason.ERROR, f"{sentence(said)}{advice}")

@@ -51,8 +51,8 @@ class TransportOptions(Record):
     """Wait before the second try; it doubles from try to try."""
     max_wait_s: float = Field(default=30.0, ge=0)
     """The longest wait of our own choosing."""
-    max_retry_after_s: float = Field(default=60.0, ge=0)
-    """The longest wait a provider may ask for with ``Retry-After``; more is cut to this."""
+    max_retry_after_s: float = Field(default=300.0, ge=0)
+    """The longest wait a provider may ask for; more ends the turn, and its message says so."""
     jitter: float = Field(default=0.25, ge=0, le=1)
     """Up to this part is taken off a wait, so that many sessions do not come back together."""
     providers: Mapping[str, Patience] = Field(default_factory=dict[str, Patience])
@@ -82,7 +82,10 @@ class Transport:
             return Accept()
         options = self.options.of(view.model)
         tried = _retries(view) + 1
-        if tried < options.tries and not _is_lasting(attempt, view):
+        is_late = _asked_s(attempt) > options.max_retry_after_s
+        if is_late:
+            why = f"{why} It asks to wait {_asked_s(attempt):.0f} s."
+        if tried < options.tries and not is_late and not _is_lasting(attempt, view):
             wait_s = _wait_s(attempt, tried, view.turn.step_id, options)
             return Retry(
                 wait_s, f"{why} Trying again in {wait_s:.0f} s ({tried + 1} of {options.tries})."
@@ -118,13 +121,18 @@ def _has_switched(view: TurnView) -> bool:
 
 
 def _wait_s(attempt: Attempt, tried: int, step_id: str, options: TransportOptions) -> float:
-    """Return the wait that the provider asked for, up to its limit; else our back-off."""
-    wish_s = attempt.error.retry_after_s if attempt.error else None
-    if wish_s is not None and wish_s > 0 and not math.isnan(wish_s):
-        return min(wish_s, options.max_retry_after_s)
+    """Return the wait that the provider asked for; else our back-off."""
+    if wish_s := _asked_s(attempt):
+        return wish_s
     doubled = 2.0 ** min(tried - 1, _MAX_DOUBLINGS)
     wait_s = min(options.first_wait_s * doubled, options.max_wait_s)
     return wait_s * (1 - options.jitter * _fraction(f"{step_id}:{tried}"))
+
+
+def _asked_s(attempt: Attempt) -> float:
+    """Return the wait that the provider asked for; 0 if it asked for none."""
+    wish_s = attempt.error.retry_after_s if attempt.error else None
+    return 0.0 if wish_s is None or math.isnan(wish_s) else max(0.0, wish_s)
 
 
 def _failure(attempt: Attempt) -> str | None:
