@@ -132,7 +132,10 @@ class Completion:
                     provider=provider,
                     secret=access.api_key,
                 )
-        return Trouble(failure=failure, detail=detail, endpoint=endpoint, provider=provider)
+        cause = type(error).__name__
+        return Trouble(
+            failure=failure, detail=detail, endpoint=endpoint, provider=provider, cause=cause
+        )
 
     def _lateness(self) -> str:
         limits = self._order.limits

@@ -43,6 +43,10 @@ class Dialect(Record):
     """``nine``: ids of calls have nine letters or digits."""
     max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The name of the limit of an answer."""
+    window_option: str = ""
+    """The option that tells a local server the window; empty: it has none."""
+    most_window_tokens: int = 0
+    """The largest window that is asked for, as a larger one takes memory; 0: no limit."""
     leave_out: frozenset[str] = frozenset()
     """Optional fields that are not sent."""
 
@@ -84,12 +88,20 @@ class RetryWords(Record):
     never: str
 
 
+class WindowPlace(Record):
+    """Where a server tells its models' windows."""
+
+    path: str
+    names: tuple[str, ...]
+
+
 class _Table(Record):
     finish: Mapping[FinishReason, tuple[str, ...]]
     usage: UsagePlaces
     addresses: Mapping[str, str]
     dialect: tuple[_Row, ...]
     refusal: tuple[_Refusal, ...]
+    window: tuple[WindowPlace, ...]
     overflow: Overflow
     retry: RetryWords
 
@@ -105,6 +117,7 @@ _FINISH: Final = {word: reason for reason, words in _TABLE.finish.items() for wo
 _OVERFLOW: Final = re.compile("|".join(_TABLE.overflow.words))
 NEVER: Final = _TABLE.retry.never
 """Words of a limit that waiting does not lift, as a regular expression."""
+WINDOWS: Final = _TABLE.window
 USAGE: Final = _TABLE.usage
 ADDRESSES: Final = _TABLE.addresses
 """Providers that need no library, and their addresses; empty: the user must set one."""

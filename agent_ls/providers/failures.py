@@ -72,7 +72,14 @@ _LOST: Final = frozenset(
     {"ReadError", "WriteError", "CloseError", "RemoteProtocolError", "DecodingError"}
 )
 _LASTING: Final = frozenset(
-    {"gaierror", "SSLError", "SSLCertVerificationError", "ConnectTimeout", "TimeoutError"}
+    {
+        "gaierror",
+        "SSLError",
+        "SSLCertVerificationError",
+        "ConnectTimeout",
+        "TimeoutError",
+        "UnusableProxy",
+    }
 )
 """Causes of a failed connection that a retry after seconds does not fix."""
 _TIMEOUTS: Final = frozenset({"ReadTimeout", "PoolTimeout", "WriteTimeout", "APITimeoutError"})
@@ -274,7 +281,8 @@ def _no_connection(trouble: Trouble, where: str) -> str:
         "TimeoutError": "nothing answered in time",
         "ConnectionRefusedError": "the connection was refused",
         "gaierror": "its name could not be looked up",
-        "SSLCertVerificationError": f"its certificate could not be verified ({trouble.detail})",
+        "SSLCertVerificationError": f"its certificate could not be verified ({trouble.detail}). If "
+        "your network has certificates of its own, set SSL_CERT_FILE to the file that holds them",
         "SSLError": f"no secure connection came about ({trouble.detail})",
     }
     reason = reasons.get(trouble.cause, trouble.detail or "no connection")

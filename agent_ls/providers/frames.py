@@ -66,6 +66,8 @@ class Order(Record):
     access: Access = Access()
     limits: Limits = Limits()
     request: ModelRequest | None = None
+    window_tokens: int = 0
+    """The model's window as the server counts on it; 0: unknown."""
 
 
 class Trouble(Record):

@@ -19,6 +19,7 @@ from typing import Any, Final, NoReturn
 
 import httpx
 
+from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import ModelEvent, ModelRequest
 from agent_ls.providers.answer import Answer, MalformedAnswer
 from agent_ls.providers.chat_request import (
@@ -156,6 +157,7 @@ class LitellmRoute:
                 raise MalformedAnswer("the stream ended without a finish reason")
             # The input's size is needed only to estimate usage that was not reported.
             size = 0 if answer.usage else len(request.model_dump_json())
+            self._refuse_cut_prompt(order, answer)
             yield list(answer.end(size, origin_of(self, request.model)))
         finally:
             with suppress(Exception):
@@ -185,6 +187,8 @@ class LitellmRoute:
             **(self._stateless(request) if self.is_responses else {}),
             **access.extra,
         }
+        if self.dialect.window_option:
+            arguments[self.dialect.window_option] = self._window(order)
         if request.tools:
             arguments["tools"] = chat_tools(request.tools)
             arguments["tool_choice"] = request.tool_choice
@@ -197,6 +201,20 @@ class LitellmRoute:
             {*optional, "tool_choice", "stream_options"} & {*arguments}, messages, self.dialect
         )
         return arguments
+
+    def _refuse_cut_prompt(self, order: Order, answer: Answer) -> None:
+        """Raise if the server read no more of the prompt than its window, so cut it silently."""
+        window = self._window(order) if self.dialect.window_option else 0
+        if window and answer.usage and answer.usage.input_tokens >= window:
+            raise MalformedAnswer(
+                f"the prompt is longer than the window of {window} tokens, and was cut",
+                ProviderFailure.CONTEXT_OVERFLOW,
+            )
+
+    def _window(self, order: Order) -> int:
+        """Return the window to load a local model with, the same for each request."""
+        most = self.dialect.most_window_tokens
+        return order.window_tokens or min(self.known.card.window_tokens or most, most)
 
     def _messages(self, request: ModelRequest) -> list[Object]:
         messages = chat_messages(request, self.dialect, origin_of(self, request.model))

@@ -138,6 +138,7 @@ class ModelHost:
             access=access,
             limits=Limits(**self.options.model_dump(include={*Limits.model_fields})),
             request=request,
+            window_tokens=self._known_window(request.model),
         )
         async with contextlib.aclosing(child.ask(order)) as reports:
             async for report in reports:
@@ -150,6 +151,10 @@ class ModelHost:
                     yield self._priced(event)
                     return
                 yield event
+
+    def _known_window(self, model: str) -> int:
+        card = self._card(model) or self._told.get(model) or ModelCard()
+        return self._windows.get(model, card.window_tokens)
 
     def _learn(self, model: str, error: ProviderError) -> None:
         if error.window_tokens and error.failure is ProviderFailure.CONTEXT_OVERFLOW:

@@ -17,8 +17,9 @@ from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 from agent_ls import __version__
+from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import ModelEvent, ModelRequest
-from agent_ls.providers.answer import Answer
+from agent_ls.providers.answer import Answer, MalformedAnswer
 from agent_ls.providers.chat_request import (
     chat_messages,
     chat_tools,
@@ -42,6 +43,11 @@ import httpx  # noqa: E402
 
 MAX_ERROR_BYTES: Final = 65_536
 _DRAIN_S: Final = 0.5
+_PROXIES: Final = frozenset({"all_proxy", "http_proxy", "https_proxy"})
+
+
+class UnusableProxy(MalformedAnswer):
+    """A proxy in the environment has an address that no client can use."""
 
 
 def is_openais_own(base: str | None) -> bool:
@@ -143,13 +149,37 @@ class PlainRoute:
 
 
 def open_client() -> httpx.AsyncClient:
-    """Return the HTTP client; proxies and certificates come from the environment."""
+    """Return the HTTP client; proxies and certificates come from the environment.
+
+    Errors: ``UnusableProxy``.
+    """
+    for name, value in os.environ.items():
+        if name.lower() in _PROXIES and value.startswith("socks://"):
+            # GNOME's settings write it so and mean SOCKS 5.
+            os.environ[name] = f"socks5{value.removeprefix('socks')}"
     certificates = os.environ.get("SSL_CERT_FILE", "")
     if certificates and not Path(certificates).is_file():
         # A missing certificate file must not make every request fail.
         del os.environ["SSL_CERT_FILE"]
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-    return keep_limits(httpx.AsyncClient(limits=limits))
+    try:
+        return keep_limits(httpx.AsyncClient(limits=limits))
+    except ValueError as error:
+        raise UnusableProxy(
+            f"the proxy in {' or '.join(_proxies_set())} cannot be used: an address of a proxy "
+            "begins with http://, https://, socks5:// or socks5h://",
+            ProviderFailure.CONNECTION,
+        ) from error
+
+
+def open_local_client() -> httpx.AsyncClient:
+    """Return the HTTP client for servers on this machine, which no proxy stands before."""
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+    return keep_limits(httpx.AsyncClient(limits=limits, trust_env=False))
+
+
+def _proxies_set() -> list[str]:
+    return [name for name in os.environ if name.lower() in _PROXIES]
 
 
 def keep_limits(client: httpx.AsyncClient) -> httpx.AsyncClient:

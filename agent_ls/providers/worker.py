@@ -22,11 +22,14 @@ from agent_ls.providers.completion import Completion, Route
 from agent_ls.providers.credentials import is_loopback, provider_of
 from agent_ls.providers.dialects import Dialect, dialect_of
 from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order, report_event
-from agent_ls.providers.plain_route import PlainRoute, open_client, plain_address
+from agent_ls.providers.local_windows import window_at
+from agent_ls.providers.plain_route import PlainRoute, open_client, open_local_client, plain_address
 from agent_ls.providers.prices import UNKNOWN, KnownModel, PriceTable
 from agent_ls.providers.worker_pipes import Outbox, Pipes, follow_orders, seal_process, take_pipes
 
 if TYPE_CHECKING:
+    import httpx
+
     from agent_ls.providers.litellm_route import Library
 
 _FACTS_S: Final = 5.0
@@ -39,7 +42,8 @@ class Host:
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
-        self._client = open_client()
+        self._local_client = open_local_client()
+        self._remote_client: httpx.AsyncClient | None = None
         self._table = PriceTable()
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._spoken: dict[tuple[str, str, str], Dialect] = {}
@@ -91,13 +95,22 @@ class Host:
         address = plain_address(model, provider, access.api_base, known)
         if address:
             dialect = dialect_of(provider, address, model)
-            return PlainRoute(self._client, provider, address, known, dialect)
+            return PlainRoute(self._client(address), provider, address, known, dialect)
 
+        self._client(access.api_base or "")
         if self._loading is None and access.api_base:
             await _look_there(access.api_base)
         library = await self._library()
         known = known or library.look_up(model, access.api_base)
         return library.route(model, access.api_base, known)
+
+    def _client(self, address: str) -> httpx.AsyncClient:
+        """Return the client for an address. Errors: ``UnusableProxy``."""
+        if is_loopback(address):
+            return self._local_client
+        if self._remote_client is None:
+            self._remote_client = open_client()
+        return self._remote_client
 
     async def _library(self) -> Library:
         """Return litellm, imported on a thread at first use."""
@@ -108,13 +121,14 @@ class Host:
     def _load(self) -> Library:
         from agent_ls.providers.litellm_route import Library
 
-        return Library(self._client)
+        return Library(self._client(""))
 
     async def _facts(self, order: Order) -> None:
         model, base = order.model, order.access.api_base
         known = self._table.find(model)
         provider = _provider(model, known)
-        if provider and not plain_address(model, provider, base, known):
+        address = plain_address(model, provider, base, known) if provider else ""
+        if provider and not address:
             # A request to this model usually follows, so load litellm meanwhile.
             loading = asyncio.ensure_future(self._library())
             if known is None:
@@ -122,7 +136,14 @@ class Host:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_FACTS_S):
                         known = await asyncio.to_thread(library.look_up, model, base)
-        self._outbox.report(order.number, FACTS, (known or UNKNOWN).card.model_dump())
+        card = (known or UNKNOWN).card
+        if not card.window_tokens and base:
+            window = await window_at(self._client(base), address or base, model)
+            card = card.model_copy(update={"window_tokens": window})
+        if most := dialect_of(provider, base or "", model).most_window_tokens:
+            window = min(card.window_tokens or most, most)
+            card = card.model_copy(update={"window_tokens": window})
+        self._outbox.report(order.number, FACTS, card.model_dump())
 
 
 def _provider(model: str, known: KnownModel | None) -> str:

@@ -1,0 +1,63 @@
+"""Asks a server how large the windows of its models are.
+
+For servers whose models no table lists. Sends no key, and never raises: an answer of another shape
+tells nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+from urllib.parse import urljoin
+
+import httpx
+
+from agent_ls.providers.dialects import WINDOWS
+from agent_ls.providers.shapes import as_count, as_list, as_object, as_text
+
+_DEEPEST: Final = 4
+_ASK_S: Final = 2.0
+
+
+async def window_at(client: httpx.AsyncClient, address: str, model: str) -> int:
+    """Return the window of a model at an address, in tokens; 0 if the server tells none."""
+    name = model.rpartition("/")[2]
+    for place in WINDOWS:
+        url = urljoin(f"{address.rstrip('/')}/", place.path)
+        with suppress(httpx.HTTPError, ValueError, TimeoutError, RecursionError):
+            async with asyncio.timeout(_ASK_S):
+                found = (await client.get(url)).raise_for_status().json()
+            for one in _about(found, name):
+                if tokens := _count(one, place.names):
+                    return tokens
+    return 0
+
+
+def _about(found: object, name: str) -> Iterator[object]:
+    """Yield what an answer says of a model: its entry in a list, or all if there is no list."""
+    fields = as_object(found)
+    entries = as_list(fields.get("data")) or as_list(fields.get("models"))
+    if not entries:
+        yield found
+    named = [one for one in map(as_object, entries) if _is_named(one, name)]
+    # A server with a single model takes any name for it.
+    yield from named or (entries if len(entries) == 1 else [])
+
+
+def _is_named(entry: dict[str, object], name: str) -> bool:
+    names = (as_text(entry.get(key)) for key in ("id", "model", "name"))
+    return any(
+        one and name in (one, one.rpartition("/")[2], one.partition(":")[0]) for one in names
+    )
+
+
+def _count(value: object, names: tuple[str, ...], depth: int = 0) -> int:
+    """Return the first count of these names in an object or in those within it."""
+    fields = as_object(value)
+    for name in names:
+        if tokens := as_count(fields.get(name)):
+            return tokens
+    inner = fields.values() if depth < _DEEPEST else ()
+    return next((tokens for one in inner if (tokens := _count(one, names, depth + 1))), 0)
