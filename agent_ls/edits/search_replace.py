@@ -11,7 +11,6 @@ from unicodedata import combining
 
 from agent_ls.edits.around_marks import around_marks
 from agent_ls.edits.carried_out import is_added_around
-from agent_ls.edits.indents import indent_of
 from agent_ls.edits.lines import BOM, FlatText, flattened
 from agent_ls.edits.locate import MAX_ALL, MAX_ALL_DRIFTED, MAX_PLACES, Ground, Place, places
 from agent_ls.edits.marks import added_markers, is_stub, restored, stands_for_others, unclear_marker
@@ -26,8 +25,8 @@ from agent_ls.edits.ways import old_as_spoken
 
 _EQUAL = Refused("old_string and new_string are equal, so there is nothing to change.", "equal")
 _EQUAL_BUT_FOR_THE_END = Refused(
-    "old_string and new_string differ only in the last line end, which a line keeps. Give "
-    "both with the line below to join it to that one.",
+    "old_string and new_string differ only in the last line end, and the file does not have "
+    "old_string exactly. To join two lines, copy both from the file into old_string.",
     "equal",
 )
 _BLANK = Refused(
@@ -82,8 +81,6 @@ def _spans(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused:
         if ground.file.flat.strip(BOM + " \t\n\x0c"):
             return _BLANK
         return [Span(ground.file.first, len(ground.file.flat), wish.new, number)]
-    if wish.old == wish.new + "\n" and wish.new.strip():
-        return _EQUAL_BUT_FOR_THE_END
     old, new = plainly_indented(ground.file.flat, wish.old, wish.new)
     whole = _with_middle(ground, replace(wish, old=old, new=new))
     if isinstance(whole, Refused):
@@ -131,22 +128,23 @@ def _exactly(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | 
         return too_many(MAX_ALL)
     untorn = [at for at in found if not is_torn(flat, wish, at, at + size)]
     if wish.replace_all:
-        wish = _with_end(wish)
         return [Span(at, _past(flat, wish, at), wish.new, number) for at in untorn] or None
     if len(found) < MAX_PLACES and (untorn or not ground.is_read):
         found = untorn
     at = _one_of(ground, wish, found) if found else None
     if at is None or isinstance(at, Refused):
         return at
-    if not is_whole(flat, at, at + size):
+    if not is_whole(flat, at, at + size) or _joins_lines(wish):
         if is_added_around(flat, wish, at):
             return applied(ground.file.number_at(at))
-        return [Span(at, at + size, _parted(flat, wish, at), number)]
+        return [Span(at, at + size, wish.new, number)]
     first = ground.file.number_at(at)
     if flat[at - 1 : at] not in ("", "\n", BOM):
         # It begins inside the indentation, so the new lines may have lost theirs too.
         return _by_lines(ground, replace(wish, line=first + 1), number)
-    old, new = lines_of(wish)
+    old, new = wish.old.split("\n"), wish.new.split("\n") if wish.new else []
+    if wish.old.endswith("\n"):
+        old, new = old[:-1], new[:-1]
     spot = Place(tuple(range(first, first + len(old))), first, first + len(old))
     return _put(ground, wish, spot, number, old, new)
 
@@ -189,20 +187,9 @@ def is_whole(flat: str, at: int, end: int) -> bool:
     return is_ended and begins_line(flat, at)
 
 
-def _parted(flat: str, wish: Wish, at: int) -> str:
-    """Return the new text, with its leading line end restored if only that was lost.
-
-    If the first line is indented differently, it is meant to continue the line above.
-    """
-    is_lost = wish.old.startswith("\n") and not wish.new.startswith("\n") and wish.new.strip()
-    is_same = indent_of(wish.old.lstrip("\n")) == indent_of(wish.new)
-    return "\n" + wish.new if is_lost and is_same and at and flat[at - 1] != "\n" else wish.new
-
-
-def _with_end(wish: Wish) -> Wish:
-    """Add the final line end that only the old text has to the new text."""
-    is_lost = wish.old.endswith("\n") and not wish.new.endswith("\n") and wish.new.strip()
-    return replace(wish, new=wish.new + "\n") if is_lost else wish
+def _joins_lines(wish: Wish) -> bool:
+    """Tell whether the new text lacks the final line end, so that the line below joins it."""
+    return wish.old.endswith("\n") and wish.new != "" and not wish.new.endswith("\n")
 
 
 def _past(flat: str, wish: Wish, at: int) -> int:
@@ -214,6 +201,8 @@ def _past(flat: str, wish: Wish, at: int) -> int:
 
 def _by_lines(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:
     """Place the wish by lines, ignoring indentation and typography; None if not found."""
+    if wish.old == wish.new + "\n":
+        return _EQUAL_BUT_FOR_THE_END
     old, new = lines_of(wish)
     known = places(ground, old, are_apart=wish.replace_all)
     if not known:

@@ -24,8 +24,10 @@ def is_torn(flat: str, wish: Wish, at: int, end: int) -> bool:
     olds, news = wish.old.split("\n"), wish.new.split("\n")
     first, *below = (line.strip() for line in olds)
     if not begins_line(flat, at):
-        # The first line is removed, so the next one would be joined to the text before it.
-        return news[0].strip() != first and news[0].strip() in below
+        # The first line is removed, so the next one would be joined to the text before it. An
+        # old text that begins with a line end asks for that.
+        goes_on = news[0].strip()
+        return "" not in (first, goes_on) and goes_on != first and goes_on in below
     rest = rest_of_line(flat, end)
     if wish.old[-1] in " \t\n" or _SHUT.fullmatch(rest):
         return False

@@ -37,8 +37,6 @@ def check(text: str, wishes: Sequence[Wish], expected: str | tuple[str, ...]) ->
         pytest.param("", [Wish("", "new\n")], "new\n", id="into-an-empty-file"),
         pytest.param("é😀\x0cb", [Wish("😀\x0cb", "😀\x0cc")], "é😀\x0cc", id="wide-and-odd"),
         pytest.param("a a a", [Wish("a", "b", replace_all=True)], "b b b", id="all"),
-        pytest.param("a()\nx\na()\ny\n", [Wish("a()\n", "b()", replace_all=True)],
-                     "b()\nx\nb()\ny\n", id="all-without-lines-glued"),
         pytest.param("x = 1\na\nx = 10\n", [Wish("x = 1", "x = 2", line=3)],
                      "x = 2\na\nx = 10\n", id="hint-at-a-longer-word"),
         pytest.param("x = 1\nmax = 1\nx = 10\n", [Wish("x = 1", "x = 2", replace_all=True)],
@@ -52,8 +50,6 @@ def check(text: str, wishes: Sequence[Wish], expected: str | tuple[str, ...]) ->
                      "if a:\n  x = 2\n  if b:\n    x = 1\n", id="an-indented-line-no-deeper-one"),
         pytest.param("b = 2  # kept\nc\n", [Wish("b = 2", "x\nb = 2")], "x\nb = 2  # kept\nc\n",
                      id="a-line-above-one-with-a-remark"),
-        pytest.param("a()\nb()\n\nc()\n", [Wish("a()\nb()\n", "x()\nb()")], "x()\nb()\n\nc()\n",
-                     id="the-end-of-a-last-line-that-stays"),
         pytest.param("a b", [Wish("b", "2"), Wish("a", "1")], "1 2", id="any-order"),
         pytest.param("ab", [Wish("a", "1"), Wish("b", "2")], "12", id="side-by-side"),
         pytest.param("a = 1\nmid = 2\nc = 3\n", [Wish("a = 1\nmid = 2", "a = 9\nmid = 2"),
@@ -149,6 +145,49 @@ def test_what_is_not_certain_is_refused(
     text: str, wishes: list[Wish], expected: tuple[str, ...]
 ) -> None:
     check(text, wishes, expected)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("is_read", [False, True])
+@pytest.mark.parametrize(
+    "text, old, new",
+    [
+        pytest.param("f(a,\nb)\n", ",\n", ", ", id="inside-a-line"),
+        pytest.param("if a and \\\n    b:\n", "if a and \\\n", "if a and ", id="a-whole-line"),
+        pytest.param("if a and \\\n    b:\n", " \\\n    ", " ", id="with-an-indentation"),
+        pytest.param("<b>\nx</b>\n", "<b>\n", "<b>", id="nothing-but-the-end-goes"),
+        pytest.param("a\nb\n", "b\n", "b", id="the-end-of-the-file"),
+        pytest.param("line1\nline2\n", "\nline2", " line2", id="the-end-of-the-line-above"),
+        pytest.param("line1\nline2\n", "\nline2", "line2", id="without-a-blank"),
+        pytest.param("a = 1\nb = 2\nc\n", "\nb = 2\n", "b = 3\nd\n", id="both-lines-change"),
+        pytest.param("a\n\nb\n", "a\n\n", "a\n", id="a-blank-line-below"),
+        pytest.param("a\n\nb\n", "a\n", "a", id="a-blank-line-by-one-end"),
+        pytest.param("a\n\nb\n", "\n\nb", "\nb", id="a-blank-line-above"),
+        pytest.param("a()\nb()\n\nc()\n", "a()\nb()\n", "x()\nb()", id="a-change-and-a-blank-line"),
+        pytest.param("a()\nb()\n", "a()", "x()\n", id="a-blank-line-is-added"),
+        pytest.param("x = [\n  1,\n]\n", "\n  1,\n", "1", id="an-end-on-both-sides"),
+        pytest.param("  a:\n    b\n", "a:\n", "a: ", id="a-line-without-its-indentation"),
+    ],
+)
+def test_an_exact_text_with_a_line_end_is_replaced_exactly(
+    text: str, old: str, new: str, end: str, *, is_read: bool
+) -> None:
+    assert text.count(old) == 1
+    for replace_all in (False, True):
+        wish = Wish(old, new, replace_all=replace_all)
+        placed = place(text.replace("\n", end), [wish], is_read=is_read)
+        assert not isinstance(placed, Refused), placed.reason
+        expected = text.replace(old, new).replace("\n", end)
+        assert apply_replacements(text.replace("\n", end), placed) == expected
+
+
+def test_all_line_ends_behind_a_text_go() -> None:
+    check("a,\r\nb,\r\nc", [Wish(",\n", ", ", replace_all=True)], "a, b, c")
+    check("a()\nx\na()\ny\n", [Wish("a()\n", "b()", replace_all=True)], "b()x\nb()y\n")
+
+
+def test_a_text_that_differs_only_in_a_line_end_has_to_be_exact() -> None:
+    check("\ta\nb\n", [Wish("    a\n", "    a")], ("only in the last line end", "exactly"))
 
 
 def test_a_part_of_a_word_may_be_replaced_in_the_text_that_was_read() -> None:
