@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.hunks import place_hunks
 from agent_ls.edits.patch_lines import NO_END, hunk_line, patch_lines
 from agent_ls.edits.requests import FilePatch, Hunk, HunkLine, Refused
+from agent_ls.edits.shell_call import folder_of_call, path_below
 
+_BEGINS = "*** Begin Patch"
 _BEGIN = re.compile(r"^[ \t]*\*\*\* Begin Patch")
 _FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File:[ \t]*([`\"']?)(.+?)\2[ \t]*$", re.I)
 _MOVE = re.compile(r"^\*\*\* Move to:[ \t]*([`\"']?)(.+?)\1[ \t]*$", re.I)
@@ -18,6 +21,18 @@ _HEAD = re.compile(r"^\*\*\* [A-Z][A-Za-z]+(?: [A-Za-z]+)?(?::| *$)")
 _DIFF = re.compile(r"^(?:--- \S|\+\+\+ \S|@@ |diff --git )")
 _NUMBERS = re.compile(r"^@@ *-(\d+)(?:,\d+)? *\+\d+(?:,\d+)? *@@ ?(.*)$")
 _END_OF_FILE = "*** End of File"
+_END = "*** End Patch"
+_NO_ANCHOR = re.compile(r"[-+.…, \d]*")
+"""What may stand behind ``@@`` without naming a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One envelope of a patch."""
+
+    above: Sequence[str]
+    """The lines between it and the envelope before."""
+    lines: Sequence[str]
 
 
 def is_envelope(text: str) -> bool:
@@ -37,22 +52,18 @@ def place_envelope(text: str, patch: str) -> tuple[Replacement, ...] | Refused:
 
 def parse_envelope(patch: str) -> tuple[FilePatch, ...] | Refused:
     """Parse the patch, file by file."""
-    lines = patch_lines(patch)
+    found = _parts(patch_lines(patch))
+    if isinstance(found, Refused):
+        return found
+    parts, below = found
     patches: list[FilePatch] = []
-    for part in _parts(lines):
-        heads = [number for number, line in enumerate(part) if _FILE.match(line)]
-        odd = next((line for line in part[: heads[0] if heads else None] if line.strip()), None)
-        if odd is not None:
-            return _malformed(f"{odd.strip()[:80]!r} stands before the first file")
-        for at, past in pairwise([*heads, len(part)]):
-            match = _FILE.match(part[at])
-            if match is None:
-                continue
-            one = _file(match[1].capitalize(), match[3], part[at + 1 : past])
-            if isinstance(one, Refused):
-                return one
-            patches.append(one)
-    stray = next((line for line in _around(lines) if _FILE.match(line) or _DIFF.match(line)), None)
+    for part in parts:
+        files = _files(part)
+        if isinstance(files, Refused):
+            return files
+        patches += files
+    around = [line for part in parts for line in part.above] + list(below)
+    stray = next((line for line in around if _FILE.match(line) or _DIFF.match(line)), None)
     if stray is not None and patches:
         return _malformed(f"{stray.strip()[:80]!r} stands outside of the patch")
     if not patches:
@@ -60,31 +71,73 @@ def parse_envelope(patch: str) -> tuple[FilePatch, ...] | Refused:
     return tuple(patches)
 
 
-def _parts(lines: Sequence[str]) -> list[list[str]]:
-    """Return the lines of each envelope; if none is marked, those from the first file header on."""
-    begins = [number for number, line in enumerate(lines) if _BEGIN.match(line)]
-    if not begins:
-        first = next((n for n, line in enumerate(lines) if _FILE.match(line)), 0)
-        begins = [first - 1]
-    parts: list[list[str]] = []
-    for begin, past in pairwise([*begins, len(lines)]):
-        part = list(lines[begin + 1 : past])
-        end = next((n for n, line in enumerate(part) if line.startswith("*** End Patch")), None)
+def _parts(lines: Sequence[str]) -> tuple[list[_Part], Sequence[str]] | Refused:
+    """Return the envelopes and the lines below the last one; refused if one has no end.
+
+    If none is marked, the lines from the first file header on are one.
+    """
+    parts: list[_Part] = []
+    at = 0
+    while (begin := _next(lines, at, _BEGIN)) is not None:
+        past = next((n for n in range(begin + 1, len(lines)) if lines[n].startswith(_BEGINS)),
+                    len(lines))  # fmt: skip
+        end = _end(lines, begin + 1, past)
         if end is None:
-            while part and part[-1].strip() in ("", "```", "EOF"):
-                part.pop()
-        parts.append(part[:end])
-    return parts
+            return Refused(
+                "The patch is cut off: it has `*** Begin Patch`, but no `*** End Patch` behind "
+                "its last line. Send it whole; if it is too long, as several smaller patches.",
+                "malformed",
+            )
+        parts.append(_Part(lines[at:begin], lines[begin + 1 : end]))
+        at = end + 1
+    if parts:
+        return parts, lines[at:]
+    first = _next(lines, 0, _FILE) or 0
+    end = _end(lines, first, len(lines))
+    if end is not None:
+        return [_Part(lines[:first], lines[first:end])], lines[end + 1 :]
+    body = list(lines[first:])
+    while body and body[-1].strip() in ("", "```", "EOF"):
+        body.pop()
+    return [_Part(lines[:first], body)], ()
 
 
-def _around(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines outside of all envelopes."""
-    is_inside = not any(_BEGIN.match(line) for line in lines)
-    for line in lines:
-        is_inside = is_inside or bool(_BEGIN.match(line))
-        if not is_inside:
-            yield line
-        is_inside = is_inside and not line.startswith("*** End Patch")
+def _next(lines: Sequence[str], at: int, mark: re.Pattern[str]) -> int | None:
+    return next((n for n in range(at, len(lines)) if mark.match(lines[n])), None)
+
+
+def _end(lines: Sequence[str], at: int, past: int) -> int | None:
+    """Return the line that ends the envelope; an indented one may also be a line of a hunk."""
+    ends = [n for n in range(at, past) if lines[n].strip().startswith(_END)]
+    return next((n for n in ends if lines[n].startswith(_END)), ends[-1] if ends else None)
+
+
+def _files(part: _Part) -> list[FilePatch] | Refused:
+    """Parse one envelope, file by file."""
+    folder = folder_of_call(part.above)
+    if isinstance(folder, Refused):
+        return folder
+    lines, heads = list(part.lines), list[int]()
+    for number, line in enumerate(lines):
+        # In an update, an indented line is a line of the file.
+        is_update = bool(heads) and lines[heads[-1]].lower().startswith("*** update")
+        if _FILE.match(line if is_update else line.strip()):
+            heads.append(number)
+            lines[number] = line.strip()
+    odd = next((line for line in lines[: heads[0] if heads else None] if line.strip()), None)
+    if odd is not None:
+        return _malformed(f"{odd.strip()[:80]!r} stands before the first file")
+    patches: list[FilePatch] = []
+    for at, past in pairwise([*heads, len(lines)]):
+        match = _FILE.match(lines[at])
+        if match is None:
+            continue
+        one = _file(match[1].capitalize(), match[3], lines[at + 1 : past])
+        if isinstance(one, Refused):
+            return one
+        new_path = one.new_path and path_below(folder, one.new_path)
+        patches.append(replace(one, path=path_below(folder, one.path), new_path=new_path))
+    return patches
 
 
 def _malformed(what: str) -> Refused:
@@ -150,7 +203,7 @@ def _hunks(body: Sequence[str]) -> list[Hunk]:
             if match:
                 line_hint = int(match.group(1)) or None
             anchor = (match.group(2) if match else raw[2:].removesuffix("@@")).strip()
-            anchors += [one for one in anchor.split(" @@ ") if one not in ("", "...", "…")]
+            anchors += [one for one in anchor.split(" @@ ") if not _NO_ANCHOR.fullmatch(one)]
         elif raw.startswith(_END_OF_FILE):
             at_end = True
         elif raw.startswith(NO_END):

@@ -13,8 +13,9 @@ from itertools import groupby
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.around_marks import around_marks
+from agent_ls.edits.drifted import fate_of
 from agent_ls.edits.indents import indent_of
-from agent_ls.edits.keys import stripped
+from agent_ls.edits.keys import folded, stripped
 from agent_ls.edits.lines import FlatText
 from agent_ls.edits.locate import Ground, Place, most_places, places
 from agent_ls.edits.marks import (
@@ -25,12 +26,16 @@ from agent_ls.edits.marks import (
     unclear_marker,
 )
 from agent_ls.edits.placing import find, missing, nearest_to, put
-from agent_ls.edits.refusing import ambiguous
+from agent_ls.edits.refusing import ambiguous, cut, nearest
 from agent_ls.edits.requests import Hunk, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.weave import Block
 
 _IN_WORD = re.compile(r"\w")
+_MAX_ABOVE = 2_000
+"""Most lines above a place that are looked at for an anchor that has changed."""
+_MIN_OLD = 2
+"""Least old lines that a hunk needs where its anchor has changed."""
 _REACH = 3
 """A model's line number breaks a tie only if it is at most this many lines off."""
 
@@ -48,7 +53,10 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
     ground = Ground(flat.text)
     spans: list[Span] = []
     searches: list[_Search] = []
+    changes_any = any(hunk.old != hunk.new for hunk in hunks)
     for number, hunk in enumerate(hunks, 1):
+        if changes_any and hunk.old == hunk.new:
+            continue
         bare = None
         if not any(stripped(line) for line in hunk.old):
             bare = _without_old(ground, hunk, number)
@@ -60,7 +68,7 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
         if bare is not None:
             spans += bare
             continue
-        found = _searched(ground, hunk, number)
+        found = _searched(ground, hunk, number, searches)
         if isinstance(found, Refused):
             return _numbered(found, number, len(hunks))
         searches.append(found)
@@ -85,14 +93,16 @@ def _numbered(refused: Refused, number: int, count: int) -> Refused:
     return replace(refused, reason=which + refused.reason)
 
 
-def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
-    """Return the hunk with all its places."""
+def _searched(
+    ground: Ground, hunk: Hunk, number: int, above: Sequence[_Search]
+) -> _Search | Refused:
+    """Return the hunk with all its places; ``above`` are the hunks before it."""
     if _adds_a_mark(ground, hunk):
         return unclear_marker()
     if hunk.old == hunk.new:
         return Refused("The hunk removes and adds the same lines: nothing to change.", "equal")
     found = places(ground, hunk.old)
-    narrowed = _anchored(ground, hunk, found) if found else found
+    narrowed = _anchored(ground, hunk, found, above)
     if isinstance(narrowed, Refused):
         return narrowed
     if len(narrowed) >= most_places(hunk.old):
@@ -120,16 +130,25 @@ def _adds_a_mark(ground: Ground, hunk: Hunk) -> bool:
     return False
 
 
-def _anchored(ground: Ground, hunk: Hunk, found: list[Place]) -> list[Place] | Refused:
+def _anchored(
+    ground: Ground, hunk: Hunk, found: list[Place], above: Sequence[_Search]
+) -> list[Place] | Refused:
     """Return the places that the anchors allow, or a refusal if they allow none."""
     if not hunk.anchors:
         return found
-    tops = _anchor_lines(ground, hunk.anchors)
+    tops, lost = _anchor_lines(ground, hunk.anchors)
+    if hunk.line is None and lost and not _is_reworded(ground, hunk, lost, found):
+        return _no_anchor(ground, hunk, lost)
+    if not hunk.is_anchor_sure or not found:
+        return _by_section(ground, hunk, found, tops) if found else found
     ends = [place.past for place in found]
     after = (bisect_right(ends, top) for top in tops)
     first = {found[at].first: found[at] for at in after if at < len(found)}
-    if not hunk.is_anchor_sure:
-        return _by_section(ground, hunk, found, tops)
+    if len(first) > 1 and all(_is_line(ground, top, hunk.anchors[-1]) for top in tops):
+        # As in a search that goes on from the hunk before, the next such line is the anchor.
+        low = max((one.places[0].first for one in above if len(one.places) == 1), default=-1)
+        later = [place for place in first.values() if place.first > low]
+        return later[:1] or list(first.values())
     if tops and not first:
         return Refused(
             f"The lines are in the file at line {found[0].first + 1}, but not after the anchor "
@@ -163,17 +182,46 @@ def _is_in_section(ground: Ground, top: int, line: int) -> bool:
     )
 
 
-def _anchor_lines(ground: Ground, anchors: Sequence[str]) -> list[int]:
-    """Return the numbers of the lines that may be the last anchor."""
-    keyed, low, hits = ground.keyed(stripped), -1, [-1]
+def _anchor_lines(ground: Ground, anchors: Sequence[str]) -> tuple[list[int], str]:
+    """Return the lines that may be the last anchor, or none and the anchor that is nowhere."""
+    low, hits = -1, [-1]
     for anchor in anchors:
         want = stripped(anchor)
-        hits = keyed.lines_of(want) or _begun_with(ground, want)
-        hits = [number for number in hits if number > low]
+        exact = ground.keyed(stripped).lines_of(want) or ground.keyed(folded).lines_of(folded(want))
+        hits = [number for number in exact or _begun_with(ground, want) if number > low]
         if not hits:
-            return []
+            return [], anchor
         low = hits[0]
-    return hits
+    return hits, ""
+
+
+def _is_line(ground: Ground, number: int, anchor: str) -> bool:
+    """Tell whether the anchor is the whole line."""
+    return folded(ground.file.lines[number]) == folded(anchor)
+
+
+def _is_reworded(ground: Ground, hunk: Hunk, anchor: str, found: Sequence[Place]) -> bool:
+    """Tell whether a line above the only place is the anchor as someone changed it since.
+
+    The anchor says nothing then, so the hunk needs enough lines of its own.
+    """
+    if len(found) != 1 or sum(map(bool, map(stripped, hunk.old))) < _MIN_OLD:
+        return False
+    lines = ground.file.lines[max(0, found[0].past - _MAX_ABOVE) : found[0].past]
+    return any(fate_of(anchor, line, is_beyond=True) != "another" for line in lines)
+
+
+def _no_anchor(ground: Ground, hunk: Hunk, anchor: str) -> Refused:
+    """Return the refusal of a hunk whose anchor the file does not have."""
+    at = hunk.anchors.index(anchor)
+    below = f" below {hunk.anchors[at - 1]!r}" if at else ""
+    near = nearest(ground.file.flat, anchor)
+    like = f" The nearest line is {near[0].line}: {cut(near[0].lines[0].strip())}" if near else ""
+    return Refused(
+        f"The anchor {anchor!r} is no line of the file{below}.{like}\nCopy a line that stands "
+        "above the place, or leave the anchor away and quote more unchanged lines.",
+        "not-found",
+    )
 
 
 def _begun_with(ground: Ground, want: str) -> list[int]:
@@ -236,8 +284,10 @@ def _without_old(ground: Ground, hunk: Hunk, number: int) -> list[Span] | Refuse
         return of_blocks(ground, [Block(0, count, new)], number)
     if hunk.at_end and not hunk.anchors:
         return of_blocks(ground, [Block(count, count, new)], number)
-    tops = _anchor_lines(ground, hunk.anchors) if hunk.is_anchor_sure and hunk.anchors else []
-    if len(tops) == 1 and not hunk.at_end and new:
+    tops, lost = _anchor_lines(ground, hunk.anchors) if hunk.is_anchor_sure else ([], "")
+    if lost:
+        return _no_anchor(ground, hunk, lost)
+    if hunk.anchors and len(tops) == 1 and not hunk.at_end and new:
         return of_blocks(ground, [Block(tops[0] + 1, tops[0] + 1, new)], number)
     return Refused(
         "The hunk has no line of the file in it, so it is not certain where it goes. Add some "

@@ -50,7 +50,7 @@ def plan_patch(
     if isinstance(parsed, Refused):
         return parsed
     plans: list[FilePlan] = []
-    gathered = _gathered(parsed)
+    gathered = _changing(_gathered(parsed))
     named = [path for one in gathered for path in (one.path, one.new_path) if path is not None]
     twice = [path for path in dict.fromkeys(named) if named.count(path) > 1]
     if twice:
@@ -65,6 +65,15 @@ def plan_patch(
             return replace(plan, reason=f"{one.path}: {plan.reason} Nothing was changed.")
         plans.append(plan)
     return tuple(plans)
+
+
+def _changing(patches: list[FilePatch]) -> list[FilePatch]:
+    """Leave out the files in which no hunk changes anything, unless all are such files."""
+    return [
+        one
+        for one in patches
+        if one.kind != "change" or one.text or any(hunk.old != hunk.new for hunk in one.hunks)
+    ] or patches
 
 
 def _gathered(patches: tuple[FilePatch, ...]) -> list[FilePatch]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.hunks import place_hunks
 from agent_ls.edits.patch_lines import NO_END, hunk_line, patch_lines
 from agent_ls.edits.requests import FilePatch, Hunk, Refused
+from agent_ls.edits.shell_call import folder_of_call, path_below
 
 _NUMBERS = re.compile(r"^@@+ *-(\d+)(?:,(\d+))? *\+(\d+)(?:,(\d+))? *@@+ ?(.*)$")
 _FROM_NOTHING = re.compile(r"^@@+ *-0,0 ")
@@ -95,13 +96,23 @@ def parse_unified(diff: str) -> tuple[FilePatch, ...] | Refused:
             at = past
         else:
             at += 1
+    first = next((n for n in range(len(lines)) if _begins(lines, n)), 0)
+    folder = folder_of_call(lines[:first])
+    if isinstance(folder, Refused):
+        return folder
     patches: list[FilePatch] = []
     for one in drafts:
         patch = _patch(one)
         if isinstance(patch, Refused):
             return patch
-        patches.append(patch)
+        new_path = patch.new_path and path_below(folder, patch.new_path)
+        patches.append(replace(patch, path=path_below(folder, patch.path), new_path=new_path))
     return tuple(patches) or _NO_DIFF
+
+
+def _begins(lines: Sequence[str], at: int) -> bool:
+    """Tell whether the first file or hunk begins here."""
+    return bool(_HEADER.match(lines[at])) or _starts_file(lines, at) or _is_named(lines, at)
 
 
 def _starts_file(lines: Sequence[str], at: int) -> bool:
