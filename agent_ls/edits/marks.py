@@ -37,19 +37,28 @@ _LITTLE = re.compile(
 _ANY = re.compile(rf"\b(?:{_KEPT.pattern}|code|implementation|lines?|content\w*|body)\b", re.I)
 _WORD = re.compile(r"[^\W\d][\w'-]*")
 _DOTS = re.compile(r"(?:\.{3,}|…)\]?[ \t]*(?P<words>.*?)[ \t]*(?P<end>\.{3,}|…)?")
+_DOTS_BEHIND = re.compile(r"(?P<words>.*\w)[)\]>]?[ \t]*(?:\.{3,}|…)")
+_STAYS = re.compile(
+    r"existing|rest|remain\w*|unchanged|unmodified|same|previous|original|omitted|elided|other|"
+    r"truncated|skipped|snip\w*",
+    re.I,
+)
 _CODE = re.compile(r"[={}<>|&\\\[\]@$+?!]|\w\(")
 _PLAIN = re.compile(
     r"(?:the )?(?:rest of\b|existing (?:code|implementation|content)\b|remaining code\b|"
-    r"(?:code|rest) (?:(?:remains|stays|is) )?(?:the same|unchanged|omitted)\b|"
+    r"(?:(?:previous|other|original) )?(?:code|rest) (?:(?:remains|stays|is) )?"
+    r"(?:the same|unchanged|omitted)\b|"
     r"unchanged(?: code)?$|omitted(?: for brevity)?$|same as before$|no changes?(?: here)?$)",
     re.I,
 )
+_NAMES = re.compile(r"(?:the )?(?:rest of|remaining|existing|unchanged|other|previous)\b", re.I)
 _SAYS_SAME = re.compile(r"as (?:before|above)|no changes? (?:above|below)", re.I)
 _PLACEHOLDER = re.compile(r"pass\b|raise NotImplementedError\b|\.\.\.$|return NotImplemented\b")
 _BLOCKS = (":", '"""', "'''")
 _OPENERS = (*_BLOCKS, "= (", "[", ",")
 _BARE = ("...", "…", "....", "[...]", "<...>", "(...)", "⋮", "⋮...")
 _MAX_WORDS = 8
+_OPEN = ("[", "<", "(")
 _NUMBERS = " \t0123456789L[]()|│→:"
 _HEAD = re.compile(
     r"(return)\b"
@@ -85,7 +94,10 @@ def is_sure_marker(line: str) -> bool:
     sign, said = _read(line)
     match = _DOTS.fullmatch(said)
     if match is None:
-        return bool(sign and _PLAIN.match(said.rstrip(".")) and not _others_in(said))
+        is_apart = bool(sign) or stripped(line)[:1] in _OPEN
+        if is_apart and _PLAIN.match(said.rstrip(". …")) and not _others_in(said):
+            return True
+        return _stays_before_dots(said, is_apart=is_apart)
     words = match["words"].split()
     if not words:
         return sign not in ("", "*", "%")
@@ -95,6 +107,21 @@ def is_sure_marker(line: str) -> bool:
         return False
     # Without a comment sign, dots may be code: spread, rest arguments, continuation.
     return bool(sign or match["end"] or (len(words) > 1 and not _others_in(said)))
+
+
+def _stays_before_dots(said: str, *, is_apart: bool) -> bool:
+    """Tell whether a text ends with dots and says before them only that something stays.
+
+    ``is_apart`` says that it is a comment or in brackets.
+    """
+    match = _DOTS_BEHIND.fullmatch(said)
+    words = _WORD.findall(match["words"]) if match else []
+    if not words or len(words) > _MAX_WORDS or _CODE.search(said):
+        return False
+    # "rest of the styles ..." names what stays; elsewhere an unusual word makes a sentence.
+    names = is_apart and bool(_NAMES.match(said))
+    is_said = any(map(_STAYS.fullmatch, words)) and _others_in(said) <= names
+    return is_said and (is_apart or len(words) > 1)
 
 
 def _read(line: str) -> tuple[str, str]:
@@ -149,7 +176,7 @@ def _is_like_a_mark(line: str) -> bool:
     """Tell whether a comment or bracketed line says little more than that code stays."""
     sign, said = _read(line)
     words = _WORD.findall(said)
-    is_apart = sign not in ("", "*", "%") or stripped(line)[:1] in ("[", "<", "(")
+    is_apart = sign not in ("", "*", "%") or stripped(line)[:1] in _OPEN
     if not is_apart or len(words) > _MAX_WORDS:
         return False
     kept = sum(bool(_KEPT.fullmatch(word)) for word in words)

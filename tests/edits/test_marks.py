@@ -77,7 +77,12 @@ _FOUR = "a = 1;\nb = 2;\nc = 3;\nd = 4;\n"
         "// existing code", "// [existing code]", "# [... existing code ...]", "# (existing code)",
         "// <existing code>", "// -- existing code --", "// === existing code ===", "# [unchanged]",
         "# <rest unchanged>", "/* existing code here */", "# . . .", "// unchanged code.",
-        "# [omitted]", "# Rest of the class stays the same",
+        "# [omitted]", "# Rest of the class stays the same", "# (unchanged code ...)",
+        "(unchanged code ...)", "(rest of methods ...)", "rest of methods ...", "[rest unchanged]",
+        "// (unchanged methods ...)", "# Rest Of Methods \u2026", "// unchanged ...",
+        "// previous code ...", "// (previous code remains the same)", "// other methods...",
+        "/* rest of the styles ... */", "// remaining methods unchanged ...",
+        "<!-- rest of the page ... -->",
     ],
 )  # fmt: skip
 def test_what_can_be_nothing_but_a_mark_is_never_written(mark: str) -> None:
@@ -87,6 +92,39 @@ def test_what_can_be_nothing_but_a_mark_is_never_written(mark: str) -> None:
     placed = place_unified(_FOUR, diff)
     assert isinstance(placed, Refused)
     assert placed.why == "marker"
+
+
+@pytest.mark.parametrize(
+    "mark", ["# (unchanged code ...)", "(rest of methods ...)", "// ... existing code ..."]
+)
+def test_a_mark_beside_one_of_the_file_is_a_mark(mark: str) -> None:
+    text = f"{_FOUR}// ... rest of code ...\n"
+    old = "d = 4;\n// ... rest of code ..."
+    assert _placed(text, old, f"{mark}\nd = 5;\n// ... rest of code ...") == "marker"
+    assert _placed(text, old, f"d = 5;\n// ... rest of code ...\n{mark}") == "marker"
+    diff = f"@@ -4,2 +4,3 @@\n-d = 4;\n+d = 5;\n // ... rest of code ...\n+{mark}\n"
+    placed = place_unified(text, diff)
+    assert isinstance(placed, Refused)
+    assert placed.why == "marker"
+    assert _placed(f"{mark}\n{text}", old, f"d = 5;\n{mark}") == f"{mark}\n{_FOUR[:-3]}5;\n{mark}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# More tests ...",
+        "// handles the same cases ...",
+        "    existing...,",
+        "f(...rest)",
+        "# rest of the arguments that the caller gave us ...",
+        "Same thing, again ...",
+        "# TODO ...",
+    ],
+)
+def test_a_line_that_says_more_before_its_dots_is_written(line: str) -> None:
+    assert _placed(_FOUR, "b = 2;\n", f"b = 5;\n{line}\n") == _FOUR.replace(
+        "b = 2;\n", f"b = 5;\n{line}\n"
+    )
 
 
 @pytest.mark.parametrize(
