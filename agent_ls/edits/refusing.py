@@ -117,6 +117,9 @@ def _difference(best: Candidate, old: str) -> str:
     left = f"\n({len(diff) - _MAX_DIFF_LINES} more)" if len(diff) > _MAX_DIFF_LINES else ""
     is_blank = [line.split() for line in wanted] == [line.split() for line in best.lines]
     only = "only white space differs" if is_blank else "it differs so"
+    there, sought = "\n".join(best.lines), old.strip()
+    if sought not in there and sought.lower() in there.lower():
+        only = "only the case of letters differs"
     return f"{only} (- old text, + file):\n{shown}{left}\nUse the file's text exactly."
 
 
@@ -124,10 +127,16 @@ def nearest(text: str, wanted: str) -> list[Candidate]:
     """Return the windows of the text most similar to ``wanted``, best first; may be empty.
 
     Only the longest lines of ``wanted`` are searched for, so the cost grows only with the text.
+    Text that differs in the case of letters alone is the nearest.
     """
     lines, goal = split_lines(text), split_lines(wanted)
     goal_text = "\n".join(goal)[:MAX_SCORED_CHARS]
     found: dict[int, Candidate] = {}
+    small = text.lower()
+    at = -1 if wanted.strip() in text else small.find(wanted.strip().lower())
+    if at >= 0:
+        start = small.count("\n", 0, at)
+        found[start] = Candidate(start + 1, lines[start : start + len(goal)], 100.0)
     for start in _starts(lines, goal):
         if start not in found:
             window = lines[start : start + len(goal)]
