@@ -74,6 +74,24 @@ async def test_a_script_that_is_moved_and_changed_can_still_be_run(place: Place)
     assert (place.root / "do.sh").stat().st_mode & 0o777 == 0o750
 
 
+async def test_the_paths_below_a_command_are_those_of_its_folder(place: Place) -> None:
+    place.write("a.py", "one\n")
+    place.write("sub/a.py", "one\n")
+    place.write("sub/b.py", "keep\ntwo\n")
+    place.write("sub/old.py", "o\n")
+    patch = f"cd ./sub && apply_patch <<'EOF'\n{_ENVELOPE}EOF\n"
+    text = await check(
+        place,
+        patch,
+        {"a.py": "one\n", "sub/a.py": "1\n", "sub/b.py": None, "sub/c/d.py": "keep\n2\n",
+         "sub/new.py": "n\n", "sub/old.py": None},
+    )  # fmt: skip
+    assert "changed sub/a.py (line 1)" in text
+    tool = ApplyPatch(place.workspace)
+    paths = tool.paths(ApplyPatchArguments(patch=patch))
+    assert paths == ("sub/a.py", "sub/b.py", "sub/c/d.py", "sub/new.py", "sub/old.py")
+
+
 async def test_a_unified_diff_changes_and_renames(place: Place) -> None:
     place.write("a.py", "x\none\n")
     place.write("b.py", "b\n")
@@ -89,6 +107,17 @@ async def test_a_unified_diff_changes_and_renames(place: Place) -> None:
         pytest.param(_ENVELOPE.replace("c/d.py", "there.py"), "exists already", id="move-over"),
         pytest.param(_ENVELOPE.replace("old.py", "gone.py"), r"gone\.py: .*no such", id="missing"),
         pytest.param("only words", "Nothing was changed", id="no-patch"),
+        pytest.param(_ENVELOPE.replace("*** End Patch\n", ""), "cut off", id="cut-off"),
+        pytest.param(
+            _ENVELOPE.replace("@@", "@@ class Gone:", 1),
+            "a.py: .*'class Gone:'",
+            id="an-anchor-that-is-nowhere",
+        ),
+        pytest.param(
+            f"cd sub && apply_patch <<'EOF'\n{_ENVELOPE}EOF\n",
+            "sub/a.py: .*no such",
+            id="not-in-the-folder",
+        ),
     ],
 )
 async def test_a_patch_that_does_not_fit_changes_no_file(

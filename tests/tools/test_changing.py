@@ -46,6 +46,18 @@ async def test_a_file_keeps_its_line_ends_and_its_mark(place: Place) -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+async def test_an_edit_joins_lines(place: Place, end: str) -> None:
+    place.write("a.py", end.join(["f(a,", "b)", "x", "", "if a and \\", "    b:", ""]))
+    edits = [
+        {"old_string": ",\n", "new_string": ", "},
+        {"old_string": "x\n", "new_string": "x"},
+        {"old_string": "if a and \\\n    ", "new_string": "if a and "},
+    ]
+    after = {"a.py": end.join(["f(a, b)", "x", "if a and b:", ""])}
+    await check(place, EditFile(place.workspace), after, path="a.py", edits=edits)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 async def test_the_lines_of_an_edit_are_those_that_reading_shows(place: Place, end: str) -> None:
     place.write("a.py", end.join(["one", "two", "three", "four", ""]))
     edits = [
