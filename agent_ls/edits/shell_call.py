@@ -18,6 +18,7 @@ _CD = re.compile(
     r"[ \t]*(?:&&|;|\n)\s*",
     re.S,
 )
+_COMMAND = re.compile(r"\s*(?:cd [^\n;&|]+(?:&&|;|\n)\s*)?apply_?patch\s*(?:<<|[\"'])")
 _MOVES = re.compile(r"\b(?:cd|pushd|popd)\b")
 _SHELLS_OWN = re.compile(r"[$`~*?\\]|^-")
 """A folder that only a shell can name."""
@@ -38,6 +39,11 @@ def folder_of_call(lines: Sequence[str]) -> str | Refused:
             "malformed",
         )
     return folder
+
+
+def is_patch_call(command: str) -> bool:
+    """Tell whether a shell command does nothing but give a patch to a program for patches."""
+    return "*** Begin Patch" in command and bool(_COMMAND.match(command))
 
 
 def path_below(folder: str, path: str) -> str:

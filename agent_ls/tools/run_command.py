@@ -15,6 +15,7 @@ from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
 from agent_ls.domain.rules import GRANT
+from agent_ls.edits.shell_call import is_patch_call
 from agent_ls.loop.ports.commands import Bounds, CommandOutcome, Runner
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
@@ -34,7 +35,10 @@ _MAX_GRANTED_CHARS = 10_000
 
 
 def _runnable(command: str) -> str:
-    """Return the command; ``ValueError`` if a shell cannot get exactly these characters."""
+    """Return the command; ``ValueError`` if a shell cannot get exactly these characters.
+
+    Models trained with it call apply_patch as a program. Such a command would only fail.
+    """
     if "\0" in command:
         raise ValueError("a command cannot hold the character NUL")
     try:
@@ -43,6 +47,11 @@ def _runnable(command: str) -> str:
         raise ValueError("the command holds half of a character") from None
     if size > _MAX_COMMAND_BYTES:
         raise ValueError(f"a command has at most {_MAX_COMMAND_BYTES:,} bytes; write a script")
+    if is_patch_call(command):
+        raise ValueError(
+            "apply_patch is a tool, not a program; call the tool with this patch, and write its "
+            "paths as seen from the workspace folder"
+        )
     return command
 
 

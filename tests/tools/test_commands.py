@@ -89,6 +89,15 @@ async def test_a_person_sees_the_very_command_first(place: Place) -> None:
     assert tool.effect is Effect.EXECUTE
 
 
+@pytest.mark.parametrize("before", ["", "cd sub && ", "cd 'my folder'\n"])
+@pytest.mark.parametrize("call", ["apply_patch <<'EOF'\n", 'applypatch "'])
+def test_a_patch_is_given_to_the_tool_and_to_no_program(before: str, call: str) -> None:
+    with pytest.raises(ValidationError, match="apply_patch is a tool"):
+        RunCommandArguments(command=f"{before}{call}*** Begin Patch\n*** End Patch\n")
+    RunCommandArguments(command=f"{before}cat <<'EOF'\n*** Begin Patch\n*** End Patch\nEOF\n")
+    RunCommandArguments(command="apply_patch --help")
+
+
 @pytest.mark.parametrize(
     "command", ["", "a\0b", "half \ud83d", "x" * 100_001, "ä" * 60_000], ids=repr
 )
