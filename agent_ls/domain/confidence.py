@@ -38,6 +38,7 @@ _LEVEL = re.compile(
     r"\A\W*(?:(?:my )?confidence\W+(?:is )?)?(?:very )?(?P<level>high|medium|moderate|low)\b",
     re.IGNORECASE,
 )
+_MAX_SCALE = 100
 _LEVELS = {"high": 0.8, "medium": 0.5, "moderate": 0.5, "low": 0.2}
 
 
@@ -59,6 +60,17 @@ def judgement_in(said: str) -> Judgement:
     if level := _LEVEL.match(words):
         return Judgement(_LEVELS[level["level"].lower()], _line(words))
     return Judgement(0.0, _line(words))
+
+
+def confidence_of(value: object) -> float:
+    """Return the confidence that a JSON value names, from 0 to 1; 0.0 when it names none."""
+    if isinstance(value, float):
+        # An exponent would be read as a number of its own.
+        return judgement_in(f"{value:f}").score
+    is_read = isinstance(value, str | int) and not isinstance(value, bool)
+    # Longer numbers are on no scale, and Python refuses to print very long ones.
+    is_short = not isinstance(value, int) or abs(value) <= _MAX_SCALE
+    return judgement_in(str(value)).score if is_read and is_short else 0.0
 
 
 def _numbers(words: str) -> Iterator[tuple[float, int, int]]:

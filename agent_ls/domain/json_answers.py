@@ -41,15 +41,6 @@ def _candidates(text: str) -> Iterator[str]:
         yield text[at:]
 
 
-def share_of(value: object) -> float:
-    """Return a number from 0 to 1; 0 for any other value."""
-    try:
-        number = float(value) if isinstance(value, int | float | str) else 0.0
-    except (ValueError, OverflowError):
-        return 0.0
-    return number if 0.0 <= number <= 1.0 else 0.0
-
-
 def texts_of(value: object) -> tuple[str, ...]:
     """Return a list's non-empty texts, or one text as a list; other values are dropped."""
     if isinstance(value, str):

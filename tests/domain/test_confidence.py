@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.domain.confidence import Judgement, judgement_in
+from agent_ls.domain.confidence import Judgement, confidence_of, judgement_in
 
 
 def check(said: str, score: float, reason: str | None) -> None:
@@ -53,3 +53,38 @@ def test_a_confidence_is_read_in_whatever_scale_it_is_said(
     said: str, score: float, reason: str | None
 ) -> None:
     check(said, score, reason)
+
+
+@pytest.mark.parametrize(
+    ("value", "score"),
+    [
+        (0.5, 0.5),
+        (1, 1.0),
+        (0, 0.0),
+        (1.0, 1.0),
+        (95, 0.95),
+        (95.0, 0.95),
+        (9, 0.9),
+        (1e-05, 0.00001),
+        ("0.7", 0.7),
+        ("95%", 0.95),
+        ("9/10", 0.9),
+        ("9 out of 10", 0.9),
+        ("0,9", 0.9),
+        ("high", 0.8),
+        (True, 0.0),
+        (-1, 0.0),
+        (1.5, 0.0),
+        (101, 0.0),
+        ("11/10", 0.0),
+        ("sure", 0.0),
+        (None, 0.0),
+        ([0.5], 0.0),
+        (float("nan"), 0.0),
+        (float("inf"), 0.0),
+        (10**400, 0.0),
+        (-(10**400), 0.0),
+    ],
+)
+def test_a_json_value_is_read_like_words(value: object, score: float) -> None:
+    assert confidence_of(value) == score

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.domain.json_answers import object_in, share_of, texts_of
+from agent_ls.domain.json_answers import object_in, texts_of
 
 
 @pytest.mark.parametrize(
@@ -27,27 +27,6 @@ from agent_ls.domain.json_answers import object_in, share_of, texts_of
 )
 def test_an_object_is_found_in_three_ways(text: str, expected: object) -> None:
     assert object_in(text) == expected
-
-
-@pytest.mark.parametrize(
-    "value, share",
-    [
-        (0.5, 0.5),
-        (1, 1.0),
-        ("0.7", 0.7),
-        (True, 1.0),
-        (-1, 0.0),
-        (7, 0.0),
-        ("sure", 0.0),
-        (None, 0.0),
-        ([0.5], 0.0),
-        (float("nan"), 0.0),
-        (10**400, 0.0),
-        (-(10**400), 0.0),
-    ],
-)
-def test_a_share_is_a_number_from_nought_to_one_or_nought(value: object, share: float) -> None:
-    assert share_of(value) == share
 
 
 @pytest.mark.parametrize(

@@ -218,9 +218,12 @@ def test_caps_and_stop_reasons_are_those_of_the_result_table(
         ('{"completed": "yes", "confidence": 1}', Evaluation(False, 1.0, (), ""), False),
         (
             '```json\n{"completed": false, "confidence": 2, "issues": ["a"], "suggestion": "b"}```',
-            Evaluation(False, 0.0, ("a",), "b"),
+            Evaluation(False, 0.2, ("a",), "b"),
             False,
         ),
+        ('{"completed": true, "confidence": "95%"}', Evaluation(True, 0.95, (), ""), True),
+        ('{"completed": true, "confidence": "9/10"}', Evaluation(True, 0.9, (), ""), True),
+        ('{"completed": true, "confidence": 95}', Evaluation(True, 0.95, (), ""), True),
         ("Fine!", Evaluation(False, 0.0, ("The evaluation could not be read.",), ""), False),
     ],
 )

@@ -8,9 +8,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from agent_ls.domain.confidence import confidence_of
 from agent_ls.domain.errors import ProviderError
 from agent_ls.domain.events import AdviceGiven, Answered
-from agent_ls.domain.json_answers import object_in, share_of, texts_of
+from agent_ls.domain.json_answers import object_in, texts_of
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
@@ -64,7 +65,7 @@ def evaluation_in(text: str) -> Evaluation:
         return Evaluation(False, 0.0, ("The evaluation could not be read.",), "")
     return Evaluation(
         completed=found.get("completed") is True,
-        confidence=share_of(found.get("confidence")),
+        confidence=confidence_of(found.get("confidence")),
         issues=texts_of(found.get("issues")),
         suggestion=" ".join(texts_of(found.get("suggestion"))),
     )
