@@ -81,3 +81,8 @@ class ToolResult(Record):
                 return "killed"
             case _:
                 return ""
+
+
+def is_server_tool(name: str) -> bool:
+    """Say whether a tool belongs to a tool server: then it is named ``server/tool``."""
+    return "/" in name

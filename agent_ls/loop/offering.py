@@ -57,7 +57,8 @@ def _offered(kit: Kit, view: TurnView) -> Iterator[ToolSpec]:
             continue
         if kit.options.references:
             own = cast("dict[str, JsonValue]", parameters["properties"])
-            parameters = {**parameters, "properties": {**own, **_REFERENCE_ARGUMENTS}}
+            # A tool server's own parameter of such a name stays as the server describes it.
+            parameters = {**parameters, "properties": {**_REFERENCE_ARGUMENTS, **own}}
         is_same = parameters is spec.parameters
         yield spec if is_same else spec.model_copy(update={"parameters": parameters})
 

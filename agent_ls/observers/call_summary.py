@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from agent_ls.domain.calls import is_server_tool
 from agent_ls.domain.plain_json import plain_json
 from agent_ls.edits.plan import parse_patch
 from agent_ls.edits.requests import Refused
@@ -32,7 +33,7 @@ def summary_of(tool: str, arguments_json: str) -> str:
     if not isinstance(arguments, dict):
         return short(arguments_json)
     known = cast("_Arguments", arguments)
-    limit = _MAX_FOREIGN_CHARACTERS if "/" in tool else _MAX_CHARACTERS
+    limit = _MAX_FOREIGN_CHARACTERS if is_server_tool(tool) else _MAX_CHARACTERS
     try:
         return short(_SUMMARIES.get(tool, _first_text)(known), limit)
     except (ValueError, LookupError, TypeError, AttributeError):

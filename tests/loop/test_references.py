@@ -9,7 +9,14 @@ from pydantic import JsonValue
 
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.events import OutputMethod, OutputStored
-from agent_ls.loop.calls.references import Found, Results, destination_in, expressions_in, resolved
+from agent_ls.loop.calls.references import (
+    Found,
+    Results,
+    destination_in,
+    expressions_in,
+    resolved,
+    split_destination,
+)
 from agent_ls.loop.state.expressions import parse_expression, parse_output
 from agent_ls.loop.state.outputs import MISSING, targets, value_at, value_of, with_output
 
@@ -53,10 +60,31 @@ def test_only_a_whole_text_is_a_reference(text: str, expected: object) -> None:
 def test_a_result_goes_where_the_call_says(data: dict[str, JsonValue], expected: object) -> None:
     if isinstance(expected, str):
         with pytest.raises(ValueError, match=expected):
-            destination_in(data)
+            destination_in("any", data)
     else:
-        goes_to = destination_in(data)
+        goes_to = destination_in("any", data)
         assert (goes_to and goes_to.output.branches) == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "own", "goes_to"),
+    [
+        pytest.param({"output_path": "out/a.png"}, {"output_path"}, None, id="the-servers-own"),
+        pytest.param({"output_path": "a"}, {"output_path"}, None, id="a-file-without-an-ending"),
+        pytest.param({"output_path": 3}, {"output_path"}, None, id="no-text"),
+        pytest.param({"output_method": "POST"}, {"output_method"}, None, id="a-method-alone"),
+        pytest.param({"x": 1, "output_path": "†state.a"}, {"x"}, ((A,),), id="with-a-dagger-ours"),
+        pytest.param(
+            {"output_path": " †state.a", "output_method": "push"}, set(), ((A,),), id="with-method"
+        ),
+    ],
+)
+def test_a_tool_server_keeps_its_own_output_path(
+    data: dict[str, JsonValue], own: set[str], goes_to: object
+) -> None:
+    assert split_destination("images/draw", data)[0].keys() == own
+    found = destination_in("images/draw", data)
+    assert (found and found.output.branches) == goes_to
 
 
 def kept(*values: tuple[str, OutputMethod, JsonValue]) -> tuple[OutputStored, ...]:

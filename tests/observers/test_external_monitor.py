@@ -92,6 +92,15 @@ def parts(*starts: int) -> list[Event]:
     ]
 
 
+def served(*numbers: int) -> list[Event]:
+    """Return calls to a tool server, all answered with the same word."""
+    return [
+        event
+        for one in numbers
+        for event in step("issues/close", effect=Effect.EXECUTE, output_path=f"{one}.json")
+    ]
+
+
 SEEN = [*read("a.py"), *read("b.py")]
 BACK_AND_FORTH = [*read("a.py"), *read("b.py")] * 2
 WORDS = ("alpha", "a much longer pattern", "(x|y)+", "import os", "def f", "zz", "class K", "0")
@@ -120,6 +129,10 @@ TABLE = [
     pytest.param(greps("x", "x", "x", "x"), None, id="equal-calls-are-the-loops-own-matter"),
     pytest.param(greps(*WORDS), "no_progress", id="eight-steps-with-nothing-new"),
     pytest.param(greps(*WORDS[:7]), None, id="seven-are-borne"),
+    pytest.param(served(*range(12)), None, id="different-calls-to-a-tool-server-are-progress"),
+    pytest.param(
+        served(1, 2, 1, 2, 1, 2), "alternation", id="but-not-the-same-ones-with-the-same-answers"
+    ),
     pytest.param([*greps(*WORDS[:4]), *read("a.py"), *greps(*WORDS[4:])], None, id="a-new-file"),
     pytest.param(
         [*SEEN, *greps(*WORDS[:4]), *read("a.py"), *greps(*WORDS[4:7])], "no_progress",

@@ -17,7 +17,7 @@ from agent_ls.domain.mistakes import causes
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.calls.other_agents import counterpart
-from agent_ls.loop.calls.references import DESTINATION, destination_in
+from agent_ls.loop.calls.references import destination_in, split_destination
 from agent_ls.loop.sockets import PlannedCall, Tool
 
 _SHOWN_CHARS = 2_000
@@ -35,10 +35,10 @@ def plan_call(
     except ValueError as error:
         return structural(call, f"The arguments are not one JSON object: {error}.", specs)
     try:
-        goes_to = destination_in(data)
+        goes_to = destination_in(call.tool, data)
     except ValueError as error:
         return structural(call, f"{error}.", specs)
-    own = {key: value for key, value in data.items() if key not in DESTINATION}
+    own, _ = split_destination(call.tool, data)
     try:
         arguments = tool.Arguments.model_validate(own)
     except ValidationError as error:

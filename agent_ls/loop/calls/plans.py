@@ -102,7 +102,7 @@ def graph_error(calls: Sequence[ToolCall], stored: Sequence[OutputStored]) -> st
     """
     for call in calls:
         try:
-            destination_in(object_in(call.arguments_json))
+            destination_in(call.tool, object_in(call.arguments_json))
         except ValueError as error:
             return f"{call.tool}: {error}"
     graph = Results([(call, None) for call in calls], stored)

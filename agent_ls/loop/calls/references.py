@@ -13,10 +13,11 @@ from typing import Any, Literal, cast, get_args
 
 from pydantic import JsonValue
 
-from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult, is_server_tool
 from agent_ls.domain.events import OutputMethod, OutputStored
 from agent_ls.domain.plain_json import object_in
 from agent_ls.loop.state.expressions import (
+    DAGGER,
     Destination,
     Expression,
     Path,
@@ -26,8 +27,8 @@ from agent_ls.loop.state.expressions import (
 )
 from agent_ls.loop.state.outputs import CUT, MISSING, OUTCOMES, value_at, value_of
 
-DESTINATION = frozenset({"output_path", "output_method"})
-"""Arguments that every tool accepts but no tool sees."""
+_DESTINATION = frozenset({"output_path", "output_method"})
+"""Arguments that every tool accepts but no tool sees; a tool server may have its own."""
 _METHODS: tuple[str, ...] = get_args(OutputMethod)
 _CALL = frozenset({"tool", "arguments"})
 """Keys of a call nested in a plan; its references are resolved when it runs."""
@@ -55,11 +56,24 @@ def expressions_in(call: ToolCall) -> tuple[Expression, ...]:
     return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
-def destination_in(data: Mapping[str, Any]) -> Destination | None:
+def split_destination(tool: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the tool's own arguments, and those that say where the result is stored.
+
+    Many tool servers have an ``output_path`` of their own, so a text without † is theirs.
+    """
+    path = data.get("output_path")
+    is_ours = isinstance(path, str) and path.lstrip().startswith(DAGGER)
+    taken = _DESTINATION if is_ours or not is_server_tool(tool) else frozenset[str]()
+    own = {key: value for key, value in data.items() if key not in taken}
+    return own, {key: data[key] for key in data.keys() & taken}
+
+
+def destination_in(tool: str, arguments: Mapping[str, Any]) -> Destination | None:
     """Return where the call's result is stored; None when it has no output path.
 
     Errors: ``ValueError`` for an invalid path or method.
     """
+    _, data = split_destination(tool, arguments)
     path, method = data.get("output_path"), data.get("output_method") or "set"
     if not path:
         return None
@@ -72,9 +86,7 @@ def destination_in(data: Mapping[str, Any]) -> Destination | None:
 
 def resolved(call: ToolCall, values: Mapping[str, JsonValue]) -> ToolCall:
     """Return the call with every reference replaced by its value."""
-    data = object_in(call.arguments_json)
-    kept = {key: data[key] for key in data.keys() & DESTINATION}
-    own = {key: value for key, value in data.items() if key not in DESTINATION}
+    own, kept = split_destination(call.tool, object_in(call.arguments_json))
     changed = {**_mapped(own, values), **kept}
     return call.model_copy(
         update={"arguments_json": json.dumps(changed, ensure_ascii=False, separators=(", ", ": "))}
@@ -175,18 +187,15 @@ def _paths_of(call: ToolCall) -> tuple[Path, ...]:
 def _branches(call: ToolCall) -> tuple[tuple[Path, ...], ...]:
     """Return where a call's result is stored; nowhere if the output path is invalid."""
     try:
-        goes_to = destination_in(object_in(call.arguments_json))
+        goes_to = destination_in(call.tool, object_in(call.arguments_json))
     except ValueError:
         return ()
     return goes_to.output.branches if goes_to else ()
 
 
 def _own(call: ToolCall) -> dict[str, Any]:
-    return {
-        key: value
-        for key, value in object_in(call.arguments_json).items()
-        if key not in DESTINATION
-    }
+    own, _ = split_destination(call.tool, object_in(call.arguments_json))
+    return own
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from agent_ls.domain import events as e
-from agent_ls.domain.calls import Effect, ErrorKind, ToolCall
+from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, is_server_tool
 from agent_ls.domain.failure_kinds import FailureKind, failure_kind
 from agent_ls.domain.plain_json import object_in, plain_json
 from agent_ls.loop.evidence.news import ReadVersions, is_news, is_transient
@@ -40,7 +40,8 @@ def fingerprint(tool: str, arguments_json: str) -> str:
         data: object = plain_json(arguments_json or "{}")
     except ValueError:
         return f"{tool} {' '.join(arguments_json.split())}"
-    if isinstance(data, dict):
+    # What a tool server's arguments mean only the server knows.
+    if isinstance(data, dict) and not is_server_tool(tool):
         given = cast("dict[str, object]", data)
         data = in_one_spelling({name: given[name] for name in given if name not in _SECONDARY})
         if isinstance(command := data.get("command"), str):

@@ -88,8 +88,13 @@ def _brought(event: e.ToolCallFinished, mark: str) -> Iterator[str]:
             yield from (f"{path}: {line}" for line in event.result.text.splitlines())
         case {"exit_code": 0} if event.effect is Effect.EXECUTE:
             yield f"passed {mark}"
+        case {"exit_code": _} if event.effect is Effect.EXECUTE:
+            return
         case _ if event.effect is Effect.DELEGATE:
             yield f"reported {mark}"
+        case _ if event.effect is Effect.EXECUTE:
+            # A tool server's call: it may have changed what nobody here sees.
+            yield f"answered {mark}: {event.result.text}"
         case {**facts} if event.effect is Effect.READ and any(map(facts.get, _COUNTS)):
             yield from event.result.text.splitlines()
         case _:

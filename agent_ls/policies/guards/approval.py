@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import ClassVar, assert_never
 
-from agent_ls.domain.calls import Effect
+from agent_ls.domain.calls import Effect, is_server_tool
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.rules import granted_rule
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
@@ -145,6 +145,6 @@ class Approval:
 
 
 def _what(planned: PlannedCall) -> str:
-    if "/" in planned.tool.name:
+    if is_server_tool(planned.tool.name):
         return f"{planned.tool.name} is a tool of a server"
     return f"{planned.tool.name} {_WORDS[planned.effect]}"
