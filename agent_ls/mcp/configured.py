@@ -120,7 +120,7 @@ class ServerPlan:
         """Return what is started, for a person, without secrets."""
         options = self.options
         values = options.headers if options.url else options.env
-        first = options.url or " ".join(map(_quoted, (options.command, *options.args)))
+        first = mask(options.url) or " ".join(map(_quoted, (options.command, *options.args)))
         lines = [first, *(mask(f"{name}={value}") for name, value in sorted(values.items()))]
         source = str(Path(self.place) / WORKSPACE_FILE) if self.place else "your settings"
         where = "" if options.url else f"in {self.folder}, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -9,6 +10,7 @@ from pydantic import Field, JsonValue
 
 from agent_ls.domain.record import Record
 
+_SECRET = re.compile(r"auth|key|token|secret|cookie|passw", re.IGNORECASE)
 MAX_LINE_BYTES = 16 * 2**20
 """Of one message, of a server or of ours."""
 
@@ -27,6 +29,12 @@ class Launch(Record):
     headers: Mapping[str, str] = Field(default_factory=dict[str, str])
     roots: tuple[str, ...] = ()
     """URIs of the folders that the agent works in, for a server that asks."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Return the words of headers that no message may show."""
+        found = [value for name, value in self.headers.items() if _SECRET.search(name)]
+        return tuple(word for value in found for word in value.split())
 
 
 class Order(Record):

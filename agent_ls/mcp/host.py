@@ -29,6 +29,7 @@ from agent_ls.mcp.frames import MAX_LINE_BYTES, Failure, Launch, Order, Reply
 from agent_ls.mcp.http_pipes import HttpPipes
 from agent_ls.mcp.program_pipes import ProgramPipes
 from agent_ls.processes.sealing import seal
+from agent_ls.safety.keys import without_keys
 
 _LOOK_AGAIN_S = 30.0
 """A server need not tell that its definitions changed, so they are looked at again."""
@@ -63,11 +64,16 @@ class Connection:
             HttpPipes(launch, on_page) if launch.url else ProgramPipes(launch, self._over.set)
         )
         self._roots = launch.roots
+        self._secrets = launch.secrets
         self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._is_changed = True
         self._listed_s = 0.0
         self.tools: list[dict[str, Any]] = []
         self._task = asyncio.ensure_future(self._live())
+
+    def without_secrets(self, text: str) -> str:
+        """Return the text without the keys that the server is reached with."""
+        return without_keys(text, self._secrets)
 
     @property
     def is_remote(self) -> bool:
@@ -222,6 +228,8 @@ class Host:
             reply = _failed(order, error.failure, error.text, error.tools)
         except Exception as error:
             reply = _failed(order, *await self._judged(order, error))
+        if reply.failure and (connection := self._connections.get(order.server)):
+            reply = reply.model_copy(update={"text": connection.without_secrets(reply.text)})
         self._tell(reply)
 
     async def _judged(self, order: Order, error: Exception) -> tuple[Failure, str]:

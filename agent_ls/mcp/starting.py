@@ -13,9 +13,11 @@ from agent_ls.mcp.configured import ServerPlan, filled
 from agent_ls.mcp.frames import Launch, Order
 from agent_ls.mcp.known_server import Server
 from agent_ls.mcp.link import ServerFailed
+from agent_ls.safety.keys import header_problem
 from agent_ls.safety.programs import child_path
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS
 from agent_ls.safety.sandbox.confining import Confiner
+from agent_ls.safety.secrets import mask
 from agent_ls.safety.text import visible_line
 
 
@@ -43,7 +45,7 @@ class Starter:
         options, folder = plan.options, plan.folder
         roots = tuple(root.path.as_uri() for root in self._workspace.roots)
         if options.url:
-            launch = Launch(url=options.url, headers=filled(options.headers), roots=roots)
+            launch = Launch(url=options.url, headers=_headers(options.headers), roots=roots)
         else:
             if missing := obstacle(plan):
                 raise ServerFailed("gone", missing)
@@ -71,7 +73,7 @@ class Starter:
         lines += [f"+ {line}" for line in new if line not in old]
         if not lines:
             lines = ["(the order of its arguments)"]
-        changed = "\n".join(map(visible_line, lines))
+        changed = "\n".join(mask(visible_line(line)) for line in lines)
         return f"{shown}\n\nChanged since you approved it:\n{changed}"
 
     def _bounds_shown(self, plan: ServerPlan) -> str:
@@ -85,6 +87,15 @@ class Starter:
             "\nIn the sandbox it reads the workspace and not your home, changes no files, and "
             "reaches the network."
         )
+
+
+def _headers(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers to send; errors: ``ServerFailed`` if one cannot be sent."""
+    found = {name: value.strip() for name, value in filled(values).items()}
+    for name, value in found.items():
+        if problem := header_problem(value):
+            raise ServerFailed("gone", f"its header {visible_line(name)} {problem}")
+    return found
 
 
 def program_of(plan: ServerPlan) -> str:

@@ -21,6 +21,7 @@ from agent_ls.providers.failures import Symptom, classify, error_object_symptom,
 from agent_ls.providers.frames import Order, Trouble
 from agent_ls.providers.prices import KnownModel
 from agent_ls.providers.symptoms import symptom_of
+from agent_ls.safety.keys import without_keys
 
 Emit = Callable[[ModelEvent], None]
 
@@ -130,11 +131,14 @@ class Completion:
                     self._symptom(error),
                     endpoint=endpoint,
                     provider=provider,
-                    secret=access.api_key,
+                    secrets=access.secrets,
                 )
-        cause = type(error).__name__
         return Trouble(
-            failure=failure, detail=detail, endpoint=endpoint, provider=provider, cause=cause
+            failure=failure,
+            detail=without_keys(detail, access.secrets),
+            endpoint=endpoint,
+            provider=provider,
+            cause=type(error).__name__,
         )
 
     def _lateness(self) -> str:

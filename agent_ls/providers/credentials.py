@@ -23,6 +23,7 @@ import platformdirs
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.providers.frames import Access
 from agent_ls.providers.shapes import Object, as_object
+from agent_ls.safety.keys import header_problem, key_problem
 
 FILE_NAME: Final = "credentials.toml"
 KEYRING_SERVICE: Final = "agent-ls"
@@ -128,18 +129,20 @@ class StoredCredentials:
     async def access(self, model: str, api_base: str = "") -> Access:
         """Return the key and address for a model; ``api_base`` overrides the address.
 
-        Errors: ``ProviderError`` if a needed key is missing or the credentials file is unusable.
+        Errors: ``ProviderError`` if a needed key is missing or malformed, or the credentials file
+        is unusable.
         """
         provider = provider_of(model)
         variables = _variables(provider)
         stored = await asyncio.to_thread(self._stored, provider)
         base = api_base or self._first(variables.base) or stored.get("api_base") or None
-        key = self._first(("AGENT_LS_API_KEY", *variables.key)) or stored.get("api_key")
+        key = self._key(("AGENT_LS_API_KEY", *variables.key)) or self._key_of_file(provider, stored)
         if not key and base and is_loopback(base):
             # The clients require a key, even for local servers that need none.
             key = _DUMMY_KEY
         if not key and variables.key:
-            key = await _keyring_key(provider)
+            place = f"The keyring's entry {KEYRING_SERVICE} {provider}"
+            key = _checked(place, await _keyring_key(provider) or "")
         if not key and variables.is_key_needed and provider:
             text = f"There is no key for {model}: {self.hint(model)}"
             raise ProviderError(ProviderFailure.AUTHENTICATION, text)
@@ -156,14 +159,28 @@ class StoredCredentials:
             f"in the keyring: keyring set {KEYRING_SERVICE} {section}."
         )
 
+    def _key(self, names: tuple[str, ...]) -> str | None:
+        """Return the first key in these variables; errors: ``ProviderError`` if malformed."""
+        found = next((name for name in names if self.env.get(name, "").strip()), None)
+        return _checked(found, self.env[found]) if found else None
+
+    def _key_of_file(self, provider: str, stored: Mapping[str, str]) -> str | None:
+        place = f"api_key under [{provider}] in {self.config_dir / FILE_NAME}"
+        return _checked(place, stored.get("api_key", ""))
+
     def _first(self, names: tuple[str, ...]) -> str | None:
         return next((value for name in names if (value := self.env.get(name, "").strip())), None)
 
     def _extra(self, variables: _Variables, stored: Mapping[str, str]) -> dict[str, str]:
-        extra = {k: v for k, v in stored.items() if k not in ("api_key", "api_base")}
+        extra = {k: v.strip() for k, v in stored.items() if k not in ("api_key", "api_base")}
+        places = {name: f"{name} in {self.config_dir / FILE_NAME}" for name in extra}
         for name, argument in reversed(list(variables.extra.items())):
             if value := self.env.get(name, "").strip():
-                extra[argument] = value
+                extra[argument], places[argument] = value, name
+        for argument, value in extra.items():
+            # Vertex takes a whole file of JSON here.
+            if argument != "vertex_credentials" and (problem := header_problem(value)):
+                raise _unusable(f"{places[argument]} {problem}.")
         return extra
 
     def _stored(self, provider: str) -> Mapping[str, str]:
@@ -175,6 +192,9 @@ class StoredCredentials:
                 table: Object = tomllib.load(file)
         except FileNotFoundError:
             return {}
+        except UnicodeDecodeError as error:
+            # The error's own words would show a byte of a key.
+            raise _unusable(f"cannot read {path}: it is not UTF-8 text") from error
         except (OSError, ValueError) as error:
             raise _unusable(f"cannot read {path}: {error}") from error
         section = as_object(table.get(provider))
@@ -183,6 +203,13 @@ class StoredCredentials:
             known = ", ".join(sorted(_FILE_KEYS))
             raise _unusable(f"{path}: [{provider}] has unknown keys {wrong}; it may have: {known}.")
         return {key: value for key, value in section.items() if isinstance(value, str)}
+
+
+def _checked(place: str, key: str) -> str | None:
+    """Return the key without the space around it; errors: ``ProviderError`` if malformed."""
+    if problem := key_problem(key):
+        raise _unusable(f"{place} {problem}.")
+    return key.strip() or None
 
 
 def _variables(provider: str) -> _Variables:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -21,6 +21,8 @@ from agent_ls.providers.credentials import is_loopback
 from agent_ls.providers.dialects import NEVER, is_overflow, seconds_in, wait_in, window_in
 from agent_ls.providers.frames import Trouble
 from agent_ls.providers.shapes import as_object, as_text
+from agent_ls.safety.keys import without_keys
+from agent_ls.safety.secrets import mask
 
 _DETAIL_CHARACTERS: Final = 500
 
@@ -136,8 +138,10 @@ def error_object_symptom(error: object) -> Symptom:
     return Symptom(message, kind=words, status=status, is_broken=True)
 
 
-def trouble_of(symptom: Symptom, *, endpoint: str, provider: str, secret: str | None) -> Trouble:
-    """Return the failure's report for the server, with the key masked."""
+def trouble_of(
+    symptom: Symptom, *, endpoint: str, provider: str, secrets: Iterable[str]
+) -> Trouble:
+    """Return the failure's report for the server, with the keys masked."""
     target = symptom.headers.get("location")
     is_redirect = target and symptom.status in range(300, 400)
     text = f"{REDIRECTED} {target}" if is_redirect else symptom.text
@@ -146,7 +150,7 @@ def trouble_of(symptom: Symptom, *, endpoint: str, provider: str, secret: str | 
     window_tokens = window_in(f"{symptom.text} {symptom.kind}") if is_too_long else None
     return Trouble(
         failure=failure.value,
-        detail=_clean(text, secret),
+        detail=_clean(text, secrets),
         status=symptom.status,
         retry_after_s=retry_after_s(symptom),
         window_tokens=window_tokens,
@@ -198,7 +202,8 @@ def _reset_headers(headers: Mapping[str, str]) -> list[str]:
 def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
     """Return the error to raise: what happened, where, and what to do next."""
     failure = ProviderFailure(trouble.failure)
-    where = trouble.endpoint or trouble.provider or model
+    # An address may hold a password.
+    where = mask(trouble.endpoint) or trouble.provider or model
     said = f" It said: {sentence(trouble.detail)}" if trouble.detail else ""
     texts = {
         ProviderFailure.RATE_LIMITED: f"{where} limits how often {model} may be asked.{said}",
@@ -257,7 +262,7 @@ def _transport(symptom: Symptom) -> ProviderFailure:
     return ProviderFailure.TIMEOUT if seen & _TIMEOUTS else ProviderFailure.CONNECTION
 
 
-def _clean(text: str, secret: str | None) -> str:
+def _clean(text: str, secrets: Iterable[str]) -> str:
     """Return a provider's text for display: short, without HTML, key or control characters."""
     if _PAGE.search(text):
         title = _TITLE.search(text)
@@ -266,12 +271,11 @@ def _clean(text: str, secret: str | None) -> str:
             f"a web page, not an API answer ({words.strip()}); the address is probably wrong: "
             "it usually ends in /v1"
         )
-    if secret and len(secret) > 3:
-        text = text.replace(secret, "[key]")
     text = text.strip()
     while (shorter := _LIBRARY_WORDS.sub("", text)) != text:
         text = shorter
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    text = mask(without_keys(text, secrets))
     return text if len(text) <= _DETAIL_CHARACTERS else text[: _DETAIL_CHARACTERS - 1] + "…"
 
 

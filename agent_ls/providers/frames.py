@@ -56,6 +56,13 @@ class Access(Record):
     extra: Mapping[str, str] = Field(default_factory=dict[str, str])
     """Further arguments for litellm, such as ``api_version`` or ``aws_region_name``."""
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Return the keys that no message may show."""
+        names = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
+        found = (self.api_key, *map(self.extra.get, names))
+        return tuple(one for one in found if one)
+
 
 class Order(Record):
     """A request from the server to the model host."""

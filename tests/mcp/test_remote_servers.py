@@ -46,6 +46,35 @@ async def test_a_remote_server_is_called_with_its_headers(
         assert "hush" not in servers.start_shown("far")
 
 
+@pytest.mark.parametrize(
+    "token, words",
+    [
+        ("hush\nhush", "its header Authorization holds a line end after 11 characters"),
+        ("hush\u200b", "its header Authorization holds an invisible character after 11"),
+    ],
+)
+async def test_a_header_that_cannot_be_sent_is_named_and_not_shown(
+    tmp_path: Path, remote: HttpToolServer, token: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAR_TOKEN", token)
+    async with opened(tmp_path, at(remote, Authorization="Bearer ${FAR_TOKEN}")) as servers:
+        await servers.settle()
+        state = servers.servers["far"].state
+        assert words in state
+        assert "hush" not in state
+        assert remote.seen == []
+
+
+async def test_a_password_in_an_address_is_not_shown(
+    tmp_path: Path, remote: HttpToolServer
+) -> None:
+    address = remote.base.replace("http://", "http://me:hush-hush@")
+    servers_at = {"far": ServerOptions(url=f"{address}/nowhere", timeout_s=10)}
+    async with opened(tmp_path, servers_at) as servers:
+        await servers.settle()
+        assert "hush" not in servers.servers["far"].state + servers.start_shown("far")
+
+
 async def test_a_server_that_forgot_the_session_is_called_in_another(
     tmp_path: Path, remote: HttpToolServer
 ) -> None:

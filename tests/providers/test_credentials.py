@@ -122,6 +122,65 @@ async def test_a_file_that_makes_no_sense_is_named(tmp_path: Path, file: str, wo
     assert str(tmp_path / FILE_NAME) in caught.value.message
 
 
+MALFORMED = {
+    "a-line-end": ("sk-abc\ndef", "holds a line end after 6 characters"),
+    "a-carriage-return": ("sk-abc\rdef", "holds a line end after 6 characters"),
+    "a-line-separator": ("sk-abc\u2028def", "holds a line end after 6 characters"),
+    "no-width-inside": ("sk-abc\u200bdef", "holds an invisible character after 6 characters"),
+    "no-width-at-the-end": ("sk-abc\u200b", "holds an invisible character after 6 characters"),
+    "a-mark-of-the-byte-order": ("\ufeffsk-abc", "holds an invisible character after 0 characters"),
+    "a-long-dash": ("sk-abc\u2013def", "holds a character outside ASCII after 6 characters"),
+    "a-letter-that-looks-alike": ("sk-\u0430bc", "holds a character outside ASCII after 3"),
+    "a-control-character": ("sk-abc\x1b[0m", "holds a control character after 6 characters"),
+    "a-space": ("sk-abc def", "holds a space after 6 characters"),
+    "quotes": ('"sk-abc"', "begins with a quotation mark"),
+    "round-quotes": ("\u201csk-abc\u201d", "begins with a quotation mark"),
+    "a-closing-quote": ("sk-abc'", "ends with a quotation mark"),
+    "a-scheme": ("Bearer sk-abc", "begins with the name of a scheme or header, such as Bearer"),
+    "a-header": ("Authorization: Bearer sk-abc", "begins with the name of a scheme or header"),
+    "a-placeholder": ("<your-api-key>", "holds a placeholder"),
+    "a-placeholder-in-words": ("your_api_key_here", "holds a placeholder"),
+    "a-variable": ("${OPENAI_API_KEY}", "holds a placeholder"),
+    "an-ellipsis": ("sk-...", "holds a placeholder"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key, words", MALFORMED.values(), ids=MALFORMED)
+async def test_a_malformed_key_is_named_by_its_place_and_not_shown(
+    tmp_path: Path, key: str, words: str
+) -> None:
+    written = "".join(
+        char if char.isprintable() and char not in '"\\' else f"\\u{ord(char):04x}" for char in key
+    )
+    ways: list[tuple[str, dict[str, str]]] = [
+        ("OPENAI_API_KEY", {"OPENAI_API_KEY": f"  {key}\n"}),
+        ("AGENT_LS_API_KEY", {"AGENT_LS_API_KEY": key, "OPENAI_API_KEY": "sk-right"}),
+        (f"api_key under [openai] in {tmp_path / FILE_NAME}", {}),
+    ]
+    for place, env in ways:
+        file = None if env else f'[openai]\napi_key = "{written}"\n'
+        with pytest.raises(ProviderError) as caught:
+            await check(tmp_path, "openai/x", file=file, api_base="http://127.0.0.1:1", **env)
+        assert caught.value.failure is ProviderFailure.AUTHENTICATION
+        assert caught.value.message.startswith(f"{place} {words}")
+        assert not any(part in caught.value.message for part in ("sk-", "abc", "def"))
+
+
+@pytest.mark.parametrize(
+    "key", ["sk-abc", "none", "x", "sk-1234", "a.b_c-d~e+f/g=", "{", "your", "key-for-yourself"]
+)
+async def test_space_around_a_key_is_taken_away(tmp_path: Path, key: str) -> None:
+    found = await check(tmp_path, "openai/x", OPENAI_API_KEY=f" {key}\r\n")
+    assert found.api_key == key
+    found = await check(tmp_path, "openai/x", file=f'[openai]\napi_key = "{key} \\n"\n')
+    assert found.api_key == key
+
+
+async def test_cloud_secrets_are_looked_at_too(tmp_path: Path) -> None:
+    with pytest.raises(ProviderError, match="AWS_SECRET_ACCESS_KEY holds a line end after 2 char"):
+        await check(tmp_path, "bedrock/claude", AWS_SECRET_ACCESS_KEY="ab\ncd")
+
+
 KEYRING = """
 import os
 

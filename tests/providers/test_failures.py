@@ -25,7 +25,12 @@ F = ProviderFailure
 
 def check(symptom: Symptom, *, endpoint: str = "http://there/v1") -> ProviderError:
     """Return the error a symptom ends as."""
-    trouble = trouble_of(symptom, endpoint=endpoint, provider="openai", secret="sk-secret")
+    trouble = trouble_of(
+        symptom,
+        endpoint=endpoint,
+        provider="openai",
+        secrets=("sk-secret", "sk-proj-aB3dE5fG7hI9jK1l"),
+    )
     return explain(trouble, model="openai/x", key_hint="set OPENAI_API_KEY.")
 
 
@@ -150,6 +155,13 @@ def test_the_words_of_an_error_are_found_however_deep(body: object, words: str) 
 
 WORDS = [
     (Symptom("key sk-secret is wrong", status=401), "key [key] is wrong", "sk-secret"),
+    (Symptom("got sk-proj-****************jK1l", status=401), "got [key]", "jK1l"),
+    (Symptom("got sk-...1l", status=401), "got [key]", "1l"),
+    (Symptom("begins with sk-proj-aB3dE5", status=401), "begins with [key]", "aB3d"),
+    (Symptom("b'c2stcHJvai1hQjNkRTVmRzdoSTlqSzFs'", status=400), "b'[key]'", "c2st"),
+    (Symptom("sk%2Dproj-aB3dE5fG7hI9jK1l", status=400), "[key]", "dE5f"),
+    (Symptom("<p>&#115;k-secret</p>", status=400), "", "sk-secret"),
+    (Symptom("407 of http://me:hush-hush@proxy:3128", status=407), "proxy:3128", "hush"),
     (Symptom("<html><title>Bad &amp; ugly</title>", status=502), "(Bad & ugly)", "<"),
     (Symptom("litellm.APIError: OpenAIException - oops", status=500), "said: oops", "litellm"),
     (Symptom("a\x1b[31mb\x00\nc", status=400), "a [31mb c", "\x1b"),
@@ -170,7 +182,7 @@ def test_words_are_fit_to_be_shown(symptom: Symptom, present: str, absent: str) 
 
 @pytest.mark.parametrize("failure", ProviderFailure)
 def test_each_class_has_words(failure: ProviderFailure) -> None:
-    trouble = trouble_of(Symptom("why"), endpoint="", provider="", secret=None)
+    trouble = trouble_of(Symptom("why"), endpoint="", provider="", secrets=())
     error = explain(
         trouble.model_copy(update={"failure": failure.value}), model="m/x", key_hint="do that."
     )
