@@ -104,7 +104,11 @@ def _parser() -> argparse.ArgumentParser:
     acp = commands.add_parser("acp", help="speak the Agent Client Protocol (Zed, JetBrains)")
     _add_set(acp)
     run = commands.add_parser("run", help="carry out one prompt on the files of a folder")
-    run.add_argument("prompt", nargs="?", help="what to do; - reads it from standard input")
+    run.add_argument(
+        "prompt",
+        nargs="?",
+        help="what to do; - reads it from standard input. What is piped in beside it goes with it",
+    )
     run.add_argument(
         "--session",
         metavar="ID",

@@ -17,6 +17,7 @@ from pathlib import Path
 from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.cli.output import while_read
+from agent_ls.cli.piped import with_piped
 from agent_ls.cli.result import going_on, resuming, write_result
 from agent_ls.cli.stored import the_one_meant
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
@@ -66,6 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
         prompt, goal = typed(prompt)
     if goal is None and not prompt.strip():
         raise SettingsError("The prompt is empty: say what to do, or give --goal a file.")
+    if arguments.prompt != "-":
+        # After the goal was read: what other programs print must never become a goal.
+        prompt = with_piped(prompt, _warn)
 
     async def find(sessions: Sessions) -> Session:
         named: str | None = arguments.session

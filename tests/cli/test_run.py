@@ -53,7 +53,11 @@ async def running(
 
 @asynccontextmanager
 async def started(
-    folder: Path, model: str, variables: Mapping[str, str], *words: str
+    folder: Path,
+    model: str,
+    variables: Mapping[str, str],
+    *words: str,
+    stdin: int = asyncio.subprocess.DEVNULL,
 ) -> AsyncGenerator[asyncio.subprocess.Process]:
     """Start ``run`` with some variables beside those that every process has."""
     home = folder.parent / "home"
@@ -67,7 +71,7 @@ async def started(
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "agent_ls", "run", "--model", model),
         *("--workspace", str(folder), *words),
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=stdin,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=env,
