@@ -136,8 +136,8 @@ CHECKS: tuple[type[Check], ...] = (
 )
 """Before every step; the first that decides wins."""
 
-COMPACTORS: tuple[type[Compactor], ...] = (NewestResults, Summarize, Window)
-"""First shorten new results, which can be read again; then summarise with a model; then without."""
+COMPACTORS: tuple[type[Compactor], ...] = (Summarize, Window, NewestResults)
+"""The older part goes first: summarised by a model, then without one. New results are cut last."""
 
 BUDGET_COMPACTORS: tuple[type[Compactor], ...] = (WorkLog,)
 """Asked once per turn, when its tokens or money run out."""

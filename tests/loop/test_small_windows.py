@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.domain.events import Event, TurnEnded
+from agent_ls.domain.events import Compacted, Event, TurnEnded
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.state.compaction import result_chars_for
 from agent_ls.providers.scripted import ScriptedModel
@@ -94,6 +94,31 @@ async def test_a_shortened_result_says_how_to_read_the_rest(tmp_path: Path, stag
     for result in results:
         assert "line 0: the quick" in str(result["content"])
         assert "read_output(handle=" in str(result["content"])
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_the_older_part_makes_room_for_results_the_model_has_not_seen(
+    tmp_path: Path, stage: Stage
+) -> None:
+    scenario = read("0.txt", "1.txt") + read("2.txt") + read("3.txt", "4.txt") + DONE
+    ended, events, model = await check(tmp_path, stage, 32_768, scenario)
+    assert ended.stop is StopReason.COMPLETED
+    [compacted] = [one for one in events if isinstance(one, Compacted)]
+    assert compacted.drop_before, trace_of(events)
+    results = [one for one in model.requests[-1].messages if one["role"] == "tool"]
+    # Both new files are there as they were read.
+    assert len(results) == 2
+    for result in results:
+        assert "line 600: the quick" in str(result["content"])
+        assert "left out to save room" not in str(result["content"])
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_new_results_are_cut_only_by_what_is_missing(tmp_path: Path, stage: Stage) -> None:
+    scenario = read("0.txt") + read(*(f"{one}.txt" for one in range(1, 5))) + DONE
+    _, events, model = await check(tmp_path, stage, 32_768, scenario)
+    size = len(json.dumps(model.requests[-1].body)) // 4
+    assert 32_768 * 0.7 < size < 32_768 * 0.9, trace_of(events)
 
 
 @pytest.mark.asyncio(loop_scope="session")

@@ -14,7 +14,7 @@ from agent_ls.domain.verdicts import Shortened, Unchanged
 from agent_ls.loop.machine.summaries import tokens_of
 from agent_ls.loop.machine.turn_hooks import ask_at_compaction
 from agent_ls.loop.sockets import Compactor
-from agent_ls.loop.state.compaction import compacted
+from agent_ls.loop.state.compaction import MAX_SENT_SHARE, compacted
 from agent_ls.loop.turn import Move, Turn
 
 _FULL = (
@@ -30,7 +30,7 @@ async def compact(turn: Turn) -> Move:
         return Move(Phase.CHECK)
     await ask_at_compaction(turn)
     if turn.state.recovers:
-        await _ask(turn, turn.kit.budget_compactors, 0)
+        await _ask(turn, turn.kit.budget_compactors, 0, 0)
         return Move(Phase.CHECK)
     options = turn.kit.options
     is_forced = turn.view.is_compaction_forced
@@ -39,14 +39,19 @@ async def compact(turn: Turn) -> Move:
     if is_forced and in_a_row > options.max_compactions:
         return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
     before = turn.view.estimated_tokens
-    await _ask(turn, turn.kit.compactors, _target(turn))
+    target = _target(turn, options.compact_to_share)
+    # A provider that rejected the request leaves less room than our table says.
+    has_room = turn.facts.window_tokens and not turn.view.is_overflown
+    fit = _target(turn, max(MAX_SENT_SHARE, options.compact_to_share)) if has_room else target
+    await _ask(turn, turn.kit.compactors, target, fit)
     if is_forced and turn.view.estimated_tokens >= before:
         return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
     return Move(Phase.CHECK)
 
 
-def _target(turn: Turn) -> int:
-    view, share = turn.view, turn.kit.options.compact_to_share
+def _target(turn: Turn, share: float) -> int:
+    """Return the estimated tokens that fill this share of the window."""
+    view = turn.view
     window, size = turn.facts.window_tokens, view.estimated_tokens
     # A provider that rejects the request knows its limit better than our table.
     room = min(window or size, size) if view.is_overflown else window or size
@@ -54,10 +59,11 @@ def _target(turn: Turn) -> int:
     return int(room * share * size / max(view.context_tokens, size, 1))
 
 
-async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int) -> None:
+async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int, fit: int) -> None:
     """Let each compactor shorten what the previous one left, until the target is met.
 
-    The last one drops messages, so it is asked only when the conversation must fit.
+    Those after the first lose more, so they are asked only when the conversation must fit. The last
+    one cuts what the model has not seen yet, so it only makes it ``fit``.
     """
     limit = turn.facts.window_tokens * turn.kit.options.compact_hard_share
     is_over = limit > 0 and turn.view.context_tokens >= limit
@@ -65,9 +71,10 @@ async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int) -> No
     for number, one in enumerate(compactors):
         view = turn.view
         is_last = number == len(compactors) - 1
-        if view.estimated_tokens <= target or (number and is_last and not must_fit):
+        most = fit if is_last else target
+        if view.estimated_tokens <= most or (number and not must_fit):
             continue
-        verdict = await one.compact(view, target)
+        verdict = await one.compact(view, most)
         match verdict:
             case Unchanged():
                 continue

@@ -8,6 +8,8 @@ from agent_ls.domain.events import Compacted
 from agent_ls.domain.messages import Message, ToolMessage, UserMessage
 
 CHARS_PER_TOKEN = 4
+MAX_SENT_SHARE = 0.8
+"""Share of the window that is filled: the answer needs room, and sizes are estimates."""
 _HANDLE_CHARS = 12
 _MARKER_CHARS = 150
 """Room for the marker text and a message's overhead."""

@@ -11,11 +11,8 @@ from agent_ls.domain.messages import ToolMessage
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CompactorVerdict, Shortened, Unchanged
 from agent_ls.loop.machine.summaries import tokens_of
-from agent_ls.loop.state.compaction import CHARS_PER_TOKEN, result_chars_for
+from agent_ls.loop.state.compaction import CHARS_PER_TOKEN, MAX_SENT_SHARE, result_chars_for
 from agent_ls.loop.state.view import TurnView
-
-_MAX_SENT_SHARE = 0.8
-"""Share of the window that is filled: the answer needs room, and sizes are estimates."""
 
 
 class NewestResultsOptions(Record):
@@ -31,7 +28,7 @@ class NewestResultsOptions(Record):
 class NewestResults:
     """Cuts the largest results since the last answer until they fit; says how to read the rest.
 
-    Runs first: a cut result can be read again in parts, a summarised one is lost.
+    Runs last, because the model has not seen these results yet: the older part goes first.
     """
 
     name: ClassVar[str] = "newest_results"
@@ -48,7 +45,7 @@ class NewestResults:
         rest = view.estimated_tokens - tokens_of(results)
         room = max(target_tokens - rest, int(target_tokens * self.options.min_share))
         if window:
-            room = min(room, int(window * _MAX_SENT_SHARE) - rest)
+            room = min(room, int(window * MAX_SENT_SHARE) - rest)
         chars = result_chars_for([len(one.text) for one in results], room * CHARS_PER_TOKEN)
         if chars >= max((len(one.text) for one in results), default=0):
             return Unchanged()
