@@ -72,6 +72,17 @@ class ToolResult(Record):
     duration_ms: int = 0
 
     @property
+    def not_run(self) -> str:
+        """Return why a call without an error did not run: ``skipped`` or ``queued``; else empty."""
+        match self.data:
+            case {"skipped": True}:
+                return "skipped"
+            case {"queued": True}:
+                return "queued"
+            case _:
+                return ""
+
+    @property
     def bad_exit(self) -> str:
         """Return how a command failed, such as ``exit code 3``; empty when it did not."""
         match self.data:

@@ -263,6 +263,9 @@ class HumanLog:
             kind = "WRONG CALL" if result.error is ErrorKind.STRUCTURAL else result.error.upper()
             said = result.text.removeprefix("error: ").removeprefix("Denied: ")
             return f"✗ {which}{kind}{seconds}: {short(said)}"
+        if result.not_run:
+            said = short(result.text.removeprefix("Skipped: "))
+            return f"· {which}{result.not_run.upper()}: {said}"
         said = _last_line(result.text) if call is not None and call.tool == _RUNS else ""
         if result.bad_exit:
             return f"✗ {which}{result.bad_exit}{seconds}{said}"

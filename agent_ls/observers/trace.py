@@ -86,16 +86,18 @@ class CallTrace:
     error: str = ""
     bad_exit: str = ""
     """How a command failed, such as ``exit code 3``; else empty."""
+    not_run: str = ""
+    """``skipped`` or ``queued``; else empty."""
     text: str = ""
     edits: list[EditTrace] = field(default_factory=list[EditTrace])
     findings: list[Finding] = field(default_factory=list[Finding])
 
     @property
     def outcome(self) -> str:
-        """Return ``ok``, the kind of error, ``exit code 3``, or ``open``."""
+        """Return ``ok``, the error's kind, ``exit code 3``, ``skipped``, ``queued`` or ``open``."""
         if self.finished_ms is None:
             return "open"
-        return self.error or self.bad_exit or "ok"
+        return self.error or self.bad_exit or self.not_run or "ok"
 
 
 @dataclass(slots=True)

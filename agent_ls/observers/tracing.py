@@ -272,7 +272,7 @@ class Tracing:
             call.run.ended_ms = at_ms
         call.finished_ms, call.text = at_ms, result.text
         call.error = result.error.value if result.error else ""
-        call.bad_exit = result.bad_exit
+        call.bad_exit, call.not_run = result.bad_exit, result.not_run
         call.duration_ms = result.duration_ms
 
     def _begin_wait(self, wait: tr.WaitTrace) -> None:

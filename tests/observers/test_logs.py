@@ -427,6 +427,32 @@ def test_a_command_s_last_line_is_told(text: str, line: str) -> None:
     assert lines[-1] == f"      {line}"
 
 
+@pytest.mark.parametrize(
+    ("text", "data", "line"),
+    [
+        (
+            "Skipped: †state.a was not taken.",
+            {"skipped": True},
+            "· run_command: SKIPPED: †state.a was not taken.",
+        ),
+        (
+            "Queued as step 1 of the proposed plan.",
+            {"queued": True},
+            "· run_command: QUEUED: Queued as step 1 of",
+        ),
+    ],
+)
+def test_a_call_that_did_not_run_is_not_ok(text: str, data: dict[str, bool], line: str) -> None:
+    run = call(1, "run_command", command="make")
+    result = ToolResult.model_validate({"call_id": run.id, "text": text, "data": data})
+    lines = check(
+        ev.Answered(step_id="stp_1", message=AssistantMessage(calls=(run,))),
+        ev.ToolCallFinished(result=result),
+    )
+    assert line in lines[-1]
+    assert "OK" not in lines[-1]
+
+
 def test_what_a_command_changed_is_told_like_an_edit() -> None:
     run = call(1, "run_command", command="make")
     lines = check(

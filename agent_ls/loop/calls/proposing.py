@@ -28,14 +28,15 @@ async def propose(planned: PlannedCall, reason: str, turn: Turn) -> ToolResult:
     call = planned.call
     for number, one in enumerate(queued, 1):
         if (one.call.tool, one.call.arguments_json) == (call.tool, call.arguments_json):
-            return ToolResult(call_id=call.id, text=f"This is step {number} of the plan already.")
+            text = f"This is step {number} of the plan already."
+            return ToolResult(call_id=call.id, text=text, data={"queued": True})
     later = call.model_copy(update={"id": f"{call.id}-p", "provider_id": f"{call.provider_id}-p"})
     step = await _shown(planned, later, queued)
     if isinstance(step, ToolResult):
         return step
     await turn.emit(PlanProposed(plan_id=turn.state.turn_id, origin=PLAN_MODE, calls=(step,)))
     text = f"Queued as step {len(queued) + 1} of the proposed plan; nothing was done yet. {reason}"
-    return ToolResult(call_id=call.id, text=text)
+    return ToolResult(call_id=call.id, text=text, data={"queued": True})
 
 
 async def decide_on_plan(turn: Turn) -> Move | None:

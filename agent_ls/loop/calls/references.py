@@ -32,7 +32,6 @@ _DESTINATION = frozenset({"output_path", "output_method"})
 _METHODS: tuple[str, ...] = get_args(OutputMethod)
 _CALL = frozenset({"tool", "arguments"})
 """Keys of a call nested in a plan; its references are resolved when it runs."""
-_SKIPPED = "skipped"
 _TOO_LONG = "can be handed on; take it in parts"
 
 
@@ -96,7 +95,7 @@ def resolved(call: ToolCall, values: Mapping[str, JsonValue]) -> ToolCall:
 def skipped(call: ToolCall, why: str) -> ToolResult:
     """Return the result of a call that waited for a branch that was not taken."""
     text = f"Skipped: {why}, so this was not needed."
-    return ToolResult(call_id=call.id, text=text, data={_SKIPPED: True})
+    return ToolResult(call_id=call.id, text=text, data={"skipped": True})
 
 
 class Results:
@@ -162,7 +161,7 @@ class Results:
         if value_at(self._stored, (*path[:-1], CUT)) is True:
             return Found("never", why=f"{name} brought more for {place} than {_TOO_LONG}")
         branches = _branches(call)
-        is_skipped = isinstance(result.data, dict) and result.data.get(_SKIPPED) is True
+        is_skipped = result.not_run == "skipped"
         has_run = result.error in (None, ErrorKind.RUNTIME, ErrorKind.TIMEOUT)
         if is_skipped or (has_run and len(branches) > 1):
             return Found("not_taken", why=f"{place} was not taken")

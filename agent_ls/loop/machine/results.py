@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent_ls.domain.approvals import ApprovalChoice
+from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.errors import bug
 from agent_ls.domain.events import (
     Answered,
@@ -12,6 +13,7 @@ from agent_ls.domain.events import (
     ApprovalResolved,
     CallDecided,
     ChildEnded,
+    EditApplied,
     EffectSimulated,
     RecoveryChosen,
     ToolCallFinished,
@@ -19,6 +21,9 @@ from agent_ls.domain.events import (
 from agent_ls.domain.results import Refusal, TurnResult
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.loop.state.state import SessionState, TurnState
+
+_REJECTS = (ApprovalChoice.REJECT_ONCE, ApprovalChoice.REJECT_ALWAYS)
+_EDIT_KINDS = (ToolKind.EDIT, ToolKind.DELETE, ToolKind.MOVE)
 
 
 def result_of(session: SessionState) -> TurnResult:
@@ -77,11 +82,34 @@ def lack_of(turn: TurnState) -> str:
     if refused := list(refused_in(turn)):
         calls = "call was" if len(refused) == 1 else "calls were"
         return f"{len(refused)} {calls} refused, because nobody was there to be asked."
+    if rejected := _rejected_edits(turn):
+        many = "The edit of {} was" if len(rejected) == 1 else "The edits of {} were"
+        return f"{many.format(', '.join(rejected))} rejected, and not made."
     last = next(turn.events.newest(RecoveryChosen), None)
     promoted = last and (last.origin, last.action, last.step_id)
     if promoted == ("empty", "promote", turn.step_id):
         return "The model gave an empty answer."
     return ""
+
+
+def _rejected_edits(turn: TurnState) -> list[str]:
+    """Return the files whose edits the user rejected and that were not edited after that."""
+    requests = {one.request.id: one.request for one in turn.events.each(ApprovalRequested)}
+    rejected: dict[str, None] = {}
+    for stored in turn.events:
+        match stored.event:
+            case ApprovalResolved(approval_id=name, answer=answer) if answer.choice in _REJECTS:
+                request = requests.get(name)
+                if request is None or answer.by == "nobody":
+                    continue
+                paths = [edit.path for edit in request.covers] or [request.preview.path]
+                is_edit = request.preview.kind in _EDIT_KINDS
+                rejected.update((path, None) for path in paths if is_edit and path)
+            case EditApplied(status="applied", path=path):
+                rejected.pop(path, None)
+            case _:
+                pass
+    return list(rejected)
 
 
 def steps_of(turn: TurnState) -> int:
