@@ -134,6 +134,12 @@ class PlannedCall:
         """Return the rule that covers this call and similar ones; None: always ask."""
         return self.tool.grant(self.arguments)
 
+    @property
+    def left_out(self) -> str:
+        """Return which arguments were given in vain and why, for the model; empty for none."""
+        found: object = getattr(self.arguments, "left_out", "")
+        return f"(Left out: {found}.)" if isinstance(found, str) and found else ""
+
 
 @dataclass(frozen=True, slots=True)
 class ReferringCall:

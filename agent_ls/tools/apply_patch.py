@@ -23,6 +23,7 @@ from agent_ls.domain.edits import (
     text_of,
 )
 from agent_ls.domain.errors import ToolError
+from agent_ls.edits.blocks import parse_blocks, patches_of
 from agent_ls.edits.diff import unified
 from agent_ls.edits.in_place import in_place_of_shown
 from agent_ls.edits.plan import FilePlan, parse_patch, plan_patch
@@ -32,6 +33,7 @@ from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, tidied
 from agent_ls.tools.changing import MERGED, bound_by, check_may_go, check_whole, places_of
 from agent_ls.tools.edit_tool import EditTool
+from agent_ls.tools.other_words import is_same_file
 from agent_ls.tools.showing import preview
 
 _MAX_TITLED = 3
@@ -40,16 +42,26 @@ _MAX_TITLED = 3
 class ApplyPatchArguments(Arguments):
     """A patch in either format."""
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "patch": ("input", "diff", "patch_text")
-    }
+    words: ClassVar[str] = "apply_patch"
 
     patch: str = Field(min_length=1, description="The patch.")
 
     @property
+    def only_path(self) -> str | None:
+        """Return the only file of the patch, as other agents name it beside a diff; else None."""
+        path = self._beside.get("path")
+        return path if isinstance(path, str) and path else None
+
+    @property
     def files(self) -> tuple[FilePatch, ...] | Refused:
         """Return the parsed patch, with tidied paths; the refusal if it cannot be read."""
-        parsed = parse_patch(self.patch)
+        blocks = parse_blocks(self.patch)
+        if blocks is None:
+            parsed = parse_patch(self.patch)
+        else:
+            parsed = blocks if isinstance(blocks, Refused) else patches_of(blocks)
+        if not isinstance(parsed, Refused) and self.only_path is not None:
+            parsed = _of_file(parsed, self.only_path)
         if isinstance(parsed, Refused):
             return parsed
         return tuple(
@@ -180,6 +192,14 @@ class ApplyPatch(EditTool):
             after = apply_replacements(before or "", plan.replacements) or plan.text
             check_whole(after, before)
         return plans, found
+
+
+def _of_file(patches: tuple[FilePatch, ...], path: str) -> tuple[FilePatch, ...] | Refused:
+    """Return the patch of one file under this path; refused if the patch names another."""
+    other = next((one.path for one in patches if not is_same_file(one.path or path, path)), None)
+    if other is not None:
+        return Refused(f"The patch changes {other}, but path says {path}.", "malformed")
+    return tuple(replace(one, path=path) for one in patches)
 
 
 def _paths(patch: FilePatch) -> tuple[str, ...]:

@@ -1,18 +1,25 @@
 """The base of all tools' arguments, which forgives common slips of models.
 
-Forgives only what can mean one thing: another common name for an argument, a list written as JSON
-text or as its single element, null for "not given", and ``./`` in a path.
+Forgives only what can mean one thing: another agent's name for an argument (``other_words``), a
+list written as JSON text or as its single element, null for "not given", and ``./`` in a path.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, cast, get_origin
+from typing import Annotated, Any, ClassVar, Self, cast, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    model_validator,
+)
 
-_PATH_NAMES = ("file_path", "filepath", "filename", "file")
+from agent_ls.tools.other_words import WORDS, in_our_words
 
 
 class Arguments(BaseModel):
@@ -20,20 +27,30 @@ class Arguments(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"path": _PATH_NAMES}
-    """What models also call an argument; counts only where the real name is not given."""
+    words: ClassVar[str] = ""
+    """The entry in the table of other agents' words."""
+    explains: ClassVar[bool] = True
+    """Arguments that only explain the call are left out."""
+    _left_out: str = PrivateAttr("")
+    _beside: dict[str, Any] = PrivateAttr(default_factory=dict[str, Any])
+    """Other agents' arguments that the tool knows, so that they are not in its schema."""
 
-    @model_validator(mode="before")
+    @property
+    def left_out(self) -> str:
+        """Return what was given in vain and why, for the model; empty if nothing was."""
+        return self._left_out
+
+    @model_validator(mode="wrap")
     @classmethod
-    def _forgive(cls, data: Any) -> Any:
+    def _forgive(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(data, dict):
-            return data
-        given = dict(cast("dict[str, Any]", data))
-        for name in cls.model_fields.keys() - given.keys():
-            for other in cls.other_names.get(name, ()):
-                if other in given and other not in cls.model_fields:
-                    given[name] = given.pop(other)
-                    break
+            return handler(data)
+        given, left_out, beside = in_our_words(
+            WORDS[cls.words],
+            cls.model_fields,
+            cast("dict[str, Any]", data),
+            explains=cls.explains,
+        )
         for name, facts in cls.model_fields.items():
             if name not in given:
                 continue
@@ -41,7 +58,9 @@ class Arguments(BaseModel):
                 del given[name]
             elif get_origin(facts.annotation) is tuple:
                 given[name] = _listed(given[name])
-        return given
+        made = handler(given)
+        made._left_out, made._beside = left_out, beside
+        return made
 
 
 def _listed(value: Any) -> Any:

@@ -18,6 +18,8 @@ from agent_ls.tools.plain_tool import PlainTool
 class AskUserArguments(Arguments):
     """The question, and answers to choose from."""
 
+    words: ClassVar[str] = "ask_user"
+
     question: str = Field(min_length=1, max_length=2_000, description="One question.")
     options: tuple[str, ...] = Field((), max_length=6, description="Answers to choose from.")
 

@@ -21,6 +21,8 @@ from agent_ls.tools.spec import parameters_of
 class DelegateArguments(Arguments):
     """Which kind of sub-agent, what it is to do, and whether it may run beside other calls."""
 
+    words: ClassVar[str] = "delegate"
+
     kind: str = Field(min_length=1, max_length=40, description="Which sub-agent.")
     task: str = Field(
         min_length=1, max_length=20_000, description="The task and all it has to know."

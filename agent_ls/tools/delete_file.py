@@ -23,6 +23,8 @@ from agent_ls.tools.edit_tool import EditTool
 class DeleteFileArguments(Arguments):
     """Which file."""
 
+    words: ClassVar[str] = "delete_file"
+
     path: FilePath = Field(description="File to delete.")
 
 

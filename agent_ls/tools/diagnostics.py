@@ -20,6 +20,8 @@ _MAX_SHOWN = 100
 class DiagnosticsArguments(Arguments):
     """Which files; none: those changed in this turn."""
 
+    words: ClassVar[str] = "diagnostics"
+
     paths: tuple[FilePath, ...] = Field(
         (), max_length=50, description="Files to check; else those you changed."
     )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass
-from itertools import chain
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
+from agent_ls.domain.edits import ChangeText, CreateFile, Replacement, TextFile, apply_replacements
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.as_read import place_as_read
-from agent_ls.edits.requests import Refused, Wish
+from agent_ls.edits.lines import BOM, split_lines
+from agent_ls.edits.requests import Placed, Refused, Wish
 from agent_ls.edits.search_replace import place
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolOutput
@@ -21,14 +21,13 @@ from agent_ls.tools.changing import MERGED, check_whole, places_of, preview_of
 from agent_ls.tools.edit_tool import EditTool
 from agent_ls.tools.nearest import read_file_named
 
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
 
 class Edit(Arguments):
     """One replacement."""
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "old_string": ("old_str", "old_text", "old", "search"),
-        "new_string": ("new_str", "new_text", "new", "replace"),
-    }
+    words: ClassVar[str] = "edit"
 
     old_string: str = Field(description="Text to replace, exactly as in the file.")
     new_string: str = Field(description="Text that takes its place.")
@@ -37,24 +36,24 @@ class Edit(Arguments):
     )
     replace_all: bool = Field(False, description="Replace it everywhere.")
 
+    @property
+    def insert_line(self) -> int | None:
+        """Return the line below which other agents insert; 0: at the start, below 0: at the end."""
+        return self._beside.get("insert_line")
+
+    @property
+    def expected(self) -> int | None:
+        """Return how many places ``replace_all`` must find, as other agents may say; else None."""
+        return self._beside.get("expected")
+
 
 class EditFileArguments(Arguments):
     """Which file, and what to replace in it."""
 
+    words: ClassVar[str] = "edit_file"
+
     path: FilePath = Field(description="File to change.")
     edits: tuple[Edit, ...] = Field(min_length=1, description="All are made, or none.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _listed(cls, data: Any) -> Any:
-        """Read a single replacement beside the path as the list that it could have been in."""
-        if not isinstance(data, dict) or "edits" in data:
-            return cast("Any", data)
-        given = cast("dict[str, Any]", data)
-        names = {*Edit.model_fields, *chain.from_iterable(Edit.other_names.values())}
-        edit = {name: value for name, value in given.items() if name in names}
-        rest = {name: value for name, value in given.items() if name not in names}
-        return {**rest, "edits": [edit]} if edit else given
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +73,8 @@ class EditFile(EditTool):
 
     async def plan(self, arguments: EditFileArguments) -> ToolOutput:
         """Return the change and its diff."""
+        if _creates(arguments) and not await self.workspace.exists(arguments.path):
+            return self._created(arguments)
         file, change, note = await self._change(arguments)
         title, grant = f"Edit {arguments.path}", self.grant(arguments)
         after = apply_replacements(file.text, change.replacements)
@@ -84,9 +85,24 @@ class EditFile(EditTool):
             preview=lambda: preview_of(title, self.kind, change, file.text, grant),
         )
 
+    def _created(self, arguments: EditFileArguments) -> ToolOutput:
+        """Return the creation of a file from an edit of nothing, as other agents create files."""
+        text = arguments.edits[0].new_string
+        check_whole(text, None)
+        edit = CreateFile(path=arguments.path, text=text)
+        title, grant = f"Create {arguments.path}", self.grant(arguments)
+        return ToolOutput(
+            f"Created {arguments.path}.",
+            data={"path": arguments.path},
+            edits=(edit,),
+            preview=lambda: preview_of(title, self.kind, edit, None, grant),
+            may_plan_again=False,
+        )
+
     async def _change(self, arguments: EditFileArguments) -> tuple[TextFile, ChangeText, str]:
         """Return the file, its change, and a note for the model."""
         file = await read_file_named(arguments.path, self.workspace)
+        _check_expected(file, arguments)
         check_whole("\n".join(edit.new_string for edit in arguments.edits), file.text)
         wishes = [
             Wish(edit.old_string, edit.new_string, edit.line, edit.replace_all)
@@ -98,11 +114,54 @@ class EditFile(EditTool):
         found = place_as_read(
             read,
             file.text,
-            lambda text: place(text, wishes, is_read=text == read),
-            lambda text: place(text, picking, is_read=text == read) if picking else (),
+            lambda text: _placed(text, arguments, wishes, is_read=text == read),
+            lambda text: _placed(text, arguments, picking, is_read=text == read) if picking else (),
         )
         placed = found.placed
         if isinstance(placed, Refused):
             raise ToolError(f"{arguments.path} was not changed. {placed.reason}")
         change = ChangeText(path=file.path, base_version=file.version, replacements=placed)
         return file, change, MERGED.format(arguments.path) if found.is_merged else ""
+
+
+def _creates(arguments: EditFileArguments) -> bool:
+    edit = arguments.edits[0]
+    return len(arguments.edits) == 1 and not edit.old_string and (edit.insert_line or 0) <= 0
+
+
+def _check_expected(file: TextFile, arguments: EditFileArguments) -> None:
+    """Refuse an edit that is wrong about the number of its places. Errors: ``ToolError``."""
+    for edit in arguments.edits:
+        found = file.text.count(edit.old_string)
+        if edit.expected is not None and found != edit.expected:
+            raise ToolError(
+                f"{arguments.path} was not changed. The old text stands there {found} times, not "
+                f"{edit.expected}. Read the file, and give replace_all or more lines around it."
+            )
+
+
+def _placed(
+    text: str, arguments: EditFileArguments, wishes: list[Wish], *, is_read: bool
+) -> Placed:
+    """Return the replacements of the wishes, or of an insertion below a line."""
+    edit = arguments.edits[0]
+    if edit.insert_line is None:
+        return place(text, wishes, is_read=is_read)
+    if len(arguments.edits) > 1:
+        return Refused("An insertion by its line is the only edit of a call.", "malformed")
+    return _inserted(text, edit.insert_line, edit.new_string)
+
+
+def _inserted(text: str, line: int, new: str) -> Placed:
+    """Return the insertion of whole lines below a line; a negative one means the last."""
+    count = len(split_lines(text))
+    if line > count:
+        return Refused(f"There is no line {line}: the file has {count}.", "not-found")
+    starts = [len(BOM) if text.startswith(BOM) else 0]
+    starts += [match.end() for match in _LINE_END.finditer(text)]
+    at = starts[line] if 0 <= line < len(starts) else len(text)
+    end = "\r\n" if "\r\n" in text else "\n"
+    whole = new.removesuffix("\n").replace("\r\n", "\n").replace("\n", end)
+    if at == len(text) and text and not text.endswith(("\n", "\r")):
+        return (Replacement(start=at, end=at, text=end + whole),)
+    return (Replacement(start=at, end=at, text=whole + end),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,7 +20,7 @@ from agent_ls.tools.plain_tool import PlainTool
 class FinalOutputArguments(Arguments):
     """The output, or null."""
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    explains: ClassVar[bool] = False
 
     output: JsonValue = Field(description="The result; null: not yet.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,9 +23,7 @@ from agent_ls.tools.plain_tool import PlainTool
 class FindSymbolArguments(Arguments):
     """What is looked for."""
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "name": ("symbol", "query", "name_path", "symbol_name")
-    }
+    words: ClassVar[str] = "find_symbol"
 
     name: str = Field(min_length=1, description="Name, part of it, or Class.method.")
 

@@ -23,6 +23,8 @@ _MAX_FILES = 300
 class GlobArguments(Arguments):
     """Which pattern, below which folder."""
 
+    words: ClassVar[str] = "glob"
+
     pattern: PathText = Field(description="Such as src/**/*.ts or *.toml.")
     path: FilePath = Field(".", description="Folder to look in.")
 

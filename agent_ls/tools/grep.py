@@ -35,11 +35,7 @@ from agent_ls.tools.searching import (
 class GrepArguments(Arguments):
     """What to look for, and where."""
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        **Arguments.other_names,
-        "pattern": ("regex", "query"),
-        "glob": ("include",),
-    }
+    words: ClassVar[str] = "grep"
 
     pattern: str = Field(
         min_length=1, max_length=2_000, description="Regular expression, as for ripgrep."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,12 +22,7 @@ from agent_ls.tools.symbol_places import check_as_known, symbols_in, the_symbol
 class InsertSymbolArguments(Arguments):
     """Beside or in which symbol, and what."""
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        **Arguments.other_names,
-        "anchor": ("symbol", "name", "anchor_symbol"),
-        "text": ("new_text", "content", "code", "body"),
-        "position": ("where",),
-    }
+    words: ClassVar[str] = "insert_symbol"
 
     path: FilePath = Field(description="File to change.")
     anchor: str = Field(description="A definition there, such as Class or Class.method.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,7 +19,7 @@ _MAX_ENTRIES = 500
 class ListDirArguments(Arguments):
     """Which folder."""
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"path": ("directory", "dir", "folder")}
+    words: ClassVar[str] = "list_dir"
 
     path: FilePath = Field(".", description="Folder; else the workspace.")
 

@@ -20,6 +20,8 @@ from agent_ls.tools.edit_tool import EditTool
 class MoveFileArguments(Arguments):
     """From where to where."""
 
+    words: ClassVar[str] = "move_file"
+
     path: FilePath = Field(description="File to move.")
     new_path: FilePath = Field(description="Its new path; nothing may be there.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -25,11 +24,7 @@ from agent_ls.tools.showing import preview
 class ReadFileArguments(Arguments):
     """Which file, and which lines of it."""
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        **Arguments.other_names,
-        "start_line": ("offset",),
-        "lines": ("limit",),
-    }
+    words: ClassVar[str] = "read_file"
 
     path: FilePath = Field(description="File to read.")
     start_line: Annotated[int, Field(ge=1, description="First line, from 1.")] = 1

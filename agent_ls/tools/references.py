@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,10 +20,7 @@ from agent_ls.tools.plain_tool import PlainTool
 class ReferencesArguments(Arguments):
     """Which name, and where."""
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        **Arguments.other_names,
-        "name": ("symbol", "query", "name_path", "symbol_name"),
-    }
+    words: ClassVar[str] = "references"
 
     name: str = Field(min_length=1, description="One name.")
     path: FilePath = Field(".", description="Where to search.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,11 +23,7 @@ from agent_ls.tools.symbol_places import check_as_known, symbols_in, the_symbol
 class ReplaceSymbolArguments(Arguments):
     """Which symbol, and what stands in its place."""
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        **Arguments.other_names,
-        "symbol": ("name", "name_path", "symbol_name"),
-        "new_text": ("body", "content", "text", "code"),
-    }
+    words: ClassVar[str] = "replace_symbol"
 
     path: FilePath = Field(description="File that has it.")
     symbol: str = Field(description="Its name as outline shows it, such as Class.method.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -65,10 +64,7 @@ def _granted(host: str) -> str:
 class RunCommandArguments(Arguments):
     """What to run, where, and for how long at most."""
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "command": ("cmd",),
-        "cwd": ("workdir", "directory"),
-    }
+    words: ClassVar[str] = "run_command"
 
     command: Annotated[str, Field(min_length=1), AfterValidator(_runnable)] = Field(
         description="Command line for the shell."

@@ -20,6 +20,8 @@ from agent_ls.tools.spec import parameters_of
 class SkillArguments(Arguments):
     """Which skill, and which of its files."""
 
+    words: ClassVar[str] = "skill"
+
     name: str = Field(min_length=1, max_length=80, description="Which skill.")
     file: str = Field("", max_length=400, description="Read this file of it instead.")
 

@@ -23,6 +23,8 @@ from agent_ls.tools.showing import preview
 class Item(Arguments):
     """One line of the plan."""
 
+    words: ClassVar[str] = "item"
+
     text: str = Field(min_length=1, max_length=500, description="One step.")
     status: PlanStatus = Field(PlanStatus.PENDING, description="How far it is.")
 
@@ -36,6 +38,8 @@ class Step(Arguments):
 
 class UpdatePlanArguments(Arguments):
     """The whole plan."""
+
+    words: ClassVar[str] = "update_plan"
 
     items: tuple[Item, ...] = Field(max_length=50, description="All of the plan, in order.")
     calls: tuple[Step, ...] = Field(

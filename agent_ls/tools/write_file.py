@@ -6,7 +6,6 @@ lines, nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,10 +28,7 @@ from agent_ls.tools.edit_tool import EditTool
 class WriteFileArguments(Arguments):
     """Which file, and its whole text."""
 
-    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        **Arguments.other_names,
-        "content": ("contents", "file_text", "text"),
-    }
+    words: ClassVar[str] = "write_file"
 
     path: FilePath = Field(description="File to write.")
     content: str = Field(description="Its whole text.")

@@ -6,8 +6,9 @@ Strict: broken JSON is an error, never an empty object. Source: seed 001, struct
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -16,17 +17,26 @@ from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.mistakes import causes
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.plain_json import plain_json
-from agent_ls.loop.calls.other_agents import counterpart
+from agent_ls.loop.calls.other_agents import counterpart, in_our_words, plain, why_absent
 from agent_ls.loop.calls.references import destination_in, split_destination
 from agent_ls.loop.sockets import PlannedCall, Tool
 
 _SHOWN_CHARS = 2_000
+_ENDS_A_TURN = "final_output"
 
 
 def plan_call(
     call: ToolCall, tools: Mapping[str, Tool[Any]], specs: tuple[ToolSpec, ...]
 ) -> PlannedCall | ToolResult:
-    """Return the call with validated arguments, or a structural error result."""
+    """Return the call with validated arguments, or a structural error result.
+
+    A call of another agent's tool becomes one of ours, where that does exactly what it asks for.
+    """
+    try:
+        call = in_our_words(call, tools)
+    except ValueError as error:
+        ours = counterpart(call.tool, call.arguments_json, tools)
+        return structural(call, f"{error}.", specs, of=ours)
     tool = tools.get(call.tool)
     if tool is None:
         return _unknown(call, tools, specs)
@@ -42,7 +52,7 @@ def plan_call(
     try:
         arguments = tool.Arguments.model_validate(own)
     except ValidationError as error:
-        return structural(call, _why(error), specs)
+        return structural(call, _why(error, tool), specs)
     return PlannedCall(call, tool, arguments, goes_to)
 
 
@@ -68,6 +78,8 @@ def _unknown(
     call: ToolCall, tools: Mapping[str, Tool[Any]], specs: tuple[ToolSpec, ...]
 ) -> ToolResult:
     """Return the result for an unknown tool, naming our tool that does the same."""
+    if why := why_absent(call.tool, {spec.name for spec in specs}):
+        return structural(call, f"There is no tool {call.tool!r}: {why}.", specs, of=_ENDS_A_TURN)
     ours = counterpart(call.tool, call.arguments_json, tools)
     if not ours:
         names = ", ".join(tools)
@@ -107,8 +119,30 @@ def structural(
     return ToolResult(call_id=call.id, text="\n".join(parts), error=ErrorKind.STRUCTURAL)
 
 
-def _why(error: ValidationError) -> str:
-    found = [
-        f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in causes(error)
+def _why(error: ValidationError, tool: Tool[Any]) -> str:
+    found = causes(error)
+    lines = [
+        ": ".join(filter(None, (".".join(map(str, one["loc"])), _said(one["msg"]))))
+        for one in found
     ]
-    return "The arguments do not fit: " + "; ".join(found) + "."
+    unknown = [str(one["loc"][-1]) for one in found if one["type"] == "extra_forbidden"]
+    near = [text for name in unknown if (text := _nearest(name, tool))]
+    return "\n".join(["The arguments do not fit: " + "; ".join(lines) + ".", *near])
+
+
+def _said(message: str) -> str:
+    return message.removeprefix("Value error, ")
+
+
+def _nearest(name: str, tool: Tool[Any]) -> str:
+    """Return which argument an unknown one may be meant for; empty if none is like it."""
+    known = {plain(one): one for one in _names_in(tool.Arguments.model_json_schema())}
+    near = get_close_matches(plain(name), known, 1)
+    return f"{name}: did you mean {known[near[0]]}?" if near else ""
+
+
+def _names_in(schema: object) -> Iterator[str]:
+    known = cast("dict[str, object]", schema) if isinstance(schema, dict) else {}
+    yield from cast("dict[str, object]", known.get("properties", {}))
+    for value in known.values():
+        yield from _names_in(value)

@@ -66,7 +66,7 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
         output = ToolOutput(text, ErrorKind.RUNTIME)
     result = ToolResult(
         call_id=call_id,
-        text=output.text,
+        text="\n".join(filter(None, (output.text, planned.left_out))),
         error=output.error,
         data=with_value(output, planned),
         duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),

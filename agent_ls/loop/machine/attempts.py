@@ -33,6 +33,7 @@ from agent_ls.domain.model_io import (
 )
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.calls.early_reads import EarlyReads
+from agent_ls.loop.calls.other_agents import in_our_words
 from agent_ls.loop.machine.llm_hooks import ask_after_llm_call
 from agent_ls.loop.machine.request import request_of
 from agent_ls.loop.sockets import Attempt
@@ -85,13 +86,21 @@ async def record_attempt(turn: Turn, attempt: Attempt, model: str, started_s: fl
 
 
 def call_of(turn: Turn, provider_id: str, tool: str, arguments_json: str) -> ToolCall:
-    """Return a call with a new id of ours."""
-    return ToolCall(
+    """Return a call with a new id of ours, as one of our tools carries it out.
+
+    It is recorded in our words, so that all that looks at calls by the tool's name sees it.
+    """
+    call = ToolCall(
         id=turn.kit.ids.new("cal"),
         provider_id=provider_id,
         tool=tool,
         arguments_json=arguments_json,
     )
+    try:
+        return in_our_words(call, turn.kit.tools)
+    except ValueError:
+        # Its result will say why it cannot be carried out.
+        return call
 
 
 class Gathered:

@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.ports.workspace import Workspace
 
-_OTHER_NAMES = {"file": "path", "file_path": "path", "filename": "path", "filepath": "path"}
+_OTHER_NAMES: Mapping[str, str] = dict.fromkeys(
+    ("file", "file_path", "filename", "filepath", "filePath", "absolute_path", "target_file"),
+    "path",
+)
 
 
 def in_one_spelling(arguments: Mapping[str, object]) -> dict[str, object]:
