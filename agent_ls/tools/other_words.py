@@ -213,6 +213,8 @@ def _beyond_sandbox(given: _Given) -> str:
 
 
 def _started(given: _Given) -> str:
+    if given.get("cwd") == "":
+        del given["cwd"]
     if given.pop("wait_for_completion", True) in (False, "false") or given.get("mode") == "async":
         given["run_in_background"] = True
     return ""

@@ -205,7 +205,7 @@ def _inserted(tool: str, given: _Given, name: str) -> _Heard:
     """Roo Code inserts before a line and takes 0 for the end; others insert behind a line."""
     if name == "insertcontent" and isinstance(line := given.get("line"), int):
         del given["line"]
-        given["insert_line"] = line - 1
+        given |= {"insert_line": line - 1, "insert_text": _pop(given, "content", "text")}
     return tool, given
 
 
