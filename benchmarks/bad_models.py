@@ -112,22 +112,16 @@ TASKS = (
     Task("prints its calls", _DONE + _answer(_says(f"I change it.\n{_PRINTED}"))),
     Task(
         "calls str_replace_editor",
-        _DONE
-        + _answer(_MENDS, after="parameters of edit_file")
-        + _answer(_call("str_replace_editor", _ANTHROPIC)),
+        _DONE + _answer(_call("str_replace_editor", _ANTHROPIC)),
     ),
     Task(
         "calls Read, Edit and Bash",
         _DONE
-        + _answer(_MENDS, after="parameters of edit_file")
         + _answer(
             _call(
                 "Edit", {"file_path": "lib/pricing.py", "old_string": "0.9", "new_string": "0.8"}
             ),
             after="sum(prices)",
-        )
-        + _answer(
-            _call("read_file", {"file_path": "lib/pricing.py"}), after="parameters of read_file"
         )
         + _answer(_call("Read", {"file_path": "lib/pricing.py"})),
     ),

@@ -7,6 +7,7 @@ Reads no file and knows no protocol. Other packages call these functions:
 - ``unified.place_unified(text, diff)``: a unified diff of one file; its numbers are hints.
 - ``envelope.place_envelope(text, patch)``: an update of one file between ``*** Begin Patch`` and
   ``*** End Patch``.
+- ``blocks.parse_blocks(text)``: SEARCH/REPLACE blocks, as aider, Cline and Roo Code write them.
 - ``plan.plan_patch(patch, texts)``: a patch of several files in either format; ``texts`` holds
   the text of each path, None for a file that does not exist. Answers ``plan.FilePlan`` per file.
 - ``merge.merge(base, ours, theirs)``: a three-way merge, as replacements in ours plus conflicts.

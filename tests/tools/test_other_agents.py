@@ -61,9 +61,8 @@ ROO = f"<<<<<<< SEARCH\n:start_line:2\n-------\n{OLD}\n=======\n{NEW}\n>>>>>>> R
 TWO = f"{AIDER}\n\n<<<<<<< SEARCH\nLIMIT = 10\n=======\nLIMIT = 99\n>>>>>>> REPLACE\n"
 HUNK = f"@@ -1,2 +1,2 @@\n def add(a, b):\n-{OLD}\n+{NEW}\n"
 DIFF = f"--- a/src/app.py\n+++ b/src/app.py\n{HUNK}"
-PATCH = (
-    f"*** Begin Patch\n*** Update File: src/app.py\n@@ def add(a, b):\n-{OLD}\n+{NEW}\n*** End Patch"
-)
+UPDATE = f"*** Update File: src/app.py\n@@ def add(a, b):\n-{OLD}\n+{NEW}\n"
+PATCH = f"*** Begin Patch\n{UPDATE}*** End Patch"
 
 
 @dataclass(frozen=True)
@@ -246,7 +245,8 @@ EDITS = [
         {"old_string": "LIMIT = 10", "new_string": "LIMIT = 99", "replace_all": False}]}, app=BOTH),
     Row("opencode", "edit", {**CAMEL, "oldString": OLD, "newString": NEW, "replaceAll": False},
         app=PLUS),
-    Row("opencode", "multiedit", {**CAMEL, "edits": [{**CAMEL, "oldString": OLD, "newString": NEW}]},
+    Row("opencode", "multiedit", {**CAMEL, "edits": [{**CAMEL, "oldString": OLD, "newString":
+        NEW}]},
         app=PLUS),
     Row("gemini-cli", "replace", {**FILE, "old_string": OLD, "new_string": NEW, "instruction":
         "Swap them.", "expected_replacements": 1}, app=PLUS),
@@ -272,7 +272,8 @@ EDITS = [
     Row("Roo Code", "search_replace", {**FILE, "old_string": OLD, "new_string": NEW}, app=PLUS),
     Row("Roo Code", "insert_content", {**PATH, "line": 9, "content": "# The most.\n"},
         app=APP.replace("LIMIT", "# The most.\nLIMIT")),
-    Row("Roo Code", "insert_content", {**PATH, "line": 0, "content": "# End."}, app=APP + "# End.\n"),
+    Row("Roo Code", "insert_content", {**PATH, "line": 0, "content": "# End."},
+        app=APP + "# End.\n"),
     Row("Cursor", "search_replace", {**FILE, "old_string": OLD, "new_string": NEW}, app=PLUS),
     Row("Copilot", "replace_string_in_file", {**CAMEL, "oldString": OLD, "newString": NEW,
         "explanation": "swap"}, app=PLUS),
@@ -294,8 +295,8 @@ EDITS = [
         "insert_text": "# The most.\n"}, app=APP.replace("LIMIT", "# The most.\nLIMIT")),
     Row("Claude API", "str_replace_based_edit_tool", {"command": "insert", **PATH,
         "insert_line": 99, "insert_text": "x"}, ("no line 99",)),
-    Row("aider", "replace_lines", {"explanation": "swap", "edits": [{**PATH, "original_lines": [OLD],
-        "updated_lines": [NEW]}]}, app=PLUS),
+    Row("aider", "replace_lines", {"explanation": "swap", "edits": [{**PATH,
+        "original_lines": [OLD], "updated_lines": [NEW]}]}, app=PLUS),
     Row("aider", "edit_file", {**PATH, "edits": AIDER}, app=PLUS),
     Row("aider", "edit_file", {**PATH, "diff": f"```python\n{AIDER}\n```"}, app=PLUS),
     Row("aider", "apply_patch", {"patch": NAMED}, app=PLUS),
@@ -401,7 +402,8 @@ REFUSED = [
     Refused("Claude Code", "Grep", {"pattern": "x", "type": "abap"}, ("glob instead",)),
     Refused("Cursor", "todo_write", {"merge": True, "todos": [{"id": "1", "status": "completed",
         "content": "x"}]}, ("all items",)),
-    Refused("OpenHands", "str_replace_editor", {"command": "undo_edit", **PATH}, ("opposite edit",)),
+    Refused("OpenHands", "str_replace_editor", {"command": "undo_edit", **PATH},
+            ("opposite edit",)),
     Refused("any", "grep", {"pattern": "x", "only_untracked": True}, ("only_untracked",)),
     Refused("any", "read_file", {**PATH, "start_lines": 3}, ("did you mean start_line?",)),
     Refused("any", "edit_file", {**PATH, "edits": [{"old_string": "a", "new_string": "b", "lien":
