@@ -301,7 +301,8 @@ EDITS = [
     Row("aider", "edit_file", {**PATH, "diff": f"```python\n{AIDER}\n```"}, app=PLUS),
     Row("aider", "apply_patch", {"patch": NAMED}, app=PLUS),
     Row("aider", "apply_diff", {"diff": f"{NAMED}\n\nREADME.md\n<<<<<<< SEARCH\n# Demo\n=======\n"
-        "# Other\n>>>>>>> REPLACE\n"}, app=PLUS, files={"README.md": "# Other\n\nNo limit here.\n"}),
+        "# Other\n>>>>>>> REPLACE\n"}, app=PLUS,
+        files={"README.md": "# Other\n\nNo limit here.\n"}),
     Row("aider", "write_file", {**PATH, "content": AIDER}, app=PLUS),
     Row("MCP filesystem", "edit_file", {**PATH, "dryRun": False, "edits": [{"oldText": OLD,
         "newText": NEW}]}, app=PLUS),
