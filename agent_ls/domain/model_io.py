@@ -63,6 +63,11 @@ class ReasoningDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class TextWasReasoning:
+    """All text so far was thinking: the server did not mark where it began."""
+
+
+@dataclass(frozen=True, slots=True)
 class CallClosed:
     """A tool call with complete arguments; arrives before the stream's end."""
 
@@ -90,4 +95,4 @@ class StreamFinished:
     provider_data: ProviderData | None = None
 
 
-ModelEvent = TextDelta | ReasoningDelta | CallClosed | CallCut | StreamFinished
+ModelEvent = TextDelta | ReasoningDelta | TextWasReasoning | CallClosed | CallCut | StreamFinished

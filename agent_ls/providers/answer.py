@@ -21,11 +21,13 @@ from agent_ls.domain.model_io import (
     ReasoningDelta,
     StreamFinished,
     TextDelta,
+    TextWasReasoning,
 )
 from agent_ls.domain.plain_json import softened
 from agent_ls.domain.usage import Usage
 from agent_ls.providers.chat_request import tool_name
 from agent_ls.providers.dialects import finish_of
+from agent_ls.providers.inline_thinking import InlineThinking, Part
 from agent_ls.providers.shapes import Object, as_list, as_object, as_text
 
 MAX_CHARACTERS = 16 * 2**20
@@ -109,6 +111,17 @@ def _is_object(text: str) -> bool:
     return text.lstrip()[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]")
 
 
+def _parted(parts: Iterator[Part]) -> Iterator[ModelEvent]:
+    for kind, text in parts:
+        match kind:
+            case "text":
+                yield TextDelta(text)
+            case "thinking":
+                yield ReasoningDelta(text)
+            case "was_thinking":
+                yield TextWasReasoning()
+
+
 class Answer:
     """Turns pieces, added in stream order, into model events.
 
@@ -129,14 +142,14 @@ class Answer:
         self._is_refusal = False
         self._text_characters = WholeCharacters()
         self._reasoning_characters = WholeCharacters()
+        self._inline = InlineThinking()
         self._calls: list[_OpenCall] = []
         self._kept = _KeptFields()
 
     def text(self, text: str) -> Iterator[ModelEvent]:
-        """Add a piece of the answer's text."""
+        """Add a piece of the answer's text, which may hold thinking."""
         text = self._counted(self._text_characters.take(text))
-        if text:
-            yield TextDelta(text)
+        yield from _parted(self._inline.take(text))
 
     def refusal(self, text: str) -> Iterator[ModelEvent]:
         """Add a piece of a refusal: answer text that makes the finish reason ``REFUSAL``."""
@@ -213,6 +226,7 @@ class Answer:
         """
         if not self.is_finished:
             raise MalformedAnswer("the stream ended without a finish reason")
+        yield from _parted(self._inline.end())
         for call in self._calls:
             is_last = call is self._calls[-1]
             if self._finish is FinishReason.LENGTH and is_last and not call.is_whole:

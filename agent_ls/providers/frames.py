@@ -22,6 +22,7 @@ from agent_ls.domain.model_io import (
     ReasoningDelta,
     StreamFinished,
     TextDelta,
+    TextWasReasoning,
 )
 from agent_ls.domain.record import Record
 from agent_ls.domain.usage import Usage
@@ -32,7 +33,13 @@ Report = Sequence[object]
 FACTS, GONE, FAILED, FINISHED = "facts", "gone", "failed", "finished"
 """Words of a request's last report: ``FACTS card``, ``GONE words``, ``FAILED trouble``."""
 TEXTS = ("text", "reasoning")
-_STRINGS = {"text": TextDelta, "reasoning": ReasoningDelta, "closed": CallClosed, "cut": CallCut}
+_STRINGS = {
+    "text": TextDelta,
+    "reasoning": ReasoningDelta,
+    "was_reasoning": TextWasReasoning,
+    "closed": CallClosed,
+    "cut": CallCut,
+}
 """Events that have only string fields, by their report word."""
 _WORDS = {kind: word for word, kind in _STRINGS.items()}
 
@@ -116,6 +123,8 @@ def report_event(event: ModelEvent) -> tuple[str, *tuple[object, ...]]:
             return (FINISHED, finish.value, usage.model_dump(), model, kept)
         case TextDelta(text) | ReasoningDelta(text):
             return (_WORDS[type(event)], text)
+        case TextWasReasoning():
+            return (_WORDS[type(event)],)
         case CallClosed(call_id, tool, arguments) | CallCut(call_id, tool, arguments):
             return (_WORDS[type(event)], call_id, tool, arguments)
 

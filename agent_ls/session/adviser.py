@@ -11,7 +11,7 @@ from contextlib import aclosing
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.events import AdviceGiven
 from agent_ls.domain.messages import UserMessage
-from agent_ls.domain.model_io import ModelRequest, StreamFinished, TextDelta
+from agent_ls.domain.model_io import ModelRequest, StreamFinished, TextDelta, TextWasReasoning
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.ports.clock import Clock
@@ -80,6 +80,8 @@ class SideModel:
                 async for event in events:
                     if isinstance(event, TextDelta):
                         parts.append(event.text)
+                    elif isinstance(event, TextWasReasoning):
+                        parts.clear()
                     elif isinstance(event, StreamFinished):
                         usage = event.usage
         except ProviderError as error:

@@ -15,6 +15,7 @@ from agent_ls.domain.errors import ProviderError
 from agent_ls.domain.events import (
     INTERRUPTED,
     STOPPED,
+    AttemptDiscarded,
     AttemptFinished,
     CancelRequested,
     ReasoningStreamed,
@@ -30,6 +31,7 @@ from agent_ls.domain.model_io import (
     ReasoningDelta,
     StreamFinished,
     TextDelta,
+    TextWasReasoning,
 )
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.calls.early_reads import EarlyReads
@@ -136,6 +138,11 @@ class Gathered:
             case ReasoningDelta(text=text):
                 self._reasoning.append(text)
                 turn.recorder.whisper(ReasoningStreamed(step_id, text))
+            case TextWasReasoning():
+                self._reasoning += self._text
+                self._text.clear()
+                # Whoever saw the text stream discards it.
+                turn.recorder.whisper(AttemptDiscarded(step_id))
             case CallClosed():
                 call = self._identified(event)
                 self._calls.append(call)
