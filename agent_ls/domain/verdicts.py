@@ -165,7 +165,7 @@ class AcceptAsPartial:
 
 @dataclass(frozen=True, slots=True)
 class TakeCalls:
-    """Recovery: the text contains calls; if all are valid, they become the answer's calls."""
+    """Recovery: the text contains calls, which become the answer's calls."""
 
     provider_id: ClassVar[str] = "printed"
     """Prefix of the ids of such calls, which have none from a provider."""
@@ -173,6 +173,8 @@ class TakeCalls:
     """Tool and JSON arguments of each call, in the order written."""
     text: str
     """The text without them."""
+    is_certain: bool = False
+    """They are calls even if they do not fit their tools; else they all have to fit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from agent_ls.loop.calls.early_reads import EarlyReads
 from agent_ls.loop.calls.other_agents import in_our_words
 from agent_ls.loop.machine.llm_hooks import ask_after_llm_call
 from agent_ls.loop.machine.request import request_of
+from agent_ls.loop.printed.names import tool_meant
 from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.turn import Turn
 
@@ -95,7 +96,7 @@ def call_of(turn: Turn, provider_id: str, tool: str, arguments_json: str) -> Too
     call = ToolCall(
         id=turn.kit.ids.new("cal"),
         provider_id=provider_id,
-        tool=tool,
+        tool=tool_meant(tool, turn.kit.tools),
         arguments_json=arguments_json,
     )
     try:

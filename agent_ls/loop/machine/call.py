@@ -164,13 +164,13 @@ async def _take(
         case AcceptAsPartial(why=why):
             await _chosen(turn, origin, _PARTIAL, why)
             return await _accept(turn, attempt)
-        case TakeCalls(calls=written, text=text):
+        case TakeCalls(calls=written, text=text, is_certain=is_certain):
             calls = tuple(
                 call_of(turn, f"{TakeCalls.provider_id}_{turn.state.step_number}_{index}", *one)
                 for index, one in enumerate(written)
             )
             planned = (plan_call(one, turn.kit.tools, ()) for one in calls)
-            if any(isinstance(one, ToolResult) for one in planned):
+            if not is_certain and any(isinstance(one, ToolResult) for one in planned):
                 return None
             await _chosen(turn, origin, "take_calls", ", ".join(one.tool for one in calls))
             return await _accept(turn, replace(attempt, text=text, calls=calls))

@@ -16,6 +16,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.loop.machine.attempts import Gathered, record_attempt
 from agent_ls.loop.machine.request import request_of
 from agent_ls.loop.machine.summaries import cut, mechanical_summary, tokens_of
+from agent_ls.loop.printed.reading import without_calls
 from agent_ls.loop.state.compaction import CHARS_PER_TOKEN, result_chars_for, with_short_results
 from agent_ls.loop.turn import Move, Turn
 
@@ -86,7 +87,8 @@ async def _last_words(turn: Turn, asked: str) -> str:
         turn.recorder.whisper(AttemptDiscarded(turn.state.step_id))
     attempt = gathered.attempt(error)
     await record_attempt(turn, attempt, gathered.model, started_s)
-    return "" if error else attempt.text.strip()
+    # Calls do not run any more, so none may stand in the last words.
+    return "" if error else without_calls(attempt.text).strip()
 
 
 def _fitting(turn: Turn, request: ModelRequest, told: UserMessage) -> ModelRequest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,20 +12,9 @@ from agent_ls.domain.events import AdvisoryRaised, Answered, EditApplied, Event,
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CheckVerdict, Nudge, Proceed
+from agent_ls.loop.evidence.wishes import asks_for_change
 from agent_ls.loop.state.view import TurnView
 
-_CHANGE = re.compile(
-    r"\b(?:add|adjust|apply|build|change|clean up|complete|convert|correct|create|delete|drop|"
-    r"edit|extend|extract|fix|implement|improve|insert|make|migrate|modify|move|optimi[sz]e|patch|"
-    r"port|refactor|remove|rename|replace|rewrite|simplify|speed up|split|support|update|upgrade|"
-    r"write)\b",
-    re.IGNORECASE,
-)
-_QUESTION = re.compile(
-    r"^\W*(?:what|why|how|where|which|who|when|is|are|does|do|can|could|explain|describe|"
-    r"summari[sz]e|list|show|tell|find|review|look)\b",
-    re.IGNORECASE,
-)
 _ALL_READ = (
     "You have read many files and changed none, although the user asked for a change. You very "
     "likely know enough: make the first edit now, or say what is missing."
@@ -62,7 +50,7 @@ class Exploration:
 
     async def check(self, view: TurnView) -> CheckVerdict:
         is_edited = any(one.status == "applied" for one in view.each(EditApplied))
-        if is_edited or view.is_silenced(self.name) or not asks_for_change(view):
+        if is_edited or view.is_silenced(self.name) or not _is_to_change(view):
             return Proceed()
         told = {one.text for one in view.each(AdvisoryRaised)}
         new_by_step = view.turn.events.tallied(_Reading).new_by_step
@@ -76,13 +64,8 @@ class Exploration:
         return Proceed()
 
 
-def asks_for_change(view: TurnView) -> bool:
-    """Say whether the user's words ask for a change; never in plan mode."""
-    if view.mode is Mode.PLAN:
-        return False
-    return any(
-        _CHANGE.search(words) and not _QUESTION.search(words.strip()) for words in view.user_words
-    )
+def _is_to_change(view: TurnView) -> bool:
+    return view.mode is not Mode.PLAN and asks_for_change(view.user_words)
 
 
 class _Reading:

@@ -9,8 +9,11 @@ from pydantic import Field
 
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Accept, Promote, Reask, RecoveryVerdict
+from agent_ls.loop.printed.reading import without_calls
 from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.state.view import TurnView
+
+_NOTHING = "(The model only thought, and gave no answer.)"
 
 
 class ThinkingOnlyOptions(Record):
@@ -43,7 +46,8 @@ class ThinkingOnly:
         if not is_thinking_only or view.turn.partial_text:
             return Accept()
         if view.recoveries(self.name) >= self.options.max_reasks:
-            return Promote(attempt.reasoning.strip())
+            # A call that was only thought of does not run.
+            return Promote(without_calls(attempt.reasoning).strip() or _NOTHING)
         return Reask(
             "You produced reasoning but no visible answer. "
             "Answer now: call a tool, or write what the user should read."

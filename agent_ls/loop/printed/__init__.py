@@ -1,0 +1,1 @@
+"""Tool calls that a model wrote into its text: the formats, as data, and their one reader."""
