@@ -81,6 +81,7 @@ from agent_ls.policies.recoveries.continuation import Continuation
 from agent_ls.policies.recoveries.empty import Empty
 from agent_ls.policies.recoveries.fatal_error import FatalError
 from agent_ls.policies.recoveries.printed_calls import PrintedCalls
+from agent_ls.policies.recoveries.printed_edits import PrintedEdits
 from agent_ls.policies.recoveries.refusal import Refusal
 from agent_ls.policies.recoveries.thinking_only import ThinkingOnly
 from agent_ls.policies.recoveries.transport import Transport
@@ -158,6 +159,7 @@ RECOVERIES: tuple[type[Recovery], ...] = (
     Refusal,
     TruncatedCall,
     PrintedCalls,
+    PrintedEdits,
     Continuation,
     ThinkingOnly,
     Empty,
