@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -15,6 +16,8 @@ export default defineConfig({
             },
         },
     ],
+    // The editor's own module is there only inside the editor.
+    resolve: { alias: { vscode: fileURLToPath(new URL("test/editor.ts", import.meta.url)) } },
     test: {
         // A machine that is busy is not a defect.
         testTimeout: 60_000,

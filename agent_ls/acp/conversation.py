@@ -73,9 +73,8 @@ class Conversation:
         self._client = client
         self._tool_kinds = tool_kinds
         self._outbox = Outbox(lambda update: client.session_update(session.id, update))
-        state = session.state
         self._translation = Translation(
-            tool_kinds, self._place, session.content, title=state.title, used=state.usage
+            tool_kinds, self._place, session.content, state=session.state
         )
         self._asking: dict[str, asyncio.Task[None]] = {}
         """Requests to the client that wait for the person, by approval or question."""

@@ -21,6 +21,8 @@ from agent_ls.domain.edits import MoveFile, text_of
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
+from agent_ls.loop.state.state import SessionState
+from agent_ls.loop.state.undelivered import Undelivered
 from agent_ls.safety.text import label, visible
 from agent_ls.session.titles import call_title, parsed
 
@@ -46,19 +48,21 @@ class Translation:
         stored: Callable[[str], Awaitable[bytes | None]],
         *,
         is_replay: bool = False,
-        title: str = "",
-        used: Usage | None = None,
+        state: SessionState | None = None,
     ) -> None:
         """``tool_kinds`` by tool name; ``stored`` reads a content that an event names.
 
-        ``title`` and ``used`` are the session's so far.
+        ``state`` is the session's so far; None: it is fed from its first event.
         """
         self._tool_kinds = tool_kinds
         self._place = place
         self._stored = stored
         self._is_replay = is_replay
-        self._title = title
-        self._used = used or Usage()
+        self._title = state.title if state else ""
+        self._used = state.usage if state else Usage()
+        self._undelivered = Undelivered()
+        if state is not None:
+            self._undelivered.begin(state)
         self._window_tokens = 0
         self._kinds: dict[str, ToolKind] = {}
         self._changes: dict[str, list[tuple[str, str | None, str | None]]] = {}
@@ -72,6 +76,9 @@ class Translation:
 
     def feed(self, event: e.Event) -> Updates:
         """Return the updates for the next event, possibly none."""
+        unread = self._undelivered.feed(event)
+        if isinstance(event, e.CancelRequested):
+            return [message_chunk(_unread(unread))] if unread else []
         for part in (self._of_conversation, self._of_call, self._of_edit, self._of_question):
             if (updates := part(event)) is not None:
                 return updates
@@ -299,6 +306,18 @@ def _text_block(text: str) -> schema.TextContentBlock:
 def message_chunk(text: str) -> schema.AgentMessageChunk:
     """Return words of the agent's side."""
     return schema.AgentMessageChunk(session_update="agent_message_chunk", content=_text_block(text))
+
+
+def _unread(prompts: Sequence[str]) -> str:
+    """Return what a stop took from the queue: the protocol cannot put it back where it was typed.
+
+    What the client attached is left out; it still has that.
+    """
+    quoted = [
+        "\n".join(f"> {line}" for line in visible(typed_part(one)).strip().splitlines())
+        for one in prompts
+    ]
+    return "\n\n*Stopped before the agent read this:*\n\n" + "\n\n".join(quoted) + "\n"
 
 
 def _thought(text: str) -> schema.AgentThoughtChunk:

@@ -17,9 +17,9 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.calls.plans import is_shown_wholly
 from agent_ls.loop.state.state import SessionState
+from agent_ls.loop.state.undelivered import Undelivered
 from agent_ls.lsp import wire
 from agent_ls.lsp.notices import notice, of_outside, of_policies
-from agent_ls.lsp.undelivered import Undelivered
 from agent_ls.session.titles import call_title, choice_name, parsed
 
 _MAX_ADVICE_CHARS = 400

@@ -349,6 +349,22 @@ async def test_a_prompt_right_behind_a_cancel_is_a_turn_of_its_own(
         assert (await turn, second) == ("cancelled", "end_turn")
 
 
+async def test_words_that_a_cancel_overtook_are_said_again(
+    root: Path, warm_host: Mapping[str, str]
+) -> None:
+    editor = AcpEditor(root, ["wait"])
+    async with scripted(EDIT) as model, acp_agent(editor, variables(model, warm_host)) as wire:
+        session = await wire.session()
+        turn = asyncio.create_task(wire.prompt(session, "Do it"))
+        await editor.until(lambda: editor.questions)
+        # In order: the queue has the words before the cancel comes.
+        steer = asyncio.create_task(wire.prompt(session, "In German"))
+        await asyncio.sleep(0.3)
+        await wire.agent.cancel(session_id=session)
+        assert await asyncio.gather(turn, steer) == ["cancelled", "cancelled"]
+    assert "> In German\n" in editor.said
+
+
 async def test_a_prompt_during_a_turn_joins_it(root: Path, warm_host: Mapping[str, str]) -> None:
     scenario = EDIT + '[[answer]]\nexpect = { contains = ["In German"] }\ntext = "Fertig."'
     editor = AcpEditor(root, ["wait"])

@@ -53,6 +53,7 @@ def ended(stop: StopReason, why: str) -> e.TurnEnded:
     return e.TurnEnded(turn_id="t", stop=stop, status=STATUS[stop], output="", failure_reason=why)
 
 
+STOPPED = "\n\n*Stopped before the agent read this:*\n\n"
 LIVE = {
     "what streamed is not said again": (
         (e.TextStreamed("s1", "Yes."), answer("Yes.")),
@@ -71,6 +72,23 @@ LIVE = {
     "why a turn ended early": ((ended(StopReason.TIMEOUT, "Time."),), ["\n\n*Time.*\n"]),
     "an error is told by the answer to the prompt": ((ended(StopReason.ERROR, "Key."),), []),
     "a stop needs no reason": ((ended(StopReason.CANCELLED, "Stopped."),), []),
+    "what a stop takes from the queue is given back, in order": (
+        (
+            e.PromptQueued(text="Faster,\nplease", kind="steer"),
+            e.PromptQueued(text="Then commit", kind="follow_up"),
+            e.CancelRequested(by="user"),
+            e.CancelRequested(by="user"),
+        ),
+        [f"{STOPPED}> Faster,\n> please\n\n> Then commit\n"],
+    ),
+    "what the model has read is not given back": (
+        (
+            e.PromptQueued(text="Faster", kind="steer"),
+            e.RequestPrepared(step_id="s2", number=2),
+            e.CancelRequested(by="user"),
+        ),
+        [],
+    ),
     "the person's words are not repeated": ((e.PromptQueued(text="x", kind="steer"),), []),
 }
 

@@ -22,12 +22,15 @@ export class Conversation implements vscode.Disposable {
   readonly #config = new vscode.EventEmitter<ConfigResult>();
   readonly #changed = new vscode.EventEmitter<State>();
   readonly #refused = new vscode.EventEmitter<string>();
+  readonly #returned = new vscode.EventEmitter<readonly string[]>();
   readonly onSnapshot = this.#snapshot.event;
   readonly onUpdates = this.#updates.event;
   readonly onConfig = this.#config.event;
   readonly onChange = this.#changed.event;
   /** Why there is no session to show, for a person. */
   readonly onRefused = this.#refused.event;
+  /** Queued prompts that a stop took from the server, oldest first. */
+  readonly onReturned = this.#returned.event;
   readonly #agent: Agent;
   readonly #listeners: vscode.Disposable[];
   #state: State = EMPTY;
@@ -108,7 +111,14 @@ export class Conversation implements vscode.Disposable {
 
   dispose(): void {
     for (const one of this.#listeners) one.dispose();
-    for (const one of [this.#snapshot, this.#updates, this.#config, this.#changed, this.#refused]) {
+    for (const one of [
+      this.#snapshot,
+      this.#updates,
+      this.#config,
+      this.#changed,
+      this.#refused,
+      this.#returned,
+    ]) {
       one.dispose();
     }
   }
@@ -127,6 +137,9 @@ export class Conversation implements vscode.Disposable {
   }
 
   #take(params: UpdateParams): void {
+    // The person's words are told once: also while a snapshot comes, and of a session not shown.
+    const texts = params.updates.flatMap(returned);
+    if (texts.length) this.#returned.fire(texts);
     if (this.#isAsking) return;
     if (params.sessionId !== this.#state.sessionId) {
       if (params.updates.some((one) => BEGINNINGS.has(one.sessionUpdate))) void this.refresh();
@@ -138,4 +151,8 @@ export class Conversation implements vscode.Disposable {
     this.#updates.fire(params);
     this.#changed.fire(state);
   }
+}
+
+function returned(update: Update): string[] {
+  return update.sessionUpdate === "cancel_requested" ? update.returned : [];
 }

@@ -33,7 +33,7 @@ export type ToPanel =
   | { type: "decided"; files: readonly ReviewFileResult[] }
   /** What a restore to a moment came to, or would; the moment is named by `momentId`. */
   | { type: "restore"; momentId: string; restore: Restore }
-  /** A prompt did not reach the server; its words go back where they were typed. */
+  /** A prompt did not reach the server or the model; its words go back where they were typed. */
   | { type: "unsent"; text: string; problem: string }
   /** An answer came too late or did not arrive: the buttons work again. */
   | { type: "unsettled"; id: string; problem: string }

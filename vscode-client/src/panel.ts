@@ -9,7 +9,7 @@ import { type FromPanel, momentId, PANEL_COMMANDS, type Restore, type ToPanel } 
 import { page } from "./page";
 import type { Review } from "./review";
 import type { Agent } from "./server";
-import type { AnchorParams, Update } from "./wire";
+import type { AnchorParams } from "./wire";
 import { message } from "./words";
 
 type Said<T extends FromPanel["type"]> = Extract<FromPanel, { type: T }>;
@@ -24,8 +24,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #listeners: vscode.Disposable[];
   #view: vscode.WebviewView | null = null;
   #isLoaded = false;
-  /** What to say as soon as there is a panel to say it to. */
-  #greeting: ToPanel | null = null;
+  /** What must not get lost: said as soon as there is a page to say it to. */
+  #kept: ToPanel[] = [];
 
   constructor(extension: vscode.Uri, agent: Agent, conversation: Conversation, review: Review) {
     this.#extension = extension;
@@ -35,12 +35,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.#listeners = [
       agent.onState((server) => this.#post({ type: "server", server })),
       conversation.onSnapshot((snapshot) => this.#post({ type: "snapshot", snapshot })),
-      conversation.onUpdates((params) => {
-        this.#post({ type: "updates", params });
-        // What a stop overtook comes back into the input.
-        const text = params.updates.flatMap(returned).join("\n\n");
+      conversation.onUpdates((params) => this.#post({ type: "updates", params })),
+      conversation.onReturned((texts) => {
         const problem = "Stopped before the agent got this.";
-        if (text) this.#post({ type: "unsent", text, problem });
+        this.#deliver(...texts.map((text) => ({ type: "unsent", text, problem }) as const));
       }),
       conversation.onRefused((problem) => this.#post({ type: "refused", problem })),
       conversation.onConfig((config) => this.#post({ type: "config", config })),
@@ -60,8 +58,14 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     view.webview.onDidReceiveMessage((said: FromPanel) =>
       this.#do(said).catch((error: unknown) => vscode.window.showErrorMessage(message(error))),
     );
+    // The page of a hidden panel is gone; the next one says that it is ready.
+    view.onDidChangeVisibility(() => {
+      if (!view.visible && this.#view === view) this.#isLoaded = false;
+    });
     view.onDidDispose(() => {
-      if (this.#view === view) this.#view = null;
+      if (this.#view !== view) return;
+      this.#view = null;
+      this.#isLoaded = false;
     });
     const file = (name: string) =>
       view.webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
@@ -77,9 +81,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 
   /** Bring the panel up with the cursor in the prompt, and these words before it. */
   async compose(text = ""): Promise<void> {
-    this.#greeting = { type: "compose", text };
     await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
-    this.#greet();
+    this.#deliver({ type: "compose", text });
   }
 
   dispose(): void {
@@ -90,10 +93,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     if (this.#isLoaded) void this.#view?.webview.postMessage(said);
   }
 
-  #greet(): void {
-    if (!this.#isLoaded || !this.#greeting) return;
-    this.#post(this.#greeting);
-    this.#greeting = null;
+  /** Say what must not get lost, now or when there is a page. */
+  #deliver(...said: ToPanel[]): void {
+    this.#kept.push(...said);
+    if (this.#isLoaded) for (const one of this.#kept.splice(0)) this.#post(one);
   }
 
   #badge(count: number): void {
@@ -108,7 +111,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       case "ready":
         this.#isLoaded = true;
         this.#post({ type: "server", server: this.#agent.state });
-        this.#greet();
+        this.#deliver();
         return this.#conversation.refresh();
       case "prompt":
         return this.#prompt(said.text, said.whenBusy);
@@ -160,7 +163,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     try {
       await this.#agent.request("agent/prompt", { text, sessionId, whenBusy, anchor: here() });
     } catch (error) {
-      this.#post({ type: "unsent", text, problem: message(error) });
+      this.#deliver({ type: "unsent", text, problem: message(error) });
     }
   }
 
@@ -196,8 +199,4 @@ function here(): AnchorParams | null {
     line: start.line,
     lastLine: isEmpty ? null : last,
   };
-}
-
-function returned(update: Update): string[] {
-  return update.sessionUpdate === "cancel_requested" ? update.returned : [];
 }

@@ -325,6 +325,60 @@ test("a prompt that was not taken comes back with the reason", async () => {
   expect(texts(".composer .problem")).toEqual(["Not sent: The agent server does not run."]);
 });
 
+const stopped = (text: string): ToPanel => ({ type: "unsent", text, problem: "Stopped." });
+const BACK: Record<string, { half: string; come: ToPanel[]; draft: string }> = {
+  "one stands before what is half-written": {
+    half: "half a thou",
+    come: [stopped("first\nof all")],
+    draft: "first\nof all\n\nhalf a thou",
+  },
+  "several come back in order": {
+    half: "half",
+    come: [stopped("one"), stopped("two"), { type: "unsent", text: "three", problem: "Gone." }],
+    draft: "one\n\ntwo\n\nthree\n\nhalf",
+  },
+  "nothing is added to an empty field": { half: "", come: [stopped("one")], draft: "one" },
+  "the same words twice are two prompts": {
+    half: "",
+    come: [stopped("on"), stopped("on")],
+    draft: "on\n\non",
+  },
+  "a selected place comes before them": {
+    half: "half",
+    come: [stopped("one"), { type: "compose", text: "In a.py:3: " }],
+    draft: "In a.py:3: one\n\nhalf",
+  },
+};
+
+test.each(Object.entries(BACK))(
+  "of what comes back %s",
+  async (_, { half, come, draft: whole }) => {
+    await check(...told(until("fix_prices", "tool_call_output")));
+    const area = composer() as HTMLTextAreaElement;
+    await act(() => {
+      // Typed a moment ago and not drawn yet, and all of it comes within one frame.
+      area.value = half;
+      area.dispatchEvent(new Event("input", { bubbles: true }));
+      for (const one of come) known = learn(known, one);
+      return draw();
+    });
+    expect([area.value, draft]).toEqual([whole, whole]);
+    // Drawn again, nothing comes a second time.
+    await type(area, "else");
+    await draw();
+    expect(area.value).toBe("else");
+  },
+);
+
+test("the cursor stays in what is half-written when something comes back", async () => {
+  await check(...told(until("fix_prices", "tool_call_output")));
+  const area = composer() as HTMLTextAreaElement;
+  await type(area, "half");
+  area.setSelectionRange(2, 2);
+  await check(stopped("one"));
+  expect(area.value.slice(0, area.selectionStart)).toBe("one\n\nha");
+});
+
 test("Escape stops a turn from the prompt and the stop button, and from nowhere else", async () => {
   await check(...told(until("fix_prices", "permission_request")));
   const places = all("[tabindex], button, input, .panel, .transcript").filter(

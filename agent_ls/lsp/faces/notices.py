@@ -15,9 +15,9 @@ from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.loop.state.state import SessionState
+from agent_ls.loop.state.undelivered import Undelivered
 from agent_ls.lsp.connection.clients import brief
 from agent_ls.lsp.conversation_page import shown_place
-from agent_ls.lsp.undelivered import Undelivered
 from agent_ls.lsp.workspace.editor_port import Level
 from agent_ls.safety.text import label, visible_line
 

@@ -130,7 +130,7 @@ const FOLDS: Folds = {
       beforeTokens: update.beforeTokens,
       afterTokens: update.afterTokens,
     }),
-  // Who stops a turn does not want what was queued behind it.
+  // What was queued goes back to where the person writes.
   cancel_requested: (state) => withTurn({ ...state, queue: [] }, { isStopping: true }),
   turn_ended: (state, update) => ended(state, update),
 };

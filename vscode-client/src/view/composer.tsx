@@ -9,6 +9,8 @@ import { Icon, MODE_ICONS } from "./icons";
 import type { Known } from "./store";
 
 const MAX_HEIGHT_PX = 240;
+/** A blank line, between prompts that come back and what is half-written. */
+const BETWEEN = "\n\n";
 
 type WhenBusy = Queued["whenBusy"];
 
@@ -34,14 +36,27 @@ export function Composer({ session, config, unsent, compose, draft: kept, onDraf
   };
   const [problem, setProblem] = useState("");
   const isBusy = session.turn !== null;
+  const putBefore = (text: string) => {
+    const area = box.current;
+    if (!area) return;
+    // The field knows what was typed a moment ago; the cursor stays where the person writes.
+    area.setRangeText(text, 0, 0, "preserve");
+    write(area.value);
+  };
+  /** How many of the unsent prompts are back. */
+  const taken = useRef(0);
   useEffect(() => {
-    if (!unsent) return;
-    if (!draft) write(unsent.text);
-    setProblem(unsent.problem);
+    const fresh = unsent.slice(taken.current);
+    const last = fresh.at(-1);
+    if (!last) return;
+    taken.current = unsent.length;
+    const texts = fresh.map(({ text }) => text).join(BETWEEN);
+    putBefore(box.current?.value.trim() ? texts + BETWEEN : texts);
+    setProblem(last.problem);
   }, [unsent]);
   useEffect(() => {
     if (!compose.times) return;
-    if (compose.text) write(compose.text + draft);
+    if (compose.text) putBefore(compose.text);
     box.current?.focus();
   }, [compose]);
   const send = (whenBusy: WhenBusy) => {

@@ -20,8 +20,8 @@ export interface Known {
   decided: readonly ReviewFileResult[];
   /** What restores came to, or would, by the moment's id. */
   restores: Readonly<Record<string, Restore>>;
-  /** A prompt that was not taken. */
-  unsent: { text: string; problem: string } | null;
+  /** Prompts that were not taken or not delivered, oldest first. */
+  unsent: readonly { text: string; problem: string }[];
   /** Why an answer to an approval or a question did not count, by its id. */
   unsettled: Readonly<Record<string, Failure>>;
   /** Words to put before the prompt, and how often that was asked for. */
@@ -42,7 +42,7 @@ export const UNKNOWN: Known = {
   review: [],
   decided: [],
   restores: {},
-  unsent: null,
+  unsent: [],
   unsettled: {},
   compose: { text: "", times: 0 },
 };
@@ -75,7 +75,10 @@ export function learn(known: Known, said: ToPanel): Known {
     case "restore":
       return { ...known, restores: { ...known.restores, [said.momentId]: said.restore } };
     case "unsent":
-      return { ...known, unsent: { text: said.text, problem: said.problem } };
+      return {
+        ...known,
+        unsent: [...known.unsent, { text: said.text, problem: said.problem }],
+      };
     case "unsettled":
       return { ...known, unsettled: { ...known.unsettled, [said.id]: { problem: said.problem } } };
     case "compose":

@@ -1,0 +1,145 @@
+// The panel's host loses none of the person's words, whatever the page is doing.
+import { expect, test } from "vitest";
+import type { Uri, WebviewView } from "vscode";
+import { Conversation } from "../src/conversation";
+import type { FromPanel, ToPanel } from "../src/messages";
+import { Panel } from "../src/panel";
+import type { Review } from "../src/review";
+import type { Agent } from "../src/server";
+import type { Update, UpdateParams } from "../src/wire";
+import { EventEmitter } from "./editor";
+import { snapshot } from "./golden";
+
+const SESSION = snapshot([]).session.sessionId;
+
+/** A page in the editor; hidden it is gone, and what is posted to it is lost. */
+class Page {
+  readonly taken: ToPanel[] = [];
+  readonly said = new EventEmitter<FromPanel>();
+  readonly #visibility = new EventEmitter<void>();
+  readonly #disposal = new EventEmitter<void>();
+  readonly view = {
+    visible: true,
+    badge: undefined,
+    onDidChangeVisibility: this.#visibility.event,
+    onDidDispose: this.#disposal.event,
+    webview: {
+      options: {},
+      html: "",
+      cspSource: "",
+      asWebviewUri: (uri: unknown) => uri,
+      onDidReceiveMessage: this.said.event,
+      postMessage: (said: ToPanel) => {
+        if (this.view.visible) this.taken.push(said);
+        return Promise.resolve(this.view.visible);
+      },
+    },
+  };
+
+  show(isShown: boolean): void {
+    this.view.visible = isShown;
+    this.#visibility.fire();
+  }
+
+  dispose(): void {
+    this.view.visible = false;
+    this.#disposal.fire();
+  }
+
+  get back(): string[] {
+    return this.taken.flatMap((one) => (one.type === "unsent" ? [one.text] : []));
+  }
+}
+
+/** A panel whose agent answers snapshots only when told to. */
+function opened() {
+  const updates = new EventEmitter<UpdateParams>();
+  const snapshots: (() => void)[] = [];
+  const agent = {
+    state: { is: "running" },
+    onState: new EventEmitter<unknown>().event,
+    onUpdate: updates.event,
+    request: (method: string) =>
+      method === "agent/snapshot"
+        ? new Promise((done) => snapshots.push(() => done(snapshot([]))))
+        : Promise.reject(new Error("The agent server does not run.")),
+  } as unknown as Agent;
+  const review = { onChange: new EventEmitter<unknown>().event } as unknown as Review;
+  const conversation = new Conversation(agent);
+  const panel = new Panel("/extension" as unknown as Uri, agent, conversation, review);
+  const page = new Page();
+  const resolve = (one: Page) => panel.resolveWebviewView(one.view as unknown as WebviewView);
+  resolve(page);
+  const tell = (update: Update, sessionId = SESSION) =>
+    updates.fire({ sessionId, seq: 9, updates: [update] });
+  return { page, snapshots, tell, resolve };
+}
+
+const stop = (...returned: string[]): Update => ({
+  sessionUpdate: "cancel_requested",
+  by: "user",
+  returned,
+});
+
+/** Let the page load; the snapshot that it asks for comes. */
+async function ready({ page, snapshots }: ReturnType<typeof opened>): Promise<void> {
+  page.said.fire({ type: "ready" });
+  snapshots.pop()?.();
+  await new Promise((done) => setTimeout(done));
+}
+
+test("what a stop took from the queue comes back one by one, in order", async () => {
+  const panel = opened();
+  await ready(panel);
+  panel.tell(stop("one", "two"));
+  expect(panel.page.back).toEqual(["one", "two"]);
+});
+
+test("it comes back while the session's snapshot is on its way", () => {
+  const panel = opened();
+  panel.page.said.fire({ type: "ready" });
+  panel.tell(stop("one"));
+  expect(panel.page.back).toEqual(["one"]);
+});
+
+test("it comes back from a session that is not the one shown", async () => {
+  const panel = opened();
+  await ready(panel);
+  panel.tell(stop("one"), "ses_other");
+  expect(panel.page.back).toEqual(["one"]);
+});
+
+test("it waits for a page that is hidden", async () => {
+  const panel = opened();
+  await ready(panel);
+  panel.page.show(false);
+  panel.tell(stop("one"));
+  panel.page.show(true);
+  expect(panel.page.back).toEqual([]);
+  await ready(panel);
+  expect(panel.page.back).toEqual(["one"]);
+  await ready(panel);
+  expect(panel.page.back).toEqual(["one"]);
+});
+
+test("it waits for a page that was closed and moved elsewhere", async () => {
+  const panel = opened();
+  await ready(panel);
+  panel.page.dispose();
+  panel.tell(stop("one"));
+  const page = new Page();
+  panel.resolve(page);
+  await ready({ ...panel, page });
+  expect(page.back).toEqual(["one"]);
+});
+
+test("so does a prompt that the server did not take", async () => {
+  const panel = opened();
+  await ready(panel);
+  panel.page.said.fire({ type: "prompt", text: "one", whenBusy: "steer" });
+  panel.page.show(false);
+  await new Promise((done) => setTimeout(done));
+  panel.page.show(true);
+  await ready(panel);
+  expect(panel.page.back).toEqual(["one"]);
+});
