@@ -2,12 +2,15 @@
 
 A server is in the middle of a turn that waits for an approval. It gets good messages, bent ones,
 broken bytes, answers to questions it never asked, and answers to its own that no editor would give.
+Settings and workspace folders change again and again: the store, the sandbox, the model.
 Between them good requests have to be answered within a second, and none of the bent ones may be
-a mistake of the server's. After some thousand frames a new server takes over.
+a mistake of the server's. A request that needs the store may be told to come again while it opens.
+After some thousand frames a new server takes over.
 
     python -m benchmarks.fuzz [FRAMES] [--seed N] [--json]
 
-exits with 1 when a server died, grew over 512 MB, made a mistake, or left a good request alone.
+exits with 1 when a server died, made a mistake, left a good request alone, or grew over 512 MB with
+all that it started.
 """
 
 from __future__ import annotations
@@ -29,14 +32,26 @@ import psutil
 
 from agent_ls.providers.scripted import ScriptedModel
 from benchmarks.figures import Figure, finish, quantile
-from benchmarks.machine import private_environment
-from benchmarks.odd_messages import NOT_SENT, good_messages, odd
+from benchmarks.machine import private_environment, resident_bytes_of_tree
+from benchmarks.odd_messages import (
+    NOT_SENT,
+    UNUSABLE_STORE,
+    change_of_folders,
+    good_messages,
+    odd,
+    some_settings,
+)
 from benchmarks.places import AGENT_LS, REPOSITORY
 
 MOST_BYTES = 512 * 2**20
 GOOD_S = 1.0
 _FRAMES_OF_ONE = 20_000
 _BATCH = 50
+_CHANGED_EVERY = 5
+"""Batches from one change of settings or folders to the next."""
+_COME_AGAIN = {-32801, -32802}
+"""ContentModified and ServerCancelled: the answer while the store opens under other settings."""
+_FOLDERS_SHARE = 0.25
 _DEAD_S = 60.0
 _NAMES = re.compile(
     r"\b(?:apr|qst|ses|trn|call|cal|stp|evt)_\w+|file://[^\s\"')]+|agent-ls:[^\s\"')]+"
@@ -63,6 +78,10 @@ class Tally:
     frames: int = 0
     servers: int = 0
     peak_bytes: int = 0
+    """Of the server and all that it started."""
+    changes: int = 0
+    put_off: int = 0
+    """Good requests that were told to come again."""
     good_s: list[float] = field(default_factory=list[float])
     deaths: list[str] = field(default_factory=list[str])
     mistakes: list[str] = field(default_factory=list[str])
@@ -77,7 +96,9 @@ class Tally:
         return [
             Figure("frames", self.frames),
             Figure("servers", self.servers),
+            Figure("changes of settings and folders", self.changes),
             Figure("good requests", len(self.good_s)),
+            Figure("good requests told to come again", self.put_off),
             Figure("good request: p99", quantile(self.good_s, 0.99), "s"),
             Figure("good request: longest", max(self.good_s), "s"),
             Figure("good requests unanswered after 1 s", len(self.late), goal=0),
@@ -91,8 +112,12 @@ class Tally:
 class Server:
     """One server process, and an editor that answers its requests as it likes."""
 
-    def __init__(self, process: asyncio.subprocess.Process, chance: random.Random) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, chance: random.Random, place: Path
+    ) -> None:
         self.process = process
+        self.place = place
+        """What the server has as its home, with the workspace beside it."""
         self.names: deque[str] = deque(maxlen=_MOST_NAMES)
         """Ids and URIs that the server has told, newest last."""
         self.stderr = b""
@@ -257,12 +282,14 @@ async def _one(place: Path, model: str, chance: random.Random, tally: Tally, fra
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    server = Server(process, chance)
+    server = Server(process, chance, place)
     tally.servers += 1
     try:
         await _begin(server, work, uri)
         for first in range(0, frames, _BATCH):
             _send_batch(server, uri, chance)
+            if first % (_CHANGED_EVERY * _BATCH) == 0:
+                _change(server, chance, tally)
             tally.frames += _BATCH
             await _probe(server, uri, tally)
             if first % (20 * _BATCH) == 0:
@@ -334,12 +361,32 @@ def _send_batch(server: Server, uri: str, chance: random.Random) -> None:
                 server.send(message)
 
 
+def _change(server: Server, chance: random.Random, tally: Tally) -> None:
+    """Change the folders or the settings; the user's own file says what no editor may set."""
+    tally.changes += 1
+    if chance.random() < _FOLDERS_SHARE:
+        server.notify(
+            "workspace/didChangeWorkspaceFolders", change_of_folders(server.place, chance)
+        )
+        return
+    own, told = some_settings(server.place, chance)
+    file = server.place / "home" / "config" / "agent-ls" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(own)
+    server.notify("workspace/didChangeConfiguration", {"settings": {"agent-ls": told}})
+
+
 async def _probe(server: Server, uri: str, tally: Tally) -> None:
-    """Ask for something good, twice."""
-    hover = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}}
-    for method, params in (
-        ("textDocument/hover", hover),
-        ("workspace/executeCommand", {"command": "agent-ls.commands"}),
+    """Ask for something good: what needs no store, and what does."""
+    document = {"textDocument": {"uri": uri}}
+    place = {"line": 0, "character": 0}
+    around = {"range": {"start": place, "end": place}, "context": {"diagnostics": []}}
+    for method, params, may_come_again in (
+        ("textDocument/hover", {**document, "position": place}, False),
+        ("textDocument/codeAction", {**document, **around}, False),
+        ("textDocument/codeLens", document, False),
+        ("workspace/executeCommand", {"command": "agent-ls.commands"}, True),
+        ("agent/sessions/list", {}, True),
     ):
         begun = time.monotonic()
         answer = await server.ask(method, params)
@@ -347,12 +394,20 @@ async def _probe(server: Server, uri: str, tally: Tally) -> None:
         tally.good_s.append(took_s)
         if took_s > GOOD_S:
             tally.late.append(f"frame {tally.frames}: {method} took {took_s:.2f} s")
-        if "error" in answer:
-            tally.mistakes.append(f"a good request was answered with {answer['error']}")
+        error = answer.get("error", {})
+        if may_come_again and error.get("code") in _COME_AGAIN:
+            tally.put_off += 1
+        elif error and not (may_come_again and _has_no_store(error)):
+            tally.mistakes.append(f"a good {method} was answered with {error}")
+
+
+def _has_no_store(error: dict[str, Any]) -> bool:
+    """Say whether the error is that of settings whose store cannot be used."""
+    return error.get("code") == -32803 and UNUSABLE_STORE in error.get("message", "")
 
 
 def _weigh(server: Server, tally: Tally) -> None:
-    held = psutil.Process(server.process.pid).memory_info().rss
+    held = resident_bytes_of_tree(psutil.Process(server.process.pid))
     tally.peak_bytes = max(tally.peak_bytes, held)
 
 

@@ -102,6 +102,15 @@ class Watched:
                 self._peak = max(self._peak, held)
 
 
+def resident_bytes_of_tree(root: psutil.Process) -> int:
+    """Return what a process and all that it started hold in memory."""
+    try:
+        children = root.children(recursive=True)
+    except psutil.Error:
+        children = []
+    return _resident_bytes(root) + sum(map(_resident_bytes_of_child, children))
+
+
 def _resident_bytes(process: psutil.Process) -> int:
     try:
         return process.memory_info().rss

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from agent_ls.lsp.handlers.verbs import VERBS
@@ -15,6 +16,9 @@ from agent_ls.lsp.server import COMMANDS, FEATURES
 
 NOT_SENT = {"agent-ls.prompt", "agent-ls.steer", "agent/prompt", "agent/steer"}
 """They start turns, of which one server has one."""
+
+UNUSABLE_STORE = "/proc/no-store"
+"""A folder that nobody can make."""
 
 ODD: list[Any] = [
     None,
@@ -115,6 +119,27 @@ def good_messages(uri: str) -> list[tuple[str, Any, bool]]:
         if name not in NOT_SENT
     ]
     return [one for one in (*told, *asked, *commands) if one[0] not in NOT_SENT]
+
+
+def some_settings(place: Path, chance: random.Random) -> tuple[str, dict[str, Any]]:
+    """Return settings: the text of the user's file, which may say all, and the editor's."""
+    stores = [f"sqlite:///{place}/home/store-{number}.db" for number in range(3)]
+    store = chance.choice(["", *stores, f"sqlite:///{UNUSABLE_STORE}/store.db"])
+    sandbox = chance.choice(["auto", "off"])
+    own = f'store_url = "{store}"\n[sandbox]\nuse = "{sandbox}"\n'
+    told = {
+        "marker": chance.choice(["agent:", "ai:", ""]),
+        "model": chance.choice(["openai/scripted", "openai/other"]),
+        "mode": chance.choice(["plan", "ask", "no mode"]),
+    }
+    return own, told
+
+
+def change_of_folders(place: Path, chance: random.Random) -> dict[str, Any]:
+    """Return that a folder beside the workspace was opened or closed, which may not be there."""
+    folder = {"uri": (place / chance.choice(["home", "gone"])).as_uri(), "name": "beside"}
+    added, removed = chance.choice([([folder], []), ([], [folder])])
+    return {"event": {"added": added, "removed": removed}}
 
 
 def odd(value: Any, chance: random.Random, names: Sequence[str] = ()) -> Any:

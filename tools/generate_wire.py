@@ -16,6 +16,7 @@ from typing import Any, cast, get_type_hints
 from pydantic.json_schema import models_json_schema
 
 from agent_ls.lsp import wire
+from agent_ls.lsp.connection.changeover import WAIT_S, ComeAgain
 from agent_ls.lsp.connection.limits import TO_CLIENT
 from agent_ls.lsp.handlers.verbs import VERBS
 
@@ -189,6 +190,9 @@ def reference() -> str:
         "An empty or unknown id and a value of the wrong type are errors and change nothing.",
         "An unknown key is an error, too, except in methods that only read (`…/list`, `…/diff`, "
         "`agent/snapshot`, `agent/editorDiagnostics`); these ignore it.",
+        "While changed settings reopen the sessions, a request that needs them waits for at most "
+        f"{WAIT_S:g} s. Then it is answered with the error `ServerCancelled` ({ComeAgain.CODE}): "
+        "nothing has happened, and it can be sent again.",
         "",
         "| method | direction | params | result |",
         "|---|---|---|---|",

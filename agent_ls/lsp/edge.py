@@ -108,7 +108,7 @@ class Edge:
             self.editor,
             self.faces,
             self.refresh_roots,
-            self.changeover.request,
+            self.changeover.work,
             self._show_changes,
             lambda code: (
                 code if other is None else CodeBeside(code, other, self.workspace, server.documents)
@@ -180,15 +180,22 @@ class Edge:
             loaded = await asyncio.to_thread(self._load_settings)
             if loaded == self.loaded and not is_forced:
                 return
-            async with self.changeover.alone():
-                if self.faces.is_busy:
-                    self.editor.say("info", "The changed settings hold after the running turn.")
-                    self.faces.when_idle(partial(self.reload, is_forced=is_forced))
-                    return
-                before, self.loaded = self.loaded.problems, loaded
-                self._tell_problems(before)
-                self._use_settings()
-                await self.sessions.reopen(self.settings)
+            while True:
+                # A decision whose request was cancelled goes on, and may wait long for the editor.
+                await self.sessions.settled()
+                async with self.changeover.alone():
+                    if self.faces.is_busy:
+                        self.editor.say("info", "The changed settings hold after the running turn.")
+                        self.faces.when_idle(partial(self.reload, is_forced=is_forced))
+                        return
+                    if self.sessions.is_settled:
+                        before, self.loaded = self.loaded.problems, loaded
+                        self._tell_problems(before)
+                        self._use_settings()
+                        await self.sessions.reopen(self.settings)
+                        break
+            # What was asked meanwhile found no sessions.
+            self._show_changes()
 
     def _load_settings(self) -> LoadedSettings:
         return load_settings(
@@ -285,7 +292,7 @@ class Edge:
 
     async def review_open_changes(self) -> None:
         """Show open changes of the stored sessions; for use outside of a request."""
-        async with self.changeover.request():
+        async with self.changeover.work():
             await self.sessions.review_open_changes()
 
     def _refresh_marks(self) -> None:

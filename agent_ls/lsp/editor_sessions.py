@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import Any, Final
 
 from agent_ls.assembly import open_sessions
 from agent_ls.domain.commands import CommandList
@@ -31,6 +32,9 @@ from agent_ls.settings import Settings
 _log = logging.getLogger(__name__)
 
 _TITLE_CHARACTERS = 80
+_OPEN_S: Final = 30.0
+"""Opening the store, the sandbox and the model host takes half a second, on a busy machine more."""
+_CLOSE_S: Final = 5.0
 _STRICTEST_FIRST = list(Mode)
 
 
@@ -65,6 +69,7 @@ class EditorSessions:
         self._beginning = asyncio.Lock()
         self._reviewing = asyncio.Lock()
         self._following = asyncio.Lock()
+        self._closing: set[asyncio.Task[None]] = set()
 
     # Opening and closing, with the current settings.
 
@@ -72,13 +77,15 @@ class EditorSessions:
         """Open the store. An error is shown, and raised again by later requests."""
         self._settings = settings
         try:
-            self._opened = await open_sessions(
-                settings,
-                self._workspace,
-                is_attended=True,
-                on_taken=self._on_taken,
-                better_code=self._better_code,
-                tell=lambda words: self._editor.say("warning", words),
+            self._opened = await self._within(
+                open_sessions(
+                    settings,
+                    self._workspace,
+                    is_attended=True,
+                    on_taken=self._on_taken,
+                    better_code=self._better_code,
+                    tell=lambda words: self._editor.say("warning", words),
+                )
             )
             self._faces.rechecks.use(self._opened.checks)
         except AgentLsError as error:
@@ -102,12 +109,64 @@ class EditorSessions:
             self._faces.attach(session, is_reviewed=is_reviewed)
 
     async def close(self) -> None:
-        """Close the sessions and the store; interrupted turns can be resumed."""
+        """Close the sessions and the store; interrupted turns can be resumed.
+
+        What takes too long goes on in the background, and is logged.
+        """
         opened, self._opened = self._opened, None
         self._problem = "agent-ls is stopping"
         self._faces.detach()
-        if opened is not None:
-            await opened.close()
+        if opened is None:
+            return
+        closing = self._kept(opened.close())
+        await asyncio.wait([closing], timeout=_CLOSE_S)
+        if not closing.done():
+            _log.warning("the sessions did not close within %g s", _CLOSE_S)
+
+    @property
+    def is_settled(self) -> bool:
+        """Say whether closing waits for no decision that is under way."""
+        return self._opened is None or self._opened.is_settled
+
+    async def settled(self) -> None:
+        """Wait for the decisions that are under way; one may wait for the user."""
+        if self._opened is not None:
+            await self._opened.settled()
+
+    async def _within(self, opening: Coroutine[Any, Any, Sessions]) -> Sessions:
+        """Return what is opened in time; what comes later is closed again.
+
+        Errors: ``AgentLsError`` when it takes too long, or as of ``open_sessions``.
+        """
+        task = asyncio.ensure_future(opening)
+        done, _ = await asyncio.wait([task], timeout=_OPEN_S)
+        if done:
+            return task.result()
+
+        async def close() -> None:
+            with suppress(AgentLsError):
+                await (await task).close()
+
+        self._kept(close())
+        raise AgentLsError(
+            f"opening its store took longer than {_OPEN_S:g} s. Look at the log and at agent-ls "
+            "doctor, then change the settings or restart it."
+        )
+
+    def _kept(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run work to its end, whoever waits for it; an error is logged."""
+        task = asyncio.ensure_future(work)
+        self._closing.add(task)
+        task.add_done_callback(self._closed)
+        return task
+
+    def _closed(self, task: asyncio.Task[None]) -> None:
+        self._closing.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, AgentLsError):
+            self._editor.say("warning", str(error))
+        elif error is not None:
+            _log.error("the sessions did not close in order", exc_info=error)
 
     @property
     def _stored(self) -> Sessions:

@@ -18,7 +18,7 @@ from agent_ls.lsp.connection.options import settings_in
 from agent_ls.lsp.connection.structuring import error_object
 from agent_ls.lsp.conversation_page import ENDING
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.handlers.verbs import FEATURES, VERBS, Run
+from agent_ls.lsp.handlers.verbs import FEATURES, NEED_NO_STORE, VERBS, Run
 from agent_ls.lsp.server import FEATURES as ANNOUNCED
 
 _CHANGES_SETTINGS = frozenset(
@@ -44,9 +44,11 @@ async def open_edge(
     for verb in VERBS:
         if verb.method:
             server.protocol.structure.add(verb.method, verb.params)
-            _serve(edge, verb.method, verb.run)
+            _serve(edge, verb.method, _guarded(verb.run, needs_store=verb.needs_store))
     for name, run in FEATURES.items():
-        _serve(edge, name, run)
+        is_guarded = name not in _CHANGES_SETTINGS
+        guarded = _guarded(run, needs_store=name not in NEED_NO_STORE)
+        _serve(edge, name, guarded if is_guarded else run)
     _serve(edge, types.WORKSPACE_EXECUTE_COMMAND, _execute)
     edge.execute = partial(_execute, edge)
     await edge.open()
@@ -80,12 +82,22 @@ async def _register(edge: Edge) -> None:
 
 def _serve(edge: Edge, method: str, run: Run) -> None:
     async def handle(params: Any) -> Any:
-        if method in _CHANGES_SETTINGS:
-            return await run(edge, params)
-        async with edge.changeover.request():
-            return await run(edge, params)
+        return await run(edge, params)
 
     edge.server.feature(method)(handle)
+
+
+def _guarded(run: Run, *, needs_store: bool) -> Run:
+    """Return a handler that meets no closed store: it waits for a change, or runs beside it."""
+
+    async def guarded(edge: Edge, params: Any) -> Any:
+        if needs_store:
+            async with edge.changeover.request():
+                return await run(edge, params)
+        with edge.changeover.beside():
+            return await run(edge, params)
+
+    return guarded
 
 
 async def _execute(edge: Edge, asked: types.ExecuteCommandParams) -> Any:
@@ -97,7 +109,8 @@ async def _execute(edge: Edge, asked: types.ExecuteCommandParams) -> Any:
         raise JsonRpcInvalidParams(f"There is no command {name}.")
     verb = _COMMANDS[name]
     try:
-        result = await verb.run(edge, verb.read(asked.arguments or ()))
+        run = _guarded(verb.run, needs_store=verb.needs_store)
+        result = await run(edge, verb.read(asked.arguments or ()))
     except Exception as error:
         edge.editor.say_failed(name, error_object(error, name)["message"])
         raise

@@ -105,6 +105,16 @@ class Review:
         """
         return await self._followed.newest()
 
+    @property
+    def is_settled(self) -> bool:
+        """Say whether no decision is under way, also none that nobody waits for any more."""
+        return not self._tasks
+
+    async def settled(self) -> None:
+        """Wait until no decision is under way: one may wait for the editor, or for another one."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
     async def close(self) -> None:
         """Wait until what was begun is recorded."""
         while self._under_way:

@@ -113,6 +113,18 @@ class OpenSessions:
                     return
         await self._refuse_lost(session, is_held=is_held)
 
+    @property
+    def is_settled(self) -> bool:
+        """Say whether closing waits for no decision that is under way."""
+        return not self._leaving and all(one.review.is_settled for one in self._open.values())
+
+    async def settled(self) -> None:
+        """Wait for the decisions that are under way."""
+        for session in list(self._open.values()):
+            await session.review.settled()
+        if self._leaving:
+            await asyncio.wait(self._leaving)
+
     async def close(self) -> None:
         """Close all sessions and release the leases.
 

@@ -233,6 +233,15 @@ class Sessions:
         """
         return await self.open(session_id) if self._open.is_known(session_id) else None
 
+    @property
+    def is_settled(self) -> bool:
+        """Say whether closing waits for no decision that is under way."""
+        return self._open.is_settled
+
+    async def settled(self) -> None:
+        """Wait for the decisions that are under way."""
+        await self._open.settled()
+
     async def close(self) -> None:
         """Close the sessions, release their leases, and close what they use."""
         await self._open.close()

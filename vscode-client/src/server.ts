@@ -38,6 +38,10 @@ export interface Agent {
   ): Promise<AgentRequests[M]["result"]>;
 }
 
+/** `ServerCancelled`, as docs/protocol.md says. */
+const COME_AGAIN = -32802;
+const MAX_TRIES = 20;
+
 /** The server, for as long as the window is open. */
 export class Server implements Agent, vscode.Disposable {
   readonly #update = new vscode.EventEmitter<UpdateParams>();
@@ -78,7 +82,12 @@ export class Server implements Agent, vscode.Disposable {
     return this.#queue;
   }
 
-  /** Errors: what the server answers; an `Error` for a person when it does not run. */
+  /**
+   * Ask again as long as the server opens its sessions under changed settings; it waits before it
+   * says so, and has done nothing.
+   *
+   * Errors: what the server answers; an `Error` for a person when it does not run.
+   */
   async request<M extends keyof AgentRequests>(
     method: M,
     params: AgentRequests[M]["params"],
@@ -87,7 +96,14 @@ export class Server implements Agent, vscode.Disposable {
     if (!client || this.#state.is !== "running") {
       throw new Error("The agent server does not run.");
     }
-    return client.sendRequest<AgentRequests[M]["result"]>(method, params);
+    for (let tries = 1; ; tries++) {
+      try {
+        return await client.sendRequest<AgentRequests[M]["result"]>(method, params);
+      } catch (error) {
+        const isComingAgain = (error as { code?: unknown }).code === COME_AGAIN;
+        if (!isComingAgain || tries === MAX_TRIES) throw error;
+      }
+    }
   }
 
   /** Let the server read the editor's settings anew. */

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import json
 import logging
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, Self, cast
 
@@ -21,6 +22,10 @@ logger = logging.getLogger(__name__)
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 REQUEST_FAILED: Final = -32803
+
+
+_NO_URI = re.compile("(?![A-Za-z][A-Za-z0-9+.-]*:)|.*[\ud800-\udfff]", re.DOTALL)
+"""Without a scheme, or with half of a character, which could not be sent back."""
 
 
 class Model(Protocol):
@@ -68,7 +73,12 @@ class Structure:
         if expected is None:
             return None
         raw = _tolerated(self._converter, method, {} if raw is None else raw)
-        return self._structure(raw, expected)
+        params = self._structure(raw, expected)
+        document = getattr(params, "text_document", params)
+        uri = getattr(document, "uri", None)
+        if uri is not None and _NO_URI.match(uri):
+            raise Unstructured("the document's uri is no URI, such as file:///home/me/a.py")
+        return params
 
     def result(self, method: str, raw: Any) -> Any:
         """The typed result of an answer. Errors: `Unstructured`."""

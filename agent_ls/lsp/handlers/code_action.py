@@ -6,7 +6,6 @@ servers' problems.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 
 from lsprotocol import types
@@ -22,16 +21,12 @@ from agent_ls.lsp.marks.menu import Menu
 from agent_ls.lsp.marks.review_offers import redo_offers, review_offers
 from agent_ls.lsp.marks.shapes import diagnostic_of, in_order
 
-_HALF = re.compile("[\ud800-\udfff]")
-"""Half of a character, which names no document and could not come back in a command."""
 _FOR_AGENTS = (".agent-ls", ".claude", ".mcp.json")
 
 
 async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeAction]:
     """Return the actions in the menu's order; with ``only``, all actions of those kinds."""
     uri, where = params.text_document.uri, in_order(params.range)
-    if not uri or _HALF.search(uri):
-        return []
     menu = Menu()
     if is_conversation(uri):
         menu.waiting += conversation.send_offers(edge, uri)

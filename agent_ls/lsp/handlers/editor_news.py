@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lsprotocol import types
 
 from agent_ls.lsp import wire
@@ -34,7 +36,12 @@ async def files_renamed(edge: Edge, params: types.RenameFilesParams) -> None:
     renamed = [(one.old_uri, one.new_uri) for one in params.files]
     for uri in (uri for pair in renamed for uri in pair):
         edge.workspace.note_step(uri)
-    edge.spawn(edge.sessions.follow_renamed(renamed), is_request=True)
+    edge.spawn(_follow(edge, renamed))
+
+
+async def _follow(edge: Edge, renamed: Sequence[tuple[str, str]]) -> None:
+    async with edge.changeover.work():
+        await edge.sessions.follow_renamed(renamed)
 
 
 async def progress_cancelled(edge: Edge, params: types.WorkDoneProgressCancelParams) -> None:

@@ -39,9 +39,8 @@ async def _choose(edge: Edge, choices: Sequence[MenuChoice]) -> None:
     title = await edge.editor.choose("Agent", list(by_title))
     if title is not None:
         chosen = by_title[title]
-        async with edge.changeover.request():
-            params = types.ExecuteCommandParams(chosen.command, arguments=chosen.arguments)
-            await edge.execute(params)
+        params = types.ExecuteCommandParams(chosen.command, arguments=chosen.arguments)
+        await edge.execute(params)
     elif not edge.editor.asks_choices:
         edge.show_rest()
         edge.editor.say("info", "Open the code actions again: they now show the others.")

@@ -71,7 +71,7 @@ async def _offer(edge: Edge) -> None:
         )
     chosen = await edge.editor.choose("Open a session:", list(titles))
     if chosen is not None:
-        async with edge.changeover.request():
+        async with edge.changeover.work():
             await edge.sessions.resume(titles[chosen])
 
 

@@ -59,7 +59,7 @@ async def ask(edge: Edge, asked: wire.TrustParams) -> wire.TrustResult:
 
 async def _choose(edge: Edge, folders: Sequence[Path], words: str) -> None:
     if await edge.editor.choose(words, [_TRUST, "Not now"]) == _TRUST:
-        async with edge.changeover.request():
+        async with edge.changeover.work():
             _trust(edge, folders)
 
 

@@ -54,6 +54,8 @@ class Verb:
     """The parameters filled by the command's plain arguments, in this order."""
     method: str = ""
     """Request name; empty: no request."""
+    needs_store: bool = True
+    """It waits while changed settings reopen the store; the others run meanwhile."""
 
     def read(self, arguments: Sequence[Any]) -> wire.Wire:
         """Return the parameters from a command's arguments: one object, or plain values.
@@ -85,7 +87,7 @@ VERBS: Final = (
     Verb(wire.CancelParams, turns.finish, "agent-ls.finish", ("session_id",)),
     Verb(conversation.OpenParams, conversation.show, "agent-ls.conversation", ("session_id",)),
     Verb(conversation.SendParams, conversation.send, "agent-ls.conversation.send", ("uri",)),
-    Verb(more.MoreParams, more.more, "agent-ls.more"),
+    Verb(more.MoreParams, more.more, "agent-ls.more", needs_store=False),
     Verb(wire.SnapshotParams, sessions.snapshot, method="agent/snapshot"),
     Verb(wire.SessionsListParams, sessions.list_sessions, method="agent/sessions/list"),
     Verb(wire.SessionsListParams, sessions.offer_sessions, "agent-ls.session.list"),
@@ -135,12 +137,21 @@ VERBS: Final = (
     Verb(
         wire.CommandsListParams, turns.list_commands, "agent-ls.commands", (), "agent/commands/list"
     ),
-    Verb(wire.Deciding, standing.doctor, "agent-ls.doctor"),
-    Verb(standing.RulesParams, standing.rules, "agent-ls.rules", ("change", "rule")),
-    Verb(wire.TrustParams, trust.ask, "agent-ls.trust", ("folder",)),
-    Verb(wire.TrustParams, trust.answer, method="agent/trust"),
+    Verb(wire.Deciding, standing.doctor, "agent-ls.doctor", needs_store=False),
     Verb(
-        wire.EditorDiagnosticsParams, editor_news.problems_found, method="agent/editorDiagnostics"
+        standing.RulesParams,
+        standing.rules,
+        "agent-ls.rules",
+        ("change", "rule"),
+        needs_store=False,
+    ),
+    Verb(wire.TrustParams, trust.ask, "agent-ls.trust", ("folder",), needs_store=False),
+    Verb(wire.TrustParams, trust.answer, method="agent/trust", needs_store=False),
+    Verb(
+        wire.EditorDiagnosticsParams,
+        editor_news.problems_found,
+        method="agent/editorDiagnostics",
+        needs_store=False,
     ),
 )
 
@@ -165,3 +176,6 @@ FEATURES: Final[Mapping[str, Run]] = {
     types.WINDOW_WORK_DONE_PROGRESS_CANCEL: editor_news.progress_cancelled,
 }
 """The standard methods that are served."""
+
+NEED_NO_STORE: Final = frozenset(FEATURES) - {types.DOCUMENT_LINK_RESOLVE}
+"""The standard methods that run also while changed settings reopen the store."""
