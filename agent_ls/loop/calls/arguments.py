@@ -52,7 +52,7 @@ def plan_call(
     try:
         arguments = tool.Arguments.model_validate(own)
     except ValidationError as error:
-        return structural(call, _why(error, tool), specs)
+        return structural(call, _why(error), specs, hint=_nearest_of(error, tool))
     return PlannedCall(call, tool, arguments, goes_to)
 
 
@@ -100,11 +100,12 @@ def parse_object(text: str) -> dict[str, Any]:
 
 
 def structural(
-    call: ToolCall, error: str, specs: tuple[ToolSpec, ...] = (), *, of: str = ""
+    call: ToolCall, error: str, specs: tuple[ToolSpec, ...] = (), *, of: str = "", hint: str = ""
 ) -> ToolResult:
     """Return an error result that quotes the call, so that the model can correct it.
 
-    ``of`` names the tool whose parameters are listed; default: the called tool.
+    ``of`` names the tool whose parameters are listed; default: the called tool. ``hint`` says
+    what may be meant.
     """
     parts = [
         f"error: {error}",
@@ -115,23 +116,29 @@ def structural(
         for spec in specs
         if spec.name == (of or call.tool)
     ]
+    if hint:
+        parts.append(hint)
     parts.append("Nothing was done. Correct the call and try again.")
     return ToolResult(call_id=call.id, text="\n".join(parts), error=ErrorKind.STRUCTURAL)
 
 
-def _why(error: ValidationError, tool: Tool[Any]) -> str:
+def _why(error: ValidationError) -> str:
     found = causes(error)
     lines = [
         ": ".join(filter(None, (".".join(map(str, one["loc"])), _said(one["msg"]))))
         for one in found
     ]
-    unknown = [str(one["loc"][-1]) for one in found if one["type"] == "extra_forbidden"]
-    near = [text for name in unknown if (text := _nearest(name, tool))]
-    return "\n".join(["The arguments do not fit: " + "; ".join(lines) + ".", *near])
+    return "The arguments do not fit: " + "; ".join(lines) + "."
 
 
 def _said(message: str) -> str:
     return message.removeprefix("Value error, ")
+
+
+def _nearest_of(error: ValidationError, tool: Tool[Any]) -> str:
+    found = causes(error)
+    unknown = [str(one["loc"][-1]) for one in found if one["type"] == "extra_forbidden"]
+    return " ".join(filter(None, (_nearest(name, tool) for name in unknown)))
 
 
 def _nearest(name: str, tool: Tool[Any]) -> str:
