@@ -1,4 +1,4 @@
-"""Ten ordinary tasks with models that behave badly: how many end well, headless.
+"""Twenty ordinary tasks with models that behave badly: how many end well, headless.
 
 python -m benchmarks.bad_models [--package FOLDER]
 
@@ -135,6 +135,40 @@ TASKS = (
             )
         ),
     ),
+)
+
+
+_JSON = json.dumps(_EDIT)
+_EDITS = json.dumps(_EDIT["edits"])
+_PRINTED_FORMS = {
+    "Qwen3-coder": "<tool_call>\n<function=edit_file>\n<parameter=path>\nlib/pricing.py\n"
+    f"</parameter>\n<parameter=edits>\n{_EDITS}\n</parameter>\n</function>\n</tool_call>",
+    "Kimi K2": "<|tool_calls_section_begin|><|tool_call_begin|>functions.edit_file:0"
+    f"<|tool_call_argument_begin|>{_JSON}<|tool_call_end|><|tool_calls_section_end|>",
+    "DeepSeek V3.1": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>edit_file<｜tool▁sep｜>"
+    f"{_JSON}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "DeepSeek V3.2": '<｜DSML｜function_calls>\n<｜DSML｜invoke name="edit_file">\n'
+    '<｜DSML｜parameter name="path" string="true">lib/pricing.py</｜DSML｜parameter>\n'
+    f'<｜DSML｜parameter name="edits" string="false">{_EDITS}</｜DSML｜parameter>\n'
+    "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+    "GLM": "<tool_call>edit_file\n<arg_key>path</arg_key>\n<arg_value>lib/pricing.py</arg_value>\n"
+    f"<arg_key>edits</arg_key>\n<arg_value>{_EDITS}</arg_value>\n</tool_call>",
+    "Mistral": f"[TOOL_CALLS]edit_file[ARGS]{_JSON}",
+    "gpt-oss": "<|channel|>analysis<|message|>I edit it.<|end|><|start|>assistant"
+    f"<|channel|>commentary to=functions.edit_file <|constrain|>json<|message|>{_JSON}<|call|>",
+    "Llama 4": f"[edit_file(path='lib/pricing.py', edits={_EDIT['edits']!r})]",
+    "Gemma": f"```tool_code\nedit_file(path='lib/pricing.py', edits={_EDIT['edits']!r})\n```",
+    "Aider": "lib/pricing.py\n```python\n<<<<<<< SEARCH\n    return sum(prices) * 0.9\n=======\n"
+    "    return sum(prices) * 0.8\n>>>>>>> REPLACE\n```",
+}
+TASKS += tuple(
+    Task(
+        f"prints like {family} after a real call",
+        _DONE
+        + _answer(_call("read_file", {"path": "lib/pricing.py"}), is_first=True)
+        + _answer(_says(f"I change it.\n\n{printed}")),
+    )
+    for family, printed in _PRINTED_FORMS.items()
 )
 
 

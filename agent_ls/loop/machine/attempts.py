@@ -39,6 +39,8 @@ from agent_ls.loop.calls.other_agents import in_our_words
 from agent_ls.loop.machine.llm_hooks import ask_after_llm_call
 from agent_ls.loop.machine.request import request_of
 from agent_ls.loop.printed.names import tool_meant
+from agent_ls.loop.printed.reading import read_marked
+from agent_ls.loop.printed.showing import ShownText
 from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.turn import Turn
 
@@ -114,6 +116,7 @@ class Gathered:
         self._turn = turn
         self._early = early
         self._text: list[str] = []
+        self._shown = ShownText()
         self._reasoning: list[str] = []
         self._calls: list[ToolCall] = []
         self._cut: list[ToolCall] = []
@@ -135,13 +138,14 @@ class Gathered:
         match event:
             case TextDelta(text=text):
                 self._text.append(text)
-                turn.recorder.whisper(TextStreamed(step_id, text))
+                self._show(self._shown.take(text))
             case ReasoningDelta(text=text):
                 self._reasoning.append(text)
                 turn.recorder.whisper(ReasoningStreamed(step_id, text))
             case TextWasReasoning():
                 self._reasoning += self._text
                 self._text.clear()
+                self._shown = ShownText()
                 # Whoever saw the text stream discards it.
                 turn.recorder.whisper(AttemptDiscarded(step_id))
             case CallClosed():
@@ -152,10 +156,16 @@ class Gathered:
             case CallCut():
                 self._cut.append(self._identified(event))
             case StreamFinished():
+                if (held := self._shown.rest()) and read_marked("".join(self._text)) is None:
+                    self._show(held)
                 self._end = event
                 self.model = event.model or self.model
             case _:
                 assert_never(event)
+
+    def _show(self, text: str) -> None:
+        if text:
+            self._turn.recorder.whisper(TextStreamed(self._turn.state.step_id, text))
 
     def _identified(self, event: CallClosed | CallCut) -> ToolCall:
         return call_of(self._turn, event.provider_id, event.tool, event.arguments_json)
