@@ -28,8 +28,10 @@ from agent_ls.domain.verdicts import (
     SwitchModel,
 )
 from agent_ls.loop.options import ModelOptions
-from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.sockets import Attempt, Recovery
+from agent_ls.policies.recoveries.printed_edits import PrintedEdits
 from agent_ls.policies.recoveries.transport import Transport, TransportOptions
+from agent_ls.workspace.disk import DiskWorkspace
 from tests.policies.views import Expected, call_of, prepared, recovered, said, view_of
 
 CALL = call_of("read_file", '{"path": "a.py"}')
@@ -51,6 +53,11 @@ def failed(failure: ProviderFailure, message: str = "no luck", **facts: Any) -> 
     return Attempt(text, "", (), (), None, ProviderError(failure, message, **facts), Usage())
 
 
+def made(part: type[Recovery]) -> Recovery:
+    """Return a recovery with its defaults."""
+    return PrintedEdits(DiskWorkspace([])) if part is PrintedEdits else part()
+
+
 async def check(
     attempt: Attempt,
     happened: tuple[Event, ...],
@@ -63,7 +70,7 @@ async def check(
     view = view_of(prepared(), *happened, window_tokens=window_tokens)
     verdict: RecoveryVerdict = Accept()
     for part in RECOVERIES:
-        policy = transport if part is Transport else part()
+        policy = transport if part is Transport else made(part)
         verdict = await policy.judge(attempt, view)
         assert await policy.judge(attempt, view) == verdict, "asking twice changes nothing"
         if not isinstance(verdict, Accept):
@@ -173,7 +180,7 @@ async def test_each_bad_attempt_is_dealt_with(attempt, happened, expected) -> No
 
 @pytest.mark.parametrize("failure", list(FAILURE))
 async def test_every_failure_has_exactly_one_recovery_that_handles_it(failure) -> None:
-    verdicts = [await one().judge(failed(failure), view_of(prepared())) for one in RECOVERIES]
+    verdicts = [await made(one).judge(failed(failure), view_of(prepared())) for one in RECOVERIES]
     [acting] = (one for one in verdicts if not isinstance(one, Accept))
     assert isinstance(acting, Retry) is (failure in RETRYABLE)
 
