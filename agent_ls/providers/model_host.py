@@ -57,6 +57,8 @@ _NO_MODEL = (
     "anthropic/claude-sonnet-4-5, ollama_chat/qwen3 or, for any OpenAI-compatible server, "
     "openai/NAME together with AGENT_LS_API_BASE."
 )
+_LEAST_WINDOW = 2_048
+"""A smaller window holds no request of ours, so the number in the error means something else."""
 _MODULE = "agent_ls.providers.worker"
 
 
@@ -157,8 +159,9 @@ class ModelHost:
         return self._windows.get(model, card.window_tokens)
 
     def _learn(self, model: str, error: ProviderError) -> None:
-        if error.window_tokens and error.failure is ProviderFailure.CONTEXT_OVERFLOW:
-            self._windows[model] = error.window_tokens
+        window = error.window_tokens or 0
+        if error.failure is ProviderFailure.CONTEXT_OVERFLOW and window >= _LEAST_WINDOW:
+            self._windows[model] = window
 
     async def facts(self, model: str) -> ModelFacts:
         """Return the size and prices of ``model``; zeros if unknown or the lookup fails."""
