@@ -5,6 +5,7 @@ Judges the name as it was written and the place it leads to, each also without i
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Iterable, Sequence
@@ -125,7 +126,8 @@ def is_loaded_later(names: Iterable[str], place: Path, top: Path) -> bool:
     if place.name in EXECUTED_LATER_AS_WRITTEN or _is_any(names, EXECUTED_LATER):
         return True
     around = (one for one in place.parents if components_below(one, top))
-    return any((one / "pyvenv.cfg").exists() for one in around)
+    # Path.exists raises for a name that is too long.
+    return any(os.path.exists(one / "pyvenv.cfg") for one in around)  # noqa: PTH110
 
 
 def _makes_repository(place: Path, top: Path) -> bool:

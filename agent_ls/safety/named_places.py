@@ -270,7 +270,9 @@ class Reading:
         folders = tuple(self.folders)
         for path in paths:
             yield Named(use, path, folders, self.trail[-1])
-            for folder in folders if glob.has_magic(path) else ():
+            # The disk knows no unknown text, and refuses its placeholder.
+            is_pattern = UNKNOWN not in path and glob.has_magic(path)
+            for folder in folders if is_pattern else ():
                 # Path.glob refuses absolute patterns.
                 fitting = glob.iglob(path, root_dir=folder)  # noqa: PTH207
                 for name in islice(fitting, _MAX_FITTING):
@@ -443,9 +445,10 @@ def _decoded(text: str) -> str:
 
 
 def at_home(path: str) -> str:
-    """Return the path with ``~`` expanded."""
-    # Path.expanduser raises for an unknown user.
-    return os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111
+    """Return the path with ``~`` expanded; unchanged if it holds unknown text."""
+    # Path.expanduser raises for an unknown user, and both do for a name with the placeholder.
+    is_home = path.startswith("~") and UNKNOWN not in path
+    return os.path.expanduser(path) if is_home else path  # noqa: PTH111
 
 
 def _text(node: Node) -> str:

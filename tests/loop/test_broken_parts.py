@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,11 +17,13 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import BaseModel
 
+from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.edits import EditOutcome, FileEdit
 from agent_ls.domain.errors import StoreError, WorkspaceError
 from agent_ls.domain.events import (
     Answered,
+    ApprovalRequested,
     ApprovalResolved,
     CommandChanged,
     CommandChangesLeftOut,
@@ -211,7 +214,6 @@ def folder(tmp_path: Path) -> Path:
         ("gates", True, ""),
         ("watch before", True, ""),
         ("watch after", True, ""),
-        ("guards", False, "The check broken failed, so the call was not run. The log says why."),
         ("tool", False, "The tool itself failed (ValueError: boom)."),
     ],
 )
@@ -224,6 +226,26 @@ async def test_the_turn_goes_on_without_a_part_that_fails(
     [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
     assert says in result.text
     assert (result.error is None) is happens
+
+
+@pytest.mark.parametrize("mode", ["ask", "accept-edits", "auto"])
+@pytest.mark.parametrize("answer", ["allow_once", "reject_once"])
+async def test_a_guard_that_fails_asks_the_user_and_tells_the_model_nothing_of_it(
+    folder: Path, stage: Stage, caplog: pytest.LogCaptureFixture, mode: str, answer: str
+) -> None:
+    change = without("guards", ValueError("embedded null byte"))
+    ended, events = await check(
+        folder, stage, change, settings=f'mode = "{mode}"', answers=(answer,)
+    )
+    assert (ended.stop, ended.output) == (StopReason.COMPLETED, "Done.")
+    [asked] = [one.request for one in events if isinstance(one, ApprovalRequested)]
+    assert asked.reason == "agent-ls could not check this call; its log says why."
+    # No grant may answer for what was not checked.
+    assert ApprovalChoice.ALLOW_SESSION not in asked.choices
+    assert (folder / "made.txt").exists() is (answer == "allow_once")
+    [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
+    assert not re.search("null byte|broken|ValueError|could not check", result.text)
+    assert "embedded null byte" in caplog.text
 
 
 async def test_a_command_whose_changes_may_be_unseen_says_so(folder: Path, stage: Stage) -> None:

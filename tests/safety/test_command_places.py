@@ -100,6 +100,33 @@ def test_what_a_command_reads_outside_or_does_unseen_asks_only_where_the_mode_do
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "ls $T/*",
+        "cat ${T}*.py",
+        "rm -rf $BUILD/*",
+        'rm -rf "$BUILD"/*',
+        "rm -rf ${BUILD:-out}/*",
+        "cp $A/* $B/*",
+        "mv src/$X*.py src/",
+        "cd $D; touch *",
+        "cd ~$USER_; ls",
+        "ls ~$USER_/*",
+        "echo x > $T*",
+        "ls $'\\0'/*",
+        "for f in $T/*; do rm $f; done",
+        "[ -e $T/* ] && rm $T/[ab]?",
+        f"ln -s src/a.py {'a' * 300}",
+        f"touch src/{'a' * 300}/x",
+    ],
+)
+@pytest.mark.parametrize("boundary", ["off", "sandbox"])
+def test_what_the_disk_cannot_look_up_asks(command, boundary, root, settings) -> None:
+    roots = (Root("proj", root, is_trusted=True),)
+    assert isinstance(decide_command(command, root, roots, boundary), Ask)
+
+
+@pytest.mark.parametrize(
     ("command", "said"),
     [
         ("rm ../x ../y", "x is outside the workspace, and the command would change it."),

@@ -13,6 +13,9 @@ NO_OBJECTION = "guards"
 """Origin of the verdict when no guard objected."""
 
 
+NOT_CHECKED = Ask("agent-ls could not check this call; its log says why.", broad=False)
+"""The verdict in place of a guard that failed."""
+
 Decided = tuple[str, GuardVerdict]
 """The deciding guard's name and its verdict."""
 
@@ -21,15 +24,14 @@ async def decide(planned: PlannedCall, turn: Turn) -> Decided:
     """Return the strictest verdict and the guard it came from.
 
     The first Deny ends the round. Among several Asks a non-broad one wins, because no earlier grant
-    may answer it.
+    may answer it. A guard that fails asks.
     """
     origin = NO_OBJECTION
     decided: Allow | Ask | Defer = Allow()
     reads_only = False
     consent: Consent = "none"
     for guard in turn.kit.guards:
-        failed = Deny(f"The check {guard.name} failed, so the call was not run. The log says why.")
-        verdict = await turn.consult(guard.name, guard.judge(planned, turn.view), failed)
+        verdict = await turn.consult(guard.name, guard.judge(planned, turn.view), NOT_CHECKED)
         if isinstance(verdict, Deny):
             return guard.name, verdict
         if isinstance(verdict, Allow):
