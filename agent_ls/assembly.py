@@ -233,7 +233,8 @@ async def _open_confiner(
     settings: Settings, workspace: Workspace, tell: Callable[[str], None] | None
 ) -> Confiner | None:
     """Return what confines commands, if one is wanted and works on this machine."""
-    probed = await asyncio.to_thread(probe, settings.sandbox)
+    folders = [root.path for root in workspace.roots]
+    probed = await asyncio.to_thread(probe, settings.sandbox, folders)
     if probed.why:
         _log.warning("no sandbox holds commands: %s", probed.why)
     place = platformdirs.user_state_path("agent-ls") / "told-no-sandbox"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import shutil
 import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from agent_ls.domain.model_io import ModelRequest
 from agent_ls.domain.sentences import sentence
 from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
 from agent_ls.extension.skills import found_skills
+from agent_ls.safety.programs import find_outside
 from agent_ls.safety.sandbox.advice import advice
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.settings import LoadedSettings, Settings, store_place, user_file
@@ -61,8 +61,8 @@ async def diagnosed(
     found += [one async for one in _model(loaded.settings, is_asked=asks_model)]
     found.append(await _store(loaded.settings))
     found += await _checkers(loaded.settings, folder)
-    found.append(_ripgrep())
-    found.append(await asyncio.to_thread(_sandbox, loaded.settings.sandbox))
+    found.append(_ripgrep(folder))
+    found.append(await asyncio.to_thread(_sandbox, loaded.settings.sandbox, folder))
     found += _own_parts(loaded.settings, folder)
     found += await _tool_servers(loaded.settings, folder, server_states or {})
     return found
@@ -211,9 +211,9 @@ async def _tool_servers(
     return found + [Finding("wrong", "tool servers", problem) for problem in servers.problems]
 
 
-def _sandbox(options: SandboxOptions) -> Finding:
+def _sandbox(options: SandboxOptions, folder: Path) -> Finding:
     """Run a command in each sandbox until one holds it."""
-    probed = probe(options)
+    probed = probe(options, [folder.resolve()])
     if options.use == "off":
         return Finding("note", "sandbox", "off, by your settings: nothing holds a command")
     if probed.sandbox is None:
@@ -226,8 +226,8 @@ def _sandbox(options: SandboxOptions) -> Finding:
     return Finding("note", "sandbox", " ".join(sentence(one) for one in told if one))
 
 
-def _ripgrep() -> Finding:
-    program = shutil.which("rg") or shutil.which("rg", path=str(Path(sys.executable).parent))
-    if program:
-        return Finding("ok", "ripgrep", program)
+def _ripgrep(folder: Path) -> Finding:
+    program = find_outside("rg", [folder.resolve()]) or Path(sys.executable).with_name("rg")
+    if program.exists():
+        return Finding("ok", "ripgrep", str(program))
     return Finding("wrong", "ripgrep", "not found; grep does not work without it. Install ripgrep")

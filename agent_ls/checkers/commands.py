@@ -19,10 +19,11 @@ from agent_ls.checkers.command_output import CommandRun, report_of
 from agent_ls.checkers.copies import FolderCopy
 from agent_ls.checkers.overlay import Copies, Overlay, folders_up, overlays
 from agent_ls.checkers.process import run_program
-from agent_ls.checkers.programs import find_program, own_programs, safe_path, untrusted
+from agent_ls.checkers.programs import find_program, own_programs, untrusted
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.loop.ports.workspace import Root, Workspace
+from agent_ls.safety.programs import path_outside
 from agent_ls.safety.sandbox.confining import Confiner
 
 
@@ -141,7 +142,7 @@ class CommandChecker:
         outcome = await run_program(
             [await asyncio.to_thread(self._program, folders) or words[0], *words[1:]],
             cwd=cwd,
-            path=os.pathsep.join([*map(str, own_programs(folders)), safe_path(avoid)]),
+            path=os.pathsep.join([*map(str, own_programs(folders)), path_outside(avoid)]),
             stdin="",
             timeout_s=self.options.timeout_s,
             variables=self.options.variables,

@@ -17,6 +17,7 @@ from typing import cast
 
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.processes.reading import read_file
+from agent_ls.safety.programs import lies_in, path_outside
 
 _OWN_PROGRAMS = ("node_modules/.bin", ".venv/bin", "venv/bin")
 
@@ -46,14 +47,6 @@ def untrusted(roots: Iterable[Root]) -> tuple[Path, ...]:
     return tuple(root.path for root in roots if not root.is_trusted)
 
 
-def safe_path(avoid: Sequence[Path]) -> str:
-    """Return PATH without relative entries and without entries inside these folders."""
-    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(
-        entry for entry in entries if Path(entry).is_absolute() and not _is_in(Path(entry), avoid)
-    )
-
-
 def own_programs(folders: Iterable[Path]) -> tuple[Path, ...]:
     """Return the program folders inside these folders, which must be trusted."""
     places = (folder / below for folder in folders for below in _OWN_PROGRAMS)
@@ -66,9 +59,9 @@ def find_program(
     """Return a program: the configured one, else from ``first``, PATH or beside our Python."""
     if configured:
         return _runnable(Path(configured).expanduser())
-    for entry in (*map(str, first), *safe_path(avoid).split(os.pathsep)):
+    for entry in (*map(str, first), *path_outside(avoid).split(os.pathsep)):
         found = shutil.which(name, path=entry)
-        if found and not _is_in(Path(found), avoid):
+        if found and not lies_in(Path(found), avoid):
             return Path(found)
     # Our interpreter's folder is safe: this process runs from it already.
     return _runnable(Path(sys.executable).parent / name)
@@ -84,13 +77,13 @@ def find_typescript(
     if configured:
         return _typescript_of(Path(configured).expanduser())
     for folder in folders:
-        if not _is_in(folder, avoid):
+        if not lies_in(folder, avoid):
             found = _typescript_at(folder / "node_modules" / "typescript")
             if found is not None:
                 return found
     for program in (find_program("tsc", configured="", avoid=avoid), node):
         found = _typescript_of(program) if program else None
-        if found is not None and not _is_in(found.package, avoid):
+        if found is not None and not lies_in(found.package, avoid):
             return found
     return None
 
@@ -134,9 +127,3 @@ def _typescript_at(package: Path) -> TypeScript | None:
 
 def _runnable(program: Path) -> Path | None:
     return program if program.is_file() and os.access(program, os.X_OK) else None
-
-
-def _is_in(place: Path, folders: Sequence[Path]) -> bool:
-    """Tell whether a path, as written or resolved, is inside one of the folders."""
-    spellings = (place, place.resolve())
-    return any(one == folder or folder in one.parents for one in spellings for folder in folders)

@@ -13,13 +13,14 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from agent_ls.checkers.process import ProgramOutcome, run_program, together
-from agent_ls.checkers.programs import find_program, safe_path, untrusted
+from agent_ls.checkers.programs import find_program, untrusted
 from agent_ls.checkers.said import UNPARSABLE, Said, finding_of, lines_of
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.processes.reading import read_file
+from agent_ls.safety.programs import path_outside
 from agent_ls.safety.sandbox.confining import Confiner
 
 _SUFFIXES = (".py", ".pyi")
@@ -79,7 +80,7 @@ class Ruff:
             return CheckReport(problems=(self._missing(),))
         avoid = untrusted(self.workspace.roots)
         few = asyncio.Semaphore(_AT_ONCE)
-        env_path = await asyncio.to_thread(safe_path, avoid)
+        env_path = await asyncio.to_thread(path_outside, avoid)
 
         async def check_one(path: str, text: str) -> CheckReport:
             async with few:

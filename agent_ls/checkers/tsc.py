@@ -13,13 +13,7 @@ from pydantic import Field
 from agent_ls.checkers.copies import FolderCopy
 from agent_ls.checkers.overlay import Copies, Overlay, folders_up, overlays
 from agent_ls.checkers.process import together
-from agent_ls.checkers.programs import (
-    find_program,
-    find_typescript,
-    has_typescript,
-    safe_path,
-    untrusted,
-)
+from agent_ls.checkers.programs import find_program, find_typescript, has_typescript, untrusted
 from agent_ls.checkers.said import finding_of
 from agent_ls.checkers.tsc_projects import (
     CONFIGURATION,
@@ -33,6 +27,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.workspace import Root, Workspace
+from agent_ls.safety.programs import path_outside
 from agent_ls.safety.sandbox.confining import Confiner
 
 _TYPESCRIPT = (".ts", ".tsx", ".mts", ".cts")
@@ -149,7 +144,7 @@ class Tsc:
         if typescript is None:
             return self._missing(root, folders)
         return TscJob(
-            root, tuple(files), texts, typescript, node, safe_path(avoid), self.options.timeout_s
+            root, tuple(files), texts, typescript, node, path_outside(avoid), self.options.timeout_s
         )
 
     def _missing(self, root: Root, folders: Iterable[Path]) -> str:

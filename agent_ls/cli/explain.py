@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from dataclasses import replace
 from typing import cast
 
 from agent_ls.assembly import open_disk_workspace
@@ -31,10 +32,10 @@ def explain(arguments: argparse.Namespace) -> int:
         return explain_batch(roots, settings, saved)
     if arguments.subject is None:
         raise SettingsError("say what to explain: command, path or write, and the subject")
-    boundary = boundary_here(settings.sandbox)
     mode, kind = settings.mode, cast("Kind", arguments.kind)
-    question = Question(kind, arguments.subject, roots, mode, saved, settings, boundary=boundary)
-    found = asyncio.run(judge(question))
+    question = Question(kind, arguments.subject, roots, mode, saved, settings)
+    with boundary_here(settings.sandbox, lambda: [root.path for root in roots]) as boundary:
+        found = asyncio.run(judge(replace(question, boundary=boundary)))
     # A path that is no path is refused like one that may not be used.
     decision = "deny" if found.decision == "error" else found.decision
     if arguments.json:

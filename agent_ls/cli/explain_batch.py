@@ -72,6 +72,10 @@ class _Defaults:
     roots: tuple[Root, ...]
     settings: Settings
     rules: Rules
+    boundary: Boundary
+    """What holds commands here."""
+    folders: list[Path]
+    """The folders of the newest request, in which our own git runs in the sandbox."""
 
 
 def explain_batch(roots: tuple[Root, ...], settings: Settings, rules: SavedRules) -> int:
@@ -80,7 +84,10 @@ def explain_batch(roots: tuple[Root, ...], settings: Settings, rules: SavedRules
     # What has been loaded stays, so the garbage collector need not look at it again.
     gc.freeze()
     with asyncio.Runner(loop_factory=_Inline) as runner:
-        runner.run(_answer_all(sys.stdin.buffer, _Defaults(roots, settings, fixed)))
+        folders = [root.path for root in roots]
+        with boundary_here(settings.sandbox, lambda: folders) as boundary:
+            defaults = _Defaults(roots, settings, fixed, boundary, folders)
+            runner.run(_answer_all(sys.stdin.buffer, defaults))
     return 0
 
 
@@ -155,6 +162,7 @@ async def _decide(given: Mapping[str, Any], defaults: _Defaults) -> Judged:
 
 def _question(kind: Kind, given: Mapping[str, Any], defaults: _Defaults) -> Question:
     roots = _roots(given, defaults)
+    defaults.folders[:] = [root.path for root in roots if not root.is_assumed]
     cwd = str(given.get("cwd") or (roots[0].path if len(roots) > 1 else "."))
     subject = next((given[name] for name in _SUBJECTS[kind] if name in given), None)
     if not isinstance(subject, str):
@@ -171,17 +179,17 @@ def _question(kind: Kind, given: Mapping[str, Any], defaults: _Defaults) -> Ques
         cwd,
         str(given.get("content") or ""),
         tuple(map(str, given.get("grants") or ())),
-        _boundary(given.get("sandbox"), defaults.settings),
+        _boundary(given.get("sandbox"), defaults),
         _texts(given.get("network")),
     )
 
 
-def _boundary(given: object, settings: Settings) -> Boundary:
+def _boundary(given: object, defaults: _Defaults) -> Boundary:
     """Return the sandbox to assume; by default none, so a command's text alone counts."""
     if given in (None, False, "", "off", "none", "false"):
         return "off"
     if given == "auto":
-        return boundary_here(settings.sandbox)
+        return defaults.boundary
     return "missing" if given == "missing" else "sandbox"
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
 from pydantic import ValidationError
@@ -17,6 +21,7 @@ from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny, GuardVerdict
 from agent_ls.kits import build
+from agent_ls.loop.calls.guarding import NOT_CHECKED
 from agent_ls.loop.ports.commands import Boundary, Runner
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.ports.people import Rules
@@ -24,10 +29,13 @@ from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.view import TurnView
+from agent_ls.safety.sandbox.confining import open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.settings import Settings
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
+
+_log = logging.getLogger(__name__)
 
 Kind = Literal["command", "path", "write"]
 
@@ -85,11 +93,26 @@ class _HeldRunner(ShellRunner):
         return self.held_by
 
 
-def boundary_here(options: SandboxOptions) -> Boundary:
-    """Return what holds commands on this machine. It runs programs."""
+@contextmanager
+def boundary_here(
+    options: SandboxOptions, roots: Callable[[], Sequence[Path]]
+) -> Generator[Boundary]:
+    """Provide what holds commands on this machine; in the block our own git runs in it, too.
+
+    It runs programs.
+    """
     if options.use == "off":
-        return "off"
-    return "sandbox" if probe(options).sandbox else "missing"
+        yield "off"
+        return
+    sandbox = probe(options, roots()).sandbox
+    if sandbox is None:
+        yield "missing"
+        return
+    confiner = open_confiner(sandbox, options, roots)
+    try:
+        yield "sandbox"
+    finally:
+        confiner.end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +138,11 @@ async def judge(question: Question) -> Judged:
         if part.name not in _GUARDS:
             continue
         guard = build(part, question.settings.policies, ports)
-        verdict: GuardVerdict = await guard.judge(planned, view)
+        try:
+            verdict: GuardVerdict = await guard.judge(planned, view)
+        except Exception:
+            _log.exception("guard %s failed", guard.name)
+            verdict = NOT_CHECKED
         is_of_mode = guard.name in ("approval", "plan_mode")
         match verdict:
             case Deny(reason=why, rule=rule):

@@ -116,7 +116,9 @@ class Servers:
                 server.pin = await asyncio.to_thread(self._pins.find, plan.name, plan.place)
             except SettingsError as error:
                 problems = (*problems, str(error))
-            server.trouble = server.trouble or await asyncio.to_thread(obstacle, plan)
+            folders = [root.path for root in self._workspace.roots]
+            why = await asyncio.to_thread(obstacle, plan, folders)
+            server.trouble = server.trouble or why
             if server.pin and server.changed and server.pin.digest == server.changed.digest:
                 server.changed = None
         for name, old in before.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from agent_ls.loop.ports.commands import Bounds
@@ -14,7 +14,7 @@ from agent_ls.mcp.frames import Launch, Order
 from agent_ls.mcp.known_server import Server
 from agent_ls.mcp.link import ServerFailed
 from agent_ls.safety.keys import header_problem
-from agent_ls.safety.programs import child_path
+from agent_ls.safety.programs import child_path, find_outside, path_outside
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS
 from agent_ls.safety.sandbox.confining import Confiner
 from agent_ls.safety.secrets import mask
@@ -47,10 +47,11 @@ class Starter:
         if options.url:
             launch = Launch(url=options.url, headers=_headers(options.headers), roots=roots)
         else:
-            if missing := obstacle(plan):
-                raise ServerFailed("gone", missing)
-            program = program_of(plan)
-            env = {**self._environment, **filled(options.env)}
+            folders = [root.path for root in self._workspace.roots]
+            program = program_of(plan, folders)
+            # What it starts by a bare name is no program of the workspace either.
+            path = {"PATH": path_outside(folders)}
+            env = {**self._environment, **path, **filled(options.env)}
             argv = (program, *options.args)
             launch = Launch(argv=argv, env=env, cwd=folder, roots=roots)
             if self._confiner is not None and plan.is_confined:
@@ -98,17 +99,28 @@ def _headers(values: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def program_of(plan: ServerPlan) -> str:
-    """Return the path of a server's program; empty if there is none of its name."""
+def program_of(plan: ServerPlan, folders: Sequence[Path]) -> str:
+    """Return the path of a server's program: of the workspace only if its path is configured.
+
+    Errors: ``ServerFailed`` if there is none.
+    """
     command = plan.options.command
-    if "/" in command:
-        return str(Path(plan.folder) / command)
-    return shutil.which(command, path=child_path()) or ""
+    shown = visible_line(command)
+    if "/" not in command:
+        if found := find_outside(command, folders):
+            return str(found)
+        if shutil.which(command, path=child_path()):
+            raise ServerFailed("gone", f"{shown} is a program of the workspace; name it by a path")
+    elif (place := Path(plan.folder) / command).is_file():
+        return str(place)
+    raise ServerFailed("gone", f"there is no program {shown}")
 
 
-def obstacle(plan: ServerPlan) -> str:
+def obstacle(plan: ServerPlan, folders: Sequence[Path]) -> str:
     """Return why a server cannot be started; empty if nothing is known."""
-    command = plan.options.command
-    if not command or ((program := program_of(plan)) and Path(program).is_file()):
-        return ""
-    return f"there is no program {visible_line(command)}"
+    try:
+        if plan.options.command:
+            program_of(plan, folders)
+    except ServerFailed as error:
+        return error.text
+    return ""

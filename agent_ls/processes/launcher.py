@@ -111,8 +111,11 @@ def _start(
 ) -> None:
     number = request["number"]
     try:
+        if not request["command"][0].startswith("/"):
+            # PATH may hold a folder of the workspace.
+            raise ValueError("a program is started by its full path")
         os.chdir(os.fsencode(request["cwd"]))
-        pid = os.posix_spawnp(
+        pid = os.posix_spawn(
             os.fsencode(request["command"][0]),
             [os.fsencode(word) for word in request["command"]],
             {os.fsencode(name): os.fsencode(value) for name, value in request["env"].items()},

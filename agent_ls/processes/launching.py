@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _PROGRAM = str(Path(__file__).with_name("launcher.py"))
-_LAUNCHER_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LC_ALL", "LANG")
+_LAUNCHER_VARIABLES = ("LD_LIBRARY_PATH", "SYSTEMROOT", "LC_ALL", "LANG")
 _HEADER = struct.Struct("!I")
 _READ_BYTES = 2**16
 _RETRY_S = 0.001
@@ -92,7 +92,8 @@ async def start(
 ) -> Program:
     """Start a program with these as its descriptors 0, 1, 2 and so on; the caller closes them.
 
-    Without ``cwd`` it runs in ``/``.
+    Without ``cwd`` it runs in ``/``. The command begins with an absolute path: PATH may hold a
+    folder of the workspace.
     Errors: ``OSError`` if it cannot be started.
     """
     starting = _launcher().start(command, cwd, env, descriptors)
@@ -184,7 +185,7 @@ class _Launcher:
                 sys.executable,
                 # -I and -S: import nothing from the folder or the environment.
                 [sys.executable, "-I", "-S", _PROGRAM],
-                # It needs PATH to find programs; programs get only the variables of the request.
+                # Programs get only the variables of the request.
                 {name: os.environ[name] for name in _LAUNCHER_VARIABLES if name in os.environ},
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),

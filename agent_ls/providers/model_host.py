@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import itertools
 import os
-import shutil
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
@@ -78,7 +77,8 @@ class ModelHostOptions(Limits):
     models: Mapping[str, ModelCard] = Field(default_factory=dict[str, ModelCard])
     """Size and prices of models, by name, for those litellm does not know or knows wrongly."""
     python: str = ""
-    """Interpreter of the child process; empty: the server's own."""
+    """Interpreter of the child process, by its path or a name in the system's folders; empty: the
+    server's own."""
 
 
 class ModelHost:
@@ -206,9 +206,8 @@ class ModelHost:
 
     def _command(self) -> list[str]:
         # -P: nothing is imported from the working directory.
-        python = self.options.python or sys.executable
-        # Resolve a bare name here, because the child gets another PATH.
-        return [shutil.which(python) or python, "-P", "-m", _MODULE]
+        # A bare name is looked for on the child's PATH, which holds no folder of a project.
+        return [self.options.python or sys.executable, "-P", "-m", _MODULE]
 
     def _child_environment(self) -> dict[str, str]:
         found = {name: self._env[name] for name in ALLOWED_ENVIRONMENT if name in self._env}

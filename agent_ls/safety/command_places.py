@@ -161,8 +161,9 @@ def printed_files(
             use = read_git(words[1:])
             folder = real_path(cwd / use.folder)
             # What is not plain could run programs when git is asked.
-            is_plain = check_repository(folder, [one.path for one in roots])
-            found = list(printed_names(use, folder)) if is_plain else []
+            tops = [one.path for one in roots]
+            is_plain = check_repository(folder, tops)
+            found = list(printed_names(use, folder, tops)) if is_plain else []
         except (MustAskError, OSError, ValueError, subprocess.SubprocessError):
             continue
         tops = [one for one in (folder, *folder.parents) if is_inside(one, roots)]

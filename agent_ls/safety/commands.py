@@ -224,13 +224,14 @@ def _judge_git(values: list[str], reach: Reach) -> None:
         for path in use.paths:
             inner.check(path, may_be_name=True)
         return
-    is_repository = check_repository(inner.folder, [root.path for root in reach.roots])
+    roots = [root.path for root in reach.roots]
+    is_repository = check_repository(inner.folder, roots)
     if not is_repository and use.works_anywhere:
         raise MustAskError("outside of a repository git reads any file")
     for path in use.paths:
         inner.check(path, may_be_name=True)
     if is_repository:
-        check_printing(use, inner.folder, inner.below)
+        check_printing(use, inner.folder, inner.below, roots)
 
 
 def _judge_program(name: str, program: Program, values: list[str], reach: Reach) -> None:

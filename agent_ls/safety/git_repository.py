@@ -9,43 +9,26 @@ from __future__ import annotations
 import os
 import re
 import stat
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ls.safety.control_files import has_secret_name
 from agent_ls.safety.flags import MustAskError
-from agent_ls.safety.git_config import CLEAN_GIT, config_objection
+from agent_ls.safety.git_config import config_objection
 from agent_ls.safety.git_reading import GitUse
-from agent_ls.safety.programs import child_path
+from agent_ls.safety.sandbox import own_git
 from agent_ls.safety.text import visible_line
 
-_ANSWER_S = 2.0
+_QUESTIONS = (
+    ("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"),
+    ("config", "--list", "--show-origin", "-z"),
+    ("ls-files", "-z", "--full-name", "--stage", "--", ":/"),
+)
+"""For the places of a repository's parts, its settings and its index."""
 _MAX_ENTRIES = 50_000
 _OTHERS = frozenset({"hooks", "lfs", "modules", "annex"})
 """Folders in .git that read-only commands never open."""
-
-
-def _run(folder: Path, *question: str, lines: str = "") -> subprocess.CompletedProcess[bytes]:
-    """Run git like an allowed command, with ``lines`` as its input."""
-    kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
-    return subprocess.run(
-        ["git", *question],
-        cwd=folder,
-        env={"PATH": child_path(), **kept, **CLEAN_GIT},
-        input=os.fsencode(lines),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        timeout=_ANSWER_S,
-        check=False,
-    )
-
-
-def _ask(folder: Path, *question: str) -> bytes | None:
-    """Return what git prints; None when it fails."""
-    done = _run(folder, *question)
-    return done.stdout if done.returncode == 0 else None
 
 
 def check_repository(folder: Path, roots: Sequence[Path]) -> bool:
@@ -54,39 +37,62 @@ def check_repository(folder: Path, roots: Sequence[Path]) -> bool:
     ``folder`` and ``roots`` are resolved. Without a repository most of git only fails.
     Errors: ``MustAskError``, ``OSError``, ``ValueError`` and ``SubprocessError``.
     """
-    found = _places(folder)
-    if found is not None:
-        _check(found, roots)
-    elif any(
+    if not any(
         os.path.lexists(top / ".git") or os.path.lexists(top / "HEAD")
         for top in (folder, *folder.parents)
     ):
+        return False
+    places, settings, index = own_git.run_all(folder, roots, _QUESTIONS)
+    if places is None:
         raise MustAskError("what git sees here is no plain repository")
-    return found is not None
+    found = _places(folder, places)
+    if found.top.resolve() != found.top or not _is_in(found.top, roots):
+        raise MustAskError("the repository reaches beyond the workspace")
+    _check_marker(found)
+    for place in {found.own, found.common}:
+        _check_parts(place)
+    _check_settings(settings)
+    _check_submodules(found.top, index)
+    return True
 
 
-def check_printing(use: GitUse, folder: Path, below: tuple[str, ...]) -> None:
+def runs_nothing(folder: Path, roots: Sequence[Path]) -> bool:
+    """Say whether no setting of a resolved folder's repository may run a program.
+
+    Errors: ``OSError`` and ``SubprocessError``.
+    """
+    (settings,) = own_git.run_all(folder, roots, _QUESTIONS[1:2])
+    try:
+        _check_settings(settings)
+    except MustAskError:
+        return False
+    return True
+
+
+def check_printing(
+    use: GitUse, folder: Path, below: tuple[str, ...], roots: Sequence[Path]
+) -> None:
     """Refuse when git says that it would print the text of a secret, or of an unnamed object.
 
-    ``folder`` is resolved, ``below`` are its components in the workspace.
+    ``folder`` and ``roots`` are resolved, ``below`` are the folder's components in the workspace.
     Errors: as ``check_repository``.
     """
     if not (use.names or use.objects):
         return
-    if _holds_text(folder, use):
+    if _holds_text(folder, use, roots):
         raise MustAskError("it would print an object that has no name")
-    for name in printed_names(use, folder):
+    for name in printed_names(use, folder, roots):
         if has_secret_name((*below, *name.split("/"))):
             shown = visible_line(name)[:120]
             raise MustAskError(f"it would print the text of {shown}, a place for secrets")
 
 
-def printed_names(use: GitUse, folder: Path) -> Iterator[str]:
+def printed_names(use: GitUse, folder: Path, roots: Sequence[Path]) -> Iterator[str]:
     """Yield what may be the names of files whose text git would print, below some folder.
 
     Errors: ``OSError`` and ``SubprocessError``.
     """
-    names = _run(folder, *use.names).stdout if use.names else b""
+    names = own_git.run(folder, roots, *use.names).stdout if use.names else b""
     for name in os.fsdecode(_COLOUR.sub(b"", names)).split("\0"):
         # Text with line ends is a commit message. After a colon comes the file of a revision.
         spelled = () if "\n" in name else (name, name.partition(":")[2])
@@ -97,14 +103,15 @@ _COLOUR = re.compile(rb"\x1b\[[\d;]*m")
 _RANGE = re.compile(r"\.\.\.?")
 
 
-def _holds_text(folder: Path, use: GitUse) -> bool:
+def _holds_text(folder: Path, use: GitUse, roots: Sequence[Path]) -> bool:
     """Say whether an operand is an object whose text would be printed without a full path."""
     named = [part.lstrip("^") for one in use.objects for part in _RANGE.split(one)]
     bare = [one for one in named if one and ":" not in one]
     if any(not one.isprintable() for one in bare):
         return True
     question = ("cat-file", "--batch-check=%(objecttype)")
-    answers = _run(folder, *question, lines="".join(f"{one}^{{}}\n" for one in bare)).stdout
+    lines = "".join(f"{one}^{{}}\n" for one in bare)
+    answers = own_git.run(folder, roots, *question, lines=lines).stdout
     # Only a comparison or a search prints texts from a tree; otherwise just its names.
     kinds = (b"blob", b"tree") if use.names and use.names[0] != "show" else (b"blob",)
     return any(line in kinds or line.endswith(b" ambiguous") for line in answers.splitlines())
@@ -119,26 +126,12 @@ class _Places:
     common: Path
 
 
-def _places(folder: Path) -> _Places | None:
-    question = ("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
-    answer = _ask(folder, *question)
-    if answer is None:
-        return None
+def _places(folder: Path, answer: bytes) -> _Places:
     lines = os.fsdecode(answer).split("\n")
     if len(lines) != 4 or lines[-1]:
         raise MustAskError("git's answer about the repository is not understood")
     top, own, common = (Path(os.path.normpath(folder / line)) for line in lines[:3])
     return _Places(top, own, common)
-
-
-def _check(found: _Places, roots: Sequence[Path]) -> None:
-    if found.top.resolve() != found.top or not _is_in(found.top, roots):
-        raise MustAskError("the repository reaches beyond the workspace")
-    _check_marker(found)
-    for place in {found.own, found.common}:
-        _check_parts(place)
-    _check_settings(found.top)
-    _check_submodules(found.top)
 
 
 def _check_marker(found: _Places) -> None:
@@ -199,8 +192,7 @@ def _entries(place: Path) -> Iterator[os.DirEntry[str]]:
                     stack.append(entry.path)
 
 
-def _check_settings(top: Path) -> None:
-    answer = _ask(top, "config", "--list", "--show-origin", "-z")
+def _check_settings(answer: bytes | None) -> None:
     if answer is None:
         raise MustAskError("git cannot read the repository's configuration")
     fields = answer.decode("utf-8", "surrogateescape").split("\0")[:-1]
@@ -212,9 +204,8 @@ def _check_settings(top: Path) -> None:
             raise MustAskError(objection)
 
 
-def _check_submodules(top: Path) -> None:
+def _check_submodules(top: Path, listing: bytes | None) -> None:
     """Refuse checked-out submodules: git runs in them with their settings."""
-    listing = _ask(top, "ls-files", "-z", "--stage")
     if listing is None:
         raise MustAskError("git cannot read the index")
     for line in listing.split(b"\0"):
@@ -225,10 +216,12 @@ def _check_submodules(top: Path) -> None:
             raise MustAskError(f"it has a submodule, {visible_line(place.name)}")
 
 
-def tracked_names(folder: Path, pathspecs: Sequence[str]) -> list[str] | None:
+def tracked_names(
+    folder: Path, pathspecs: Sequence[str], roots: Sequence[Path]
+) -> list[str] | None:
     """Return the names that git tracks, relative to a folder; None when git cannot say.
 
     Without pathspecs: all below the folder.
     """
-    listing = _ask(folder, "ls-files", "-z", "--", *pathspecs)
-    return None if listing is None else os.fsdecode(listing).split("\0")[:-1]
+    done = own_git.run(folder, roots, "ls-files", "-z", "--", *pathspecs)
+    return os.fsdecode(done.stdout).split("\0")[:-1] if done.returncode == 0 else None

@@ -45,7 +45,11 @@ def piped_names(feed: Sequence[Step], reach: Reach) -> list[str] | None:
         return found_names(values, reach)
     if first.name == "git" and values[:1] == ["ls-files"]:
         tracked = None if any(v.startswith("-") for v in values) else values[1:]
-        names = None if tracked is None else tracked_names(reach.folder, tracked)
+        names = (
+            None
+            if tracked is None
+            else tracked_names(reach.folder, tracked, [one.path for one in reach.roots])
+        )
         return None if names is None else _checked(names)
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from agent_ls.safety.flags import MustAskError, words
@@ -27,6 +28,35 @@ def child_path() -> str:
     """Return PATH for child processes, with absolute folders only."""
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if entry.startswith("/")) or "/usr/bin:/bin"
+
+
+def path_outside(folders: Sequence[Path]) -> str:
+    """Return PATH without relative entries and without entries inside these folders."""
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(
+        entry
+        for entry in entries
+        if Path(entry).is_absolute() and not lies_in(Path(entry), folders)
+    )
+
+
+def find_outside(name: str, folders: Sequence[Path]) -> Path | None:
+    """Return a program on PATH that lies in none of these folders, not by a link either.
+
+    agent-ls starts no other by a bare name: with a folder of the workspace on PATH, such as that of
+    an activated ``.venv``, a command could put its own program there.
+    """
+    for entry in path_outside(folders).split(os.pathsep):
+        found = shutil.which(name, path=entry) if entry else None
+        if found and not lies_in(Path(found), folders):
+            return Path(found)
+    return None
+
+
+def lies_in(place: Path, folders: Sequence[Path]) -> bool:
+    """Say whether a path, as written or resolved, is inside one of the folders."""
+    spellings = (place, place.resolve())
+    return any(one == folder or folder in one.parents for one in spellings for folder in folders)
 
 
 def check_command(name: str, reach: Reach) -> None:

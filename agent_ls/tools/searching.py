@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from agent_ls.domain import temporary_files
 from agent_ls.processes.launching import start_piped
+from agent_ls.safety.programs import find_outside
 
 _STREAM_LIMIT_BYTES = 4 * 2**20
 _MAX_FILE_SIZE = "64M"
@@ -58,15 +58,8 @@ def find_ripgrep(roots: Iterable[Path]) -> str | None:
 
     Invariant: never one from a folder of the workspace, unless agent-ls itself runs from there.
     """
-    beside = Path(sys.executable).with_name("rg")
-    found, folders = shutil.which("rg"), tuple(roots)
-    if found and not any(
-        place.is_relative_to(folder)
-        for place in (Path(found), Path(found).resolve())
-        for folder in folders
-    ):
-        return found
-    return str(beside) if beside.exists() else None
+    found = find_outside("rg", tuple(roots)) or Path(sys.executable).with_name("rg")
+    return str(found) if found.exists() else None
 
 
 async def search_below(query: Query, program: str, root: Path, below: str) -> Found:
@@ -115,8 +108,8 @@ async def _run(command: list[str], query: Query, cwd: Path | None, data: bytes =
     piped = await start_piped(
         command,
         cwd=cwd,
-        # ripgrep needs none of the other variables, which may hold secrets.
-        env={name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ},
+        # ripgrep needs no other variable, which may hold secrets, and no PATH: it starts nothing.
+        env={name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ},
         limit=_STREAM_LIMIT_BYTES,
     )
     hits: list[Hit] = []

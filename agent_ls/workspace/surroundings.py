@@ -9,14 +9,18 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from subprocess import SubprocessError
 
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.surroundings import RULE_FILES, OuterRules
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.processes.launching import start_piped
-from agent_ls.safety.commands import READ_ONLY_ENV
-from agent_ls.safety.programs import child_path
+from agent_ls.safety.git_repository import runs_nothing
+from agent_ls.safety.sandbox import own_git
+from agent_ls.safety.sandbox.confinement import Wrapped
+from agent_ls.safety.sandbox.confining import held
 from agent_ls.safety.text import visible_line
 from agent_ls.workspace.runner import SHELL
 
@@ -31,7 +35,7 @@ _GIT_STATUS = (
     "--no-renames",
     "--ignore-submodules=all",
 )
-_GIT_S = 1.0
+_GIT_S = 2.0
 """Time limit for git status."""
 
 
@@ -47,8 +51,9 @@ class MachineSurroundings:
     async def facts(self) -> tuple[str, ...]:
         """Return sentences about the system, folders, git and checkers."""
         roots = self.workspace.roots
+        folders = [root.path for root in roots]
         checkers = await self.checks.here()
-        states = await asyncio.gather(*map(_git, roots))
+        states = await asyncio.gather(*(_git(root, folders) for root in roots))
         return (
             f"System: {_system()}. Commands run in {Path(SHELL).name}.",
             _folders(roots),
@@ -132,12 +137,12 @@ def _own_text(path: Path, most_bytes: int, *, follows: bool = False) -> str:
         os.close(descriptor)
 
 
-async def _git(root: Root) -> str:
+async def _git(root: Root, folders: Sequence[Path]) -> str:
     """Return branch and state of a folder's repository; if untrusted, only what HEAD says."""
     top = await asyncio.to_thread(_git_folder, root.path)
     if top is None:
         return ""
-    state = await _state(root.path) if root.is_trusted else ""
+    state = await _state(root.path, folders) if root.is_trusted else ""
     if not state:
         head = await asyncio.to_thread(_own_text, top / ".git" / "HEAD", _MAX_HEAD_BYTES)
         is_known = head.startswith(_BRANCH)
@@ -145,22 +150,20 @@ async def _git(root: Root) -> str:
     return f"Git: {visible_line(f'{root.name}/: {state}')}."
 
 
-async def _state(folder: Path) -> str:
+async def _state(folder: Path, folders: Sequence[Path]) -> str:
     """Return the branch and the number of uncommitted files; empty if git fails or is slow."""
-    env = {"PATH": child_path(), **READ_ONLY_ENV}
     try:
-        git = await start_piped(["git", *_GIT_STATUS], cwd=folder, env=env)
-    except OSError:
+        async with held(partial(_status, folder, folders)) as wrapped:
+            git = await start_piped(wrapped.argv, cwd=folder, env=wrapped.env)
+            try:
+                async with asyncio.timeout(_GIT_S):
+                    await git.feed(b"")
+                    said = await git.stdout.read()
+                    code = await git.program.wait()
+            finally:
+                await asyncio.shield(asyncio.ensure_future(git.end()))
+    except (OSError, SubprocessError):
         return ""
-    try:
-        async with asyncio.timeout(_GIT_S):
-            await git.feed(b"")
-            said = await git.stdout.read()
-            code = await git.program.wait()
-    except TimeoutError:
-        return ""
-    finally:
-        await asyncio.shield(asyncio.ensure_future(git.end()))
     if code:
         return ""
     head, *entries = said.decode(errors="replace").split("\0")[:-1]
@@ -169,3 +172,13 @@ async def _state(folder: Path) -> str:
         return f"branch {branch}, nothing uncommitted"
     new = sum(one.startswith("??") for one in entries)
     return f"branch {branch}, {len(entries) - new} changed and {new} new files uncommitted"
+
+
+def _status(folder: Path, folders: Sequence[Path]) -> Wrapped:
+    """Return how to start git status. It may run filters: outside of a sandbox it must not.
+
+    Errors: ``OSError`` and ``SubprocessError``.
+    """
+    if own_git.view_of(folder) is None and not runs_nothing(folder, folders):
+        raise OSError("the repository's settings may run programs")
+    return own_git.wrapped(_GIT_STATUS, folder, folders)

@@ -13,10 +13,10 @@ from agent_ls.checkers.programs import (
     find_program,
     find_typescript,
     has_typescript,
-    safe_path,
     untrusted,
 )
 from agent_ls.loop.ports.workspace import Root
+from agent_ls.safety.programs import path_outside
 from tests.checkers.projects import write
 
 
@@ -79,7 +79,7 @@ def test_a_configured_program_that_is_none_is_not_replaced_by_another(
 
 
 def test_children_get_a_path_without_the_untrusted_folder(places: Path) -> None:
-    entries = safe_path([places / "repo"]).split(os.pathsep)
+    entries = path_outside([places / "repo"]).split(os.pathsep)
     assert entries == [str(places / "links"), str(places / "mine/bin")]
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from agent_ls.safety.programs import child_path
+from agent_ls.safety.programs import find_outside
 from agent_ls.safety.sandbox.absent import KeptAbsent, absent_names, is_kept_absent, keep_absent
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Confinement, Wrapped
 from agent_ls.safety.sandbox.surroundings import etc_files, system_folders
@@ -74,12 +73,15 @@ class Bubblewrap:
         return Wrapped(argv, inner, lambda: _end(kept))
 
 
-def find_bubblewrap() -> Bubblewrap:
-    """Return the installed bubblewrap. Errors: ``OSError`` if there is none."""
-    found = shutil.which("bwrap", path=child_path())
+def find_bubblewrap(avoid: Sequence[Path] = ()) -> Bubblewrap:
+    """Return the installed bubblewrap, never one in a folder of ``avoid``.
+
+    Errors: ``OSError`` if there is none.
+    """
+    found = find_outside("bwrap", avoid)
     if found is None:
         raise FileNotFoundError("bwrap is not installed")
-    return Bubblewrap(Path(found).resolve())
+    return Bubblewrap(found.resolve())
 
 
 def _keep_absent(confinement: Confinement) -> list[KeptAbsent]:

@@ -30,6 +30,7 @@ from agent_ls.safety.own_places import own_folders
 from agent_ls.safety.sandbox.absent import clear_left
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
 from agent_ls.safety.sandbox.newcomers import Newcomers
+from agent_ls.safety.sandbox.own_git import close_view, open_view
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.sandbox.surroundings import KEPT_ABSENT, git_files, toolchains
 from agent_ls.safety.sandbox.survey import Survey, survey
@@ -124,8 +125,34 @@ class Confiner:
         start = (python, "-I", "-S", str(_SUPERVISOR), "", limits)
         return self.sandbox.wrap(confinement, (*start, *argv), cwd=cwd, env=env)
 
+    @property
+    def changeable(self) -> Sequence[Path]:
+        """Return the folders beyond the workspace that commands may change."""
+        return _existing(self.options.write)
+
+    def wrapped_git(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Wrapped:
+        """Return how to start git for agent-ls itself. It changes nothing, and has no network.
+
+        It sees the workspace and the repositories around it, unless one holds the home folder.
+        Looks at the disk: call it on a thread. Errors: ``OSError``.
+        """
+        home = Path(env.get("HOME", "/")).resolve()
+        roots = tuple(self.roots())
+        repository = Repositories.of(roots)
+        tops = [top for top in repository.tops if not home.is_relative_to(top)]
+        shown, links = self._shown((Path(argv[0]),), env)
+        confinement = Confinement(
+            "look",
+            roots=roots,
+            readable=tuple(dict.fromkeys((*shown, *repository.folders, *tops))),
+            links=links,
+            hidden=tuple(_inside(own_folders(), (*roots, *tops))),
+        )
+        return self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
+
     def end(self) -> None:
         """Delete the private temporary files."""
+        close_view(self)
         shutil.rmtree(self.place, ignore_errors=True)
 
     def _confinement(
@@ -145,6 +172,9 @@ class Confiner:
         protected += [*steering, *_inside((p for p in steering if p.is_symlink()), roots)]
         shown, links = self._shown(bounds.readable, env)
         protected += _inside(_led_to(repository), roots)
+        if bounds.consent != "person":
+            # agent-ls may be installed in the workspace, and runs outside of the sandbox.
+            protected += _inside((Path(sys.prefix), _PACKAGE), roots)
         readable = [*shown, *repository.folders]
         writable = [*_existing(self.options.write), *bounds.writable]
         if may_commit:
@@ -198,14 +228,19 @@ async def held(wrap: Callable[[], Wrapped]) -> AsyncGenerator[Wrapped]:
 def open_confiner(
     sandbox: Sandbox, options: SandboxOptions, roots: Callable[[], Sequence[Path]]
 ) -> Confiner:
-    """Return a confiner with a temporary folder of its own; clear what a crash has left."""
+    """Return a confiner with a temporary folder of its own; clear what a crash has left.
+
+    Until its ``end``, agent-ls's own git runs in it, too.
+    """
     place = Path(tempfile.mkdtemp(prefix="agent-ls-tmp-")).resolve()
     for name in _TEMPORARY:
         (place / name).mkdir()
     for root in roots():
         clear_left(root, KEPT_ABSENT)
     aside = platformdirs.user_state_path("agent-ls") / "set-aside"
-    return Confiner(sandbox, options, roots, place, Newcomers(aside))
+    made = Confiner(sandbox, options, roots, place, Newcomers(aside))
+    open_view(made)
+    return made
 
 
 def _without(texts: Mapping[Path, bytes], hidden: Iterable[Path]) -> dict[Path, bytes]:

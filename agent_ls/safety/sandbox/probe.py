@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -51,8 +51,12 @@ class Probed:
     """The same of better ones than the sandbox to use."""
 
 
-def probe(options: SandboxOptions) -> Probed:
-    """Return the first sandbox that works. It runs programs: call it on a thread."""
+def probe(options: SandboxOptions, roots: Sequence[Path] = ()) -> Probed:
+    """Return the first sandbox that works. It runs programs: call it on a thread.
+
+    A program in one of ``roots``, the folders of the workspace, is no sandbox.
+    """
+    avoid = (*roots, *(Path(one).expanduser().resolve() for one in options.write))
     if options.use == "off":
         return Probed(None)
     failures: list[str] = []
@@ -60,7 +64,7 @@ def probe(options: SandboxOptions) -> Probed:
         if options.use not in ("auto", name):
             continue
         try:
-            sandbox = find()
+            sandbox = find(avoid)
             _try(sandbox)
         except (OSError, subprocess.SubprocessError) as error:
             failures.append(f"{name}: {error}")
@@ -69,12 +73,13 @@ def probe(options: SandboxOptions) -> Probed:
     return Probed(None, "; ".join(failures) or "this system has none")
 
 
-_SANDBOXES: dict[str, Callable[[], Sandbox]] = (
-    {"seatbelt": find_seatbelt}
+_SANDBOXES: dict[str, Callable[[Sequence[Path]], Sandbox]] = (
+    {"seatbelt": lambda _avoid: find_seatbelt()}
     if platform.system() == "Darwin"
-    else {"bubblewrap": find_bubblewrap, "landlock": find_landlock}
+    else {"bubblewrap": find_bubblewrap, "landlock": lambda _avoid: find_landlock()}
 )
-"""How each sandbox is found, best first. A finder raises ``OSError`` if it is not there."""
+"""How each sandbox is found outside of some folders, best first. A finder raises ``OSError`` if it
+is not there."""
 
 
 def _try(sandbox: Sandbox) -> None:

@@ -1,0 +1,145 @@
+"""Runs git for agent-ls itself: never a program of the workspace, and in a read-only view.
+
+What a repository's settings and attributes name may run inside of the view, where it changes
+nothing and reaches no network. Where no sandbox works, ``git_repository`` asks git only about a
+repository whose settings it has checked.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from agent_ls.safety.git_config import CLEAN_GIT
+from agent_ls.safety.paths import components_below
+from agent_ls.safety.programs import find_outside, path_outside
+from agent_ls.safety.sandbox.confinement import Wrapped
+
+_ANSWER_S = 5.0
+
+
+class ReadOnlyView(Protocol):
+    """The sandbox around the programs that agent-ls runs in some folders."""
+
+    @property
+    def roots(self) -> Callable[[], Sequence[Path]]:
+        """Return what returns the workspace's folders, without links."""
+        ...
+
+    @property
+    def changeable(self) -> Sequence[Path]:
+        """Return the folders beyond the workspace that its commands may change."""
+        ...
+
+    def wrapped_git(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Wrapped:
+        """Return how to start git so that it changes nothing. Errors: ``OSError``."""
+        ...
+
+
+_views: list[ReadOnlyView] = []
+"""The open ones. Judging a command asks git from a dozen places; none of them can forget this."""
+
+
+def open_view(view: ReadOnlyView) -> None:
+    """From now on, run git in this view if it is asked about a folder of the view's workspace."""
+    _views.append(view)
+
+
+def close_view(view: ReadOnlyView) -> None:
+    """Forget a view."""
+    _views[:] = [one for one in _views if one is not view]
+
+
+def view_of(folder: Path) -> ReadOnlyView | None:
+    """Return the view for git in a folder, which is resolved; None if no sandbox holds it."""
+    for view in reversed(_views):
+        if any(components_below(folder, root) is not None for root in view.roots()):
+            return view
+    return None
+
+
+def wrapped(arguments: Sequence[str], folder: Path, roots: Sequence[Path]) -> Wrapped:
+    """Return how to start git in a resolved folder; call ``end`` of the result afterwards.
+
+    Errors: ``OSError``, also if there is no git outside of the workspace.
+    """
+    view, avoid = view_of(folder), _avoided(folder, roots)
+    return _confined((_git(avoid), *arguments), view, folder, avoid)
+
+
+def run(
+    folder: Path, roots: Sequence[Path], *arguments: str, lines: str = ""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git with ``lines`` as its input. Errors: ``OSError`` and ``SubprocessError``."""
+    return _run(wrapped(arguments, folder, roots), folder, lines)
+
+
+def run_all(
+    folder: Path, roots: Sequence[Path], questions: Sequence[Sequence[str]]
+) -> list[bytes | None]:
+    """Return what git prints for each of these arguments; None where it fails.
+
+    One start of a sandbox costs more than git itself, so it answers all of them.
+    Errors: as ``run``.
+    """
+    view, avoid = view_of(folder), _avoided(folder, roots)
+    if view is None:
+        done = [run(folder, roots, *one) for one in questions]
+        return [one.stdout if one.returncode == 0 else None for one in done]
+    git, mark = _git(avoid), secrets.token_hex(8)
+    script = "".join(
+        f"{shlex.join((git, *one))}; printf '\\0%s %s\\0' {mark} $?;" for one in questions
+    )
+    done = _run(_confined(("/bin/sh", "-c", script), view, folder, avoid), folder)
+    text, *rest = done.stdout.split(f"\0{mark} ".encode())
+    answers: list[bytes | None] = []
+    for piece in rest:
+        code, _, following = piece.partition(b"\0")
+        answers.append(text if code == b"0" else None)
+        text = following
+    if len(answers) != len(questions):
+        raise OSError("git could not be asked in the sandbox")
+    return answers
+
+
+def _avoided(folder: Path, roots: Sequence[Path]) -> tuple[Path, ...]:
+    view = view_of(folder)
+    return tuple(roots) if view is None else (*roots, *view.roots(), *view.changeable)
+
+
+def _git(avoid: Sequence[Path]) -> str:
+    git = find_outside("git", avoid)
+    if git is None:
+        raise FileNotFoundError("git is not installed outside of the workspace")
+    return str(git)
+
+
+def _confined(
+    argv: Sequence[str], view: ReadOnlyView | None, folder: Path, avoid: Sequence[Path]
+) -> Wrapped:
+    kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
+    env = {"PATH": path_outside(avoid), **kept, **CLEAN_GIT}
+    return (
+        Wrapped(tuple(argv), env) if view is None else view.wrapped_git(argv, cwd=folder, env=env)
+    )
+
+
+def _run(wrapped: Wrapped, folder: Path, lines: str = "") -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            wrapped.argv,
+            cwd=folder,
+            env=dict(wrapped.env),
+            input=os.fsencode(lines),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=_ANSWER_S,
+            check=False,
+        )
+    finally:
+        wrapped.end()
