@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
+from pygls.protocol import default_converter
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Preview, Question
@@ -19,6 +21,7 @@ from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.lsp import wire
 from agent_ls.lsp.connection.documents import DocumentStore
 from agent_ls.lsp.connection.options import settings_in, settings_of, without_defaults
+from agent_ls.lsp.connection.structuring import Structure, Unstructured
 from agent_ls.lsp.faces.notices import Level, Notices
 from agent_ls.lsp.handlers import verbs
 from agent_ls.lsp.handlers.hover import approval_words
@@ -44,6 +47,25 @@ def test_what_is_announced_is_what_is_served() -> None:
     assert [one.command for one in VERBS if one.command] == list(COMMANDS)
     assert list(verbs.FEATURES) == list(FEATURES)
     assert AGENT_VERSION == wire.VERSION
+
+
+@pytest.mark.parametrize("raw", [{"files": "x" * 1_000}, {"files": [{}] * 1_000}, {"files": 1}])
+def test_a_message_that_does_not_fit_leaves_nothing_behind(raw: Any) -> None:
+    structure = Structure(default_converter())
+
+    def refused() -> int:
+        with pytest.raises(Unstructured):
+            structure.params(types.WORKSPACE_DID_RENAME_FILES, raw)
+        return len(gc.get_objects())
+
+    # Full collections are rare in the server, so what refers to itself would pile up.
+    gc.disable()
+    try:
+        refused()
+        before = refused()
+        assert refused() - before < 100
+    finally:
+        gc.enable()
 
 
 # Offers.

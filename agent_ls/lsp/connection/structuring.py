@@ -121,7 +121,9 @@ class Structure:
         except RecursionError:
             raise Unstructured("nested too deep") from None
         except Exception as error:
-            raise Unstructured(_places(error)) from error
+            places = _places(error)
+            _drop_traces(error)
+            raise Unstructured(places) from None
 
     def _validate(self, model: type[Model], raw: Any) -> Any:
         try:
@@ -162,6 +164,19 @@ def _places(error: Exception) -> str:
     except Exception:
         lines = [f"{type(error).__name__}: {error}"]
     return "; ".join(lines)[:1000]
+
+
+def _drop_traces(error: BaseException) -> None:
+    """Cut an error and all errors in it from the frames that raised them, which hold them in turn.
+
+    Thousands of errors of one message would otherwise wait for the next full collection.
+    """
+    waiting = [error]
+    while waiting:
+        one = waiting.pop()
+        one.__traceback__ = one.__context__ = None
+        if isinstance(one, BaseExceptionGroup):
+            waiting += cast("BaseExceptionGroup[BaseException]", one).exceptions
 
 
 # Known deviations of clients from the specification must not fail a whole request.
@@ -218,6 +233,7 @@ def _tolerated_code_action(converter: Converter, params: dict[str, Any]) -> dict
 def _fits(converter: Converter, raw: Any, expected: Any) -> bool:
     try:
         converter.structure(raw, expected)
-    except Exception:
+    except Exception as error:
+        _drop_traces(error)
         return False
     return True

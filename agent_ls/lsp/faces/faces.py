@@ -41,7 +41,8 @@ from agent_ls.session.session import Session
 from agent_ls.settings import Settings, chosen_budget_usd
 
 _COLLECT_AFTER_S = 1.0
-"""Full garbage collections are put off during turns (see ``server``); one runs this long after."""
+"""Full garbage collections are put off during turns (see ``server``); one runs this long after a
+turn or the closing of sessions, whose parts refer to each other."""
 
 
 class Faces:
@@ -107,6 +108,7 @@ class Faces:
         self._is_refreshing = False
         """A refresh of pulled diagnostics is about to be sent."""
         self._idle: list[Callable[[], Awaitable[object]]] = []
+        self._collecting: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Future[object]] = set()
 
     def states(self) -> Iterator[SessionState]:
@@ -124,6 +126,7 @@ class Faces:
         """
         for one in [one for one in self.sessions.values() if one.is_closed]:
             del self.sessions[one.id]
+            self._collect_soon()
         is_known = session.id in self.sessions
         if is_known and is_current:
             del self.sessions[session.id]
@@ -160,6 +163,7 @@ class Faces:
         self._hints.close()
         self.sessions.clear()
         self.marks.refresh()
+        self._collect_soon()
 
     def use_settings(self, settings: Settings) -> None:
         """Apply the settings of the faces."""
@@ -198,13 +202,22 @@ class Faces:
 
     def _on_turn_ended(self) -> None:
         """If no turn runs, withdraw pending edits and run the callbacks of ``when_idle``."""
-        asyncio.get_running_loop().call_later(_COLLECT_AFTER_S, gc.collect)
+        self._collect_soon()
         if self.is_busy:
             return
         self._pending_edits.withdraw()
         waiting, self._idle = self._idle, []
         for do in waiting:
             self._go_on(do())
+
+    def _collect_soon(self) -> None:
+        if self._collecting is None:
+            loop = asyncio.get_running_loop()
+            self._collecting = loop.call_later(_COLLECT_AFTER_S, self._collect)
+
+    def _collect(self) -> None:
+        self._collecting = None
+        gc.collect()
 
     def _go_on(self, work: Awaitable[object]) -> None:
         task = asyncio.ensure_future(work)
