@@ -1,14 +1,16 @@
 # One command for each thing one does here; every target first sets up what it needs.
 #
-#   make check      format, lint, types, import contract, rules about the repository
-#   make test       what needs no editor and few processes, and one story through a real server
-#   make test-real  what needs servers, real editors, PostgreSQL or many processes: about 25 minutes
-#   make test-newer the unit tests on each newer Python that this machine has
-#   make test-all   all of these, and the long ones
-#   make coverage   that no line and no branch of the loop is left out by its tests
-#   make audit      known faults in what the locks name; asks advisory services
-#   make sbom       dist/agent-ls.cdx.json: everything that the locks name
-#   make demo       the main job on a small project, with the scripted model
+#   make check        format, lint, types, import contract, rules about the repository
+#   make test         what needs no editor and few processes, and one story through a real server
+#   make test-stories the main job in each real editor and server: about five minutes
+#   make test-real    what needs servers, real editors, PostgreSQL or many processes: about 25 minutes
+#   make test-newer   the unit tests on each newer Python that this machine has
+#   make test-newest  the unit tests on the newest Python that this machine has
+#   make test-all     all of these, and the long ones
+#   make coverage     that no line and no branch of the loop is left out by its tests
+#   make audit        known faults in what the locks name; asks advisory services
+#   make sbom         dist/agent-ls.cdx.json: everything that the locks name
+#   make demo         the main job on a small project, with the scripted model
 SHELL := /bin/sh
 PY := .venv/bin/python
 NODE_TOOLS := tools/node/node_modules/.package-lock.json
@@ -23,7 +25,7 @@ PYTEST := $(PY) -m pytest -n 3 --dist worksteal
 
 .PHONY: help setup node-tools editors format generate lock audit sbom wheel clean demo bench \
 	check check-format check-lint check-types check-imports check-tidy \
-	test test-python test-client test-real test-newer test-all coverage
+	test test-python test-client test-stories test-real test-newer test-newest test-all coverage
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -38,8 +40,11 @@ $(NODE_TOOLS): tools/node/package-lock.json
 	cd tools/node && npm ci --silent
 	@touch $@
 
+# Pyright takes longer than all other parts together, so they run beside it.
 # With -k every part reports, also after one has failed.
-check: check-format check-lint check-types check-imports check-tidy
+check: setup
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target \
+		check-types check-format check-lint check-imports check-tidy
 
 check-format: setup
 	.venv/bin/ruff format --check .
@@ -74,6 +79,9 @@ UNIT := not long and not editor and not e2e and not heavy
 test-python: setup
 	$(PYTEST) -m "($(UNIT)) or smoke"
 
+test-stories: setup node-tools editors
+	scripts/test_stories.sh
+
 # pytest's own tracebacks have ended a run with an error of their own, and hidden which tests failed.
 test-real: setup node-tools editors
 	$(PYTEST) --tb=native -m "(editor or e2e or heavy) and not long and not smoke"
@@ -90,6 +98,9 @@ $(CLIENT_MODULES): vscode-client/package-lock.json
 # The rules about the repository are the same on all interpreters.
 test-newer: setup
 	scripts/test_newer.sh "$(UNIT)" -n 2 --dist worksteal --ignore tests/tidy
+
+test-newest: setup
+	NEWEST=1 scripts/test_newer.sh "$(UNIT)" -n 2 --dist worksteal --ignore tests/tidy
 
 test-all: setup node-tools editors test-client
 	scripts/test_newer.sh "not long and not editor and not e2e" -n 2 --dist worksteal

@@ -2,7 +2,7 @@
 # Gives every interpreter newer than the one of .venv an environment from the same lock, below .cache/venvs,
 # with the project itself in it, editable: tests start it as `python -P -m agent_ls` in folders of their own.
 #
-# Prints the path of each environment's python, oldest first.
+# Prints the path of each environment's python, oldest first; with NEWEST=1 only the newest has one.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
@@ -13,7 +13,8 @@ lock=$(cat requirements.lock pyproject.toml scripts/newer_venvs.sh | cksum)
 scripts/pythons.sh | while read -r python; do
     name=$("$python" -c "$version")
     newest=$(printf '%s\n%s\n' "$ours" "$name" | sort -V | tail -n 1)
-    [ "$name" != "$ours" ] && [ "$newest" = "$name" ] || continue
+    [ "$name" = "$ours" ] || [ "$newest" != "$name" ] || echo "$name $python"
+done | sort -V | tail -n "${NEWEST:-+1}" | while read -r name python; do
     venv=".cache/venvs/$name"
     if [ "$(cat "$venv/.lock" 2>/dev/null || true)" != "$lock" ]; then
         echo "setting up $venv" >&2
@@ -23,4 +24,4 @@ scripts/pythons.sh | while read -r python; do
         printf '%s' "$lock" > "$venv/.lock"
     fi
     echo "$venv/bin/python"
-done | sort -V
+done

@@ -283,7 +283,13 @@ def root(tmp_path: Path) -> Path:
     return place
 
 
-@pytest.mark.parametrize("story", STORIES, ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "story",
+    [
+        pytest.param(one, id=one.name, marks=pytest.mark.story("acp") if one is STORIES[0] else ())
+        for one in STORIES
+    ],
+)
 async def test_a_story(story: Story, root: Path, warm_host: Mapping[str, str]) -> None:
     for name, text in story.files.items():
         (root / name).write_text(text)

@@ -404,13 +404,22 @@ async def check(
     return marker.exists()
 
 
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=pytest.mark.story("hostile folder") if name == "typescript" else ()
+        )
+        for name in FOLDERS
+    ],
+)
 async def test_nothing_of_a_folder_counts_before_trust(
     name: str, tmp_path: Path, warm_host: Mapping[str, str]
 ) -> None:
     assert not await check(FOLDERS[name], tmp_path, warm_host)
 
 
+@pytest.mark.story("hostile folder")
 async def test_the_same_folder_runs_its_programs_once_it_is_trusted(
     tmp_path: Path, warm_host: Mapping[str, str]
 ) -> None:

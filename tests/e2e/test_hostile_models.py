@@ -340,9 +340,9 @@ def _shell_words(command: str) -> str:
 @pytest.mark.parametrize(
     "mode, sandbox, answers",
     [
-        *itertools.product(
-            ("ask-all", "ask", "accept-edits", "auto"), ("off", "bubblewrap"), ("rejects",)
-        ),
+        *itertools.product(("ask-all", "ask", "accept-edits"), ("off", "bubblewrap"), ("rejects",)),
+        ("auto", "off", "rejects"),
+        pytest.param("auto", "bubblewrap", "rejects", marks=pytest.mark.story("hostile model")),
         ("ask", "off", "nobody"),
     ],
 )

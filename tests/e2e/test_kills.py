@@ -20,6 +20,7 @@ def check(kills: int, seed: int, variables: Mapping[str, str] | None = None) -> 
     assert not tally.wrong, "\n".join(tally.wrong)
 
 
+@pytest.mark.story("kills")
 @pytest.mark.timeout(600)
 def test_thirty_kills_lose_nothing(warm_host: Mapping[str, str]) -> None:
     check(30, seed=1, variables=warm_host)

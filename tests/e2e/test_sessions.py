@@ -103,7 +103,9 @@ async def test_a_turn_that_runs_at_shutdown_stays_open_and_its_session_is_given_
     assert session.status == "running"
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize(
+    "kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.story("postgresql"))]
+)
 async def test_of_two_servers_on_one_store_only_one_writes_a_session(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -57,6 +57,7 @@ def runner(acpx: list[str], place: Path, base_url: str, warm_host: Mapping[str, 
     return run
 
 
+@pytest.mark.story("acpx")
 async def test_a_turn_with_an_edit(
     acpx: list[str], place: Path, warm_host: Mapping[str, str]
 ) -> None:

@@ -90,10 +90,12 @@ async def check(
     return report
 
 
+@pytest.mark.story("vscode")
 async def test_a_turn_is_led_from_the_panel(vscode: VsCode, extension: Path, shop: Path) -> None:
     await check(vscode, extension, shop, "turn")
 
 
+@pytest.mark.story("vscode")
 async def test_changes_are_kept_and_undone_by_keyboard_and_in_the_panel(
     vscode: VsCode, extension: Path, shop: Path
 ) -> None:

@@ -17,6 +17,7 @@ from tests.support.trace import trace_of
 
 pytestmark = pytest.mark.heavy
 
+TOOL_SERVER = "tool_server_is_approved_and_changes"
 UPDATES = os.environ.get("UPDATE_GOLDEN") == "1"
 
 
@@ -52,7 +53,17 @@ async def _told(story: Archive, folder: Path, stage: Stage) -> Archive:
 
 
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize("path", [pytest.param(one, id=one.stem) for one in all_stories()])
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(
+            one,
+            id=one.stem,
+            marks=pytest.mark.story("tool server") if one.stem == TOOL_SERVER else (),
+        )
+        for one in all_stories()
+    ],
+)
 async def test_a_story_happens_as_it_is_told(path: Path, tmp_path: Path, stage: Stage) -> None:
     folder = tmp_path / "project"
     folder.mkdir()

@@ -347,6 +347,7 @@ text = "Done."
 """
 
 
+@pytest.mark.story("another language server")
 async def test_the_agent_finds_references_by_the_other_server_and_hears_its_diagnostics(
     tmp_path: Path,
 ) -> None:

@@ -370,6 +370,7 @@ def _alive(world: World) -> list[str]:
     return found
 
 
+@pytest.mark.story("sandbox escapes")
 @pytest.mark.parametrize("view", ["look", "work"])
 @pytest.mark.parametrize("name", ATTEMPTS)
 async def test_no_attempt_has_an_effect(world: World, name: str, view: str) -> None:

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Plays the stories: the main job in each real editor and server.
+#
+# Real editors depend on the machine's load, so a story of an editor that fails is played once more, alone.
+# If it passes then, it is reported as a hiccup. Everything else that fails has failed.
+set -uf
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+cd "$root" || exit 1
+cache=.cache/stories
+
+play() {
+    .venv/bin/python -m pytest --tb=native -m story "$@" </dev/null
+}
+
+play -n 3 --dist worksteal -o cache_dir="$cache" --cache-clear
+code=$?
+# 1: tests have failed. Any other code says that the run itself went wrong.
+[ "$code" = 1 ] || exit "$code"
+tests=$(.venv/bin/python -c 'import json, sys; print(*json.load(open(sys.argv[1])), sep="\n")' \
+    "$cache/v/cache/lastfailed") || exit 1
+[ -n "$tests" ] || exit 1
+
+code=0
+hiccups=
+newline='
+'
+IFS=$newline
+for test in $tests; do
+    case $test in
+    tests/editors/*)
+        echo "once more, alone: $test"
+        if play -p no:cacheprovider "$test"; then
+            hiccups="${hiccups}hiccup: $test$newline"
+        else
+            code=1
+        fi
+        ;;
+    *) code=1 ;;
+    esac
+done
+printf %s "$hiccups"
+[ "$code" = 0 ] || echo "a story has failed" >&2
+exit "$code"
