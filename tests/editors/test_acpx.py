@@ -51,7 +51,13 @@ def runner(acpx: list[str], place: Path, base_url: str, warm_host: Mapping[str, 
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-        out, _ = await asyncio.wait_for(process.communicate(), 120)
+        try:
+            out, _ = await asyncio.wait_for(process.communicate(), 120)
+        finally:
+            # A process that is left would fail the test that runs next.
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         return out.decode()
 
     return run
