@@ -97,9 +97,9 @@ SHELL = {
     "kill by name": "pkill -9 sleep; killall -9 sleep",
     "debug a process": "gdb -p $VICTIM -batch; strace -p $VICTIM; cat /proc/$VICTIM/mem",
     "change priorities": "renice 19 $VICTIM; kill -STOP $VICTIM",
-    "a daemon": "setsid nohup sleep 987654 >/dev/null 2>&1 & disown; exit 0",
-    "a daemon that forks twice": "(setsid sh -c 'sleep 987654 & sleep 987654 &' &)",
-    "an own scheduler": "echo 'sleep 987654' | at now; systemd-run --user sleep 987654",
+    "a daemon": "setsid nohup sleep $LONG >/dev/null 2>&1 & disown; exit 0",
+    "a daemon that forks twice": "(setsid sh -c 'sleep $LONG & sleep $LONG &' &)",
+    "an own scheduler": 'echo "sleep $LONG" | at now; systemd-run --user sleep $LONG',
     # Privileges.
     "a mount": "mount -t tmpfs x .git; mount --bind . .git; echo x > .git/config",
     "mounts made writable": "mount -o remount,bind,rw .git; echo x > .git/config",
@@ -258,7 +258,12 @@ class World:
             "TCP": tcp,
             "UDP": udp,
             "SHM": self.shm.name,
+            "LONG": self.long(),
         }
+
+    def long(self) -> str:
+        """Return how many seconds to sleep: a number that no other test's processes have."""
+        return str(900_000 + self.victim.pid)
 
     def was_reached(self) -> bool:
         """Say whether anything has come in over a socket."""
@@ -365,7 +370,7 @@ def _alive(world: World) -> list[str]:
     found: list[str] = []
     for one in psutil.process_iter():
         with suppress(psutil.Error):
-            if "987654" in one.cmdline() or one.environ().get("WORK") == str(world.work):
+            if world.long() in one.cmdline() or one.environ().get("WORK") == str(world.work):
                 found.append(" ".join(one.cmdline()))
     return found
 
