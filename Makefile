@@ -79,7 +79,7 @@ UNIT := not long and not editor and not e2e and not heavy
 test-python: setup
 	$(PYTEST) -m "($(UNIT)) or smoke"
 
-test-stories: setup node-tools editors
+test-stories: setup node-tools editors $(CLIENT_MODULES)
 	scripts/test_stories.sh
 
 # pytest's own tracebacks have ended a run with an error of their own, and hidden which tests failed.

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.heavy
 _LIMIT_S = 300
 
 
+@pytest.mark.story("demo")
 def test_without_any_checker_the_edits_are_shown_and_the_checkers_named(tmp_path: Path) -> None:
     place = tmp_path / "fresh"
     venv.create(place, symlinks=True)

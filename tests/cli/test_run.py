@@ -127,6 +127,7 @@ async def test_a_time_limit_ends_the_run_with_its_loading(folder: Path, limit_s:
     assert done.result["duration_s"] <= float(limit_s) + 3
 
 
+@pytest.mark.story("headless run")
 async def test_json_is_the_whole_result(folder: Path) -> None:
     scenario = f"""
 [[answer]]

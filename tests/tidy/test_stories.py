@@ -11,10 +11,12 @@ import pytest
 
 from tests.editors.abilities import EDITORS
 
-# Landlock, the model host and the command line have all their tests, or their story, in `make test`.
+# `make test` has the story of our own server (`smoke`) and all tests of Landlock.
 SERVERS = {
     "acp",
     "another language server",
+    "demo",
+    "headless run",
     "hostile folder",
     "hostile model",
     "kills",
