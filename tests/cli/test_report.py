@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
+import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,6 +88,26 @@ def test_the_end_of_an_id_is_enough(check: Command) -> None:
 def test_without_an_id_it_is_the_folders_newest(check: Command, tmp_path: Path) -> None:
     _, out, _ = check("trace", "--workspace", str(tmp_path / "shop"))
     assert out.startswith(SESSION)
+
+
+def test_no_browser_of_the_workspace_opens_the_page(
+    check: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "shop/.venv/bin"
+    programs.mkdir(parents=True)
+    for name in ("xdg-open", "firefox", "www-browser", "w3m", "lynx"):
+        (programs / name).write_text(f"#!/bin/sh\n/usr/bin/touch {tmp_path}/mark\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setenv("DISPLAY", ":99")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("BROWSER", raising=False)
+    # The module keeps what it has found.
+    monkeypatch.setattr(webbrowser, "_tryorder", None)
+    monkeypatch.setattr(webbrowser, "_browsers", {})
+    code, _, err = check("report", SESSION, "--open")
+    assert (code, err) == (0, "agent-ls: no browser was found; open the file yourself.\n")
+    assert not (tmp_path / "mark").exists()
 
 
 @pytest.mark.parametrize("command", ["report", "trace"])

@@ -109,7 +109,7 @@ def test_what_a_command_reads_outside_or_does_unseen_asks_only_where_the_mode_do
         "rm -rf ${BUILD:-out}/*",
         "cp $A/* $B/*",
         "mv src/$X*.py src/",
-        "cd $D; touch *",
+        "cd $D; ls *",
         "cd ~$USER_; ls",
         "ls ~$USER_/*",
         "echo x > $T*",
