@@ -34,6 +34,8 @@ _SET_SECCOMP, _SET_NO_NEW_PRIVILEGES = 22, 38
 _SOCKET = {"x86_64": (0xC000_003E, 41), "aarch64": (0xC000_00B7, 198)}
 """The machine in the kernel's filters, and the number of the system call ``socket``."""
 _FAMILIES = (1, 2, 10, 16)
+_IO_URING = (425, 426, 427)
+"""Set-up, enter and register, on every machine: a filter does not see what is asked through it."""
 _FAIL = 0x0005_0000
 """Ends a system call with the error that is added."""
 _LOOK_S = 0.1
@@ -95,16 +97,19 @@ def _leave_parent(libc: ctypes.CDLL, *, is_limited: bool) -> None:
             libc.syscall(number, _JOIN_SESSION_KEYRING, None)
 
 
-def _refuse_sockets(libc: ctypes.CDLL) -> None:
+def _refuse_calls(libc: ctypes.CDLL) -> None:
     """Refuse sockets that lead past a network namespace, such as to a virtual machine's host.
 
-    Only local ones and those of the internet remain, and those that list interfaces.
+    Only local ones and those of the internet remain, and those that list interfaces. Without
+    io_uring programs use ordinary calls.
     """
     if (facts := _SOCKET.get(os.uname().machine)) is None:
         return
     machine, number = facts
     steps = [(0x20, 0, 0, 4), (0x15, 1, 0, machine), (0x06, 0, 0, _FAIL | errno.ENOSYS)]
     steps += [(0x20, 0, 0, 0), (0x35, 0, 1, 0x4000_0000), (0x06, 0, 0, _FAIL | errno.ENOSYS)]
+    for call in _IO_URING:
+        steps += [(0x15, 0, 1, call), (0x06, 0, 0, _FAIL | errno.ENOSYS)]
     steps += [(0x15, 0, 2 + len(_FAMILIES), number), (0x20, 0, 0, 16)]
     steps += [(0x15, len(_FAMILIES) - at, 0, one) for at, one in enumerate(_FAMILIES)]
     steps += [(0x06, 0, 0, _FAIL | errno.EAFNOSUPPORT), (0x06, 0, 0, 0x7FFF_0000)]
@@ -153,7 +158,7 @@ def _become(command: list[str], limits: dict[str, int]) -> NoReturn:
         if limits:
             _limit(limits)
             if sys.platform == "linux":
-                _refuse_sockets(ctypes.CDLL(None))
+                _refuse_calls(ctypes.CDLL(None))
         os.execv(command[0], command)
     except OSError as error:
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())

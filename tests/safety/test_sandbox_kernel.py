@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,9 @@ def confiner(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Confine
         pytest.param("import socket; socket.socket(40, 1)", "Error", id="virtual-machines"),
         pytest.param("import socket; socket.socket(17, 3, 3)", "Error", id="packets"),
         pytest.param("import socket; socket.socket(38, 5)", "Error", id="cryptography"),
+        pytest.param("import ctypes; l = ctypes.CDLL(None, use_errno=True); print([(l.syscall("
+                     "number, 1, bytes(120), 0, 0, 0), ctypes.get_errno()) for number in "
+                     "(425, 426, 427)])", str([(-1, errno.ENOSYS)] * 3), id="io-uring"),
         pytest.param("open('/proc/sys/vm/swappiness', 'a')", "Error", id="kernel-settings"),
     ],
 )  # fmt: skip

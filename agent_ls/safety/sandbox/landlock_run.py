@@ -48,8 +48,8 @@ _MACHINES = {
     "x86_64": (0xC000_003E, 41, 53, 56, (272, 308, 248, 249, 250)),
     "aarch64": (0xC000_00B7, 198, 199, 220, (97, 268, 217, 218, 219)),
 }
-_ABSENT_CALLS = (425, 435)
-"""io_uring_setup, which would open sockets past the filter, and clone3; programs do without."""
+_ABSENT_CALLS = (425, 426, 427, 435)
+"""io_uring, which would open sockets past the filter, and clone3; programs do without."""
 _FIRST_OF_X32 = 0x4000_0000
 _UNIX, _INET, _INET6, _NETLINK, _DATAGRAM = 1, 2, 10, 16, 2
 _EPERM, _EACCES, _ENOSYS = 1, 13, 38
