@@ -12,7 +12,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -70,6 +70,8 @@ _STATUS = 3
 _PROXY = 4
 """The descriptor over which a command hands over its proxy's port."""
 _REFUSED = ("Permission denied", "EACCES", "PermissionError")
+_READ_ONLY = ("Read-only file system", "EROFS", "resource busy", "EBUSY", "cross-device", "EXDEV")
+"""What programs say where a mount holds them."""
 _SUPERVISED = ("-I", "-S", str(Path(__file__).with_name("supervisor.py")))
 """-I and -S: the supervisor imports nothing from the folder or the environment."""
 _PYTHON = str(Path(sys.executable).resolve())
@@ -145,8 +147,9 @@ class ShellRunner:
             )
         if end == "exited" and status.left:
             output.note(f"[ended with the command: {', '.join(status.left)}]")
-        if status.code and bounds.view != "outside" and (hint := self._hint(output.text())):
-            output.note(f"[{hint}]")
+        if status.code and bounds.view != "outside":
+            for hint in self._hints(output.text(), wrapped):
+                output.note(f"[{hint}]")
         for note in proxy.notes if proxy is not None else ():
             output.note(note)
         for note in wrapped.notes:
@@ -159,10 +162,12 @@ class ShellRunner:
             is_cut=output.is_cut,
         )
 
-    def _hint(self, output: str) -> str:
-        """Return what to say of a failed command's output; empty for nothing."""
-        hint = self.confiner.sandbox.hint if self.confiner is not None else ""
-        return hint if any(one in output for one in _REFUSED) else ""
+    def _hints(self, output: str, wrapped: Wrapped) -> Iterator[str]:
+        """Yield what to say of a failed command's output."""
+        if self.confiner is not None and any(one in output for one in _REFUSED):
+            yield from filter(None, (self.confiner.sandbox.hint, wrapped.hint))
+        elif any(one in output for one in _READ_ONLY):
+            yield from filter(None, (wrapped.hint,))
 
     def _proxy(self, bounds: Bounds) -> HostProxy | None:
         """Return the way to the granted hosts. Errors: ``ValueError`` if one is no host."""

@@ -133,11 +133,21 @@ def _mounts(confinement: Confinement, home: Path) -> _Mounts:
         mounts |= {
             path: _EMPTY if is_kept_absent(path) else ("--ro-bind", str(path)) for path in covered
         }
+        _cover_linked(mounts, confinement.linked)
     mounts |= {path: ("--ro-bind", str(text)) for path, text in confinement.shown.items()}
     for path in confinement.hidden:
         # Opening the device fails here, which says more than an empty file would.
         mounts[path] = _HIDDEN if path.is_dir() else ("--ro-bind", "/dev/null")
     return mounts
+
+
+def _cover_linked(mounts: _Mounts, linked: Iterable[Path]) -> None:
+    """Mount these read-only, and what is mounted in such a folder as it is."""
+    covered = frozenset(path for path in linked if _is_plain(path))
+    mounts |= {path: ("--ro-bind", str(path)) for path in covered}
+    for path, mount in mounts.items():
+        if mount == ("--bind", str(path)) and not covered.isdisjoint(path.parents):
+            mounts[path] = ("--ro-bind", str(path))
 
 
 def _add_links(mounts: _Mounts, links: Mapping[Path, Path]) -> None:

@@ -42,6 +42,8 @@ class Confinement:
     """Files and folders beyond the roots that ``work`` may change."""
     protected: tuple[Path, ...] = ()
     """Read-only although inside of what is writable. An absent one stays absent."""
+    linked: tuple[Path, ...] = ()
+    """Files with names elsewhere (hard links), and folders of such: read-only, where they exist."""
     hidden: tuple[Path, ...] = ()
     """Existing files and folders inside of what is readable that look empty: secrets."""
     shown: Mapping[Path, Path] = field(default_factory=dict[Path, Path])
@@ -65,6 +67,8 @@ class Wrapped:
     """The whole environment."""
     end: Callable[[], None] = _nothing
     """Call it on a thread once all processes of the command have ended."""
+    hint: str = ""
+    """For the model, if the command fails on what is read-only; empty for nothing."""
     notes: list[str] = field(default_factory=list[str])
     """What to tell the model and the person about the command; complete after ``end``."""
 

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import (
     AsyncGenerator,
     Callable,
+    Collection,
     Generator,
     Iterable,
     Iterator,
@@ -31,10 +32,12 @@ from agent_ls.safety.sandbox.absent import clear_left
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
 from agent_ls.safety.sandbox.newcomers import Newcomers
 from agent_ls.safety.sandbox.own_git import close_view, open_view
+from agent_ls.safety.sandbox.other_names import linked_outside
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.sandbox.surroundings import KEPT_ABSENT, git_files, toolchains
 from agent_ls.safety.sandbox.survey import Survey, survey
 from agent_ls.safety.shell_reading import runs_only_git
+from agent_ls.safety.text import visible_line
 
 _GIT = re.compile(r"(?:^|[\s;&|(])git\s")
 _PACKAGE = Path(__file__).parents[2]
@@ -42,6 +45,7 @@ _SUPERVISOR = _PACKAGE / "workspace" / "supervisor.py"
 _OURS = (_SUPERVISOR, _PACKAGE / "safety" / "ripgrep.conf")
 """Our own files that are used inside of the sandbox."""
 _TEMPORARY = ("tmp", "var-tmp", "cache")
+_MAX_NAMED = 5
 MAX_PLACES = 300
 """Each place costs a mount, and a fifth of a millisecond."""
 
@@ -80,6 +84,7 @@ class Confiner:
                 kept = ends.enter_context(_kept(texts, self.place))
                 confinement = replace(confinement, shown=kept)
             wrapped = self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
+            wrapped = replace(wrapped, hint=_hint(confinement.linked, confinement.roots))
             if bounds.view != "look":
                 repository = Repositories.of(tuple(surveys))
                 self.newcomers.begin(surveys, repository, is_approved=bounds.consent == "person")
@@ -183,10 +188,13 @@ class Confiner:
             tops = [root / ".git" for root in roots]
             protected = [path for path in protected if path not in tops]
             protected += [path for one in repository.folders for path in git_steering(one)]
+        changed = [*roots, *(repository.folders if may_commit else ())]
+        linked = linked_outside(changed) if bounds.view != "look" else []
         hidden = [path for path in own_folders() if path.exists()]
         # git would take a covered file for a changed one; its own text was judged already.
         if not (bounds.consent == "person" or (bounds.view == "look" and runs_only_git(text))):
             hidden += [path for one in surveys.values() for path in one.secret]
+        hidden = tuple(_inside(hidden, (*roots, *writable)))
         return Confinement(
             "look" if bounds.view == "look" else "work",
             roots=roots,
@@ -194,7 +202,9 @@ class Confiner:
             links=links,
             writable=tuple(writable),
             protected=tuple(dict.fromkeys(protected)),
-            hidden=tuple(_inside(hidden, (*roots, *writable))),
+            # A mount inside of what is hidden would show it.
+            linked=tuple(path for path in linked if not _is_below(path, hidden)),
+            hidden=hidden,
             network=bounds.network,
             tmp=self.place,
         )
@@ -246,7 +256,29 @@ def open_confiner(
 def _without(texts: Mapping[Path, bytes], hidden: Iterable[Path]) -> dict[Path, bytes]:
     """Return the texts that a command may see."""
     secret = frozenset(hidden)
-    return {path: one for path, one in texts.items() if secret.isdisjoint((path, *path.parents))}
+    return {path: one for path, one in texts.items() if not _is_below(path, secret)}
+
+
+def _is_below(path: Path, places: Collection[Path]) -> bool:
+    """Say whether a path is one of these, or inside of one."""
+    return not frozenset(places).isdisjoint((path, *path.parents))
+
+
+def _hint(linked: Sequence[Path], roots: Sequence[Path]) -> str:
+    """Return what to say of a command that fails on what other names make read-only."""
+    if not linked:
+        return ""
+    named = [visible_line(_below(path, roots)) for path in linked[:_MAX_NAMED]]
+    rest = f" and {len(linked) - _MAX_NAMED} more" if len(linked) > _MAX_NAMED else ""
+    return (
+        "sandbox: read-only, because these files or files in these folders have other names "
+        f"outside the workspace (hard links): {', '.join(named)}{rest}"
+    )
+
+
+def _below(path: Path, roots: Iterable[Path]) -> str:
+    """Return the path as seen from the folder that it is in."""
+    return next((str(path.relative_to(root)) for root in roots if root in path.parents), str(path))
 
 
 @contextmanager

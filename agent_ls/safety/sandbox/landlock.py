@@ -71,7 +71,7 @@ class Landlock:
             *(("--share-net", "yes") if shares_network else ()),
             *_each("--read", (*seen, *confinement.readable, *inside)),
             *_each("--write", writable),
-            *_each("--protect", confinement.protected),
+            *_each("--protect", (*confinement.protected, *confinement.linked)),
             *_each("--hide", confinement.hidden),
             *_each("--device", (Path("/dev") / name for name in _DEVICES)),
         )

@@ -104,8 +104,8 @@ def _rules(confinement: Confinement, temporary: Sequence[Path]) -> Iterator[str]
     if confinement.view == "work":
         yield _rule("allow file-write*", "subpath", inside)
         kept = (*confinement.protected, *confinement.hidden)
-        if kept:
-            yield _rule("deny file-write*", "subpath", kept)
+        if kept or confinement.linked:
+            yield _rule("deny file-write*", "subpath", (*kept, *confinement.linked))
         # Else they would leave their place together with a folder above them.
         above = sorted({one for path in kept for one in _between(path, inside)})
         if above:

@@ -16,7 +16,7 @@ from pathlib import Path
 from agent_ls.safety.control_files import names_of, names_own, names_secret, steers
 from agent_ls.safety.operands import NOT_WALKED
 
-_MAX_FILES = 1_000_000
+MAX_FILES = 1_000_000
 _MAX_REMEMBERED = 16
 """Workspace folders whose listings are kept."""
 _SETTLED_NS = 100_000_000
@@ -87,9 +87,9 @@ def _special(
             continue
         seen[path] = folder
         number += folder.number
-        if number > _MAX_FILES:
+        if number > MAX_FILES:
             raise OSError(
-                f"{root} holds more than {_MAX_FILES:,} files, too many to look for what a command "
+                f"{root} holds more than {MAX_FILES:,} files, too many to look for what a command "
                 "must not see or change"
             )
         if folder.is_repository and "steering" not in held:
@@ -108,7 +108,7 @@ def _folder(
     path: str, above: tuple[str, ...], known: _Folder | None, closed: Collection[str] | None
 ) -> _Folder | None:
     """Return what is in a folder, as it is known if it is the same; None if it cannot be listed."""
-    stamp = _stamp(path)
+    stamp = stamp_of(path)
     if known is not None and stamp and known.stamp == stamp:
         return known
     entries = _listed(path, closed)
@@ -127,7 +127,7 @@ def _folder(
     return _Folder(stamp, len(entries), tuple(special), tuple(below), _is_repository(entries))
 
 
-def _stamp(path: str) -> tuple[int, ...]:
+def stamp_of(path: str) -> tuple[int, ...]:
     """Return what changes with a folder's entries; empty if they have changed just now."""
     now_ns = time.time_ns()
     try:
