@@ -7,10 +7,13 @@ both then write, the journal stops the second one (``JournalHalted``).
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -19,6 +22,8 @@ from agent_ls.loop.ports.store import Leases
 
 _LEASE_S = 60.0
 _TRIES = 3
+_PLACE = re.compile(r"[0-9a-f]{32}\.\d+")
+"""What ``_place`` returns where it is known."""
 _LOOSE = ":looks"
 """Owner suffix that marks a lease anyone may take."""
 
@@ -47,7 +52,7 @@ class HeldLeases:
     """
 
     def __init__(self, store: Leases, owner: str) -> None:
-        """``owner`` is unique among processes: ``host:pid:…``."""
+        """``owner`` is unique among processes: as ``own_identity``."""
         self._store = store
         self._owner = f"{owner}:"
         self._count = 0
@@ -171,8 +176,29 @@ def is_loose_lease(owner: str) -> bool:
     return owner.endswith(_LOOSE)
 
 
+def own_identity() -> str:
+    """Return ``host:pid:place`` of this process; the place says where its pid counts."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_place()}"
+
+
 def is_dead(owner: str) -> bool:
-    """Say whether the owner's process is known to be gone; never for other hosts."""
-    host, _, rest = owner.partition(":")
-    pid = rest.partition(":")[0]
-    return host == socket.gethostname() and pid.isdigit() and not psutil.pid_exists(int(pid))
+    """Say whether the owner's process is known to be gone.
+
+    Never for other hosts or namespaces of processes, where the pid means another process: there a
+    lease only expires. Owners of older versions name no place and count as of here.
+    """
+    host, pid, place = (*owner.split(":", 3), "", "")[:3]
+    is_elsewhere = bool(_PLACE.fullmatch(place)) and place != _place()
+    if host != socket.gethostname() or is_elsewhere or not pid.isdigit():
+        return False
+    return not psutil.pid_exists(int(pid))
+
+
+def _place() -> str:
+    """Return the start of this system and the namespace of its pids; "-" where there is none."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        namespace = Path("/proc/self/ns/pid").readlink().name
+    except OSError:
+        return "-"
+    return f"{boot.replace('-', '')}.{namespace.removeprefix('pid:[').removesuffix(']')}"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import socket
 from collections.abc import Awaitable, Callable
 
 from agent_ls.domain.errors import StoreError
@@ -23,7 +21,7 @@ from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.review.followed_ledger import has_open_changes
 from agent_ls.session.forking import forked, place_of_turn
-from agent_ls.session.held_leases import HeldLeases, Lease
+from agent_ls.session.held_leases import HeldLeases, Lease, own_identity
 from agent_ls.session.loading import load_settled, refuse_other_kind
 from agent_ls.session.open_sessions import OpenSessions
 from agent_ls.session.session import BuildKit, Session
@@ -76,7 +74,7 @@ class Sessions:
         self._mode = mode
         self._model = model
         self._is_attended = is_attended
-        self._leases = HeldLeases(store, f"{socket.gethostname()}:{os.getpid()}:{ids.new('ses')}")
+        self._leases = HeldLeases(store, f"{own_identity()}:{ids.new('ses')}")
         self._open = OpenSessions(store, self._leases, clock, on_taken)
         self._decided: dict[str, int] = {}
         """By id, the ``updated_ms`` at which a session had no open changes left."""

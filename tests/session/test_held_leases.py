@@ -1,0 +1,59 @@
+"""Whose lease is over: only a process that is seen to be gone where it ran is called dead."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from agent_ls.session.held_leases import is_dead, own_identity
+
+_HOST, _PID, _PLACE = own_identity().split(":")
+_GONE = "999999999"
+_BOOT, _NAMESPACE = _PLACE.split(".")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has namespaces of processes")
+@pytest.mark.parametrize(
+    "owner, dead",
+    [
+        pytest.param(f"{_HOST}:{_PID}:{_PLACE}:x:1", False, id="it-lives"),
+        pytest.param(f"{_HOST}:{_GONE}:{_PLACE}:x:1", True, id="it-is-gone"),
+        pytest.param(f"{_HOST}:{_GONE}:{_PLACE}:x:1:looks", True, id="it-looked-and-is-gone"),
+        pytest.param(f"other:{_GONE}:{_PLACE}:x:1", False, id="another-host"),
+        pytest.param(f"{_HOST}:{_GONE}:{_BOOT}.1:x:1", False, id="another-namespace"),
+        pytest.param(f"{_HOST}:{_GONE}:{'0' * 32}.{_NAMESPACE}:x:1", False, id="another-start"),
+        pytest.param(f"{_HOST}:{_GONE}:ses_1:1", True, id="an-older-version-that-is-gone"),
+        pytest.param(f"{_HOST}:{_PID}:ses_1:1", False, id="an-older-version-that-lives"),
+        pytest.param(f"{_HOST}:{_GONE}:x", True, id="an-older-version-without-a-count"),
+        pytest.param("deleting", False, id="no-process"),
+        pytest.param("", False, id="nothing"),
+    ],
+)
+def test_which_owner_is_dead(owner: str, dead: bool) -> None:
+    assert is_dead(owner) is dead
+
+
+def test_a_living_owner_is_not_dead_to_a_process_that_does_not_see_it() -> None:
+    unshare = shutil.which("unshare")
+    inside = (str(unshare), "--user", "--map-root-user", "--pid", "--fork", "--mount-proc")
+    if unshare is None or subprocess.run([*inside, "true"], check=False).returncode:
+        pytest.skip("no namespaces of processes here")
+    owners = (f"{own_identity()}:x:1", f"{_HOST}:{_GONE}:{_PLACE}:x:1")
+    code = (
+        "import psutil, socket, sys; from agent_ls.session.held_leases import is_dead;"
+        "print(socket.gethostname(), psutil.pid_exists(int(sys.argv[1])),"
+        " *map(is_dead, sys.argv[2:]))"
+    )
+    said = subprocess.run(
+        [*inside, sys.executable, "-c", code, str(os.getpid()), *owners],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    # The same host, where our process is not seen.
+    assert said.split() == [socket.gethostname(), "False", "False", "False"]
