@@ -15,6 +15,7 @@ _STEERING = ("hooks", "config", "config.worktree", "commondir", "info/attributes
 _NESTED = ("modules", "worktrees")
 _NOT_WALKED = frozenset({"objects", "refs", "logs", "hooks", "info", "lfs"})
 _LEADING = re.compile(r"^\s*(hookspath|path)\s*=\s*\"?([^\"\n\0#;]+)", re.IGNORECASE | re.MULTILINE)
+_WORKTREE = re.compile(r"^\tworktree = (.+)$", re.MULTILINE)
 _MAX_POINTER_BYTES = 4_096
 
 
@@ -30,6 +31,11 @@ class Repositories:
         """Return those at or above the folders."""
         found = [pair for root in roots for pair in _repository(root)]
         return cls(tuple(folder for folder, _ in found), tuple(top for _, top in found))
+
+    def with_nested(self, dots: Iterable[Path]) -> Repositories:
+        """Return these and those whose data folder is one of these ``.git``."""
+        more = [dot for dot in dots if dot not in self.folders]
+        return Repositories((*self.folders, *more), (*self.tops, *(dot.parent for dot in more)))
 
 
 def git_steering(folder: Path) -> Iterator[Path]:
@@ -78,17 +84,26 @@ def _repository(root: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _common(dot: Path) -> Iterator[Path]:
-    """Yield the data folder that a work tree shares, if it knows of this work tree.
+    """Yield the data folder of a submodule, or that a work tree shares, if it knows of this folder.
 
     Else a ``.git`` file that came with a download could name any folder.
     """
     own = Path(_pointer(dot).removeprefix("gitdir:").strip())
+    module = Path(os.path.normpath(dot.parent / own))
+    if "modules" in module.parts and _is_submodule(module, dot.parent):
+        yield module.resolve()
     if (
         own.is_absolute()
         and own.parent.name == "worktrees"
         and _pointer(own / "gitdir") == str(dot)
     ):
         yield own.parent.parent.resolve()
+
+
+def _is_submodule(data: Path, top: Path) -> bool:
+    """Say whether a data folder in that of a repository says that its files are in this folder."""
+    named = _WORKTREE.findall(_pointer(data / "config"))
+    return len(named) == 1 and os.path.normpath(data / named[0]) == str(top)
 
 
 def _pointer(file: Path) -> str:

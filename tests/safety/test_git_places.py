@@ -109,3 +109,13 @@ def test_linked_hooks_lead_to_their_targets(top: Path) -> None:
     (top / ".git/hooks").symlink_to(top / "hooks")
     assert top / "hooks" in git_led_to(top / ".git", top)
     assert list(git_led_to(top / "none", top)) == []
+
+
+def test_a_submodule_has_its_data_in_the_repository_that_knows_it(top: Path) -> None:
+    tree, own = top / "libs" / "a", top / ".git" / "modules" / "libs" / "a"
+    _write(tree / ".git", "gitdir: ../../.git/modules/libs/a\n")
+    check(tree)
+    _write(own / "config", "[core]\n\tbare = false\n\tworktree = ../../../../libs/a\n")
+    check(tree, (own, tree))
+    _write(own / "config", "[core]\n\tbare = false\n\tworktree = ../../../../libs\n")
+    check(tree)

@@ -255,6 +255,133 @@ async def test_git_works_on_in_such_a_repository(confiner: Confiner, repository:
     assert _git("log", "--format=%s", "new", at=repository) == "one"
 
 
+_WHO = "-c user.name=me -c user.email=me@example.org"
+
+
+@pytest.fixture
+def committed(folder: Path) -> Path:
+    """The folder as a repository with a commit, in which files steer other programs."""
+    _git("init", "-q", "-b", "main", folder)
+    (folder / "kept" / "link" / ".envrc").unlink()
+    (folder / "kept" / ".gitattributes").write_text("*.txt text\n")
+    (folder / "a.txt").write_text("text\n")
+    (folder / ".gitmodules").write_text("")
+    _git("add", ".", at=folder)
+    _git(*_WHO.split(), "commit", "-qm", "one", at=folder)
+    # What the person has on top: nothing of it may change.
+    (folder / ".git" / "hooks" / "post-commit").write_text("#!/bin/sh\n")
+    return folder
+
+
+# Landlock lets nothing be added beside protected settings.
+@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
+@pytest.mark.parametrize(
+    "make, place, branch",
+    [
+        pytest.param("git worktree add -q sub/wt -b w", "sub/wt", "w", id="a-work-tree"),
+        pytest.param("git clone -q . sub/c", "sub/c", "main", id="a-clone"),
+        pytest.param("git clone -q --no-hardlinks --no-local . c; git -C c switch -qc n", "c", "n",
+                     id="a-clone-with-a-branch"),
+        pytest.param("git init -q -b n new; cp a.txt new", "new", "n", id="a-new-repository"),
+        pytest.param("git clone -q . c; cd c; git worktree add -q ../wt -b w", "wt", "w",
+                     id="a-work-tree-of-a-clone"),
+        pytest.param("git init -q -b n c; cd c; git config user.name me", "c", "n",
+                     id="with-a-name"),
+    ],
+)  # fmt: skip
+async def test_what_git_itself_made_stays_and_takes_the_next_commit(
+    confiner: Confiner, committed: Path, make: str, place: str, branch: str
+) -> None:
+    said = await _run(confiner, make, _IN_GIT)
+    assert "moved" not in said
+    commit = f"echo more >> a.txt; git add -A; git {_WHO} commit -qm two"
+    said += await _run(confiner, f"cd {place}; {commit}", _IN_GIT)
+    assert _aside(committed) == []
+    assert _git("log", "-1", "--format=%s", branch, at=committed / place) == "two", said
+    assert _git("show", "--format=", "--name-only", branch, at=committed / place) == "a.txt"
+    # The commit is in no other place.
+    assert _git("log", "--format=%s", "main", at=committed) == "one"
+
+
+@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
+async def test_a_stash_takes_new_files_and_brings_them_back(
+    confiner: Confiner, committed: Path
+) -> None:
+    (committed / "new.txt").write_text("new\n")
+    (committed / "a.txt").write_text("changed\n")
+    said = await _run(confiner, f"git {_WHO} stash -u && ls && git stash pop -q", _IN_GIT)
+    assert "Saved working directory" in said
+    assert "failed" not in said
+    assert "new.txt" not in said
+    assert (committed / "new.txt").read_text() == "new\n"
+    assert (committed / "a.txt").read_text() == "changed\n"
+
+
+@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
+@pytest.mark.parametrize(
+    "command, aside",
+    [
+        pytest.param("git init -q x; git -C x config core.fsmonitor 'touch ran'", "x/.git",
+                     id="a-monitor"),
+        pytest.param("git init -q x; git -C x config filter.a.clean 'touch ran'", "x/.git",
+                     id="a-filter"),
+        pytest.param("git clone -q . x; git -C x config core.hooksPath ../h", "x/.git",
+                     id="hooks-elsewhere"),
+        pytest.param("git clone -q . x; git -C x config alias.st '!touch ran'", "x/.git",
+                     id="an-alias"),
+        pytest.param("git clone -q . x; git -C x config include.path ../y", "x/.git",
+                     id="an-include"),
+        pytest.param("git clone -q . x; git -C x config remote.origin.url 'ext::touch ran'",
+                     "x/.git", id="a-transport"),
+        pytest.param("git clone -q . x; git -C x config core.worktree /", "x/.git",
+                     id="files-elsewhere"),
+        pytest.param("git clone -q . x; printf '[core] fsmonitor = touch ran' >> x/.git/config",
+                     "x/.git", id="on-one-line"),
+        pytest.param("git init -q x; echo 'touch ran' > x/.git/hooks/post-checkout", "x/.git",
+                     id="a-hook"),
+        pytest.param("git init -q x; rm -r x/.git/hooks; ln -s ../../h x/.git/hooks", "x/.git",
+                     id="linked-hooks"),
+        pytest.param("git init -q x; mv x/.git/config y; ln -s ../../y x/.git/config", "x/.git",
+                     id="linked-settings"),
+        pytest.param("git init -q x; mkdir -p x/.git/info; echo '* filter=lfs' > "
+                     "x/.git/info/attributes", "x/.git", id="attributes"),
+        pytest.param("git init -q x; git init -q x/.git/modules/m; git -C x/.git/modules/m config "
+                     "core.pager 'touch ran'; mv x/.git/modules/m/.git x/.git/modules/n", "x/.git",
+                     id="a-submodule-that-runs"),
+        pytest.param("git init -q x; git init -q y; git -C y config core.pager 'touch ran'; "
+                     "echo 'gitdir: ../y/.git' > x/.git/../p; mkdir z; mv x/p z/.git", "z/.git",
+                     id="a-pointer-to-one-that-runs"),
+        pytest.param("git worktree add -q x -b x; echo 'gitdir: ../y' > x/.git", "x/.git",
+                     id="a-pointer-that-was-changed"),
+        pytest.param("git worktree add -q x -b x; mkdir y; cp x/.git y/.git", "y/.git",
+                     id="a-pointer-that-is-of-another-folder"),
+    ],
+)  # fmt: skip
+async def test_a_repository_that_makes_git_run_something_is_set_aside(
+    confiner: Confiner, committed: Path, command: str, aside: str
+) -> None:
+    said = await _run(confiner, command, _IN_GIT)
+    assert not os.path.lexists(committed / aside), said
+    assert aside in said
+
+
+@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
+async def test_of_a_repository_that_stayed_nothing_that_git_runs_can_be_changed(
+    confiner: Confiner, committed: Path
+) -> None:
+    await _run(confiner, "git clone -q . c", _IN_GIT)
+    said = await _run(
+        confiner,
+        "git -C c config core.fsmonitor x; echo x >> c/.git/config; echo x > c/.git/hooks/pre-push;"
+        " mv c/.git/hooks c/.git/h; mv c d; rm -rf c/.git; echo x > c/.git/commondir",
+        _IN_GIT,
+    )
+    assert "c/.git/commondir" in said
+    assert not os.path.lexists(committed / "c" / ".git" / "commondir")
+    assert not (committed / "c" / ".git" / "hooks" / "pre-push").exists()
+    assert "fsmonitor" not in (committed / "c" / ".git" / "config").read_text()
+
+
 @pytest.mark.parametrize(
     ("command", "moved"),
     [

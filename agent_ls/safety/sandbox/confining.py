@@ -26,9 +26,10 @@ import platformdirs
 
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.settling import settled
+from agent_ls.safety.git_made import is_made_by_git
 from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.own_places import own_folders
-from agent_ls.safety.sandbox.absent import clear_left
+from agent_ls.safety.sandbox.absent import absent_names, clear_left
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
 from agent_ls.safety.sandbox.newcomers import Newcomers
 from agent_ls.safety.sandbox.own_git import close_view, open_view
@@ -40,6 +41,7 @@ from agent_ls.safety.shell_reading import runs_only_git
 from agent_ls.safety.text import visible_line
 
 _GIT = re.compile(r"(?:^|[\s;&|(])git\s")
+_CLEANS = re.compile(r"\b(?:stash|clean)\b")
 _PACKAGE = Path(__file__).parents[2]
 _SUPERVISOR = _PACKAGE / "workspace" / "supervisor.py"
 _OURS = (_SUPERVISOR, _PACKAGE / "safety" / "ripgrep.conf")
@@ -77,16 +79,21 @@ class Confiner:
         Errors: ``OSError``.
         """
         surveys = {root: survey(root) for root in self.roots()}
-        confinement = self._confinement(bounds, env, surveys, text)
+        repository = Repositories.of(tuple(surveys))
+        if _may_commit(bounds, text):
+            repository = repository.with_nested(_nested(surveys.values()))
+        confinement = self._confinement(bounds, env, surveys, repository, text)
         with ExitStack() as ends:
             if bounds.texts:
                 texts = _without(bounds.texts, confinement.hidden)
                 kept = ends.enter_context(_kept(texts, self.place))
                 confinement = replace(confinement, shown=kept)
+            if _may_commit(bounds, text) and _CLEANS.search(text):
+                kept = ends.enter_context(_kept(_excludes(repository, surveys), self.place))
+                confinement = replace(confinement, shown={**confinement.shown, **kept})
             wrapped = self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
             wrapped = replace(wrapped, hint=_hint(confinement.linked, confinement.roots))
             if bounds.view != "look":
-                repository = Repositories.of(tuple(surveys))
                 self.newcomers.begin(surveys, repository, is_approved=bounds.consent == "person")
                 ends.callback(lambda: wrapped.notes.extend(self.newcomers.end()))
             ends.callback(wrapped.end)
@@ -165,11 +172,10 @@ class Confiner:
         bounds: Bounds,
         env: Mapping[str, str],
         surveys: Mapping[Path, Survey],
+        repository: Repositories,
         text: str,
     ) -> Confinement:
-        roots = tuple(surveys)
-        may_commit = bool(_GIT.search(text)) and bounds.consent != "none"
-        repository = Repositories.of(roots)
+        roots, may_commit = tuple(surveys), _may_commit(bounds, text)
         special = [(*one.secret, *one.steering) for one in surveys.values()]
         _check_number(sum(map(len, special)), "ask to run it with outside_sandbox and a reason")
         protected = [root / name for root in roots for name in KEPT_ABSENT]
@@ -185,8 +191,8 @@ class Confiner:
         if may_commit:
             readable += [*git_files(env), *repository.tops]
             writable += repository.folders
-            tops = [root / ".git" for root in roots]
-            protected = [path for path in protected if path not in tops]
+            data = {*(root / ".git" for root in roots), *repository.folders}
+            protected = [path for path in protected if path not in data]
             protected += [path for one in repository.folders for path in git_steering(one)]
         changed = [*roots, *(repository.folders if may_commit else ())]
         linked = linked_outside(changed) if bounds.view != "look" else []
@@ -293,6 +299,39 @@ def _kept(texts: Mapping[Path, bytes], place: Path) -> Generator[Mapping[Path, P
                 shown[path].write_bytes(text)
                 shown[path].chmod(path.stat().st_mode & 0o777)
         yield shown
+
+
+def _may_commit(bounds: Bounds, text: str) -> bool:
+    return bool(_GIT.search(text)) and bounds.consent != "none"
+
+
+def _nested(surveys: Iterable[Survey]) -> Iterator[Path]:
+    """Yield the data folders of other repositories in the workspace that run nothing."""
+    for one in surveys:
+        for path in one.steering:
+            if path.name == ".git" and path.is_dir() and is_made_by_git(path, ()):
+                yield path
+
+
+def _excludes(repository: Repositories, roots: Iterable[Path]) -> dict[Path, bytes]:
+    """Return lists of what git leaves alone, with the names that are kept absent.
+
+    Else git would fail to remove the empty folders that stand for them.
+    """
+    texts = dict[Path, bytes]()
+    for folder, top in zip(repository.folders, repository.tops, strict=True):
+        file, inside = (
+            folder / "info" / "exclude",
+            [one for one in roots if one.is_relative_to(top)],
+        )
+        lines = [
+            f"/{(root / name).relative_to(top)}/\n"
+            for root in inside
+            for name in absent_names(root, KEPT_ABSENT)
+        ]
+        if lines and file.is_file() and not file.is_symlink():
+            texts[file] = file.read_bytes() + f"\n{''.join(lines)}".encode()
+    return texts
 
 
 def _led_to(repository: Repositories) -> Iterator[Path]:

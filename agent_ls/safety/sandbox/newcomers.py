@@ -1,10 +1,12 @@
 """Sets aside files that a command made and that other programs of the person would act on.
 
+What git makes by itself and runs nothing stays, and so do copies of files that were there.
 A repository in any folder, an ``.envrc`` or an editor's tasks run outside of every sandbox later.
 """
 
 from __future__ import annotations
 
+import filecmp
 import logging
 import shutil
 import tempfile
@@ -16,6 +18,7 @@ from pathlib import Path
 
 from agent_ls.safety.beneath import folder_beneath
 from agent_ls.safety.control_files import names_of, names_own, steers
+from agent_ls.safety.git_made import is_made_by_git
 from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.sandbox.absent import is_kept_absent
 from agent_ls.safety.sandbox.survey import Survey, survey
@@ -39,6 +42,7 @@ class Newcomers:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _running: int = 0
     _before: list[_Watched] = field(default_factory=list["_Watched"])
+    _repositories: tuple[Path, ...] = ()
     _is_approved: bool = True
 
     def begin(
@@ -53,7 +57,9 @@ class Newcomers:
                 ]
                 for folder, top in zip(repositories.folders, repositories.tops, strict=True):
                     look = _of_repository(folder, top)
-                    self._before.append(_Watched(top, look, _entries(look())))
+                    root = next((one for one in surveys if top.is_relative_to(one)), top)
+                    self._before.append(_Watched(root, look, _entries(look())))
+                self._repositories = repositories.folders
                 self._is_approved = True
             self._running += 1
             self._is_approved &= is_approved
@@ -72,7 +78,13 @@ class Newcomers:
             new = _entries(watched.look()) - watched.known
         except OSError as error:
             return [f"sandbox: not checked for new files that steer other programs: {error}"]
-        paths = sorted(_decisive(path, root) for path, _ in new if not _is_ours(path, root))
+        paths = sorted(
+            _decisive(path, root)
+            for path, _ in new
+            if not _is_ours(path, root)
+            and not is_made_by_git(path, self._repositories)
+            and not _is_copy(path, watched.known)
+        )
         if not paths:
             return []
         if self._is_approved:
@@ -123,6 +135,29 @@ def _of_repository(folder: Path, top: Path) -> Callable[[], Iterable[Path]]:
 def _is_ours(path: Path, root: Path) -> bool:
     """Say whether it keeps a name absent for a command that has just begun, here or elsewhere."""
     return path.parent == root and is_kept_absent(path) and not any(path.iterdir())
+
+
+def _is_copy(path: Path, known: frozenset[_Entry]) -> bool:
+    """Say whether it holds what one of the same name holds that steered programs before.
+
+    As in a work tree or a clone: git would take them for deleted.
+    """
+    alike = (one for one, _ in known if one.name == path.name and one != path)
+    return any(_is_equal(path, one) for one in alike)
+
+
+def _is_equal(path: Path, other: Path) -> bool:
+    """Say whether both are equal files, or folders of equal files without links."""
+    try:
+        if path.is_symlink() or other.is_symlink():
+            return False
+        if path.is_dir() and other.is_dir():
+            names = sorted(one.name for one in path.iterdir())
+            are_same = names == sorted(one.name for one in other.iterdir())
+            return are_same and all(_is_equal(path / name, other / name) for name in names)
+        return path.is_file() and other.is_file() and filecmp.cmp(path, other, shallow=False)
+    except OSError:
+        return False
 
 
 def _decisive(path: Path, root: Path) -> Path:
