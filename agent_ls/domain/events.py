@@ -549,6 +549,32 @@ class CommandChangesLeftOut(_Event):
         )
 
 
+class FilesLost(_Event):
+    """A command deleted files of which nothing was kept, so that no undo brings them back."""
+
+    type: Literal["files_lost"] = "files_lost"
+    call_id: str
+    why: Literal["ignored", "too_large"]
+    paths: tuple[str, ...]
+    """The first of them; a folder that went as a whole has a final slash."""
+    number: int
+    """How many there were."""
+
+    @property
+    def text(self) -> str:
+        """Return what is lost in words, for the model and for a user."""
+        has_folders = any(one.endswith("/") for one in self.paths)
+        if self.number == 1:
+            words, verb = "1 folder" if has_folders else "1 file", "is"
+        else:
+            words = f"{self.number:,} {'files and folders' if has_folders else 'files'}"
+            verb = "are"
+        kind = "that git ignores" if self.why == "ignored" else "too large to keep"
+        rest = self.number - len(self.paths)
+        names = ", ".join(self.paths) + (f" and {rest:,} more" if rest else "")
+        return f"{words} {kind} {verb} gone and cannot come back: {names}"
+
+
 OutputMethod = Literal["set", "merge", "assign", "push", "concat"]
 """How a value is combined with the value already at its path."""
 
@@ -735,6 +761,7 @@ Event = Annotated[
     | EditApplied
     | CommandChanged
     | CommandChangesLeftOut
+    | FilesLost
     | ReviewDecided
     | ReviewApplied
     | FileRenamed
@@ -776,6 +803,7 @@ _DURABLE = (
     EditApplied,
     CommandChanged,
     CommandChangesLeftOut,
+    FilesLost,
     ReviewDecided,
     ReviewApplied,
     FileRenamed,

@@ -30,7 +30,7 @@ def of_policies(event: e.Event) -> list[wire.Update] | None:
             return [notice("info", "approval", f"No longer allowed unasked: {rules}. {event.why}")]
         case e.EffectSimulated():
             return [notice("info", "dry_run", f"Dry run, not done: {event.what}")]
-        case e.CommandChangesLeftOut():
+        case e.CommandChangesLeftOut() | e.FilesLost():
             return [notice("warning", "review", event.text)]
         case e.PrefixSet() if event.reason != "first":
             return [notice("info", "prefix", f"The prompt's prefix changed: {event.reason}")]

@@ -196,7 +196,7 @@ class HumanLog:
                 return [f"   🔒 No longer allowed unasked: {names} ({short(why)})"]
             case ev.EffectSimulated(what=what):
                 return [f"   👻 Dry run, not done: {short(what)}"]
-            case ev.CommandChangesLeftOut(text=text):
+            case ev.CommandChangesLeftOut(text=text) | ev.FilesLost(text=text):
                 return [f"   ⚠️  {short(text, 200)}"]
             case _:
                 return []

@@ -26,6 +26,7 @@ _COUNTS = (
     e.EditApplied,
     e.CommandChanged,
     e.CommandChangesLeftOut,
+    e.FilesLost,
     e.ChildStarted,
     e.ReviewDecided,
     e.ReviewApplied,

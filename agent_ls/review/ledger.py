@@ -71,6 +71,9 @@ class TurnLedger:
     left_files: int = 0
     """Files that commands changed as well and that are not under review."""
 
+    lost: list[e.FilesLost] = field(default_factory=list[e.FilesLost])
+    """What commands deleted and nobody can bring back."""
+
     def at(self, path: str) -> list[FileLedger]:
         """Return the files of a path: several where a file is gone and another got its name."""
         return [one for one in self.files.values() if one.path == path]
@@ -151,14 +154,21 @@ class Ledger:
             case e.EditIntended() | e.EditApplied() | e.CommandChanged():
                 if (touch := self._touch_of(event)) is not None:
                     await self._edited(touch, call_id or event.call_id, at)
-            case e.CommandChangesLeftOut():
-                turn = self.turns.get(self._turn(call_id or event.call_id))
-                if turn is not None:
-                    turn.left_files += event.left_files
+            case e.CommandChangesLeftOut() | e.FilesLost():
+                self._left(event, call_id or event.call_id)
             case e.FileRenamed() | e.ReviewDecided() | e.ReviewApplied():
                 await self._reviewed(event, at)
             case _:
                 pass
+
+    def _left(self, event: e.CommandChangesLeftOut | e.FilesLost, call_id: str) -> None:
+        turn = self.turns.get(self._turn(call_id))
+        if turn is None:
+            return
+        if isinstance(event, e.FilesLost):
+            turn.lost.append(event)
+        else:
+            turn.left_files += event.left_files
 
     def _touch_of(self, event: e.EditIntended | e.EditApplied | e.CommandChanged) -> Touch | None:
         """Return the edit that happened by an event; None: none did."""

@@ -115,6 +115,31 @@ class Review:
         while self._tasks:
             await asyncio.wait(self._tasks)
 
+    async def lost(self, since: str | None = None, *, only: bool = False) -> list[e.FilesLost]:
+        """Return what commands deleted for good and is still gone, of all turns or from one on.
+
+        ``only`` is of this turn alone. Paths that are there again are left out.
+        """
+        turns = list((await self.ledger()).turns.values())
+        ids = [one.turn_id for one in turns]
+        if since is not None:
+            start = ids.index(since) if since in ids else len(ids)
+            turns = turns[start : start + 1 if only else None]
+        found: list[e.FilesLost] = []
+        for event in (event for turn in turns for event in turn.lost):
+            gone = [one for one in event.paths if not await self._is_there(one.rstrip("/"))]
+            if gone:
+                number = event.number - len(event.paths) + len(gone)
+                found.append(event.model_copy(update={"paths": tuple(gone), "number": number}))
+        return found
+
+    async def _is_there(self, path: str) -> bool:
+        try:
+            _, place = self._workspace.locate(path)
+        except WorkspaceError:
+            return False
+        return await asyncio.to_thread(place.exists)
+
     async def close(self) -> None:
         """Wait until what was begun is recorded."""
         while self._under_way:

@@ -10,9 +10,10 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import pathspec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -23,6 +24,14 @@ from agent_ls.loop.ports.workspace import Listed
 MAX_FILES = 500_000
 """The walk stops here to limit its time; the result says that it is cut."""
 _ALWAYS = frozenset({".git", ".hg", ".svn", ".agent-ls"})
+_CACHES = frozenset({"__pycache__", ".cache"})
+_PRODUCTS = frozenset(
+    {
+        *("node_modules", ".venv", "venv", "site-packages", "target", "dist", "build", "out"),
+        *(".next", ".nuxt", ".tox", ".gradle"),
+    }
+)
+"""Ignored folders that programs fill, and empty again all the time."""
 _RULES = ".gitignore"
 _NOTHING = "(?!)"
 _MAX_RULES_BYTES = 256 * 1024
@@ -38,6 +47,8 @@ class _RulesFile(NamedTuple):
     """Cheap first test whether any pattern matches: asking the spec takes four times as long."""
 
 
+Entry: TypeAlias = tuple[str, "os.DirEntry[str]"]
+"""A path relative to the root, and what stands there."""
 Rules = tuple[_RulesFile, ...]
 """Outermost folder first."""
 
@@ -54,22 +65,47 @@ def walk(root: Path, start: str = "") -> Iterator[str]:
     return (path for path, _ in walk_entries(root, start))
 
 
-def walk_entries(root: Path, start: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+def walk_entries(
+    root: Path, start: str = "", *, ignored: list[Entry] | None = None
+) -> Iterator[Entry]:
     """Yield what ``walk`` does, each file with its entry, which opens each folder only once.
 
-    Names that are not valid text are skipped, because the model could not name them.
+    Names that are not valid text are skipped, because the model could not name them. What a rule
+    excludes is added to ``ignored``, folders with a final slash.
     """
     rules: Rules = ()
     above = ""
     for part in [part for part in start.split("/") if part]:
         rules = _with_rules(root, above, rules)
         above += part + "/"
-    yield from _walk(root, above, rules)
+    yield from _walk(root, above, rules, [] if ignored is None else ignored)
 
 
-def _walk(root: Path, start: str, rules: Rules) -> Iterator[tuple[str, os.DirEntry[str]]]:
+def files_below(ignored: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield the files of ignored entries and of folders in there, folders of products as a whole.
+
+    Caches are skipped.
+    """
+    open_entries = list(ignored)
+    while open_entries:
+        path, entry = open_entries.pop()
+        if entry.name in _CACHES or entry.name.endswith("_cache") or not _is_text(entry.name):
+            continue
+        if not path.endswith("/"):
+            if entry.is_file(follow_symlinks=False) and not is_temporary(entry.name):
+                yield path, entry
+        elif entry.name in _PRODUCTS:
+            yield path, entry
+        else:
+            with suppress(OSError), os.scandir(entry.path) as found:
+                for one in found:
+                    end = "/" if one.is_dir(follow_symlinks=False) else ""
+                    open_entries.append((f"{path}{one.name}{end}", one))
+
+
+def _walk(root: Path, start: str, rules: Rules, ignored: list[Entry]) -> Iterator[Entry]:
     """Walk with an explicit stack, because folders may be nested deeper than Python's stack."""
-    open_folders = [iter(_entries(root, start, rules))]
+    open_folders = [iter(_entries(root, start, rules, ignored))]
     while open_folders:
         found = next(open_folders[-1], None)
         if found is None:
@@ -79,13 +115,16 @@ def _walk(root: Path, start: str, rules: Rules) -> Iterator[tuple[str, os.DirEnt
         if inner_rules is None:
             yield path, entry
         else:
-            open_folders.append(iter(_entries(root, path, inner_rules)))
+            open_folders.append(iter(_entries(root, path, inner_rules, ignored)))
 
 
 def _entries(
-    root: Path, folder: str, rules: Rules
+    root: Path, folder: str, rules: Rules, ignored: list[Entry]
 ) -> list[tuple[str, os.DirEntry[str], Rules | None]]:
-    """Return the entries of a folder, sorted: files with None, folders with their rules."""
+    """Return the entries of a folder, sorted: files with None, folders with their rules.
+
+    Adds those that a rule excludes to ``ignored``.
+    """
     rules = _with_rules(root, folder, rules)
     try:
         with os.scandir(root / folder) as found:
@@ -98,13 +137,18 @@ def _entries(
         if entry.name in _ALWAYS or not _is_text(entry.name):
             continue
         if entry.is_dir(follow_symlinks=False):
-            if not is_ignored(path + "/", rules):
+            if is_ignored(path + "/", rules):
+                ignored.append((path + "/", entry))
+            else:
                 kept.append((path + "/", entry, rules))
         elif is_temporary(entry.name):
             # A write of agent-ls in progress: no file that anybody made.
             continue
-        elif _is_inner_file(entry, root) and not is_ignored(path, rules):
-            kept.append((path, entry, None))
+        elif _is_inner_file(entry, root):
+            if is_ignored(path, rules):
+                ignored.append((path, entry))
+            else:
+                kept.append((path, entry, None))
     return kept
 
 

@@ -2,30 +2,35 @@
 
 Files that agents edit or the editor writes meanwhile are looked at again at once, so they count as
 unchanged. Concurrent commands share one look before. The first to end reports all changes so far,
-and notes that others ran. Ignored files and ``__pycache__`` are not watched. Blocking work runs in
-a thread.
+and notes that others ran. Files that git tracks are watched whatever its rules say. Of other
+ignored files only the names are known, to tell which are gone. ``__pycache__`` is not watched.
+Blocking work runs in a thread.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import stat
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from subprocess import SubprocessError
+from typing import NamedTuple, TypeVar
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.workspace.ignore import MAX_FILES, walk_entries
+from agent_ls.safety.git_repository import tracked_names
+from agent_ls.workspace.ignore import MAX_FILES, Entry, files_below, walk_entries
 from agent_ls.workspace.seen_changes import FileChange, arrived, command_change, with_moves
-from agent_ls.workspace.seen_files import SeenFiles, Signature, signature, signature_of
+from agent_ls.workspace.seen_files import SeenFiles, Signature, identity, signature, signature_of
 
 CLOCK_NS = 20_000_000
 """The file system's clock, maybe on another machine, may lag by this much."""
@@ -33,7 +38,18 @@ _LINUX_COARSE = 5
 """CLOCK_REALTIME_COARSE, by which Linux dates files; Python has no name for it."""
 _COMPILED = "__pycache__"
 
+_NO_REPOSITORY: Signature = (0, 0, 0, 0)
+_MAX_IGNORED = 50_000
+"""Ignored files per folder whose names are known."""
+
 T = TypeVar("T")
+
+
+class _Tracked(NamedTuple):
+    """What git tracks and the rules exclude, at a state of the index."""
+
+    stamp: Signature | None
+    others: tuple[str, ...]
 
 
 class TreeWatch:
@@ -57,6 +73,9 @@ class TreeWatch:
         self._began_ns = 0
         """End of the look before, by the clock that dates files."""
         self._gap = ""
+        self._ignored: dict[str, Signature] = {}
+        """Ignored files and folders before the commands, by path; folders end with a slash."""
+        self._tracked: dict[Path, _Tracked] = {}
 
     async def begin(self, planned: PlannedCall) -> CommandMark | None:
         """Look before a command; None if the command only reads and needs no second look."""
@@ -100,10 +119,16 @@ class TreeWatch:
         try:
             async with self._looking:
                 found = await _in_thread(self._changes)
+                gone = await _in_thread(self._ignored_gone)
         finally:
             self._running.remove(mark)
             if not self._running:
                 self._unfollow()
+        mark.ignored_gone += [
+            shown + "/" * path.endswith("/")
+            for path in gone
+            if (shown := self._workspace.shown(Path(path))) is not None
+        ]
         known, moved = with_moves(found)
         if not mark.is_alone and known:
             mark.notes.append(
@@ -123,16 +148,24 @@ class TreeWatch:
 
     def _take_in(self, place: Path) -> None:
         """Look at a file again, so that its current state counts as the state before."""
+        self._ignored.pop(str(place), None)
         if not place.is_dir():
             for _ in self._files.look([str(place)], self._roots(), hashes=True):
                 pass
 
     def _look_before(self) -> None:
         """Refresh all states before a command; changes until now were not made by it."""
-        changed, unlisted = self._differing()
+        self._ignored = {}
+        ignored = dict[Path, list[Entry]]()
+        changed, unlisted = self._differing(ignored)
+        for root, entries in ignored.items():
+            self._ignored |= _signatures(root, entries)
         changed += [path for path in unlisted if signature(path) != self._files.signature(path)]
         for _ in self._files.look(changed, self._roots()):
             pass
+        for path in self._files:
+            # One that git tracks, or that a rule excludes only now: it can come back.
+            self._ignored.pop(path, None)
         self._began_ns = file_clock_ns()
 
     def _changes(self) -> list[FileChange]:
@@ -150,21 +183,65 @@ class TreeWatch:
         ]
         return arrived(found, self._began_ns - CLOCK_NS)
 
-    def _differing(self) -> tuple[list[str], list[str]]:
-        """Return the files that are not as last seen, and those seen that are not listed now."""
+    def _ignored_gone(self) -> list[str]:
+        """Return the ignored files that are gone since the look before, and were not moved."""
+        gone = [
+            path
+            for path in self._ignored
+            if not os.path.lexists(path)
+            and path not in self._edited
+            and self._written.isdisjoint((Path(path), *Path(path).parents))
+        ]
+        if not gone:
+            return []
+        lost = {path: self._ignored.pop(path) for path in gone}
+        ignored = dict[Path, list[Entry]]()
+        there = {identity(now) for _, now in self._listed(ignored)}
+        for root, entries in ignored.items():
+            there |= {identity(one) for one in _signatures(root, entries).values()}
+        return [path for path, before in lost.items() if identity(before) not in there]
+
+    def _differing(
+        self, ignored: dict[Path, list[Entry]] | None = None
+    ) -> tuple[list[str], list[str]]:
+        """Return the files that are not as last seen, and those seen that are not listed now.
+
+        Adds what is ignored in each folder to ``ignored``.
+        """
         listed, changed = set[str](), list[str]()
-        for path, now in self._listed():
+        for path, now in self._listed(ignored):
             listed.add(path)
             if now != self._files.signature(path):
                 changed.append(path)
+        for path in self._tracked_too(listed):
+            if (now := signature(path)) is not None:
+                listed.add(path)
+                if now != self._files.signature(path):
+                    changed.append(path)
         return changed, [path for path in self._files if path not in listed]
 
-    def _listed(self) -> Iterator[tuple[str, Signature]]:
+    def _tracked_too(self, listed: Collection[str]) -> list[str]:
+        """Return the files that git tracks although they are not listed. Asks git as it changes."""
+        found: list[str] = []
+        for root in self._workspace.roots:
+            if self._gap:
+                continue
+            stamp = _index_stamp(root.path)
+            known = self._tracked.get(root.path)
+            if known is None or stamp is None or known.stamp != stamp:
+                known = self._tracked[root.path] = _tracked(root.path, stamp, listed)
+            found += [path for path in known.others if path not in listed]
+        return found
+
+    def _listed(
+        self, ignored: dict[Path, list[Entry]] | None = None
+    ) -> Iterator[tuple[str, Signature]]:
         """Yield the files of all folders with their signatures; sets ``_gap``."""
         self._gap = ""
         for root in self._workspace.roots:
             front = f"{root.path.as_posix().rstrip('/')}/"
-            for number, (name, entry) in enumerate(walk_entries(root.path)):
+            left: list[Entry] = [] if ignored is None else ignored.setdefault(root.path, [])
+            for number, (name, entry) in enumerate(walk_entries(root.path, ignored=left)):
                 if number == self._max_files:
                     self._gap = f"only the first {number:,} files of {root.name} are watched"
                     break
@@ -179,6 +256,33 @@ class TreeWatch:
 
     def _roots(self) -> list[Path]:
         return [root.path for root in self._workspace.roots]
+
+
+def _signatures(root: Path, ignored: Iterable[Entry]) -> dict[str, Signature]:
+    """Return the ignored files of a folder by their absolute paths, up to a limit."""
+    found = dict[str, Signature]()
+    for name, entry in islice(files_below(ignored), _MAX_IGNORED):
+        with suppress(OSError):
+            found[f"{root}/{name}"] = signature_of(entry.stat(follow_symlinks=False))
+    return found
+
+
+def _index_stamp(root: Path) -> Signature | None:
+    """Return what changes with the repository's index; None if it cannot be told."""
+    for top in (root, *root.parents):
+        if os.path.lexists(top / ".git"):
+            return signature(top / ".git" / "index")
+    return _NO_REPOSITORY
+
+
+def _tracked(root: Path, stamp: Signature | None, listed: Collection[str]) -> _Tracked:
+    """Return the files that git tracks besides those listed; none where git cannot tell."""
+    names: list[str] = []
+    if stamp != _NO_REPOSITORY:
+        with suppress(OSError, ValueError, SubprocessError):
+            names = tracked_names(root, ()) or []
+    paths = (f"{root}/{name}" for name in names)
+    return _Tracked(stamp, tuple(one for one in paths if one not in listed and signature(one)))
 
 
 async def _in_thread(how: Callable[[], T]) -> T:

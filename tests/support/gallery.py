@@ -83,6 +83,7 @@ EVENTS: tuple[ev.Event, ...] = (
     ev.ChildStarted(call_id="cal_1", child_id="ses_2", kind="explore", task="Look.", mode=Mode.ASK),
     ev.CommandChanged(call_id="cal_1", path="a.py"),
     ev.CommandChangesLeftOut(call_id="cal_1", recorded_files=2, left_files=3, left_new_files=1),
+    ev.FilesLost(call_id="cal_1", why="ignored", paths=("a.db", "notes/"), number=3),
     ev.Compacted(origin="w", why="y", drop_before=1, summary="s", before_tokens=9, after_tokens=3),
     ev.Compacted(
         origin="window",

@@ -110,6 +110,8 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             return f"  {event.call_id} {how} {event.path}"
         case e.CommandChangesLeftOut():
             return f"  {event.call_id} left out {event.left_files}"
+        case e.FilesLost():
+            return f"  {event.call_id} lost, {event.why}: {' '.join(event.paths)}"
         case e.ReviewDecided():
             named = f" {' '.join(event.hunks)}" if event.hunks else ""
             return f"  review: {event.decision} {event.path}{named}"

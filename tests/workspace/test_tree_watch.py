@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ import pytest
 
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.edits import ChangeText, EditOutcome, Replacement
+from agent_ls.domain.images import MAX_KEPT_BYTES
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
@@ -427,3 +429,97 @@ async def test_a_watch_that_does_not_see_all_files_says_so(folder: Path) -> None
     for limit, says in ((2, "only the first 2 files of proj are watched"), (100, "")):
         watch = TreeWatch(workspace(folder), max_files=limit)
         assert (await begun(watch, folder)).gap == says
+
+
+def _repository(folder: Path) -> None:
+    """Make the folder a repository that tracks files which its rules exclude."""
+    (folder / ".gitignore").write_text("ignored/\n*.local\n*.db\nbuild/\n*_cache/\n")
+    for name in ("forced.local", "ignored/deep/forced.txt", "dev.db", "ignored/y.txt",
+                 "build/lib/a.o", "x_cache/a"):  # fmt: skip
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"{name}\n")
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
+    for words in (
+        ("init", "-q"),
+        ("add", "."),
+        ("add", "-f", "forced.local", "ignored/deep/forced.txt"),
+        ("commit", "-qm", "one"),
+    ):
+        subprocess.run([*git, *words], cwd=folder, check=True)
+
+
+def _sh(folder: Path, command: str) -> None:
+    subprocess.run(["sh", "-c", command], cwd=folder, check=True)
+
+
+async def test_what_git_tracks_is_watched_whatever_the_rules_say(folder: Path) -> None:
+    _repository(folder)
+    watch = TreeWatch(workspace(folder))
+
+    def do() -> None:
+        (folder / "forced.local").unlink()
+        (folder / "ignored" / "deep" / "forced.txt").write_text("other\n")
+
+    found = await check(watch, folder, do)
+    assert found == (
+        CommandChange("forced.local", b"forced.local\n", None),
+        CommandChange("ignored/deep/forced.txt", b"ignored/deep/forced.txt\n", b"other\n"),
+    )
+    # What is tracked only from now on.
+    _sh(folder, "git add -f dev.db")
+    found = await check(watch, folder, (folder / "dev.db").unlink)
+    assert found == (CommandChange("dev.db", b"dev.db\n", None),)
+
+
+@pytest.mark.parametrize(
+    "command, gone",
+    [
+        pytest.param("rm dev.db", ["dev.db"], id="a-file"),
+        pytest.param("rm -r ignored/y.txt dev.db", ["dev.db", "ignored/y.txt"], id="two-files"),
+        pytest.param("rm -r ignored", ["ignored/y.txt"], id="a-folder-but-for-what-is-tracked"),
+        pytest.param("rm -r build", ["build/"], id="a-folder-of-products"),
+        pytest.param("rm build/lib/a.o", [], id="a-product"),
+        pytest.param("rm -r x_cache", [], id="a-cache"),
+        pytest.param("rm forced.local a.txt", [], id="what-can-come-back"),
+        pytest.param("mv dev.db other.db", [], id="renamed"),
+        pytest.param("mv dev.db dev.txt; mv ignored/y.txt .", [], id="renamed-to-what-is-watched"),
+        pytest.param("rm dev.db; echo x > dev.db", [], id="made-anew"),
+        pytest.param("rm .gitignore", [], id="the-rules"),
+        pytest.param("rm .gitignore dev.db", ["dev.db"], id="the-rules-too"),
+        pytest.param("echo '*.txt' >> .gitignore; rm sub/b.txt", [], id="new-rules"),
+    ],
+)
+async def test_which_ignored_files_are_gone(folder: Path, command: str, gone: list[str]) -> None:
+    _repository(folder)
+    watch = TreeWatch(workspace(folder))
+    mark = await begun(watch, folder)
+    _sh(folder, command)
+    await watch.changes(mark)
+    assert sorted(mark.ignored_gone) == gone
+    # They are told once.
+    mark = await begun(watch, folder)
+    await watch.changes(mark)
+    assert mark.ignored_gone == []
+
+
+async def test_an_ignored_file_that_an_agent_or_the_editor_deletes_is_no_loss(folder: Path) -> None:
+    _repository(folder)
+    watch = TreeWatch(workspace(folder))
+    mark = await begun(watch, folder)
+    with watch.editing(["dev.db"]):
+        (folder / "dev.db").unlink()
+    await watch.changes(mark)
+    assert mark.ignored_gone == []
+
+
+async def test_a_deleted_file_that_is_too_large_to_keep_is_lost(folder: Path) -> None:
+    (folder / "large").write_bytes(b"\0" * (MAX_KEPT_BYTES + 1))
+    (folder / "moved").write_bytes(b"\0" * (MAX_KEPT_BYTES + 1))
+
+    def do() -> None:
+        (folder / "large").unlink()
+        (folder / "a.txt").unlink()
+        (folder / "moved").rename(folder / "there")
+
+    found = await check(TreeWatch(workspace(folder)), folder, do)
+    assert [one.path for one in found if one.is_lost] == ["large"]

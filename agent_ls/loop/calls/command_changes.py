@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Sequence
+from typing import Literal
 
 from agent_ls.domain.calls import Effect
-from agent_ls.domain.events import CommandChanged, CommandChangesLeftOut
+from agent_ls.domain.events import CommandChanged, CommandChangesLeftOut, FilesLost
 from agent_ls.loop.calls.running import run_tool
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.store import Blobs
@@ -13,6 +16,8 @@ from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import CommandWatch, PlannedCall, Ran
 from agent_ls.loop.turn import Turn
 
+_MAX_NAMED = 20
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _log = logging.getLogger(__name__)
 
 
@@ -28,13 +33,12 @@ async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
         mark = None
     if mark is None:
         return await run_tool(planned, turn)
-    left: CommandChangesLeftOut | None = None
+    left: Sequence[CommandChangesLeftOut | FilesLost] = ()
     try:
         ran = await run_tool(planned, turn)
     finally:
         left = await settled(_record(planned.call.id, watch, mark, turn))
-    notes = [left.text] if left is not None else []
-    notes += mark.notes
+    notes = [*(one.text for one in left), *mark.notes]
     if mark.gap:
         notes.append(f"{mark.gap}: what the command changed elsewhere is in no review")
     if not notes:
@@ -45,8 +49,8 @@ async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
 
 async def _record(
     call_id: str, watch: CommandWatch, mark: CommandMark, turn: Turn
-) -> CommandChangesLeftOut | None:
-    """Record the changed files up to ``max_command_changes``; return an event for the rest.
+) -> Sequence[CommandChangesLeftOut | FilesLost]:
+    """Record the changed files up to ``max_command_changes``; return what no undo covers.
 
     New files come last: losing track of one loses no content, as it can simply be deleted.
     """
@@ -54,22 +58,35 @@ async def _record(
         changes = await watch.changes(mark)
     except Exception:
         _log.exception("could not look at the files after a command; its changes go unseen")
-        return None
+        return ()
     changes = sorted(changes, key=lambda one: (one.is_new, one.path))
     limit = turn.kit.options.max_command_changes
     for one in changes[:limit]:
         await turn.emit(await stored_change(call_id, one, turn.kit.blobs))
     rest = changes[limit:]
-    if not rest:
-        return None
-    left = CommandChangesLeftOut(
-        call_id=call_id,
-        recorded_files=limit,
-        left_files=len(rest),
-        left_new_files=sum(one.is_new for one in rest),
-    )
-    await turn.emit(left)
+    left = list[CommandChangesLeftOut | FilesLost]()
+    if rest:
+        left.append(
+            CommandChangesLeftOut(
+                call_id=call_id,
+                recorded_files=limit,
+                left_files=len(rest),
+                left_new_files=sum(one.is_new for one in rest),
+            )
+        )
+    large = [one.path for one in changes if one.is_lost]
+    if mark.ignored_gone:
+        left.append(_lost(call_id, "ignored", mark.ignored_gone))
+    if large:
+        left.append(_lost(call_id, "too_large", large))
+    for event in left:
+        await turn.emit(event)
     return left
+
+
+def _lost(call_id: str, why: Literal["ignored", "too_large"], paths: Sequence[str]) -> FilesLost:
+    shown = tuple(_CONTROLS.sub("?", one) for one in sorted(paths)[:_MAX_NAMED])
+    return FilesLost(call_id=call_id, why=why, paths=shown, number=len(paths))
 
 
 async def stored_change(call_id: str, one: CommandChange, blobs: Blobs) -> CommandChanged:

@@ -101,6 +101,8 @@ class CommandMark:
     """The files that are not watched, in words; empty when all are."""
     is_alone: bool = True
     """Whether no other command ran at the same time."""
+    ignored_gone: list[str] = field(default_factory=list[str])
+    """Ignored files that are gone, folders with a final slash; complete likewise."""
     notes: list[str] = field(default_factory=list[str])
     """Which changes may be somebody else's; complete once the changes are known."""
 
@@ -126,6 +128,14 @@ class CommandChange:
         if self.images is not None:
             return self.images[0] is None
         return self.is_before_known and self.before is None
+
+    @property
+    def is_lost(self) -> bool:
+        """Say whether the file is gone and nothing of it was kept."""
+        if self.images is None:
+            return self.after is None and not self.is_before_known
+        before, after = self.images
+        return after is None and before is not None and not (before.is_kept or before.other_path)
 
 
 @dataclass(frozen=True, slots=True)

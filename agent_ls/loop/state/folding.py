@@ -67,6 +67,7 @@ def _call_id(event: e.Event) -> str:
             | e.EditApplied()
             | e.CommandChanged()
             | e.CommandChangesLeftOut()
+            | e.FilesLost()
             | e.HookRan()
             | e.ChildStarted()
             | e.ChildEnded()

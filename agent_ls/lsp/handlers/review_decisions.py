@@ -93,7 +93,8 @@ async def _restore_point(edge: Edge, asked: ReviewArgument) -> tuple[Session, Re
             raise AgentLsError(f"No call of the agent's made the change {asked.hunk_ids[0]}.")
         return session, point
     if asked.turn_id is None:
-        touching = [one for one in await chooser.turns(None, None) if one[1].files]
+        turns = await chooser.turns(None, None)
+        touching = [one for one in turns if one[1].files] or [one for one in turns if one[1].lost]
         if not touching:
             raise AgentLsError("There is no turn in the open sessions that touched files.")
         session, turn = touching[0]
@@ -130,7 +131,9 @@ async def _restored(edge: Edge, params: wire.ReviewDecideParams) -> list[FileRes
         raise AgentLsError("A restore is about all files: path and hunkIds are not understood.")
     session, turn = await edge.chooser.turn(params.session_id, params.turn_id)
     call_id = params.tool_call_id or ""
-    return await session.review.restore(turn.turn_id, call_id, dry_run=params.dry_run)
+    results = await session.review.restore(turn.turn_id, call_id, dry_run=params.dry_run)
+    await _say_lost(edge, session, turn.turn_id)
+    return results
 
 
 def _answer(edge: Edge, results: Sequence[FileResult]) -> wire.ReviewDecideResult:
@@ -168,6 +171,15 @@ async def restore_and_tell(edge: Edge, session: Session, point: RestorePoint) ->
         _say_failures(edge, "restore", [error])
     else:
         await _tell(edge, "restore", results)
+        await _say_lost(edge, session, point.turn_id)
+
+
+async def _say_lost(
+    edge: Edge, session: Session, turn_id: str | None, *, only: bool = False
+) -> None:
+    """Name the files that neither an undo nor a restore brings back, since nothing was kept."""
+    for event in await session.review.lost(turn_id, only=only):
+        edge.editor.say("warning", f"{event.text}.")
 
 
 async def _decided(
@@ -184,6 +196,7 @@ async def _decided(
             failures.append(error)
             continue
         if decision == "undo" and selection.path is None and selection.hunks is None:
+            await _say_lost(edge, session, selection.turn_id, only=True)
             turns = (await session.review.ledger()).turns.values()
             left += sum(one.left_files for one in turns if selection.turn_id in (None, one.turn_id))
     if left:

@@ -189,10 +189,14 @@ class Chooser:
         return list(found.values())
 
     async def _newest(self, state: HunkState) -> list[tuple[Session, Selection]]:
+        lost: list[tuple[Session, Selection]] = []
         async for session, turn in self._reviews.turns():
             if any(file.those(state) for file in turn.files.values()):
                 return [(session, Selection(turn_id=turn.turn_id))]
-        return []
+            if turn.lost and not lost:
+                lost = [(session, Selection(turn_id=turn.turn_id))]
+        # There is nothing to decide about, but something to tell.
+        return lost
 
 
 def by_session(changes: Iterable[Change]) -> list[tuple[Session, Selection]]:
