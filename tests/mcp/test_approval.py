@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,32 @@ def shared(mode: str, **more: Any) -> dict[str, Any]:
 async def preview_of(servers: Servers, name: str, **arguments: Any) -> Any:
     found = servers.tools[name]
     return await found.preview(found.Arguments.model_validate(arguments))
+
+
+async def test_a_servers_name_is_no_program_of_the_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs, mark = tmp_path / "project/.venv/bin", tmp_path / "mark"
+    programs.mkdir(parents=True)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
+    for name in ("python3", "own-server"):
+        (programs / name).write_text(f"#!/bin/sh\n/usr/bin/touch {mark}\n")
+        (programs / name).chmod(0o755)
+    show = "import os, pathlib; pathlib.Path(os.environ['MARK']).write_text(os.environ['PATH'])"
+    several = {
+        "outside": ServerOptions(
+            command="python3", args=("-c", show), env={"MARK": str(tmp_path / "path")}
+        ),
+        "inside": ServerOptions(command="own-server"),
+    }
+    async with opened(tmp_path, several) as servers:
+        await servers.settle()
+        trouble = servers.servers["inside"].trouble
+    assert trouble == "own-server is a program of the workspace; name it by a path"
+    assert not mark.exists()
+    # What it starts by a name is none of the workspace either.
+    assert str(programs) not in (tmp_path / "path").read_text()
 
 
 @pytest.mark.parametrize("is_trusted", [False, True])

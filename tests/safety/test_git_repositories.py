@@ -149,7 +149,7 @@ def _embedded(repository: Path, base: Path) -> None:
     _git(inner, "config", "filter.x.clean", str(_trap(base)))
 
 
-_UNFIT: dict[str, Callable[[Path, Path], None]] = {
+UNFIT: dict[str, Callable[[Path, Path], None]] = {
     "a shared folder outside": _common_folder,
     "a shared folder inside": _common_folder_inside,
     "a form feed in a value": _form_feed,
@@ -181,11 +181,11 @@ def _repository(base: Path) -> Path:
     return _commit_all(base / "repo")
 
 
-@pytest.mark.parametrize("kind", _UNFIT)
+@pytest.mark.parametrize("kind", UNFIT)
 def test_git_in_an_odd_repository_is_asked_about(kind: str, tmp_path: Path) -> None:
     base = tmp_path.resolve()
     repository = _repository(base)
-    _UNFIT[kind](repository, base)
+    UNFIT[kind](repository, base)
     for command in _READING:
         verdict = decide(command, repository, (Root("repo", repository, is_trusted=True),))
         assert isinstance(verdict, Ask), command
@@ -336,7 +336,7 @@ def test_the_odd_repositories_would_have_done_harm(kind: str, tmp_path: Path) ->
     """The tables above prove something only while such repositories work, even in our settings."""
     base = tmp_path.resolve()
     repository = _repository(base)
-    _UNFIT[kind](repository, base)
+    UNFIT[kind](repository, base)
     (repository / "a.txt").write_text("two\n")
     for command in (["git", "diff"], ["git", "status"]):
         subprocess.run(
