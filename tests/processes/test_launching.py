@@ -77,7 +77,9 @@ async def test_a_program_has_a_session_of_its_own() -> None:
     (["/nowhere/program"], "/", "No such file"),
     (["/"], "/", "Permission denied"),
     ([sys.executable], "/nowhere", "No such file"),
-    (["\0"], "/", "null character"),
+    (["/\0"], "/", "null character"),
+    (["true"], "/", "started by its full path"),
+    (["bin/true"], "/", "started by its full path"),
 ])  # fmt: skip
 async def test_what_cannot_start_says_why(command: Sequence[str], folder: str, reason: str) -> None:
     with pytest.raises(OSError, match=reason):
