@@ -15,7 +15,7 @@ import stat
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -229,7 +229,7 @@ class TreeWatch:
             stamp = _index_stamp(root.path)
             known = self._tracked.get(root.path)
             if known is None or stamp is None or known.stamp != stamp:
-                known = self._tracked[root.path] = _tracked(root.path, stamp, listed)
+                known = self._tracked[root.path] = _tracked(root.path, self._roots(), stamp, listed)
             found += [path for path in known.others if path not in listed]
         return found
 
@@ -275,12 +275,14 @@ def _index_stamp(root: Path) -> Signature | None:
     return _NO_REPOSITORY
 
 
-def _tracked(root: Path, stamp: Signature | None, listed: Collection[str]) -> _Tracked:
+def _tracked(
+    root: Path, roots: Sequence[Path], stamp: Signature | None, listed: Collection[str]
+) -> _Tracked:
     """Return the files that git tracks besides those listed; none where git cannot tell."""
     names: list[str] = []
     if stamp != _NO_REPOSITORY:
         with suppress(OSError, ValueError, SubprocessError):
-            names = tracked_names(root, ()) or []
+            names = tracked_names(root, (), roots) or []
     paths = (f"{root}/{name}" for name in names)
     return _Tracked(stamp, tuple(one for one in paths if one not in listed and signature(one)))
 

@@ -32,8 +32,8 @@ from agent_ls.safety.own_places import own_folders
 from agent_ls.safety.sandbox.absent import absent_names, clear_left
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
 from agent_ls.safety.sandbox.newcomers import Newcomers
-from agent_ls.safety.sandbox.own_git import close_view, open_view
 from agent_ls.safety.sandbox.other_names import linked_outside
+from agent_ls.safety.sandbox.own_git import close_view, open_view
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.sandbox.surroundings import KEPT_ABSENT, git_files, toolchains
 from agent_ls.safety.sandbox.survey import Survey, survey
