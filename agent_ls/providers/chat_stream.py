@@ -20,6 +20,8 @@ from agent_ls.providers.dialects import USAGE, Dialect
 from agent_ls.providers.shapes import Object, as_count, as_list, as_object, as_text
 
 MAX_LINE_CHARACTERS = 32 * 2**20
+_MAX_EVENT_LINES = 1_000
+"""An event of more lines is none; each line more makes all of them be parsed again."""
 
 
 class ErrorInStream(Exception):
@@ -194,6 +196,8 @@ class ChatStream:
             # Proxies that wrap an event stream repeat the word.
             line = line[5:].removeprefix(" ")
         self._data.append(line)
+        if len(self._data) > _MAX_EVENT_LINES:
+            raise MalformedAnswer("an event of the stream has no end")
         if line.strip() == "[DONE]":
             self.is_done = True
         elif (found := _parsed("\n".join(self._data))) is not None:

@@ -271,7 +271,8 @@ def _clean(text: str, secrets: Iterable[str]) -> str:
             f"a web page, not an API answer ({words.strip()}); the address is probably wrong: "
             "it usually ends in /v1"
         )
-    text = text.strip()
+    # The rest is never shown.
+    text = text.strip()[: 8 * _DETAIL_CHARACTERS]
     while (shorter := _LIBRARY_WORDS.sub("", text)) != text:
         text = shorter
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -25,7 +25,8 @@ _PLACEHOLDER = re.compile(
     r"|(?:paste|insert|replace|enter|put)[-_ ].*(?:key|here|me)",
     re.IGNORECASE | re.DOTALL,
 )
-_ELIDED = re.compile(r"([\w+/=.~-]*?)(?:\*{2,}|\.{3,}|…|•{2,})([\w+/=~-]*)")
+# Bounded, as a run without end would be read once from each of its characters.
+_ELIDED = re.compile(r"([\w+/=.~-]{0,256}?)(?:\*{2,}|\.{3,}|…|•{2,})([\w+/=~-]*)")
 
 
 def key_problem(key: str) -> str:

@@ -188,3 +188,9 @@ def test_each_class_has_words(failure: ProviderFailure) -> None:
     )
     assert error.failure is failure
     assert len(error.message) > 2
+
+
+def test_a_long_body_costs_no_more_than_its_length() -> None:
+    """Where each character began a search to the end, one such body took minutes."""
+    error = check(Symptom("x" * 65_536 + " sk-secret", status=400))
+    assert len(error.message) < 1_000
