@@ -46,7 +46,7 @@ def parse_blocks(text: str) -> tuple[Block, ...] | Refused | None:
         past = next((n for n in range(at + 1, len(lines)) if _TAIL.match(lines[n])), None)
         if past is None:
             return _malformed(len(blocks), "it has no `>>>>>>> REPLACE` line")
-        block = _block(lines[at + 1 : past], path)
+        block = read_block(lines[at + 1 : past], path)
         if isinstance(block, str):
             return _malformed(len(blocks), block)
         blocks.append(block)
@@ -80,7 +80,7 @@ def _hunk(block: Block) -> Hunk:
     return Hunk((*old, *new), block.line)
 
 
-def _block(lines: list[str], path: str) -> Block | str:
+def read_block(lines: list[str], path: str) -> Block | str:
     """Return the block between its first and its last line, or what is wrong with it."""
     hints: dict[str, int] = {}
     while lines and (hint := _HINT.match(lines[0])):

@@ -1,6 +1,6 @@
 """Reads the edits in a model's prose: SEARCH/REPLACE blocks, unified diffs and patches.
 
-Each block has to be whole and to name its file. Invariant: linear in the text's length.
+Each block has to be whole and to name its file.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from agent_ls.edits.blocks import read_block
 from agent_ls.edits.envelope import parse_envelope
 from agent_ls.edits.requests import FilePatch, Refused, Wish
 from agent_ls.edits.unified import parse_unified
 
 _SEARCH = re.compile(r"^(?:<{5,9}|-{5,9}) ?SEARCH\b[ >]*$")
-_DIVIDER = re.compile(r"^={5,9}$")
 _REPLACE = re.compile(r"^(?:>{5,9}|\+{5,9}) ?REPLACE\b[ >]*$")
-_HINT = re.compile(r"^:(start|end)_line: ?(\d+)$")
 _FENCE = re.compile(r"^(?:```|~~~)")
 _NAMED_TAG = re.compile(r"^<path>(.+)</path>$")
 _PATH = re.compile(r"^(?:[\w.@+()\[\]-]+/)*[\w.@+()\[\]-]*[\w)\]]$")
@@ -24,6 +23,8 @@ _DIFF = re.compile(r"^(?:diff --git |--- (?:\S|$))")
 _DIFF_LINE = re.compile(
     r"^(?:[ +\-@\\]|diff --git |index |(?:new|deleted) file|rename |similarity |$)"
 )
+_MAX_BLOCKS = 200
+"""Each block reads the text before it again."""
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
 
 
@@ -65,6 +66,7 @@ class _Reading:
     kept: list[str] = field(default_factory=list[str])
     path: str = ""
     """The file of the last block."""
+    blocks: list[Wish] = field(default_factory=list[Wish])
 
 
 def printed_blocks(text: str) -> PrintedBlocks | None:
@@ -102,14 +104,15 @@ def _edit_at(reading: _Reading, at: int) -> int | None:
 def _block(reading: _Reading, at: int) -> int | None:
     """Read one SEARCH/REPLACE block."""
     lines = reading.lines
-    middle = _next(lines, at + 1, _DIVIDER)
-    end = None if middle is None else _next(lines, middle + 1, _REPLACE)
+    end = _next(lines, at + 1, _REPLACE)
     path = _take_path(reading.kept) or reading.path
-    if middle is None or end is None or not path:
+    if end is None or not path or len(reading.blocks) >= _MAX_BLOCKS:
         return None
-    old, line = _without_hints(lines[at + 1 : middle])
-    new = lines[middle + 1 : end]
-    wish = Wish("\n".join(old), "\n".join(new), line)
+    block = read_block(list(lines[at + 1 : end]), path)
+    if isinstance(block, str):
+        return None
+    wish = Wish(block.old, block.new, block.line)
+    reading.blocks.append(wish)
     last = reading.edits[-1] if reading.edits else None
     if isinstance(last, Blocks) and last.path == path:
         reading.edits[-1] = Blocks(path, (*last.wishes, wish))
@@ -127,18 +130,6 @@ def _next(lines: Sequence[str], at: int, mark: re.Pattern[str]) -> int | None:
         if _SEARCH.match(lines[number].rstrip()):
             return None
     return None
-
-
-def _without_hints(lines: Sequence[str]) -> tuple[Sequence[str], int | None]:
-    """Return the lines searched for and the line number that stands above them, if any."""
-    hints: dict[str, int] = {}
-    at = 0
-    while at < len(lines) and (hint := _HINT.match(lines[at].strip())):
-        hints[hint[1]] = int(hint[2])
-        at += 1
-    if hints and at < len(lines) and set(lines[at].strip()) == {"-"}:
-        at += 1
-    return lines[at:], hints.get("start")
 
 
 def _take_path(kept: list[str]) -> str:

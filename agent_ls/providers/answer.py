@@ -87,7 +87,11 @@ class _OpenCall:
     @property
     def is_whole(self) -> bool:
         """Say whether the call is closed or its arguments parse as a JSON object or array."""
-        return self.is_closed or _is_json(self.text)
+        if self.is_closed:
+            return True
+        # Cheap for most pieces, as servers that repeat the name ask this with each of them.
+        last = next((one.rstrip() for one in reversed(self.pieces) if not one.isspace()), "")
+        return last[-1:] in ("}", "]") and _is_json(self.text)
 
     def close(self) -> CallClosed:
         self.is_closed = True

@@ -21,7 +21,8 @@ from agent_ls.providers.shapes import Object, as_count, as_list, as_object, as_t
 
 MAX_LINE_CHARACTERS = 32 * 2**20
 _MAX_EVENT_LINES = 1_000
-"""An event of more lines is none; each line more makes all of them be parsed again."""
+_MAX_EVENT_CHARACTERS = 2**20
+"""Limits of an event of several lines; each line more makes all of them be parsed again."""
 
 
 class ErrorInStream(Exception):
@@ -196,7 +197,8 @@ class ChatStream:
             # Proxies that wrap an event stream repeat the word.
             line = line[5:].removeprefix(" ")
         self._data.append(line)
-        if len(self._data) > _MAX_EVENT_LINES:
+        is_long = len(self._data) > 1 and sum(map(len, self._data)) > _MAX_EVENT_CHARACTERS
+        if is_long or len(self._data) > _MAX_EVENT_LINES:
             raise MalformedAnswer("an event of the stream has no end")
         if line.strip() == "[DONE]":
             self.is_done = True

@@ -26,7 +26,7 @@ async def window_at(client: httpx.AsyncClient, address: str, model: str) -> int:
     name = model.rpartition("/")[2]
     for place in WINDOWS:
         url = urljoin(f"{address.rstrip('/')}/", place.path)
-        with suppress(httpx.HTTPError, ValueError, TimeoutError, RecursionError):
+        with suppress(httpx.HTTPError, httpx.InvalidURL, ValueError, TimeoutError, RecursionError):
             async with asyncio.timeout(_ASK_S):
                 found = (await client.get(url)).raise_for_status().json()
             for one in _about(found, name):

@@ -24,7 +24,7 @@ from agent_ls.providers.dialects import Dialect, dialect_of
 from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order, report_event
 from agent_ls.providers.local_windows import window_at
 from agent_ls.providers.plain_route import PlainRoute, open_client, open_local_client, plain_address
-from agent_ls.providers.prices import UNKNOWN, KnownModel, PriceTable
+from agent_ls.providers.prices import UNKNOWN, KnownModel, ModelCard, PriceTable
 from agent_ls.providers.worker_pipes import Outbox, Pipes, follow_orders, seal_process, take_pipes
 
 if TYPE_CHECKING:
@@ -124,6 +124,13 @@ class Host:
         return Library(self._client(""))
 
     async def _facts(self, order: Order) -> None:
+        """Report what is known of a model; zeros if that fails, as its request will say why."""
+        card = UNKNOWN.card
+        with suppress(Exception):
+            card = await self._card(order)
+        self._outbox.report(order.number, FACTS, card.model_dump())
+
+    async def _card(self, order: Order) -> ModelCard:
         model, base = order.model, order.access.api_base
         known = self._table.find(model)
         provider = _provider(model, known)
@@ -143,7 +150,7 @@ class Host:
         if most := dialect_of(provider, base or "", model).most_window_tokens:
             window = min(card.window_tokens or most, most)
             card = card.model_copy(update={"window_tokens": window})
-        self._outbox.report(order.number, FACTS, card.model_dump())
+        return card
 
 
 def _provider(model: str, known: KnownModel | None) -> str:

@@ -39,7 +39,7 @@ def is_made_by_git(path: Path, repositories: Collection[Path]) -> bool:
     try:
         kind = path.lstat().st_mode
         if path.name != ".git":
-            return _is_plain_part(path)
+            return _is_plain_part(path, repositories)
         if stat.S_ISDIR(kind):
             return is_plain_repository(path)
         return stat.S_ISREG(kind) and _leads_to_own_place(path, repositories)
@@ -54,12 +54,18 @@ def is_plain_repository(folder: Path) -> bool:
     """
     if any((folder / name).is_symlink() for name in _NO_LINKS):
         return False
+    if os.path.lexists(folder / "commondir"):
+        # Only a work tree's data lead elsewhere.
+        return False
     has_parts = (folder / "HEAD").is_file() and (folder / "config").is_file()
-    return has_parts and all(map(_is_plain_part, git_steering(folder)))
+    return has_parts and all(_is_plain_part(one, (folder,)) for one in git_steering(folder))
 
 
-def _is_plain_part(path: Path) -> bool:
-    """Say whether a part of a data folder that steers git is as git makes it."""
+def _is_plain_part(path: Path, repositories: Collection[Path]) -> bool:
+    """Say whether a part of a data folder that steers git is as git makes it.
+
+    A work tree's data lead to their repository, which is a ``.git`` or one of ``repositories``.
+    """
     if path.is_symlink():
         return False
     match path.name:
@@ -70,7 +76,10 @@ def _is_plain_part(path: Path) -> bool:
         case "config":
             return _has_plain_settings(path)
         case "commondir":
-            return path.parent.parent.name == "worktrees" and _text(path) == "../..\n"
+            repository = path.parent.parent.parent
+            is_known = repository.name == ".git" or repository in repositories
+            is_tree = is_known and path.parent.parent.name == "worktrees"
+            return is_tree and _text(path) == "../..\n"
         case _:
             return False
 
@@ -116,7 +125,7 @@ def _leads_to_own_place(dot: Path, repositories: Collection[Path]) -> bool:
         return False
     if own.parent.name == "worktrees":
         common, back = own.parent.parent, (own / "gitdir").read_text("utf-8").strip()
-        if _plain(own / back) != _plain(dot) or not _is_plain_part(own / "commondir"):
+        if _plain(own / back) != _plain(dot) or not _is_plain_part(own / "commondir", (common,)):
             return False
         if os.path.lexists(own / "config.worktree"):
             return False

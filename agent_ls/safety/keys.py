@@ -15,6 +15,8 @@ from urllib.parse import quote
 _MASK = "[key]"
 _MIN_CHARS = 6
 """A shorter key is a word like ``none`` or ``dummy``, given to a server that needs no key."""
+_MIN_SHOWN = 3
+"""Fewer letters at the ends of a key that is cut out may be no key's."""
 _PART_CHARS = 8
 """A shorter part of a key may as well be a word of the text."""
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d\u201e\xab\xbb"
@@ -113,5 +115,9 @@ def _without_parts(text: str, key: str) -> str:
 def _elided(match: re.Match[str], key: str) -> str:
     """Return the mask for a key whose middle was left out, such as ``sk-a***9f``."""
     first, last = match[1], match[2]
-    is_key = bool(first or last) and key.startswith(first) and key.endswith(last)
-    return _MASK if is_key else match[0]
+    if not key.endswith(last):
+        return match[0]
+    # A name such as ``key=`` or an address may stand right before it.
+    kept = next((at for at in range(len(first) + 1) if key.startswith(first[at:])), len(first))
+    shown = len(first) - kept
+    return f"{first[:kept]}{_MASK}" if shown + len(last) >= _MIN_SHOWN else match[0]

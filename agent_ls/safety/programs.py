@@ -43,8 +43,8 @@ def path_outside(folders: Sequence[Path]) -> str:
 def find_outside(name: str, folders: Sequence[Path]) -> Path | None:
     """Return a program on PATH that lies in none of these folders, not by a link either.
 
-    agent-ls starts no other by a bare name: with a folder of the workspace on PATH, such as that of
-    an activated ``.venv``, a command could put its own program there.
+    What agent-ls starts of its own accord is looked up so: with a folder of the workspace on PATH,
+    such as that of an activated ``.venv``, a command could put its own program there.
     """
     for entry in path_outside(folders).split(os.pathsep):
         found = shutil.which(name, path=entry) if entry else None

@@ -45,12 +45,16 @@ class Arguments(BaseModel):
     def _forgive(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(data, dict):
             return handler(data)
-        given, left_out, beside = in_our_words(
-            WORDS[cls.words],
-            cls.model_fields,
-            cast("dict[str, Any]", data),
-            explains=cls.explains,
-        )
+        try:
+            given, left_out, beside = in_our_words(
+                WORDS[cls.words],
+                cls.model_fields,
+                cast("dict[str, Any]", data),
+                explains=cls.explains,
+            )
+        except (TypeError, KeyError, AttributeError, OverflowError) as error:
+            # The readers expect the shapes that other agents' tools have.
+            raise ValueError(f"a value has a shape that no argument has ({error})") from error
         for name, facts in cls.model_fields.items():
             if name not in given:
                 continue

@@ -274,6 +274,8 @@ def _one_folder(given: _Given) -> str:
     folders: Any = given.pop("target_directories", None)
     if isinstance(folders, str):
         folders = [folders]
+    if folders is not None and not isinstance(folders, list):
+        raise ValueError("give one folder as path")
     listed = cast("list[Any]", folders or [])
     if len(listed) > 1:
         raise ValueError("make a call for each folder, with path")

@@ -27,7 +27,8 @@ from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.safety.git_repository import tracked_names
+from agent_ls.safety.git_repository import runs_nothing, tracked_names
+from agent_ls.safety.sandbox.own_git import view_of
 from agent_ls.workspace.ignore import MAX_FILES, Entry, files_below, walk_entries
 from agent_ls.workspace.seen_changes import FileChange, arrived, command_change, with_moves
 from agent_ls.workspace.seen_files import SeenFiles, Signature, identity, signature, signature_of
@@ -271,8 +272,16 @@ def _index_stamp(root: Path) -> Signature | None:
     """Return what changes with the repository's index; None if it cannot be told."""
     for top in (root, *root.parents):
         if os.path.lexists(top / ".git"):
-            return signature(top / ".git" / "index")
+            return signature(_data_folder(top / ".git") / "index")
     return _NO_REPOSITORY
+
+
+def _data_folder(dot: Path) -> Path:
+    """Return where a ``.git`` leads: in a work tree and a submodule it is a file that says so."""
+    try:
+        return dot.parent / dot.read_text("utf-8").strip().removeprefix("gitdir: ")
+    except (OSError, ValueError):
+        return dot
 
 
 def _tracked(
@@ -282,7 +291,8 @@ def _tracked(
     names: list[str] = []
     if stamp != _NO_REPOSITORY:
         with suppress(OSError, ValueError, SubprocessError):
-            names = tracked_names(root, (), roots) or []
+            if view_of(root) is not None or runs_nothing(root, roots):
+                names = tracked_names(root, (), roots) or []
     paths = (f"{root}/{name}" for name in names)
     return _Tracked(stamp, tuple(one for one in paths if one not in listed and signature(one)))
 

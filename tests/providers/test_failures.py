@@ -155,6 +155,7 @@ def test_the_words_of_an_error_are_found_however_deep(body: object, words: str) 
 
 WORDS = [
     (Symptom("key sk-secret is wrong", status=401), "key [key] is wrong", "sk-secret"),
+    (Symptom("url?key=sk-se***ret", status=401), "url?key=[key]", "sk-se"),
     (Symptom("got sk-proj-****************jK1l", status=401), "got [key]", "jK1l"),
     (Symptom("got sk-...1l", status=401), "got [key]", "1l"),
     (Symptom("begins with sk-proj-aB3dE5", status=401), "begins with [key]", "aB3d"),

@@ -353,6 +353,11 @@ async def test_a_stash_takes_new_files_and_brings_them_back(
                      id="a-pointer-to-one-that-runs"),
         pytest.param("git worktree add -q x -b x; echo 'gitdir: ../y' > x/.git", "x/.git",
                      id="a-pointer-that-was-changed"),
+        pytest.param("git init -q worktrees; mkdir objects refs; printf '[core]\\n\\tfsmonitor = "
+                     "touch ran\\n' > config; echo ../.. > worktrees/.git/commondir",
+                     "worktrees/.git", id="a-folder-named-as-gits-own"),
+        pytest.param("git init -q a; git init -q a/worktrees; echo ../.. > "
+                     "a/worktrees/.git/commondir", "a/worktrees/.git", id="named-so-deeper"),
         pytest.param("git worktree add -q x -b x; mkdir y; cp x/.git y/.git", "y/.git",
                      id="a-pointer-that-is-of-another-folder"),
     ],
@@ -363,6 +368,18 @@ async def test_a_repository_that_makes_git_run_something_is_set_aside(
     said = await _run(confiner, command, _IN_GIT)
     assert not os.path.lexists(committed / aside), said
     assert aside in said
+
+
+@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
+async def test_what_a_command_beside_another_makes_of_a_repository_is_set_aside(
+    confiner: Confiner, committed: Path
+) -> None:
+    await _run(confiner, "git init -q n", _IN_GIT)
+    slow = asyncio.create_task(_run(confiner, "until [ -e go ]; do sleep 0.05; done"))
+    await _run(confiner, "git -C n status; echo ../x > n/.git/commondir", _IN_GIT)
+    (committed / "go").touch()
+    await slow
+    assert not os.path.lexists(committed / "n" / ".git" / "commondir")
 
 
 @pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)

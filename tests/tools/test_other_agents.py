@@ -417,6 +417,8 @@ REFUSED = [
     Refused("Claude Code", "BashOutput", {"bash_id": "1"}, ("runs to its end",)),
     Refused("Claude Code", "ExitPlanMode", {"plan": "p"}, ("answer with your closing words",)),
     Refused("Cline", "attempt_completion", {"result": "r"}, ("answer with your closing words",)),
+    Refused("any", "grep", {"pattern": "x", "paths": 5}, ("one folder",)),
+    Refused("any", "grep", {"pattern": "x", "paths": {"a": 1}}, ("one folder",)),
     Refused("OpenHands", "finish", {"message": "m"}, ("closing words",)),
     Refused("SWE-agent", "submit", {}, ("closing words",)),
     Refused("any", "final_answer", {"answer": "a"}, ("closing words",)),

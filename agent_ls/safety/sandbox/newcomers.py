@@ -55,12 +55,13 @@ class Newcomers:
                     _Watched(root, _of_folder(root, one.closed), _entries(one.steering))
                     for root, one in surveys.items()
                 ]
-                for folder, top in zip(repositories.folders, repositories.tops, strict=True):
-                    look = _of_repository(folder, top)
-                    root = next((one for one in surveys if top.is_relative_to(one)), top)
-                    self._before.append(_Watched(root, look, _entries(look())))
-                self._repositories = repositories.folders
+                self._repositories = ()
                 self._is_approved = True
+            # Also those of a command that begins while others run.
+            for folder, top in zip(repositories.folders, repositories.tops, strict=True):
+                if folder not in self._repositories:
+                    self._before += _of_repository(folder, top, surveys)
+                    self._repositories += (folder,)
             self._running += 1
             self._is_approved &= is_approved
 
@@ -70,7 +71,15 @@ class Newcomers:
             self._running -= 1
             if self._running:
                 return []
-            return [note for one in self._before for note in self._look(one)]
+            return [note for one in self._before for note in self._looked(one)]
+
+    def _looked(self, watched: _Watched) -> list[str]:
+        """Look, so that what one folder does wrong hides no other one."""
+        try:
+            return self._look(watched)
+        except (OSError, ValueError) as error:
+            _log.exception("%s: not checked", watched.root)
+            return [f"sandbox: not checked for new files that steer other programs: {error}"]
 
     def _look(self, watched: _Watched) -> list[str]:
         root = watched.root
@@ -121,15 +130,20 @@ def _of_folder(root: Path, closed: Collection[str]) -> Callable[[], Iterable[Pat
     return lambda: survey(root, closed=closed).steering
 
 
-def _of_repository(folder: Path, top: Path) -> Callable[[], Iterable[Path]]:
-    """Return how to look for what steers git in its data folder, and where that leads."""
+def _of_repository(folder: Path, top: Path, roots: Iterable[Path]) -> list[_Watched]:
+    """Return what to watch of a data folder: what steers git in it, and where that leads."""
+    above = next((one for one in roots if top.is_relative_to(one)), top)
+    # A work tree's data lie outside of it.
+    root = above if folder.is_relative_to(above) else folder.parent
 
-    def look() -> Iterator[Path]:
-        yield from git_steering(folder)
-        led_to = (one for one in git_led_to(folder, top) if one.is_relative_to(top))
-        yield from (one for one in led_to if one.exists())
+    def led_to() -> Iterator[Path]:
+        led = (one for one in git_led_to(folder, top) if one.is_relative_to(top))
+        return (one for one in led if one.exists())
 
-    return look
+    return [
+        _Watched(place, look, _entries(look()))
+        for place, look in ((root, lambda: git_steering(folder)), (above, led_to))
+    ]
 
 
 def _is_ours(path: Path, root: Path) -> bool:

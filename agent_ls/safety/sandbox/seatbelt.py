@@ -103,9 +103,9 @@ def _rules(confinement: Confinement, temporary: Sequence[Path]) -> Iterator[str]
     yield _rule("allow file-write* file-ioctl", "literal", map(Path, _DEVICES))
     if confinement.view == "work":
         yield _rule("allow file-write*", "subpath", inside)
-        kept = (*confinement.protected, *confinement.hidden)
-        if kept or confinement.linked:
-            yield _rule("deny file-write*", "subpath", (*kept, *confinement.linked))
+        kept = (*confinement.protected, *confinement.hidden, *confinement.linked)
+        if kept:
+            yield _rule("deny file-write*", "subpath", kept)
         # Else they would leave their place together with a folder above them.
         above = sorted({one for path in kept for one in _between(path, inside)})
         if above:
