@@ -36,7 +36,6 @@ _NAMES = re.findall(
 )
 _PLANT = """
 import os
-os.makedirs(".venv/bin", exist_ok=True)
 for name in {names}:
     with open(f".venv/bin/{{name}}", "w") as file:
         mark = f"/usr/bin/touch {out}/{{name}}"
@@ -82,6 +81,8 @@ class _Stage:
         (world.place / "config/agent-ls/config.toml").write_text('mode = "accept-edits"\n')
         trusted = world.place / "data/agent-ls/trusted.json"
         trusted.write_text(f'["{self.work}"]')
+        # Landlock lets no command make a folder at the top.
+        (self.work / ".venv/bin").mkdir(parents=True)
         self.before = self.marks()
 
     def marks(self) -> list[str]:
