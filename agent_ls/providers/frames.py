@@ -50,9 +50,10 @@ class Limits(Record):
     connect_s: float = Field(default=15.0, gt=0)
     """How long connecting may take."""
     first_chunk_s: float = Field(default=180.0, gt=0)
-    """How long a model may think before the first piece of its answer."""
+    """How long nothing may come before an answer begins. A server that pings is waited for as long as
+    the step may take."""
     idle_s: float = Field(default=60.0, gt=0)
-    """How long an answer may fall silent."""
+    """How long an answer may fall silent. Pings count as life."""
 
 
 class Access(Record):

@@ -6,6 +6,7 @@ answer. The turn goes through the real model host.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
@@ -259,23 +260,14 @@ _NOTHINGS = {
     "empty-deltas": data(chunk({})),
     "usage": data({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 1}}),
     "comments": b": ping\n\n",
-    "blanks-in-arguments": called(" \n", name=None, id=None),
 }
-SILENCES |= {
-    f"nothing-but-{name}": (
-        drips(head(), drop=drop),
-        stopped("timeout", "Nothing of an answer came within 3 s (setting provider.first_chunk_s)"),
-    )
-    for name, drop in _NOTHINGS.items()
-    if name != "blanks-in-arguments"
+_A_WORD = said("I wi") + called(_WRITE[:20])
+DRIPS = {
+    **{f"nothing-but-{name}": drips(head(), drop=drop) for name, drop in _NOTHINGS.items()},
+    "comments-after-a-word": drips(head(), _A_WORD, drop=_NOTHINGS["comments"]),
+    "blanks-in-arguments": drips(head(), _A_WORD, drop=called(" \n", name=None, id=None)),
 }
-SILENCES |= {
-    f"{name}-after-a-word": (
-        drips(head(), said("I wi"), called(_WRITE[:20]), drop=drop),
-        stopped("timeout", "fell silent for 1 s in the middle of its answer"),
-    )
-    for name, drop in _NOTHINGS.items()
-}
+
 
 EVENTS = {
     "comments-between-events": (
@@ -311,7 +303,12 @@ EVENTS = {
         sends(head() + said("Whole.") + end(usage={"prompt_tokens": -5, "completion_tokens": -1})),
         accepted("Whole."),
     ),
-    "no-finish-reason": (sends(head() + said("Whole.") + data("[DONE]")), retried("broken_stream")),
+    "no-finish-reason": (sends(head() + said("Whole.") + data("[DONE]")), accepted("Whole.")),
+    "no-finish-reason-and-no-end-mark": (sends(head() + said("Whole.")), retried("broken_stream")),
+    "no-finish-reason-in-half-a-call": (
+        sends(_HALF + data("[DONE]")),
+        retried("broken_stream"),
+    ),
     "an-unknown-finish-reason": (sends(head() + said("Whole.") + end("eos")), accepted("Whole.")),
     "the-providers-own-error-finish": (
         sends(_CALL + end("error")),
@@ -417,3 +414,42 @@ async def test_a_silence_is_waited_for_once_and_ends_the_turn_with_a_sentence(
     folder = tmp_path / "project"
     folder.mkdir()
     await check(play, ends, folder, impatient, impatient_port)
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("play", DRIPS.values(), ids=DRIPS.keys())
+async def test_a_server_that_pings_has_the_time_of_the_step(
+    play: Play, tmp_path: Path, impatient: ModelHost, impatient_port: int
+) -> None:
+    """A local server may ping for minutes before a large answer."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    settings = f"{_SETTINGS}loop.step_timeout_s = 4.0\n"
+    async with (
+        faulty(impatient_port, [play]),
+        open_test_sessions(folder, impatient, settings_toml=settings) as sessions,
+    ):
+        session = await sessions.create()
+        ended, events = await run_turn_of(session, "Say that it is fine.")
+    assert ended.stop is StopReason.TIMEOUT, ended
+    assert "loop.step_timeout_s" in ended.failure_reason
+    assert not [one for one in events if isinstance(one, ToolCallStarted)]
+    assert not (folder / "touched.txt").exists()
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_an_answer_after_many_pings_counts(
+    tmp_path: Path, impatient: ModelHost, impatient_port: int
+) -> None:
+    async def pings_and_answers(writer: asyncio.StreamWriter) -> None:
+        writer.write(head())
+        for _ in range(40):
+            writer.write(b": ping\n\n")
+            await writer.drain()
+            await asyncio.sleep(0.1)
+        writer.write(said("Whole.") + end())
+        await writer.drain()
+
+    folder = tmp_path / "project"
+    folder.mkdir()
+    await check(pings_and_answers, accepted("Whole."), folder, impatient, impatient_port)
