@@ -50,8 +50,8 @@ class Limits(Record):
     connect_s: float = Field(default=15.0, gt=0)
     """How long connecting may take."""
     first_chunk_s: float = Field(default=180.0, gt=0)
-    """How long nothing may come before an answer begins. A server that pings is waited for as long as
-    the step may take."""
+    """How long nothing may come before an answer begins. A server that pings has the time of the
+    step."""
     idle_s: float = Field(default=60.0, gt=0)
     """How long an answer may fall silent. Pings count as life."""
 
