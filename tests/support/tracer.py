@@ -25,6 +25,8 @@ _NAMED = re.compile(r'(?:<([^>]*)>, )?"([^"]*)"')
 _BORN = re.compile(r"(?:clone3?|v?fork)\(.* = (\d+)(?: /\* (\d+) in strace's PID NS \*/)?$")
 _RESUMED = re.compile(r"<\.\.\. (\w+) resumed>")
 _WRITES = re.compile("O_WRONLY|O_RDWR|O_CREAT|O_TRUNC")
+_LATE = 200
+"""So many calls after a child's first one the call that made it has returned."""
 
 
 def traced(command: Sequence[str], trace: Path) -> tuple[str, ...]:
@@ -53,12 +55,10 @@ class Act:
 def acts(trace: str, folder: Path) -> list[Act]:
     """Return what was done, in order; relative paths without a folder are below ``folder``."""
     calls = list(_whole(trace))
-    # A child may be seen at work before the call that made it has returned.
-    parents = {born[2] or born[1]: pid for pid, call in calls if (born := _BORN.search(call))}
-    sandboxes = {pid for pid, call in calls if _SANDBOX.search(call)}
+    lineage = _Lineage(calls)
     found: list[Act] = []
-    for pid, call in calls:
-        confined = not sandboxes.isdisjoint(_line(pid, parents))
+    for at, (pid, call) in enumerate(calls):
+        confined = lineage.is_confined(pid, at)
         if started := _STARTED.search(call):
             found.append(Act(call, program=started[1], words=started[2], is_confined=confined))
         elif connected := _CONNECTED.search(call):
@@ -70,12 +70,35 @@ def acts(trace: str, folder: Path) -> list[Act]:
     return found
 
 
-def _line(pid: str, parents: dict[str, str]) -> list[str]:
-    """Return a process and those that it descends from."""
-    line = [pid]
-    while (parent := parents.get(line[-1])) and parent not in line:
-        line.append(parent)
-    return line
+class _Lineage:
+    """Which process made which, and which became a sandbox.
+
+    A number is used again after 32,768 processes, so each birth begins another process.
+    """
+
+    def __init__(self, calls: Sequence[tuple[str, str]]) -> None:
+        self._births: dict[str, list[tuple[int, str]]] = {}
+        self._sandboxes: dict[str, list[int]] = {}
+        for at, (pid, call) in enumerate(calls):
+            if born := _BORN.search(call):
+                self._births.setdefault(born[2] or born[1], []).append((at, pid))
+            if _SANDBOX.search(call):
+                self._sandboxes.setdefault(pid, []).append(at)
+
+    def is_confined(self, pid: str, at: int) -> bool:
+        """Say whether the process that makes the call at this place descends from a sandbox."""
+        seen: set[tuple[str, int]] = set()
+        while True:
+            births = self._births.get(pid, [])
+            # A child may be seen at work before the call that made it has returned.
+            known = [one for one in births if one[0] <= at + _LATE]
+            begun, parent = known[-1] if known else (-1, "")
+            if any(begun - _LATE <= one <= at for one in self._sandboxes.get(pid, [])):
+                return True
+            if not parent or (pid, begun) in seen:
+                return False
+            seen.add((pid, begun))
+            pid, at = parent, begun
 
 
 def _whole(trace: str) -> Iterator[tuple[str, str]]:

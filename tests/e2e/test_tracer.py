@@ -1,0 +1,42 @@
+"""Whose doing a traced call is: the proof of what a sandbox holds rests on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.tracer import acts
+
+BWRAP = 'execve("/usr/bin/bwrap", ["bwrap"], 0x1 /* 9 vars */) = 0'
+CONNECT = "connect(7<socket:[1]>, {sa_family=AF_INET, sin_port=htons(53)}, 16) = 0"
+OTHERS = [f'5 openat(AT_FDCWD</w>, "{n}", O_WRONLY) = 3</w/{n}>' for n in range(300)]
+
+CASES = {
+    "a child of a sandbox": (
+        ["1 fork() = 2", f"2 {BWRAP}", "2 clone(x) = 3", f"3 {CONNECT}"], True,
+    ),
+    "seen before its birth": (
+        ["1 fork() = 2", f"2 {BWRAP}", f"3 {CONNECT}", "2 clone(x) = 3"], True,
+    ),
+    "a child of the server": (["1 fork() = 3", f"3 {CONNECT}"], False),
+    "its number is used again later": (
+        ["1 fork() = 2", f"2 {BWRAP}", "2 clone(x) = 3", f"3 {CONNECT}", *OTHERS, "1 fork() = 3"],
+        True,
+    ),
+    "its number was a sandbox's": (
+        ["1 fork() = 2", f"2 {BWRAP}", *OTHERS, "1 fork() = 2", f"2 {CONNECT}"], False,
+    ),
+    "a parent's number is used again": (
+        ["1 fork() = 2", f"2 {BWRAP}", "2 clone(x) = 3", *OTHERS, "1 fork() = 2", f"3 {CONNECT}"],
+        True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lines, is_confined", CASES.values(), ids=CASES)
+def test_a_call_belongs_to_the_sandbox_that_its_process_descends_from(
+    lines: list[str], is_confined: bool
+) -> None:
+    found = [one for one in acts("\n".join(lines), Path("/w")) if one.port == 53]
+    assert [one.is_confined for one in found] == [is_confined]
