@@ -375,7 +375,10 @@ async def test_what_a_command_beside_another_makes_of_a_repository_is_set_aside(
     confiner: Confiner, committed: Path
 ) -> None:
     await _run(confiner, "git init -q n", _IN_GIT)
-    slow = asyncio.create_task(_run(confiner, "until [ -e go ]; do sleep 0.05; done"))
+    until = "until [ -e go ]; do sleep 0.05; done"
+    slow = asyncio.create_task(_run(confiner, f"touch begun; {until}"))
+    while not (committed / "begun").exists():  # noqa: ASYNC110 - a file
+        await asyncio.sleep(0.02)
     await _run(confiner, "git -C n status; echo ../x > n/.git/commondir", _IN_GIT)
     (committed / "go").touch()
     await slow
