@@ -123,8 +123,9 @@ class PlainRoute:
         effort = request.reasoning_effort if self.known.is_reasoning else None
         if needs_cache_markers(request.model):
             messages = mark_for_cache(messages)
-            if any(message.get("tool_calls") for message in messages):
-                # With an effort, Claude needs its thinking back with the calls; it is not kept.
+            calls = [message for message in messages if message.get("tool_calls")]
+            if not all(message.get("reasoning_details") for message in calls):
+                # With an effort, Claude needs its thinking back with each call.
                 effort = None
         optional = {
             "stream_options": {"include_usage": True},

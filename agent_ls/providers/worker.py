@@ -145,7 +145,10 @@ class Host:
                         known = await asyncio.to_thread(library.look_up, model, base)
         card = (known or UNKNOWN).card
         if not card.window_tokens and base:
-            window = await window_at(self._client(base), address or base, model)
+            window = 0
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_FACTS_S):
+                    window = await window_at(self._client(base), address or base, model)
             card = card.model_copy(update={"window_tokens": window})
         if most := dialect_of(provider, base or "", model).most_window_tokens:
             window = min(card.window_tokens or most, most)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent_ls.domain.messages import AssistantMessage, UserMessage
+from agent_ls.domain.calls import ToolCall
+from agent_ls.domain.messages import AssistantMessage, ProviderData, ToolMessage, UserMessage
 from agent_ls.domain.usage import Usage
 from agent_ls.providers.credentials import provider_of
 from agent_ls.providers.plain_route import plain_address
@@ -92,3 +93,21 @@ async def test_thinking_has_room_on_top_of_the_answer(asking: Asking) -> None:
     known = await sent(asking, model="openai/gpt-4o", reasoning_effort="low", max_output_tokens=9)
     assert known["max_tokens"] == 9
     assert "reasoning_effort" not in known
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("is_kept", [True, False])
+async def test_claude_behind_a_gateway_thinks_on_if_its_thinking_was_kept(
+    asking: Asking, is_kept: bool
+) -> None:
+    call = ToolCall(id="cal_1", provider_id="x", tool="read_file", arguments_json="{}")
+    details: list[Any] = [{"type": "reasoning.text", "text": "Hm.", "signature": "signed"}]
+    kept = ProviderData(origin="openai 127.0.0.1 claude", message={"reasoning_details": details})
+    said = AssistantMessage(calls=(call,), provider_data=kept if is_kept else None)
+    result = ToolMessage(call_id="cal_1", provider_id="x", tool="read_file", text="done")
+    talk = (UserMessage(text="Go."), said, result)
+    body = await sent(
+        asking, model="openai/claude-sonnet-4-5", messages=talk, reasoning_effort="low"
+    )
+    assert ("reasoning_effort" in body) is is_kept
+    assert ("reasoning_details" in body["messages"][2]) is is_kept
