@@ -187,7 +187,7 @@ class Answer:
         if call and name and self._is_another(call, name):
             call = None
         if call is None:
-            yield from self._close_whole_calls()
+            yield from self.close_calls()
             call = self._begin(call_id, index, name)
         elif name and name != call.name and not call.text:
             self._counted(name)
@@ -204,6 +204,17 @@ class Answer:
     def keep(self, fields: Mapping[str, object]) -> None:
         """Keep fields of the message that its provider wants back."""
         self._kept.add_to_message(fields)
+
+    def close_calls(self) -> Iterator[ModelEvent]:
+        """Close calls in order, up to the first whose arguments are incomplete.
+
+        At the end and before a new call this happens by itself.
+        """
+        for call in self._calls:
+            if not call.is_whole:
+                return
+            if not call.is_closed:
+                yield call.close()
 
     def finish(self, word: str) -> None:
         """Record the provider's finish reason."""
@@ -273,14 +284,6 @@ class Answer:
         self._calls.append(call)
         self.contents += 1
         return call
-
-    def _close_whole_calls(self) -> Iterator[ModelEvent]:
-        """Close calls in order, up to the first whose arguments are incomplete."""
-        for call in self._calls:
-            if not call.is_whole:
-                return
-            if not call.is_closed:
-                yield call.close()
 
     def _counted(self, text: str) -> str:
         self.output_characters += len(text)

@@ -34,8 +34,7 @@ four, Anthropic's maximum."""
 # own budgets for the efforts.
 _THINKING_TOKENS = {"low": 4_096, "medium": 8_192, "high": 16_384}
 _FAMILY = re.compile("[a-z]+")
-_NINE = re.compile("[A-Za-z0-9]{9}")
-_EPHEMERAL = {"cache_control": {"type": "ephemeral"}}
+EPHEMERAL = {"cache_control": {"type": "ephemeral"}}
 
 
 def chat_messages(request: ModelRequest, dialect: Dialect, origin: str = "") -> list[Object]:
@@ -44,7 +43,7 @@ def chat_messages(request: ModelRequest, dialect: Dialect, origin: str = "") -> 
     Shape: in order, one per message, after one for a non-empty system prompt, unless the dialect
     joins messages. ``origin`` is the endpoint: only what it sent goes back.
     """
-    names = _wire_ids(request.messages, dialect)
+    names = wire_ids(request.messages, dialect)
     found: list[Object] = []
     role = "user" if dialect.system_as_user else "system"
     system: Object = {"role": role, "content": request.system}
@@ -175,8 +174,8 @@ def _is_markable(message: Object) -> bool:
 def _marked(message: Object) -> Object:
     if message["role"] == "tool":
         # Parts of a tool result cannot be marked, only the whole message.
-        return {**message, **_EPHEMERAL}
-    return {**message, "content": [{"type": "text", "text": message["content"], **_EPHEMERAL}]}
+        return {**message, **EPHEMERAL}
+    return {**message, "content": [{"type": "text", "text": message["content"], **EPHEMERAL}]}
 
 
 def _assistant(
@@ -196,7 +195,7 @@ def _assistant(
             "type": "function",
             "function": {
                 "name": wire_name(call.tool) or "unknown",
-                "arguments": _arguments(call),
+                "arguments": call_arguments(call),
             },
             **{
                 name: one
@@ -212,7 +211,7 @@ def _assistant(
     return {"role": "assistant", **text, "tool_calls": calls, **dialect.fill_message, **own}
 
 
-def _wire_ids(messages: Sequence[Message], dialect: Dialect) -> dict[str, str]:
+def wire_ids(messages: Sequence[Message], dialect: Dialect) -> dict[str, str]:
     """Map our call ids to the provider's, or to ours if theirs is missing or already used."""
     names: dict[str, str] = {}
     used: set[str] = set()
@@ -226,12 +225,12 @@ def _wire_ids(messages: Sequence[Message], dialect: Dialect) -> dict[str, str]:
 
 
 def _wire_id(call_id: str, dialect: Dialect) -> str:
-    if dialect.call_ids == "any" or _NINE.fullmatch(call_id):
+    if not dialect.call_ids or re.fullmatch(dialect.call_ids, call_id):
         return call_id
     return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
 
 
-def _arguments(call: ToolCall) -> str:
+def call_arguments(call: ToolCall) -> str:
     """Return the model's arguments, wrapped in an object if they are not a JSON object."""
     if _is_object(call.arguments_json):
         return call.arguments_json

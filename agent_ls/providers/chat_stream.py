@@ -10,7 +10,7 @@ import codecs
 import io
 import json
 from collections.abc import Iterator
-from typing import cast
+from typing import Protocol, cast
 
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import ModelEvent
@@ -34,14 +34,39 @@ class ErrorInStream(Exception):
         self.error = error
 
 
+class Reader(Protocol):
+    """Adds what an endpoint sends to an answer, in one provider's format."""
+
+    is_ended: bool
+    """The answer is whole if nothing follows, also without a finish reason."""
+    is_done: bool
+    """The endpoint said that nothing follows."""
+
+    def take(self, found: Object, part: str = "delta") -> Iterator[ModelEvent]:
+        """Add one object of a stream, or a whole answer with ``part`` set to ``message``.
+
+        Errors: ``MalformedAnswer``.
+        """
+        ...
+
+    def is_answer(self, body: Object) -> bool:
+        """Say whether an object is a whole answer."""
+        ...
+
+
 class ChatChunks:
     """Adds chunks to an answer and yields the events they complete."""
 
     def __init__(self, answer: Answer, dialect: Dialect) -> None:
         self._answer = answer
         self._dialect = dialect
-        self.is_counted = False
+        self.is_ended = False
         """The usage came in a chunk of its own, which is the last."""
+        self.is_done = False
+
+    def is_answer(self, body: Object) -> bool:
+        """Say whether an object is a whole completion."""
+        return bool(as_list(body.get("choices")))
 
     def take(self, found: Object, part: str = "delta") -> Iterator[ModelEvent]:
         """Add a stream chunk, or a whole completion with ``part`` set to ``message``.
@@ -51,7 +76,7 @@ class ChatChunks:
         for place in USAGE.places:
             self._count(_at(found, place))
         choices = as_list(found.get("choices"))
-        self.is_counted = bool(self._answer.usage) and not choices
+        self.is_ended = bool(self._answer.usage) and not choices
         for choice in choices[:1]:
             choice = as_object(choice)
             if choice.get("index"):
@@ -119,12 +144,12 @@ class ChatChunks:
         )
 
 
-class ChatStream:
+class EventStream:
     """Turns the bytes of one response into model events as they arrive."""
 
-    def __init__(self, answer: Answer, content_type: str, dialect: Dialect) -> None:
+    def __init__(self, answer: Answer, content_type: str, reader: Reader) -> None:
         self._answer = answer
-        self._chunks = ChatChunks(answer, dialect)
+        self._reader = reader
         self._content_type = content_type.lower()
         # A byte order mark is dropped, and every kind of line end becomes a newline.
         decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
@@ -135,10 +160,15 @@ class ChatStream:
         self._event = ""
         self._is_whole: bool | None = None
         """The body is JSON, not an event stream; None until known."""
-        self.is_done = False
-        """``[DONE]`` was seen; anything after it is ignored."""
+        self._is_done = False
+        """``[DONE]`` was seen."""
         self.is_fed = False
         """At least one event came."""
+
+    @property
+    def is_done(self) -> bool:
+        """Say whether the endpoint ended its answer; anything that follows is ignored."""
+        return self._is_done or self._reader.is_done
 
     def feed(self, data: bytes) -> Iterator[ModelEvent]:
         """Parse the next bytes of the response.
@@ -168,7 +198,7 @@ class ChatStream:
             yield from self._line("")
             if not self.is_fed:
                 raise _not_an_answer(self._content_type, rest)
-        if self.is_done or self._is_whole or self._chunks.is_counted:
+        if self.is_done or self._is_whole or self._reader.is_ended:
             self._answer.end_whole()
 
     def _keep(self, text: str) -> None:
@@ -201,7 +231,7 @@ class ChatStream:
         if is_long or len(self._data) > _MAX_EVENT_LINES:
             raise MalformedAnswer("an event of the stream has no end")
         if line.strip() == "[DONE]":
-            self.is_done = True
+            self._is_done = True
         elif (found := _parsed("\n".join(self._data))) is not None:
             # Not every server sends a blank line between two events.
             self._data, event, self._event = [], self._event, ""
@@ -211,17 +241,17 @@ class ChatStream:
         self.is_fed = True
         if (error := _error_in(chunk)) or event == "error":
             raise ErrorInStream(error or chunk)
-        yield from self._chunks.take(chunk)
+        yield from self._reader.take(chunk)
 
     def _whole(self, text: str) -> Iterator[ModelEvent]:
         bodies = _bodies(text)
         for body in bodies:
             if error := _error_in(body):
                 raise ErrorInStream(error)
-        if not any(as_list(body.get("choices")) for body in bodies):
+        if not any(map(self._reader.is_answer, bodies)):
             raise _not_an_answer(self._content_type, text)
         for body in bodies:
-            yield from self._chunks.take(body, "message")
+            yield from self._reader.take(body, "message")
 
 
 def _error_in(body: Object) -> object:

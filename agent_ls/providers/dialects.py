@@ -39,8 +39,10 @@ class Dialect(Record):
     """Whether messages of one role in a row are joined."""
     system_as_user: bool = False
     """Whether the system prompt stands in the first user's message."""
-    call_ids: Literal["any", "nine"] = "any"
-    """``nine``: ids of calls have nine letters or digits."""
+    call_ids: str = ""
+    """A regular expression for the ids of calls that are taken; empty: all are."""
+    thinking: Literal["adaptive", "budget"] = "adaptive"
+    """How Claude is asked to think: with an effort, or with a budget of tokens."""
     max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The name of the limit of an answer."""
     window_option: str = ""
@@ -158,7 +160,8 @@ def adapted(dialect: Dialect, sent: frozenset[str], words: str) -> Dialect | Non
 
 def _changed(dialect: Dialect, row: Dialect) -> Dialect:
     own = row.model_fields_set & set(Dialect.model_fields)
-    return dialect.model_copy(update={name: getattr(row, name) for name in own})
+    found = dialect.model_copy(update={name: getattr(row, name) for name in own})
+    return found.model_copy(update={"leave_out": dialect.leave_out | row.leave_out})
 
 
 def is_overflow(words: str) -> bool:

@@ -10,8 +10,9 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
@@ -29,7 +30,7 @@ from agent_ls.providers.chat_request import (
     optional_fields,
     origin_of,
 )
-from agent_ls.providers.chat_stream import ChatStream
+from agent_ls.providers.chat_stream import ChatChunks, EventStream, Reader
 from agent_ls.providers.dialects import ADDRESSES, Dialect
 from agent_ls.providers.frames import Access, Limits, Order
 from agent_ls.providers.prices import RESPONSES, UNKNOWN, KnownModel
@@ -92,31 +93,16 @@ class PlainRoute:
         self, request: ModelRequest, order: Order, answer: Answer
     ) -> AsyncGenerator[Sequence[ModelEvent], None]:
         """Send the request and yield the events that each network read completes."""
-        body = json.dumps(self._body(request), ensure_ascii=False, separators=(",", ":")).encode()
-        sending = self._client.stream(
-            "POST",
-            f"{self.endpoint.rstrip('/')}/chat/completions",
-            content=body,
+        post = Post(
+            url=f"{self.endpoint.rstrip('/')}/chat/completions",
             headers=_headers(order.access),
-            timeout=client_timeout(order.limits),
+            body=self._body(request),
+            reader=ChatChunks(answer, self.dialect),
+            origin=origin_of(self, request.model),
         )
-        async with sending as response:
-            if not response.is_success:
-                await response.aread()
-                response.raise_for_status()
-            kind = response.headers.get("content-type", "")
-            chat = ChatStream(answer, kind, self.dialect)
-            received = response.aiter_bytes()
-            async for data in received:
-                yield list(chat.feed(data))
-                if chat.is_done:
-                    break
-            yield [*chat.end(), *answer.end(len(body), origin_of(self, request.model))]
-            with suppress(httpx.HTTPError, TimeoutError):
-                # Drain the body so that the connection is reused.
-                async with asyncio.timeout(_DRAIN_S):
-                    async for _ in received:
-                        pass
+        async with aclosing(exchange(self._client, post, order.limits, answer)) as events:
+            async for some in events:
+                yield some
 
     def _body(self, request: ModelRequest) -> Object:
         messages = chat_messages(request, self.dialect, origin_of(self, request.model))
@@ -147,6 +133,56 @@ class PlainRoute:
             "stream": True,
             **optional,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A request as it is sent, and what reads its answer."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: Object
+    reader: Reader
+    origin: str
+    """The name under which the fields of the answer are kept."""
+
+
+async def exchange(
+    client: httpx.AsyncClient, post: Post, limits: Limits, answer: Answer
+) -> AsyncGenerator[Sequence[ModelEvent], None]:
+    """Send a request and yield the events that each network read completes.
+
+    Errors: httpx's; ``MalformedAnswer``, ``ErrorInStream``.
+    """
+    body = json.dumps(post.body, ensure_ascii=False, separators=(",", ":")).encode()
+    sending = client.stream(
+        "POST",
+        post.url,
+        content=body,
+        headers={
+            "Accept": "application/json",
+            "Content-Type": "application/json",
+            "User-Agent": f"agent-ls/{__version__}",
+            **post.headers,
+        },
+        timeout=client_timeout(limits),
+    )
+    async with sending as response:
+        if not response.is_success:
+            await response.aread()
+            response.raise_for_status()
+        stream = EventStream(answer, response.headers.get("content-type", ""), post.reader)
+        received = response.aiter_bytes()
+        async for data in received:
+            yield list(stream.feed(data))
+            if stream.is_done:
+                break
+        yield [*stream.end(), *answer.end(len(body), post.origin)]
+        with suppress(httpx.HTTPError, TimeoutError):
+            # Drain the body so that the connection is reused.
+            async with asyncio.timeout(_DRAIN_S):
+                async for _ in received:
+                    pass
 
 
 def open_client() -> httpx.AsyncClient:
@@ -222,10 +258,7 @@ async def _cut_error_body(response: httpx.Response) -> None:
 
 def _headers(access: Access) -> dict[str, str]:
     headers = {
-        "Accept": "application/json",
         "Authorization": f"Bearer {access.api_key}",
-        "Content-Type": "application/json",
-        "User-Agent": f"agent-ls/{__version__}",
         "OpenAI-Organization": access.extra.get("organization", ""),
     }
     return {name: value for name, value in headers.items() if value}

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import ModelRequest
 from agent_ls.providers.answer import MalformedAnswer
+from agent_ls.providers.anthropic_route import ADDRESS, AnthropicRoute
 from agent_ls.providers.completion import Completion, Route
 from agent_ls.providers.credentials import is_loopback, provider_of
 from agent_ls.providers.dialects import Dialect, dialect_of
@@ -92,6 +93,10 @@ class Host:
         provider = _provider(model, known)
         if not provider:
             raise MalformedAnswer("", ProviderFailure.UNKNOWN_MODEL)
+        if provider == "anthropic":
+            base = access.api_base or ADDRESS
+            dialect = dialect_of(provider, base, model)
+            return AnthropicRoute(self._client(base), base, known, dialect)
         address = plain_address(model, provider, access.api_base, known)
         if address:
             dialect = dialect_of(provider, address, model)
@@ -135,7 +140,7 @@ class Host:
         known = self._table.find(model)
         provider = _provider(model, known)
         address = plain_address(model, provider, base, known) if provider else ""
-        if provider and not address:
+        if provider not in ("", "anthropic") and not address:
             # A request to this model usually follows, so load litellm meanwhile.
             loading = asyncio.ensure_future(self._library())
             if known is None:
@@ -144,7 +149,7 @@ class Host:
                     async with asyncio.timeout(_FACTS_S):
                         known = await asyncio.to_thread(library.look_up, model, base)
         card = (known or UNKNOWN).card
-        if not card.window_tokens and base:
+        if not card.window_tokens and base and provider != "anthropic":
             window = 0
             with suppress(TimeoutError):
                 async with asyncio.timeout(_FACTS_S):

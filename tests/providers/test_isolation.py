@@ -16,6 +16,8 @@ from agent_ls.domain.model_io import TextDelta
 from agent_ls.providers.credentials import StoredCredentials
 from agent_ls.providers.model_host import ModelHost, ModelHostOptions
 from tests.providers.conftest import Asking, request
+from tests.support.dialects import Said, anthropic
+from tests.support.faulty import faulty
 from tests.support.scripted import scripted
 
 BY_LIBRARY = "fireworks_ai/m"
@@ -86,6 +88,10 @@ async def test_it_loads_the_model_library_for_those_alone_who_need_it(tmp_path: 
     for model in ("openai/scripted", "openai/gpt-4o", "lm_studio/x"):
         assert await check(asking, "text = 'hi'", model) == "hi"
         await asking.host.facts(model)
+    async with faulty(0, [anthropic(Said(text="hi"))]) as endpoint:
+        asking.use(endpoint.url)
+        await asking.host.facts("anthropic/claude-nobody-knows")
+        await asking.ask(request(model="anthropic/claude-nobody-knows"))
     with pytest.raises(ProviderError, match="names no provider"):
         await asking.ask(request(model="gpt9"))
     assert "litellm" not in log.read_text("utf-8")
