@@ -11,3 +11,4 @@ compile() {
 }
 compile --all-extras --group dev pyproject.toml -o requirements.lock "$@"
 compile scripts/bootstrap.in -o scripts/bootstrap.lock "$@"
+compile tests/real_model/requirements.in -o tests/real_model/requirements.lock "$@"

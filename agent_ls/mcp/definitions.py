@@ -168,8 +168,23 @@ def _definition(name: str, raw: _Object) -> Definition:
     if parameters.setdefault("type", "object") != "object":
         raise ValueError("its arguments are no object")
     parameters.setdefault("properties", {})
+    _flatten(parameters)
     text = _text(raw.get("description") or raw.get("title"), _MAX_TEXT_CHARS)
     return Definition(name=plain, raw=name, description=text, parameters=parameters)
+
+
+def _flatten(parameters: dict[str, Any]) -> None:
+    """Make alternatives at the top, which providers refuse, into one object with all properties.
+
+    Which of them belong together is left to the server.
+    """
+    for key in ("allOf", "anyOf", "oneOf"):
+        for part in parameters.pop(key, ()):
+            for name, schema in part.get("properties", {}).items():
+                parameters["properties"].setdefault(name, schema)
+            if key == "allOf" and part.get("required"):
+                required = [*parameters.get("required", ()), *part["required"]]
+                parameters["required"] = list(dict.fromkeys(required))
 
 
 def _text(value: object, most: int) -> str:

@@ -27,6 +27,7 @@ from agent_ls import __version__
 from agent_ls.mcp.definitions import digest_of
 from agent_ls.mcp.frames import MAX_LINE_BYTES, Failure, Launch, Order, Reply
 from agent_ls.mcp.http_pipes import HttpPipes
+from agent_ls.mcp.plain_tools import RawTools
 from agent_ls.mcp.program_pipes import ProgramPipes
 from agent_ls.processes.sealing import seal
 from agent_ls.safety.keys import without_keys
@@ -68,6 +69,7 @@ class Connection:
         self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._is_changed = True
         self._listed_s = 0.0
+        self._raw = RawTools()
         self.tools: list[dict[str, Any]] = []
         self._task = asyncio.ensure_future(self._live())
 
@@ -100,9 +102,8 @@ class Connection:
         cursor: str | None = None
         for _ in range(_MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
-            for tool in page.tools:
-                dumped = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-                found.append({key: dumped[key] for key in _KEYS if key in dumped})
+            for tool in self._raw.take():
+                found.append({key: tool[key] for key in _KEYS if tool.get(key) is not None})
             cursor = page.next_cursor
             if not cursor or len(found) > _MAX_LISTED:
                 break
@@ -171,7 +172,7 @@ class Connection:
         """Hold the session; the library wants it opened and closed by one task."""
         try:
             client = Client(
-                self._pipes.opened(),
+                self._raw.watching(self._pipes.opened()),
                 cache=None,
                 message_handler=self._take_news,
                 list_roots_callback=self._list_roots,

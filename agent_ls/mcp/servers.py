@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 _MAX_FAILURES = 3
 """A server that failed so often in a row is not started again by this process."""
 _LOGIN_S = 300.0
-_LEARN_S = 20.0
+_LEARN_S = 5.0
 """How long a turn waits for servers whose tools are not known yet."""
 
 
@@ -99,9 +99,17 @@ class Servers:
             if one.is_approved and one.pin is None and one.failures < _MAX_FAILURES
         ]
         if new:
-            await asyncio.wait(
-                [asyncio.ensure_future(self._learned(one)) for one in new], timeout=_LEARN_S
-            )
+            starts = {asyncio.ensure_future(self._learned(one)): one for one in new}
+            _, slow = await asyncio.wait(starts, timeout=_LEARN_S)
+            for one in map(starts.get, slow):
+                assert one is not None
+                limit_s = one.plan.options.timeout_s
+                self._tell(
+                    f"The tool server {one.plan.name} is still starting. The turn waits for it, "
+                    f"{limit_s:g} s at most (`timeout_s`)."
+                )
+            if slow:
+                await asyncio.wait(slow)
             self._make_tools()
 
     async def look(self) -> None:
@@ -376,7 +384,7 @@ class Servers:
         """Log a problem and tell the person, once."""
         if problem not in self._told:
             self._told.add(problem)
-            _log.warning("%s", problem)
+            _log.info("%s", problem)
             self._tell_person(visible_line(problem))
 
 

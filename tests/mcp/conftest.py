@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +26,10 @@ def server(mode: str, **more: Any) -> ServerOptions:
 
 @asynccontextmanager
 async def opened(
-    place: Path, servers: dict[str, ServerOptions], **more: Any
+    place: Path,
+    servers: dict[str, ServerOptions],
+    tell: Callable[[str], None] = lambda _words: None,
+    **more: Any,
 ) -> AsyncIterator[Servers]:
     """Open servers of the user's settings, with pins and a workspace below ``place``."""
     options = ToolServerOptions.model_validate({"servers": servers, **more})
@@ -37,6 +40,7 @@ async def opened(
         open_disk_workspace([project]),
         SavedPins(place / "pins.json"),
         command_environment(),
+        tell=tell,
     )
     try:
         yield found

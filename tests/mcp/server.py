@@ -56,6 +56,18 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
         )
     ],
     "no_object": [tool("x", schema={"type": "array"})],
+    "misfits": [
+        tool("good"),
+        {"name": "no_schema", "inputSchema": {}},
+        tool("no_type", schema={"properties": {"a": {"type": "string"}}}),
+        tool("either", schema={"oneOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}),
+        tool("both", schema={"allOf": [{"properties": {"a": {}}, "required": ["a"]}]}),
+        tool("true", schema={"type": "object", "properties": {"a": True}}),
+        tool("list", schema={"type": "array"}),
+        {"name": "nothing"},
+        {"name": 7, "inputSchema": {"type": "object"}},
+        "no tool",
+    ],
     "large": [
         tool("x", schema={"type": "object", "properties": {f"p{n}": {} for n in range(500)}})
     ],
@@ -204,6 +216,8 @@ def main() -> None:
     mode = sys.argv[1]
     if mode == "hangs at start":
         time.sleep(600)
+    if mode == "slow at start":
+        time.sleep(1)
     if mode == "ends at start":
         raise SystemExit("no licence found")
     if mode == "noise at start":

@@ -18,6 +18,7 @@ import pytest_asyncio
 
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import ToolError
+from agent_ls.mcp.server_tool import spec_of
 from agent_ls.mcp.servers import Servers
 from tests.mcp.conftest import opened, output_of, run, server
 from tests.mcp.server import TOOLS
@@ -70,12 +71,41 @@ async def test_descriptions_lose_what_is_hidden_and_say_whose_they_are(servers: 
         ("remote_reference", "refers to another document"),
         ("doubling", "too large"),
         ("large", "too large"),
+        ("no_object", "its arguments are no object"),
     ],
 )
 async def test_what_cannot_be_made_plain_is_left_out(servers: Servers, mode: str, why: str) -> None:
     assert names(servers, mode) == []
     (problem,) = servers.servers[f"s-{mode.replace('_', '-')}"].problems
     assert why in problem
+
+
+async def test_a_bad_schema_costs_its_tool_alone(servers: Servers) -> None:
+    kept = ["good", "no_schema", "no_type", "either", "both", "true", "nothing"]
+    assert names(servers, "misfits") == kept
+    (problem,) = servers.servers["s-misfits"].problems
+    assert "list is left out: its arguments are no object" in problem
+    for name in kept:
+        # Providers refuse a request with any other.
+        schema = spec_of(servers.tools[f"s-misfits/{name}"]).parameters
+        assert schema["type"] == "object"
+        assert not {"oneOf", "anyOf", "allOf"} & {*schema}
+    either = spec_of(servers.tools["s-misfits/either"]).parameters
+    assert {*either["properties"]} == {"a", "b"}
+    assert spec_of(servers.tools["s-misfits/both"]).parameters["required"] == ["a"]
+
+
+async def test_a_slow_start_is_waited_for_with_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent_ls.mcp.servers._LEARN_S", 0.2)
+    told: list[str] = []
+    several = {"slow": server("slow at start")}
+    async with opened(tmp_path, several, tell=told.append) as servers:
+        await servers.settle()
+        assert "slow/do" in servers.tools
+    (words,) = told
+    assert words.startswith("The tool server slow is still starting. The turn waits for it, 60 s")
 
 
 async def test_a_schema_that_holds_itself_ends(servers: Servers) -> None:
@@ -101,7 +131,6 @@ async def test_tools_are_counted(servers: Servers, mode: str, count: int) -> Non
         ("hangs at start", "it did not answer within 4 s"),
         ("ends at start", "no licence found"),
         ("noise at start", "1 tool, running"),
-        ("no_object", "ValidationError"),
     ],
 )
 async def test_a_bad_start_is_told(servers: Servers, mode: str, state: str) -> None:
