@@ -269,7 +269,9 @@ class Answer:
                 return call
             if not name and (index is not None or call is self._calls[-1]) and not call.is_whole:
                 return call
-        return None
+        # SGLang has counted the tools of the request in the first piece of a call.
+        newest = self._calls[-1] if self._calls else None
+        return newest if newest and not name and not newest.is_whole else None
 
     def _is_another(self, call: _OpenCall, name: str) -> bool:
         """Say whether a name begins a new call, beside a call that has no arguments yet."""
