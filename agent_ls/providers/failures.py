@@ -45,6 +45,8 @@ _BY_STATUS: Final = {
 # Patterns in error types, codes and texts that tell more than the status; the first match wins.
 _BY_WORDS: Final = (
     (ProviderFailure.FORBIDDEN, NEVER),
+    # The model may write a better call, and the server load it again, for another request.
+    (ProviderFailure.SERVER, r"tool_use_failed|model has crashed"),
     (ProviderFailure.CONTENT_FILTER, r"content[_ ]?(?:filter|policy|management)|responsibleai"),
     (
         ProviderFailure.AUTHENTICATION,
@@ -113,8 +115,10 @@ def classify(symptom: Symptom) -> ProviderFailure:
         return ProviderFailure.CONTEXT_OVERFLOW
     if _ENDED_EARLY in symptom.text:
         return ProviderFailure.BROKEN_STREAM
-    if symptom.status == 429 and re.search(NEVER, f"{symptom.kind} {symptom.text}".lower()):
-        # Some providers send 429 when the credit is used up. Waiting does not help then.
+    is_busy = symptom.status == 429 or (symptom.status or 0) >= 500
+    if is_busy and re.search(NEVER, f"{symptom.kind} {symptom.text}".lower()):
+        # Some providers send 429, and MiniMax 500, when the credit is used up. Waiting does not
+        # help then.
         return ProviderFailure.FORBIDDEN
     if by_status is not None and symptom.status not in _AMBIGUOUS_STATUS:
         return by_status
@@ -132,9 +136,11 @@ def error_object_symptom(error: object) -> Symptom:
     """Return the facts in an error object that came inside a successful response."""
     fields = as_object(error)
     code, kind = fields.get("code"), as_text(fields.get("type"))
+    if isinstance(code, str) and code.isdecimal():
+        code = int(code)
     status = code if isinstance(code, int) and 400 <= code <= 599 else None
     message = as_text(fields.get("message")) or str(error)
-    words = " ".join(word for word in (kind, as_text(code)) if word)
+    words = " ".join(word for word in (kind, as_text(fields.get("code"))) if word)
     return Symptom(message, kind=words, status=status, is_broken=True)
 
 
