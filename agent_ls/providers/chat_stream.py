@@ -16,7 +16,7 @@ from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import ModelEvent
 from agent_ls.domain.usage import Usage
 from agent_ls.providers.answer import Answer, MalformedAnswer
-from agent_ls.providers.dialects import USAGE, Dialect
+from agent_ls.providers.dialects import THINKING, USAGE, Dialect, is_finish
 from agent_ls.providers.shapes import Object, as_count, as_list, as_object, as_text
 
 MAX_LINE_CHARACTERS = 32 * 2**20
@@ -60,6 +60,9 @@ class ChatChunks:
     def __init__(self, answer: Answer, dialect: Dialect) -> None:
         self._answer = answer
         self._dialect = dialect
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        """The text and the thinking of the deltas so far."""
         self.is_ended = False
         """The usage came in a chunk of its own, which is the last."""
         self.is_done = False
@@ -83,12 +86,26 @@ class ChatChunks:
                 # We ask for one answer. If an endpoint sends a second, do not mix the two.
                 continue
             self._count(choice.get("usage"))
-            # Some servers send the last piece as a whole message, and some the whole as a piece.
-            other = "message" if part == "delta" else "delta"
-            yield from self._parts(as_object(choice.get(part)) or as_object(choice.get(other)))
+            yield from self._parts(self._part(choice, part))
             finish = as_text(choice.get("finish_reason"))
-            if finish:
+            if is_finish(finish):
                 self._answer.finish(finish)
+
+    def _part(self, choice: Object, part: str) -> Object:
+        """Return the delta or the message of a choice.
+
+        Some servers end a stream with the last piece as a message, some with a message that
+        repeats all of it, which is left out.
+        """
+        delta, message = as_object(choice.get("delta")), as_object(choice.get("message"))
+        if part == "message":
+            return message or delta
+        if delta:
+            self._text += filter(None, [as_text(delta.get("content"))])
+            self._thinking += filter(None, [_thinking_in(delta)])
+            return delta
+        told = {"".join(self._text), "".join(self._thinking)} - {""}
+        return {name: value for name, value in message.items() if _thought(value) not in told}
 
     def _count(self, usage: object) -> None:
         """Take token counts; what was counted before never becomes less."""
@@ -105,13 +122,14 @@ class ChatChunks:
         content = part.get("content")
         if content:
             yield from self._content(content)
-        thinking = as_text(part.get("reasoning_content")) or as_text(part.get("reasoning"))
-        if thinking:
+        if thinking := _thinking_in(part):
             yield from answer.reasoning(thinking)
         refusal = as_text(part.get("refusal"))
         if refusal:
             yield from answer.refusal(refusal)
-        for call in as_list(part.get("tool_calls")):
+        calls = part.get("tool_calls")
+        # Some servers send one call instead of a list.
+        for call in as_list([calls] if as_object(calls).get("function") else calls):
             yield from self._call(as_object(call))
         if legacy := as_object(part.get("function_call")):
             # The form before there were several calls in one answer.
@@ -124,8 +142,8 @@ class ChatChunks:
         for piece in as_list(content):
             piece = as_object(piece)
             yield from self._answer.text(as_text(piece.get("text")))
-            for thought in as_list(piece.get("thinking")):
-                yield from self._answer.reasoning(as_text(as_object(thought).get("text")))
+            thinking = _thought([piece.get(name) for name in THINKING.parts])
+            yield from self._answer.reasoning(thinking)
 
     def _call(self, call: Object) -> Iterator[ModelEvent]:
         function = as_object(call.get("function"))
@@ -217,6 +235,10 @@ class EventStream:
                 yield from self._message(_object(data), event)
         elif line.startswith("data:"):
             yield from self._data_line(line)
+        elif line.startswith("error:"):
+            # Servers of llama.cpp from 2025 send an error as a field of its own.
+            self._event = "error"
+            yield from self._data_line(line.replace("error:", "data:", 1))
         elif line.startswith("event:"):
             self._event = line[6:].strip()
         elif line.lstrip()[:1] == "<" and not self.is_fed:
@@ -239,8 +261,10 @@ class EventStream:
 
     def _message(self, chunk: Object, event: str) -> Iterator[ModelEvent]:
         self.is_fed = True
-        if (error := _error_in(chunk)) or event == "error":
-            raise ErrorInStream(error or chunk)
+        error = _error_in(chunk) or (chunk if event == "error" else None)
+        # Some gateways report the limit that has cut an answer as an error after its end.
+        if error and not self._answer.is_finished:
+            raise ErrorInStream(error)
         yield from self._reader.take(chunk)
 
     def _whole(self, text: str) -> Iterator[ModelEvent]:
@@ -263,6 +287,19 @@ def _error_in(body: Object) -> object:
     # Gateways answer `{"success": false, "message": …}` with status 200.
     is_failed = body.get("success") is False or body.get("code") or body.get("type") == "error"
     return body if is_failed or body.get("detail") else None
+
+
+def _thinking_in(part: Object) -> str:
+    return next(filter(None, (_thought(part.get(name)) for name in THINKING.names)), "")
+
+
+def _thought(value: object, depth: int = 4) -> str:
+    """Return the thinking in a field: a text, or parts that hold texts."""
+    if isinstance(value, str) or not depth:
+        return as_text(value)
+    found = as_object(value)
+    inner = as_list(value) or [found.get(name) for name in ("text", *THINKING.parts) if found]
+    return "".join(_thought(one, depth - 1) for one in inner)
 
 
 def _at(found: Object, place: str) -> object:

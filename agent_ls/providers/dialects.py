@@ -76,6 +76,13 @@ class UsagePlaces(Record):
     reasoning: tuple[str, ...]
 
 
+class ThinkingPlaces(Record):
+    """Where visible thinking stands."""
+
+    names: tuple[str, ...]
+    parts: tuple[str, ...]
+
+
 class Overflow(Record):
     """How a request is refused that is too long."""
 
@@ -97,9 +104,15 @@ class WindowPlace(Record):
     names: tuple[str, ...]
 
 
+class _Unfinished(Record):
+    words: tuple[str, ...]
+
+
 class _Table(Record):
     finish: Mapping[FinishReason, tuple[str, ...]]
+    unfinished: _Unfinished
     usage: UsagePlaces
+    thinking: ThinkingPlaces
     addresses: Mapping[str, str]
     dialect: tuple[_Row, ...]
     refusal: tuple[_Refusal, ...]
@@ -121,6 +134,7 @@ NEVER: Final = _TABLE.retry.never
 """Words of a limit that waiting does not lift, as a regular expression."""
 WINDOWS: Final = _TABLE.window
 USAGE: Final = _TABLE.usage
+THINKING: Final = _TABLE.thinking
 ADDRESSES: Final = _TABLE.addresses
 """Providers that need no library, and their addresses; empty: the user must set one."""
 
@@ -128,6 +142,11 @@ ADDRESSES: Final = _TABLE.addresses
 def finish_of(word: str) -> FinishReason:
     """Return the reason for a provider's word; ``UNKNOWN`` for a new word."""
     return _FINISH.get(word.lower(), FinishReason.UNKNOWN)
+
+
+def is_finish(word: str) -> bool:
+    """Say whether a provider's word ends an answer."""
+    return word.lower() not in _TABLE.unfinished.words
 
 
 @lru_cache(maxsize=256)
