@@ -85,20 +85,24 @@ class _OpenCall:
         return "".join(self.pieces).strip()
 
     @property
+    def _last_piece(self) -> str:
+        return next((one for one in reversed(self.pieces) if one and not one.isspace()), "")
+
+    @property
     def is_whole(self) -> bool:
         """Say whether the call is closed or its arguments parse as a JSON object or array."""
         if self.is_closed:
             return True
         # Cheap for most pieces, as servers that repeat the name ask this with each of them.
-        last = next((one.rstrip() for one in reversed(self.pieces) if not one.isspace()), "")
-        return last[-1:] in ("}", "]") and _is_json(self.text)
+        return self._last_piece.rstrip()[-1:] in ("}", "]") and _is_json(self.text)
 
     def close(self) -> CallClosed:
         self.is_closed = True
         text = self.text
-        if not _is_json(text) and len(self.pieces) > 1 and _is_json(self.pieces[-1]):
-            # Some servers send with each piece all arguments so far.
-            text = self.pieces[-1].strip()
+        if not _is_json(text):
+            # Some servers send with each piece all arguments so far, some an empty object first.
+            others = (self._last_piece.strip(), text.removeprefix("{}"))
+            text = next(filter(_is_json, others), text)
         return CallClosed(self.call_id, tool_name(self.name), text or "{}")
 
 
@@ -180,7 +184,7 @@ class Answer:
         Errors: ``MalformedAnswer`` if arguments continue after the call was closed.
         """
         call = self._find(call_id, index, name)
-        if call and (name or _is_object(arguments)) and call.is_whole:
+        if call and call.name and (name or _is_object(arguments)) and call.is_whole:
             if call.text == arguments.strip():
                 return  # Some servers repeat a whole call, with or without its name.
             call = None if name else call
@@ -189,7 +193,7 @@ class Answer:
         if call is None:
             yield from self.close_calls()
             call = self._begin(call_id, index, name)
-        elif name and name != call.name and not call.text:
+        elif name and name != call.name and not (call.name and call.text):
             self._counted(name)
             # Some servers repeat the name so far in front of its next piece.
             call.name = name if call.name and name.startswith(call.name) else call.name + name

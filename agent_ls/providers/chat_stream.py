@@ -16,7 +16,7 @@ from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import ModelEvent
 from agent_ls.domain.usage import Usage
 from agent_ls.providers.answer import Answer, MalformedAnswer
-from agent_ls.providers.dialects import THINKING, USAGE, Dialect, is_finish
+from agent_ls.providers.dialects import THINKING, USAGE, Dialect, is_nothing
 from agent_ls.providers.shapes import Object, as_count, as_list, as_object, as_text
 
 MAX_LINE_CHARACTERS = 32 * 2**20
@@ -88,7 +88,7 @@ class ChatChunks:
             self._count(choice.get("usage"))
             yield from self._parts(self._part(choice, part))
             finish = as_text(choice.get("finish_reason"))
-            if is_finish(finish):
+            if not is_nothing(finish):
                 self._answer.finish(finish)
 
     def _part(self, choice: Object, part: str) -> Object:
@@ -148,6 +148,7 @@ class ChatChunks:
     def _call(self, call: Object) -> Iterator[ModelEvent]:
         function = as_object(call.get("function"))
         index, arguments = call.get("index"), function.get("arguments")
+        name = as_text(function.get("name"))
         if isinstance(index, str) and index.isdecimal():
             index = int(index)
         if arguments and not isinstance(arguments, str):
@@ -156,7 +157,7 @@ class ChatChunks:
         return self._answer.call(
             as_text(call.get("id")),
             index if isinstance(index, int) else None,
-            as_text(function.get("name")),
+            "" if is_nothing(name) else name,
             as_text(arguments),
             _chosen(call, self._dialect.call_fields),
         )

@@ -104,13 +104,13 @@ class WindowPlace(Record):
     names: tuple[str, ...]
 
 
-class _Unfinished(Record):
+class _Nothing(Record):
     words: tuple[str, ...]
 
 
 class _Table(Record):
     finish: Mapping[FinishReason, tuple[str, ...]]
-    unfinished: _Unfinished
+    nothing: _Nothing
     usage: UsagePlaces
     thinking: ThinkingPlaces
     addresses: Mapping[str, str]
@@ -141,12 +141,13 @@ ADDRESSES: Final = _TABLE.addresses
 
 def finish_of(word: str) -> FinishReason:
     """Return the reason for a provider's word; ``UNKNOWN`` for a new word."""
-    return _FINISH.get(word.lower(), FinishReason.UNKNOWN)
+    # Gemini puts the kind of the reason before it.
+    return _FINISH.get(word.lower().rpartition(": ")[2], FinishReason.UNKNOWN)
 
 
-def is_finish(word: str) -> bool:
-    """Say whether a provider's word ends an answer."""
-    return word.lower() not in _TABLE.unfinished.words
+def is_nothing(word: str) -> bool:
+    """Say whether a word stands in the place of a finish reason or a name that is not there."""
+    return word.lower() in _TABLE.nothing.words
 
 
 @lru_cache(maxsize=256)

@@ -42,12 +42,16 @@ _BY_STATUS: Final = {
     529: ProviderFailure.OVERLOADED,
 }
 
+_UNWANTED: Final = (
+    r"content[_ ]?(?:filter|policy|management)|responsibleai|data_?inspection_?failed"
+    r"|unsafe or sensitive content|敏感内容"
+)
 # Patterns in error types, codes and texts that tell more than the status; the first match wins.
 _BY_WORDS: Final = (
     (ProviderFailure.FORBIDDEN, NEVER),
     # The model may write a better call, and the server load it again, for another request.
     (ProviderFailure.SERVER, r"tool_use_failed|model has crashed"),
-    (ProviderFailure.CONTENT_FILTER, r"content[_ ]?(?:filter|policy|management)|responsibleai"),
+    (ProviderFailure.CONTENT_FILTER, _UNWANTED),
     (
         ProviderFailure.AUTHENTICATION,
         r"authentication|invalid[_ ]api[_ ]key|api key not valid|api_key client option",
