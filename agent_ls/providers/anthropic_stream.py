@@ -75,7 +75,9 @@ class MessageEvents:
                 self._blocks[number] = {"type": "tool_use", "id": call_id, "characters": 0}
                 yield from self._answer.call(call_id, number, name, "")
                 if block.get("input"):
-                    yield from self._arguments(number, json.dumps(block["input"], ensure_ascii=False))
+                    yield from self._arguments(
+                        number, json.dumps(block["input"], ensure_ascii=False)
+                    )
             case "text":
                 self._blocks[number] = {"type": "text", "characters": 0}
                 yield from self._text(number, as_text(block.get("text")))

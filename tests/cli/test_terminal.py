@@ -113,7 +113,7 @@ async def test_what_was_typed_before_the_question_does_not_answer_it(folder: Pat
         terminal.type("y\n")
         await terminal.until("words that say no")
         terminal.type("rather not\n")
-        assert await terminal.ended() == 0
+        assert await terminal.ended() == 2
     assert not (folder / "asked.txt").exists()
     assert "rejected (terminal): rather not" in terminal.shown
 
@@ -142,8 +142,8 @@ async def test_a_question_says_each_thing_once_and_that_enter_is_needed(
         assert again.startswith("Nothing is decided yet: y/")
         assert "\n" not in again
         terminal.type("no\n")
-        # It was refused by somebody who was there, so nothing is missing.
-        assert await terminal.ended() == 0
+        # A command that was refused is not missing; an edit that was rejected is not made.
+        assert await terminal.ended() == (0 if "run_command" in call else 2)
 
 
 async def test_a_process_that_is_stopped_while_it_asks_ends(folder: Path) -> None:

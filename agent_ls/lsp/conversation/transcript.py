@@ -11,7 +11,7 @@ from itertools import groupby
 
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.plans import PlanStatus
-from agent_ls.domain.stops import TurnStatus
+from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.lsp import wire
 from agent_ls.lsp.conversation.entries import Answer, Asked, Call, Entry, Words, short_line
 from agent_ls.lsp.conversation_page import HEADING, Page, Region, front_matter, plain_lines
@@ -255,7 +255,8 @@ def _take_progress(turn: _Turn, update: wire.Update) -> None:
                 said = turn.answer.text.strip()
             if update.output.strip() not in ("", said):
                 turn.items.append(Words(update.output))
-            turn.ended = f"Stopped: {update.failure_reason}" if update.failure_reason else "Done"
+            word = "Partly done" if update.stop_reason is StopReason.COMPLETED else "Stopped"
+            turn.ended = f"{word}: {update.failure_reason}" if update.failure_reason else "Done"
             if update.status is TurnStatus.CANCELLED:
                 turn.ended = "Stopped"
             for asked in turn.asked.values():

@@ -13,7 +13,7 @@ from typing import Literal
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.sentences import sentence
-from agent_ls.domain.stops import TurnStatus
+from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.loop.state.state import SessionState
 from agent_ls.loop.state.undelivered import Undelivered
 from agent_ls.lsp.connection.clients import brief
@@ -102,7 +102,8 @@ class Notices:
             self._say("log", event.output[:_OUTPUT_CHARACTERS])
         if event.status is TurnStatus.CANCELLED:
             return
-        if event.failure_reason:
+        has_answer = event.stop is StopReason.COMPLETED and bool(event.output.strip())
+        if event.failure_reason and not has_answer:
             level: Level = "error" if event.status is TurnStatus.FAILED else "warning"
             said = shown = f"The agent stopped: {event.failure_reason}"
             if brief(said, self._characters or 0) != said:
@@ -113,9 +114,11 @@ class Notices:
         elif self._characters is not None:
             # Many models begin with the word themselves.
             first_line = event.output.strip().partition("\n")[0].removeprefix("Done: ")
+            why = f" ({event.failure_reason})" if event.failure_reason else ""
+            begin = "Partly done: " if why else "Done: "
             where = "" if self._characters else f" … read {shown_place(session_id)}"
             done = "info" if self.told == "all" else "log"
-            self._say(done, self._fitted("Done: ", first_line or "no answer") + where)
+            self._say(done, self._fitted(begin, (first_line or "no answer") + why) + where)
 
     def _fitted(self, beginning: str, text: str) -> str:
         return beginning + label(text, (self._characters or _LINE_CHARACTERS) - len(beginning))

@@ -14,6 +14,7 @@ from typing import Any
 from agent_ls.domain import events as e
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.sentences import clause
+from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state.state import SessionState
 from agent_ls.safety.text import label
@@ -175,7 +176,9 @@ class TurnProgress:
             self._send(shown, kind="report", message=message, percentage=percentage)
 
     def _end(self, shown: _Shown, event: e.TurnEnded) -> None:
-        text = event.failure_reason or event.output.strip().partition("\n")[0]
+        text = event.failure_reason or ""
+        if event.stop is StopReason.COMPLETED and (line := event.output.strip().partition("\n")[0]):
+            text = f"{line} ({text})" if text else line
         shown.ended = f"{event.stop.value.replace('_', ' ')}: " + label(text, 200)
         self._forget(shown)
         if shown.is_begun:
