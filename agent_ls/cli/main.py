@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from agent_ls import __version__
-from agent_ls.cli.output import never_fail_to_show, while_read
+from agent_ls.cli.output import flush_streams, never_fail_to_show, open_closed_streams, while_read
 from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_USAGE
 
 MODES = ("plan", "ask-all", "ask", "accept-edits", "auto")
@@ -40,7 +40,15 @@ _COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     started_s = time.monotonic()
+    open_closed_streams()
     never_fail_to_show()
+    try:
+        return _run(argv, started_s)
+    finally:
+        flush_streams()
+
+
+def _run(argv: Sequence[str] | None, started_s: float) -> int:
     if argv is None:
         # Only in the real program, before it starts a process that could inspect it.
         from agent_ls.processes.sealing import seal
@@ -69,7 +77,8 @@ def _carry_out(arguments: argparse.Namespace) -> int:
             command: Callable[[argparse.Namespace], int] = getattr(import_module(module), name)
             code = command(arguments)
     except AgentLsError as error:
-        sys.stderr.write(f"agent-ls: {error}\n")
+        with while_read():
+            sys.stderr.write(f"agent-ls: {error}\n")
         return EXIT_CONFIGURATION
     except KeyboardInterrupt:
         # A running turn handles Ctrl-C itself; before it, there is nothing to end in order.

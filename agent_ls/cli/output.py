@@ -1,4 +1,4 @@
-"""Standard output: JSON, characters that cannot be encoded, and closed pipes."""
+"""Standard streams: JSON, characters that cannot be encoded, closed streams and closed pipes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import json
 import os
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Final, TextIO
+
+_STANDARD_ERROR: Final = 2
 
 
 def never_fail_to_show() -> None:
@@ -22,12 +25,45 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def open_closed_streams() -> None:
+    """Open the null device in place of each standard stream that is closed.
+
+    Otherwise the next file that is opened, such as the store, gets its number, and what is printed.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
 @contextmanager
 def while_read() -> Generator[None]:
-    """End the block without an error if the reader of standard output closes the pipe."""
-    try:
+    """End the block without an error if the reader of a standard stream closes the pipe.
+
+    Errors: ``SystemExit``, see ``flush_streams``.
+    """
+    with suppress(BrokenPipeError):
         yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Otherwise the interpreter flushes again at exit and reports an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    flush_streams()
+
+
+def flush_streams() -> None:
+    """Write what is buffered. A reader that has gone is no error.
+
+    Errors: ``SystemExit`` after a sentence, if standard output cannot be written.
+    """
+    for stream in (sys.stderr, sys.stdout):
+        try:
+            stream.flush()
+        except OSError as error:
+            _forget(stream)
+            if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+                said = f"agent-ls: standard output cannot be written: {error.strerror}"
+                raise SystemExit(said) from None
+
+
+def _forget(stream: TextIO) -> None:
+    """Send what is still buffered to nowhere: the interpreter writes it at exit, and would fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -190,7 +190,8 @@ async def _turn(
         with while_read():
             write_result(turn, result, arguments, streamed=streamed.said if is_attended else "")
         if not result.success:
-            sys.stderr.write(f"{going_on(session.state, arguments)}\n")
+            with while_read():
+                sys.stderr.write(f"{going_on(session.state, arguments)}\n")
     finally:
         await sessions.close()
     if result.stop_reason is StopReason.ERROR and _is_model_unknown(turn):
@@ -265,4 +266,5 @@ def _cancel_on_signals(session: Session, last_words: str) -> None:
 
 
 def _warn(words: str) -> None:
-    sys.stderr.write(f"agent-ls: {words}\n")
+    with while_read():
+        sys.stderr.write(f"agent-ls: {words}\n")
