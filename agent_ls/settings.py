@@ -14,6 +14,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 
@@ -42,14 +43,16 @@ _ENV_SHORT = {
     "API_BASE": ("provider", "api_base"),
     "SANDBOX": ("sandbox", "use"),
 }
+_ENV_READ_ELSEWHERE = ("API_KEY",)
 _ENV_NOT_SETTINGS = frozenset(
     {
-        *("API_KEY", "EDITORS", "COMMAND"),
+        *_ENV_READ_ELSEWHERE,
+        *("EDITORS", "COMMAND"),
         *("HOOK", "FILE", "EDITED_FILE", "HOOK_INPUT", "HOOK_ERRORS"),
     }
 )
-"""Read elsewhere: the key by the provider's credentials, the next by the tests; the others are
-what commands and hooks of ours are given, which may well call us."""
+"""The key is read by the provider's credentials, the next by the tests; the others are what
+commands and hooks of ours are given, which may well call us."""
 
 _RULES = ("rules",)
 _STRICTNESS = list(Mode)
@@ -136,7 +139,8 @@ class LoadedSettings:
     problems: tuple[str, ...]
     """For a person: which key of which source, and why."""
     own_problems: tuple[str, ...] = ()
-    """Those of what the person wrote; the others are a repository's or an editor's."""
+    """Those of what the person wrote; the others are a repository's or an editor's, or about
+    variables of the environment that are no settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +192,8 @@ def load_settings(
     own = _read_toml(user_file(), problems)
     profiles: Any = own.pop("profiles", {})
     sources = [_Source("defaults", defaults or {}), _Source(str(user_file()), own)]
-    from_environment = _from_environment(environment or os.environ)
+    # A mistake here ends nothing: another version's variable may be set for all programs.
+    from_environment = _from_environment(environment or os.environ, foreign)
     for values in (command_line or {}, *from_environment, own):
         if "profile" in values:
             sources.append(_profile(profiles, values["profile"], problems))
@@ -405,8 +410,11 @@ def _leaves(
             yield (*above, str(key)), value
 
 
-def _from_environment(environment: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return ``AGENT_LS_A__B=x`` as ``{"a": {"b": "x"}}``, one each; pydantic reads the text."""
+def _from_environment(environment: Mapping[str, str], problems: list[str]) -> list[dict[str, Any]]:
+    """Return ``AGENT_LS_A__B=x`` as ``{"a": {"b": "x"}}``, one each; pydantic reads the text.
+
+    Notes a variable that no setting has, with the nearest one.
+    """
     found: list[dict[str, Any]] = []
     for name, value in environment.items():
         rest = name.removeprefix(_ENV)
@@ -416,8 +424,29 @@ def _from_environment(environment: Mapping[str, str]) -> list[dict[str, Any]]:
         nested: Any = value
         for key in reversed(keys):
             nested = {key: nested}
-        found.append(nested)
+        if _unknown(keys, value):
+            problems.append(_unknown_variable(name))
+        else:
+            found.append(nested)
     return found
+
+
+def _unknown_variable(name: str) -> str:
+    known = [*_ENV_SHORT, *_ENV_READ_ELSEWHERE, *_variables(Settings().model_dump())]
+    rest = name.removeprefix(_ENV)
+    swapped = [one for one in known if sorted(one) == sorted(rest)]
+    near = swapped or get_close_matches(rest, known, 1)
+    meant = f": did you mean {_ENV}{near[0]}?" if near else ""
+    return f"environment: {name} is not a setting, so it was ignored{meant or '.'}"
+
+
+def _variables(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """Yield the names of the variables for these settings, without the prefix."""
+    for key, value in values.items():
+        name = f"{above}{key}".upper()
+        yield name
+        if isinstance(value, Mapping):
+            yield from _variables(cast("Mapping[str, Any]", value), f"{name}__")
 
 
 def _read_toml(path: Path, problems: list[str]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ configuration folder (`agent-ls doctor` says where), `AGENT_LS_*` environment va
 A nested key is written as a TOML table, as `AGENT_LS_POLICIES__STEP_LIMIT__MAX_STEPS` in the
 environment, and as `--set policies.step_limit.max_steps=20` on the command line.
 `AGENT_LS_MODEL`, `AGENT_LS_MODE`, `AGENT_LS_STORE_URL`, `AGENT_LS_API_BASE` and `AGENT_LS_SANDBOX`
-are short names.
+are short names. A variable `AGENT_LS_…` that is none of these is named in a warning and ignored.
 
 A profile is a table `[profiles.NAME]` in your `config.toml` that holds any of these settings.
 `profile = "NAME"` there, `AGENT_LS_PROFILE` or `--profile NAME` lays it over the rest of that file;

@@ -94,6 +94,31 @@ def test_the_environment_reaches_nested_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("AGENT_LS_MODLE", "AGENT_LS_MODEL"),
+        ("AGENT_LS_APIKEY", "AGENT_LS_API_KEY"),
+        ("AGENT_LS_BASE_API", "AGENT_LS_API_BASE"),
+        ("AGENT_LS_LOOP__MAX_PARALEL_CALLS", "AGENT_LS_LOOP__MAX_PARALLEL_CALLS"),
+        ("AGENT_LS_XYZ", ""),
+    ],
+)
+def test_a_variable_that_is_no_setting_is_named_and_is_no_mistake(
+    tmp_path: Path, name: str, meant: str
+) -> None:
+    loaded = check(tmp_path, environment={name: "x", "AGENT_LS_MARKER": "mine:"})
+    end = f": did you mean {meant}?" if meant else "."
+    assert loaded.problems == (f"environment: {name} is not a setting, so it was ignored{end}",)
+    assert loaded.own_problems == ()
+    assert loaded.settings.marker == "mine:"
+
+
+def test_a_variable_with_a_bad_value_is_a_mistake(tmp_path: Path) -> None:
+    loaded = check(tmp_path, environment={"AGENT_LS_MODE": "yolo"})
+    assert len(loaded.own_problems) == 1
+
+
+@pytest.mark.parametrize(
     "text",
     [
         pytest.param('[provider]\napi_base = "http://evil.example"\n', id="an-endpoint"),
