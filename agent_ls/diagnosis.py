@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from agent_ls import __version__, catalogue
 from agent_ls.assembly import built_in_checkers, held_confiner, open_disk_workspace, tool_servers
-from agent_ls.domain.errors import AgentLsError, ProviderError
+from agent_ls.domain.errors import AgentLsError, ProviderError, ProviderFailure
 from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.messages import UserMessage
 from agent_ls.domain.model_io import ModelRequest
@@ -70,7 +70,10 @@ async def diagnosed(
 
 def _configuration(loaded: LoadedSettings) -> list[Finding]:
     there = "read" if user_file().exists() else "not there, so defaults hold"
-    wrong = [Finding("wrong", "configuration", problem) for problem in loaded.problems]
+    wrong = [
+        Finding("wrong" if problem in loaded.own_problems else "note", "configuration", problem)
+        for problem in loaded.problems
+    ]
     if any(one.words.startswith(f"{user_file()}: could not be read") for one in wrong):
         return wrong
     return [Finding("ok", "configuration", f"{user_file()} ({there})"), *wrong]
@@ -98,7 +101,8 @@ async def _model(settings: Settings, *, is_asked: bool) -> AsyncIterator[Finding
     try:
         await catalogue.KEYS().access(settings.model, settings.provider.api_base)
     except ProviderError as error:
-        yield Finding("wrong", "key", error.message)
+        what = "key" if error.failure is ProviderFailure.AUTHENTICATION else "address"
+        yield Finding("wrong", what, error.message)
         return
     yield Finding("ok", "key", "found, or none is needed")
     if not is_asked:
@@ -109,8 +113,8 @@ async def _model(settings: Settings, *, is_asked: bool) -> AsyncIterator[Finding
 
 
 async def _is_provider_known(settings: Settings) -> bool:
-    """Say whether the name has a provider; a bare name must be known to the model host."""
-    if "/" in settings.model:
+    """Say whether the name has a provider; a bare name needs an address, or to be well known."""
+    if "/" in settings.model or settings.provider.api_base:
         return True
     host = catalogue.PROVIDER(settings.provider)
     try:

@@ -6,6 +6,7 @@ Applies time limits and prices; the route knows the provider's protocol.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -13,12 +14,14 @@ from typing import Final, Protocol
 
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import ModelEvent, ModelRequest, StreamFinished
+from agent_ls.providers.addresses import has_path
 from agent_ls.providers.answer import Answer, MalformedAnswer
 from agent_ls.providers.chat_request import wire_name
 from agent_ls.providers.chat_stream import ErrorInStream
-from agent_ls.providers.dialects import Dialect, adapted
+from agent_ls.providers.dialects import MISPLACED, Dialect, adapted
 from agent_ls.providers.failures import Symptom, classify, error_object_symptom, trouble_of
 from agent_ls.providers.frames import Order, Trouble
+from agent_ls.providers.plain_route import PlainRoute
 from agent_ls.providers.prices import KnownModel
 from agent_ls.providers.symptoms import symptom_of
 from agent_ls.safety.keys import without_keys
@@ -98,6 +101,8 @@ class Completion:
     def _changed(self, route: Route, error: Exception) -> Dialect | None:
         """Return the dialect in which the endpoint may take the request; None: it will not."""
         symptom = self._symptom(error)
+        if isinstance(route, PlainRoute) and _is_misplaced(route, symptom):
+            return route.dialect.model_copy(update={"version": MISPLACED.version})
         if classify(symptom) not in _CHANGEABLE:
             return None
         return adapted(route.dialect, route.sent, f"{symptom.kind} {symptom.text}")
@@ -152,3 +157,11 @@ class Completion:
             f"Nothing of an answer came within {limits.first_chunk_s:g} s "
             "(setting provider.first_chunk_s)."
         )
+
+
+def _is_misplaced(route: Route, symptom: Symptom) -> bool:
+    """Say whether the address may lack only its version."""
+    if route.dialect.version or has_path(route.endpoint):
+        return False
+    is_page = re.search(MISPLACED.words, symptom.text, re.IGNORECASE)
+    return symptom.status in MISPLACED.status or bool(is_page)

@@ -8,19 +8,20 @@ from __future__ import annotations
 import asyncio
 import importlib
 import importlib.util
-import ipaddress
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 import platformdirs
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.providers.addresses import is_loopback, is_openais_own, read_address
+from agent_ls.providers.dialects import dialect_of
 from agent_ls.providers.frames import Access
 from agent_ls.providers.shapes import Object, as_object
 from agent_ls.safety.keys import header_problem, key_problem
@@ -91,28 +92,24 @@ _BARE_NAMES: Final = (
     (("claude-",), "anthropic"),
     (("gemini-",), "vertex_ai"),
 )
+_PROVIDER: Final = re.compile(r"[a-z0-9_-]+")
+"""Other heads of names, such as ``Qwen/`` or ``hf.co/``, belong to the name."""
 _EXTRAS: Final = {name for one in _PROVIDERS.values() for name in one.extra.values()}
 _FILE_KEYS: Final = frozenset({"api_key", "api_base", *_EXTRAS})
 
 
-def provider_of(model: str) -> str:
-    """Return the provider of a litellm model name; empty if unknown."""
+def provider_of(model: str, api_base: str = "") -> str:
+    """Return the provider of a litellm model name; empty if unknown.
+
+    With an address of the user's own, a name without a provider is one of OpenAI's format.
+    """
     head, slash, _ = model.partition("/")
-    if slash:
+    if slash and _PROVIDER.fullmatch(head):
         return head
     for prefixes, provider in _BARE_NAMES:
         if model.startswith(prefixes):
             return provider
-    return ""
-
-
-def is_loopback(url: str) -> bool:
-    """Say whether a URL points to this machine."""
-    try:
-        host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return "openai" if api_base and model else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +129,10 @@ class StoredCredentials:
         Errors: ``ProviderError`` if a needed key is missing or malformed, or the credentials file
         is unusable.
         """
-        provider = provider_of(model)
+        provider = provider_of(model, api_base)
         variables = _variables(provider)
         stored = await asyncio.to_thread(self._stored, provider)
-        base = api_base or self._first(variables.base) or stored.get("api_base") or None
+        base = self._address(provider, api_base, stored)
         key = self._key(("AGENT_LS_API_KEY", *variables.key)) or self._key_of_file(provider, stored)
         if not key and base and is_loopback(base):
             # The clients require a key, even for local servers that need none.
@@ -143,10 +140,14 @@ class StoredCredentials:
         if not key and variables.key:
             place = f"The keyring's entry {KEYRING_SERVICE} {provider}"
             key = _checked(place, await _keyring_key(provider) or "")
-        if not key and variables.is_key_needed and provider:
+        is_own_server = provider == "openai" and base and not is_openais_own(base)
+        if not key and variables.is_key_needed and provider and not is_own_server:
             text = f"There is no key for {model}: {self.hint(model)}"
             raise ProviderError(ProviderFailure.AUTHENTICATION, text)
-        return Access(api_key=key, api_base=base, extra=self._extra(variables, stored))
+        home = dialect_of(provider, "", "").home
+        return Access(
+            api_key=key, api_base=base or home or None, extra=self._extra(variables, stored)
+        )
 
     def hint(self, model: str) -> str:
         """Return how to give this model a key, as a clause that follows "To mend it,"."""
@@ -168,8 +169,27 @@ class StoredCredentials:
         place = f"api_key under [{provider}] in {self.config_dir / FILE_NAME}"
         return _checked(place, stored.get("api_key", ""))
 
-    def _first(self, names: tuple[str, ...]) -> str | None:
-        return next((value for name in names if (value := self.env.get(name, "").strip())), None)
+    def _address(self, provider: str, api_base: str, stored: Mapping[str, str]) -> str:
+        """Return the address that was set, without the endpoint that it may name; empty: none.
+
+        Errors: ``ProviderError`` if it is none.
+        """
+        names = _variables(provider).base
+        places = {
+            "provider.api_base": api_base,
+            **{name: self.env.get(name, "") for name in names},
+            f"api_base under [{provider}] in {self.config_dir / FILE_NAME}": stored.get(
+                "api_base", ""
+            ),
+        }
+        place = next((place for place, text in places.items() if text.strip()), None)
+        if place is None:
+            return ""
+        dialect = dialect_of(provider, "", "")
+        try:
+            return re.sub(dialect.endings, "", read_address(places[place], dialect.home))
+        except ValueError as error:
+            raise ProviderError(ProviderFailure.BAD_REQUEST, f"{place}: {error}.") from None
 
     def _extra(self, variables: _Variables, stored: Mapping[str, str]) -> dict[str, str]:
         extra = {k: v.strip() for k, v in stored.items() if k not in ("api_key", "api_base")}

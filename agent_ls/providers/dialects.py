@@ -51,6 +51,16 @@ class Dialect(Record):
     """The largest window that is asked for, as a larger one takes memory; 0: no limit."""
     leave_out: frozenset[str] = frozenset()
     """Optional fields that are not sent."""
+    home: str = ""
+    """Where the server is unless the user says otherwise; empty: only the route knows."""
+    endings: str = "$^"
+    """Endings of addresses that name an endpoint, as a regular expression; they are cut off."""
+    version: str = ""
+    """A path that the address lacks, such as ``v1``."""
+    models: str = ""
+    """The path below the address where the server lists its models; empty: nowhere."""
+    is_ollama: bool = False
+    """Whether the server is Ollama, which gets a model by ``ollama pull``."""
 
 
 class _Row(Dialect):
@@ -108,12 +118,24 @@ class _Nothing(Record):
     words: tuple[str, ...]
 
 
+class Misplaced(Record):
+    """How a server answers at a path that it does not have."""
+
+    status: frozenset[int]
+    words: str
+    version: str
+
+
 class _Table(Record):
     finish: Mapping[FinishReason, tuple[str, ...]]
     nothing: _Nothing
     usage: UsagePlaces
     thinking: ThinkingPlaces
     addresses: Mapping[str, str]
+    plain: Dialect
+    misplaced: Misplaced
+    ollama_owner: str
+    unfit_models: str
     dialect: tuple[_Row, ...]
     refusal: tuple[_Refusal, ...]
     window: tuple[WindowPlace, ...]
@@ -136,7 +158,12 @@ WINDOWS: Final = _TABLE.window
 USAGE: Final = _TABLE.usage
 THINKING: Final = _TABLE.thinking
 ADDRESSES: Final = _TABLE.addresses
-"""Providers that need no library, and their addresses; empty: the user must set one."""
+"""Providers that need no library, and their addresses."""
+MISPLACED: Final = _TABLE.misplaced
+OLLAMA_OWNER: Final = _TABLE.ollama_owner
+"""The owner that Ollama names for its models where it lists them in OpenAI's format."""
+UNFIT_MODELS: Final = _TABLE.unfit_models
+"""Names of models that no conversation can be had with, as a regular expression."""
 
 
 def finish_of(word: str) -> FinishReason:
@@ -155,7 +182,7 @@ def dialect_of(provider: str, endpoint: str, model: str) -> Dialect:
     """Return the dialect of a model at an endpoint; an empty endpoint is the provider's own."""
     host = (urlsplit(endpoint).hostname or "") if endpoint else ""
     texts = {"provider": provider, "host": host, "model": model.lower()}
-    found = Dialect()
+    found = _TABLE.plain if provider in ADDRESSES else Dialect()
     for row in _TABLE.dialect:
         if all(re.search(getattr(row, key), text) for key, text in texts.items()):
             found = _changed(found, row)

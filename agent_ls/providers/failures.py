@@ -12,12 +12,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
 from typing import Final
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.sentences import sentence
-from agent_ls.providers.credentials import is_loopback
+from agent_ls.providers.addresses import is_loopback
 from agent_ls.providers.dialects import NEVER, is_overflow, seconds_in, wait_in, window_in
 from agent_ls.providers.frames import Trouble
 from agent_ls.providers.shapes import as_object, as_text
@@ -25,6 +26,8 @@ from agent_ls.safety.keys import without_keys
 from agent_ls.safety.secrets import mask
 
 _DETAIL_CHARACTERS: Final = 500
+_MOST_MODELS: Final = 10
+"""So many of a server's models are named, those with a similar name first."""
 
 _BY_STATUS: Final = {
     400: ProviderFailure.BAD_REQUEST,
@@ -228,7 +231,7 @@ def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
         ProviderFailure.FORBIDDEN: f"{where} refuses {model} for this account (rights, region or "
         f"credit).{said}",
         ProviderFailure.BAD_REQUEST: _bad_request(trouble, where, said),
-        ProviderFailure.UNKNOWN_MODEL: _unknown_model(model, where, said),
+        ProviderFailure.UNKNOWN_MODEL: _unknown_model(trouble, model, where, said),
         ProviderFailure.CONTEXT_OVERFLOW: f"The conversation is too long for {model}.{said}",
         ProviderFailure.CONTENT_FILTER: f"{where} stopped at its content filter.{said}",
     }
@@ -316,12 +319,40 @@ def _bad_request(trouble: Trouble, where: str, said: str) -> str:
     return f"{where} cannot use the request.{said}"
 
 
-def _unknown_model(model: str, where: str, said: str) -> str:
-    unknown = f"{where} does not know the model {model!r}."
-    if where == model:
+def _unknown_model(trouble: Trouble, model: str, where: str, said: str) -> str:
+    name = model.removeprefix(f"{trouble.provider}/")
+    if _has_model(trouble, name):
+        return f"{where} lists the model {name}, but does not find it.{said}"
+    if trouble.models:
+        return f"{where} does not have the model {name}. {_other_models(trouble, name)}"
+    if trouble.is_ollama:
+        return (
+            f"{where} does not have the model {name}.{said} `ollama list` shows the models that it "
+            f"has, and `ollama pull {name}` gets this one."
+        )
+    unknown = f"{where} does not know the model {model!r}.{said}"
+    if not trouble.provider:
         unknown = f"The model {model!r} names no provider that is known."
+        if trouble.endpoint:
+            to_set = f"set `model` (AGENT_LS_MODEL) to openai/{model}"
+            return f"{unknown} To ask {where} for it, {to_set}."
     return (
-        f"{unknown}{said} Name a model as provider/name, for "
+        f"{unknown} Name a model as provider/name, for "
         "example anthropic/claude-sonnet-4-5, ollama_chat/qwen3 or, for any OpenAI-compatible "
         "server, openai/NAME together with its address, which usually ends in /v1."
     )
+
+
+def _has_model(trouble: Trouble, name: str) -> bool:
+    return name in trouble.models or (trouble.is_ollama and f"{name}:latest" in trouble.models)
+
+
+def _other_models(trouble: Trouble, name: str) -> str:
+    """Return which models the server has, how to set one, and how to get the one that it lacks."""
+    near = get_close_matches(name, trouble.models, _MOST_MODELS, cutoff=0.5)
+    models = [*near, *(one for one in trouble.models if one not in near)]
+    more = len(models) - _MOST_MODELS
+    shown = ", ".join(models[:_MOST_MODELS]) + (f" and {more} more" if more > 0 else "")
+    one = f"{trouble.provider}/{models[0]}"
+    get = f" To get {name}: `ollama pull {name}`." if trouble.is_ollama else ""
+    return f"It has: {shown}. Set `model` (AGENT_LS_MODEL) to {one}, for example.{get}"

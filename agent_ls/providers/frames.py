@@ -98,6 +98,10 @@ class Trouble(Record):
     endpoint: str = ""
     provider: str = ""
     cause: str = ""
+    models: tuple[str, ...] = ()
+    """The models that the server has, if it lacks the one that was asked."""
+    is_ollama: bool = False
+    """The server that lacks the model is Ollama."""
 
 
 def encode_order(order: Order) -> bytes:

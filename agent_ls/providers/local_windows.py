@@ -24,8 +24,12 @@ _ASK_S: Final = 2.0
 async def window_at(client: httpx.AsyncClient, address: str, model: str) -> int:
     """Return the window of a model at an address, in tokens; 0 if the server tells none."""
     name = model.rpartition("/")[2]
+    asked = set[str]()
     for place in WINDOWS:
         url = urljoin(f"{address.rstrip('/')}/", place.path)
+        if url in asked:
+            continue
+        asked.add(url)
         with suppress(httpx.HTTPError, httpx.InvalidURL, ValueError, TimeoutError, RecursionError):
             async with asyncio.timeout(_ASK_S):
                 found = (await client.get(url)).raise_for_status().json()

@@ -22,6 +22,7 @@ import agent_ls
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.model_io import ModelEvent, ModelRequest, StreamFinished
 from agent_ls.loop.ports.models import ModelFacts
+from agent_ls.providers.addresses import read_address
 from agent_ls.providers.credentials import StoredCredentials
 from agent_ls.providers.failures import explain
 from agent_ls.providers.frames import (
@@ -70,9 +71,7 @@ class ModelHostOptions(Limits):
     @field_validator("api_base")
     @classmethod
     def _is_address(cls, value: str) -> str:
-        if value and not value.startswith(("http://", "https://")):
-            raise ValueError("it must begin with http:// or https://")
-        return value
+        return read_address(value)
 
     models: Mapping[str, ModelCard] = Field(default_factory=dict[str, ModelCard])
     """Size and prices of models, by name, for those litellm does not know or knows wrongly."""

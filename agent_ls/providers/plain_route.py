@@ -15,11 +15,11 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
-from urllib.parse import urlsplit
 
 from agent_ls import __version__
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import ModelEvent, ModelRequest
+from agent_ls.providers.addresses import below, is_openais_own
 from agent_ls.providers.answer import Answer, MalformedAnswer
 from agent_ls.providers.chat_request import (
     chat_messages,
@@ -49,12 +49,6 @@ _PROXIES: Final = frozenset({"all_proxy", "http_proxy", "https_proxy"})
 
 class UnusableProxy(MalformedAnswer):
     """A proxy in the environment has an address that no client can use."""
-
-
-def is_openais_own(base: str | None) -> bool:
-    """Say whether an address is OpenAI's own, which is also the default."""
-    host = (urlsplit(base).hostname or "") if base else "openai.com"
-    return host == "openai.com" or host.endswith(".openai.com")
 
 
 def plain_address(model: str, provider: str, base: str | None, known: KnownModel | None) -> str:
@@ -94,7 +88,7 @@ class PlainRoute:
     ) -> AsyncGenerator[Sequence[ModelEvent], None]:
         """Send the request and yield the events that each network read completes."""
         post = Post(
-            url=f"{self.endpoint.rstrip('/')}/chat/completions",
+            url=below(self.endpoint, self.dialect.version, "chat/completions"),
             headers=_headers(order.access),
             body=self._body(request),
             reader=ChatChunks(answer, self.dialect),
@@ -258,7 +252,7 @@ async def _cut_error_body(response: httpx.Response) -> None:
 
 def _headers(access: Access) -> dict[str, str]:
     headers = {
-        "Authorization": f"Bearer {access.api_key}",
+        "Authorization": f"Bearer {access.api_key}" if access.api_key else "",
         "OpenAI-Organization": access.extra.get("organization", ""),
     }
     return {name: value for name, value in headers.items() if value}

@@ -17,13 +17,15 @@ from urllib.parse import urlsplit
 
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import ModelRequest
+from agent_ls.providers.addresses import is_loopback
 from agent_ls.providers.answer import MalformedAnswer
 from agent_ls.providers.anthropic_route import ADDRESS, AnthropicRoute
 from agent_ls.providers.completion import Completion, Route
-from agent_ls.providers.credentials import is_loopback, provider_of
+from agent_ls.providers.credentials import provider_of
 from agent_ls.providers.dialects import Dialect, dialect_of
-from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order, report_event
+from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order, Trouble, report_event
 from agent_ls.providers.local_windows import window_at
+from agent_ls.providers.missing_models import with_models
 from agent_ls.providers.plain_route import PlainRoute, open_client, open_local_client, plain_address
 from agent_ls.providers.prices import UNKNOWN, KnownModel, ModelCard, PriceTable
 from agent_ls.providers.worker_pipes import Outbox, Pipes, follow_orders, seal_process, take_pipes
@@ -68,7 +70,17 @@ class Host:
 
     async def _request(self, order: Order, request: ModelRequest) -> None:
         report = partial(self._outbox.report, order.number)
+        try:
+            if trouble := await self._complete(order, request):
+                report(FAILED, trouble.model_dump())
+        except asyncio.CancelledError:
+            report(GONE, "The request was cancelled.")
+
+    async def _complete(self, order: Order, request: ModelRequest) -> Trouble | None:
+        """Report the answer's events; return why there is no answer."""
+        report = partial(self._outbox.report, order.number)
         completion = Completion(order, request)
+        route: Route | None = None
         try:
             route = await self._route(request.model, order.access)
             spoken = (route.provider, route.endpoint, request.model)
@@ -78,10 +90,14 @@ class Host:
                 lambda event: report(*report_event(event)),
                 partial(self._spoken.__setitem__, spoken),
             )
-        except asyncio.CancelledError:
-            report(GONE, "The request was cancelled.")
         except Exception as error:
-            report(FAILED, completion.trouble(error).model_dump())
+            trouble = completion.trouble(error)
+            is_missing = trouble.failure == ProviderFailure.UNKNOWN_MODEL
+            if route is None or not (is_missing and route.endpoint and route.dialect.models):
+                return trouble
+            client = self._client(route.endpoint)
+            return await with_models(client, route.endpoint, route.dialect, order.access, trouble)
+        return None
 
     async def _route(self, model: str, access: Access) -> Route:
         """Return the route to a model.
@@ -90,7 +106,7 @@ class Host:
         ``ConnectionRefusedError`` if no local server listens.
         """
         known = self._table.find(model)
-        provider = _provider(model, known)
+        provider = _provider(model, known, access.api_base)
         if not provider:
             raise MalformedAnswer("", ProviderFailure.UNKNOWN_MODEL)
         if provider == "anthropic":
@@ -103,9 +119,7 @@ class Host:
             return PlainRoute(self._client(address), provider, address, known, dialect)
 
         self._client(access.api_base or "")
-        if self._loading is None and access.api_base:
-            await _look_there(access.api_base)
-        library = await self._library()
+        library = await self._library(access.api_base)
         known = known or library.look_up(model, access.api_base)
         return library.route(model, access.api_base, known)
 
@@ -117,8 +131,13 @@ class Host:
             self._remote_client = open_client()
         return self._remote_client
 
-    async def _library(self) -> Library:
-        """Return litellm, imported on a thread at first use."""
+    async def _library(self, base: str | None) -> Library:
+        """Return litellm, imported on a thread at first use, for a server at this address.
+
+        Errors: ``ConnectionRefusedError`` before the import, if the server does not listen.
+        """
+        if base and not (self._loading and self._loading.done()):
+            await _look_there(base)
         if self._loading is None:
             self._loading = asyncio.ensure_future(asyncio.to_thread(self._load))
         return await asyncio.shield(self._loading)
@@ -138,16 +157,10 @@ class Host:
     async def _card(self, order: Order) -> ModelCard:
         model, base = order.model, order.access.api_base
         known = self._table.find(model)
-        provider = _provider(model, known)
+        provider = _provider(model, known, base)
         address = plain_address(model, provider, base, known) if provider else ""
         if provider not in ("", "anthropic") and not address:
-            # A request to this model usually follows, so load litellm meanwhile.
-            loading = asyncio.ensure_future(self._library())
-            if known is None:
-                library = await loading
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_FACTS_S):
-                        known = await asyncio.to_thread(library.look_up, model, base)
+            known = await self._look_up(model, base, known)
         card = (known or UNKNOWN).card
         if not card.window_tokens and base and provider != "anthropic":
             window = 0
@@ -160,13 +173,28 @@ class Host:
             card = card.model_copy(update={"window_tokens": window})
         return card
 
+    async def _look_up(
+        self, model: str, base: str | None, known: KnownModel | None
+    ) -> KnownModel | None:
+        """Return litellm's facts about a model whose table row is this one, if it has one."""
+        # A request to this model usually follows, so load litellm meanwhile.
+        loading = asyncio.ensure_future(self._library(base))
+        # Its error is the request's to tell.
+        loading.add_done_callback(lambda one: one.cancelled() or one.exception())
+        if known is None:
+            with suppress(TimeoutError, ConnectionRefusedError):
+                library = await loading
+                async with asyncio.timeout(_FACTS_S):
+                    known = await asyncio.to_thread(library.look_up, model, base)
+        return known
 
-def _provider(model: str, known: KnownModel | None) -> str:
-    return provider_of(model) or (known.provider if known else "")
+
+def _provider(model: str, known: KnownModel | None, base: str | None) -> str:
+    return provider_of(model) or (known.provider if known else provider_of(model, base or ""))
 
 
 async def _look_there(url: str) -> None:
-    """Fail before litellm loads, which takes seconds, if nothing listens at a local address."""
+    """Raise ``ConnectionRefusedError`` if nothing listens at a local address."""
     place = urlsplit(url)
     if not is_loopback(url):
         return

@@ -98,6 +98,36 @@ def said_of(
     return [(one["state"], one["words"]) for one in found if one["what"] == what]
 
 
+def test_an_unknown_variable_is_a_note_and_a_wrong_value_is_wrong(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_LS_MODLE", "openai/x")
+    assert ("note", "AGENT_LS_MODEL?") in [
+        (state, words.rpartition(" ")[2])
+        for state, words in said_of("configuration", folder, capsys)
+    ]
+    monkeypatch.setenv("AGENT_LS_MODE", "yolo")
+    assert "wrong" in [state for state, _ in said_of("configuration", folder, capsys)]
+
+
+def test_a_bare_name_is_known_at_an_address(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_LS_MODEL", "qwen3:8b")
+    monkeypatch.setenv("AGENT_LS_API_BASE", "127.0.0.1:9")
+    assert said_of("model", folder, capsys) == [("ok", "qwen3:8b")]
+    assert said_of("key", folder, capsys) == [("ok", "found, or none is needed")]
+
+
+def test_an_address_that_cannot_be_used_is_wrong(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_LS_MODEL", "openai/x")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://box /v1")
+    ((state, words),) = said_of("address", folder, capsys)
+    assert (state, words) == ("wrong", "OPENAI_BASE_URL: it has a space inside: take it out.")
+
+
 def test_a_checker_that_is_switched_off_is_said_to_be(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
-from agent_ls.providers.credentials import FILE_NAME, StoredCredentials, is_loopback, provider_of
+from agent_ls.providers.credentials import FILE_NAME, StoredCredentials, provider_of
 from agent_ls.providers.frames import Access
 
 
@@ -90,6 +90,43 @@ async def test_cloud_arguments_are_collected(tmp_path: Path) -> None:
 )
 async def test_an_address_on_this_machine_needs_no_key(tmp_path: Path, base: str) -> None:
     assert (await check(tmp_path, "openai/x", api_base=base)).api_key == "none"
+
+
+async def test_a_server_of_ones_own_may_need_no_key(tmp_path: Path) -> None:
+    assert (await check(tmp_path, "openai/x", api_base="http://gpu.example/v1")).api_key is None
+    with pytest.raises(ProviderError, match="no key"):
+        await check(tmp_path, "openai/x", api_base="https://api.openai.com/v1")
+
+
+SET: list[tuple[str, dict[str, str], str | None]] = [
+    ("ollama_chat/x", {}, "http://127.0.0.1:11434"),
+    ("ollama/x", {"OLLAMA_HOST": "0.0.0.0:9"}, "http://127.0.0.1:9"),
+    ("ollama/x", {"OLLAMA_API_BASE": "http://box:1/v1/"}, "http://box:1"),
+    ("ollama/x", {"OLLAMA_API_BASE": "http://box:1/ollama/api/chat"}, "http://box:1/ollama"),
+    ("openai/x", {"OPENAI_BASE_URL": " localhost:1/v1 "}, "http://localhost:1/v1"),
+    ("openai/x", {"OPENAI_BASE_URL": "http://box/v1/chat/completions"}, "http://box/v1"),
+    ("openai/x", {"OPENAI_BASE_URL": "http://box/v1/completions/"}, "http://box/v1"),
+    ("openai/x", {"OPENAI_BASE_URL": "http://box/v1/models"}, "http://box/v1"),
+    ("openai/x", {"OPENAI_BASE_URL": "http://box/v1/"}, "http://box/v1"),
+    ("openai/x", {"OPENAI_BASE_URL": "https://box/models"}, "https://box/models"),
+    ("azure_ai/x", {"AZURE_AI_API_BASE": "https://box/v1/models"}, "https://box/v1/models"),
+]
+
+
+@pytest.mark.parametrize("model, env, base", SET)
+async def test_an_address_may_name_the_whole_endpoint(
+    tmp_path: Path, model: str, env: dict[str, str], base: str | None
+) -> None:
+    found = await check(tmp_path, model, AGENT_LS_API_KEY="k", **env)
+    assert found.api_base == base
+
+
+async def test_an_address_that_cannot_be_used_is_named_by_its_place(tmp_path: Path) -> None:
+    with pytest.raises(ProviderError, match=r"^OPENAI_BASE_URL: it has a space inside") as caught:
+        await check(tmp_path, "openai/x", OPENAI_BASE_URL="http://box /v1")
+    assert caught.value.failure is ProviderFailure.BAD_REQUEST
+    with pytest.raises(ProviderError, match=r"api_base under .openai. in .* must begin with http"):
+        await check(tmp_path, "openai/x", file='[openai]\napi_base = "box/v1"\n')
 
 
 async def test_without_a_key_one_is_told_where_to_put_it(tmp_path: Path) -> None:
@@ -205,25 +242,25 @@ async def test_the_keyring_comes_last(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    "url, expected",
-    [
-        ("http://127.0.0.1:1", True),
-        ("127.0.0.5:80", True),
-        ("localhost", True),
-        ("http://localhost.example", False),
-        ("http://127.0.0.1.example", False),
-        ("http://127.0.0.1@evil.example", False),
-        ("http://10.0.0.1", False),
-        ("http://[nonsense", False),
-    ],
-)
-def test_loopback_is_this_machine_and_nothing_that_looks_like_it(url: str, expected: bool) -> None:
-    assert is_loopback(url) is expected
-
-
-@pytest.mark.parametrize(
     "model, provider",
-    [("openrouter/anthropic/x", "openrouter"), ("o3-mini", "openai"), ("gpt9", ""), ("", "")],
+    [
+        ("openrouter/anthropic/x", "openrouter"),
+        ("o3-mini", "openai"),
+        ("gpt9", ""),
+        ("", ""),
+        ("Qwen/Qwen3-8B", ""),
+        ("hf.co/maker/x", ""),
+    ],
 )
 def test_the_provider_is_the_first_part_of_the_name(model: str, provider: str) -> None:
     assert provider_of(model) == provider
+
+
+@pytest.mark.parametrize("model", ["qwen3:8b", "Qwen/Qwen3-8B", "hf.co/maker/x"])
+async def test_a_name_without_a_provider_is_openais_format_at_an_address(
+    tmp_path: Path, model: str
+) -> None:
+    base = "http://gpu.example:8000/v1"
+    assert provider_of(model, base) == "openai"
+    found = await check(tmp_path, model, api_base=base, OPENAI_API_KEY="k")
+    assert (found.api_key, found.api_base) == ("k", base)

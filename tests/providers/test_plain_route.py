@@ -35,7 +35,7 @@ WAYS = [
     ("openai/gpt-5", HERE, ""),
     ("openai/responses/nobody-knows", HERE, ""),
     ("lm_studio/x", HERE, HERE),
-    ("lm_studio/x", None, ""),
+    ("lm_studio/x", None, "http://127.0.0.1:1234/v1"),
     ("llamafile/x", None, HERE),
     ("deepseek/deepseek-chat", None, "https://api.deepseek.com/v1"),
     ("together_ai/x", None, ""),

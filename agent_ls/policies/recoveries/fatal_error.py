@@ -23,7 +23,7 @@ _ADVICE: dict[ProviderFailure, str] = {
 
 _OPTIONS = ("temperature", "reasoning_effort", "max_tokens", "max_completion_tokens")
 """Fields of a request that a setting decides."""
-_SAID_ALREADY = ("a web page", "redirects to")
+_SAID_ALREADY = ("a web page", "redirects to", "et `model` (", "`ollama pull ")
 """Parts of messages that already say what to do."""
 
 

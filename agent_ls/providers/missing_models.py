@@ -1,0 +1,56 @@
+"""Asks a server which models it has, after it refused one that it does not have.
+
+Never raises: an answer of another shape names none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import suppress
+from typing import Final
+
+import httpx
+
+from agent_ls.providers.addresses import below
+from agent_ls.providers.dialects import OLLAMA_OWNER, UNFIT_MODELS, Dialect
+from agent_ls.providers.frames import Access, Trouble
+from agent_ls.providers.shapes import Object, as_list, as_object, as_text
+
+_ASK_S: Final = 2.0
+_MAX_MODELS: Final = 1_000
+_MAX_CHARACTERS: Final = 120
+"""A longer name is none that a person could set."""
+
+
+async def with_models(
+    client: httpx.AsyncClient, endpoint: str, dialect: Dialect, access: Access, trouble: Trouble
+) -> Trouble:
+    """Return the trouble with the names of the models that the endpoint's server has.
+
+    The key goes along, as the request that failed had it, too.
+    """
+    url = below(endpoint, dialect.version, dialect.models)
+    entries = await _entries(client, url, access.api_key)
+    names = dict.fromkeys(name for one in entries if (name := _name(one)))
+    is_ollama = dialect.is_ollama or any(one.get("owned_by") == OLLAMA_OWNER for one in entries)
+    return trouble.model_copy(update={"models": tuple(names), "is_ollama": is_ollama})
+
+
+async def _entries(client: httpx.AsyncClient, url: str, key: str | None) -> list[Object]:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    found: object = None
+    with suppress(httpx.HTTPError, httpx.InvalidURL, ValueError, TimeoutError, RecursionError):
+        async with asyncio.timeout(_ASK_S):
+            found = (await client.get(url, headers=headers)).raise_for_status().json()
+    fields = as_object(found)
+    entries = as_list(fields.get("data")) or as_list(fields.get("models"))
+    return [as_object(one) for one in entries[:_MAX_MODELS]]
+
+
+def _name(entry: Object) -> str:
+    """Return the name of a model that can chat; empty if the entry has none."""
+    names = (as_text(entry.get(key)) for key in ("id", "model", "name"))
+    name = next(filter(None, names), "")
+    is_fit = name.isprintable() and len(name) <= _MAX_CHARACTERS
+    return name if is_fit and not re.search(UNFIT_MODELS, name.lower()) else ""
