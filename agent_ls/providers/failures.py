@@ -321,11 +321,10 @@ def _bad_request(trouble: Trouble, where: str, said: str) -> str:
 
 def _unknown_model(trouble: Trouble, model: str, where: str, said: str) -> str:
     name = model.removeprefix(f"{trouble.provider}/")
-    if _has_model(trouble, name):
-        return f"{where} lists the model {name}, but does not find it.{said}"
-    if trouble.models:
+    is_listed = {name, f"{name}:latest"} & {*trouble.models}
+    if trouble.models and not is_listed:
         return f"{where} does not have the model {name}. {_other_models(trouble, name)}"
-    if trouble.is_ollama:
+    if trouble.is_ollama and not is_listed:
         return (
             f"{where} does not have the model {name}.{said} `ollama list` shows the models that it "
             f"has, and `ollama pull {name}` gets this one."
@@ -341,10 +340,6 @@ def _unknown_model(trouble: Trouble, model: str, where: str, said: str) -> str:
         "example anthropic/claude-sonnet-4-5, ollama_chat/qwen3 or, for any OpenAI-compatible "
         "server, openai/NAME together with its address, which usually ends in /v1."
     )
-
-
-def _has_model(trouble: Trouble, name: str) -> bool:
-    return name in trouble.models or (trouble.is_ollama and f"{name}:latest" in trouble.models)
 
 
 def _other_models(trouble: Trouble, name: str) -> str:

@@ -15,12 +15,13 @@ from agent_ls.providers.model_host import ModelHostOptions
 from agent_ls.providers.plain_route import plain_address
 from tests.providers.conftest import Asking, request
 from tests.providers.test_isolation import watched_python
+from tests.support.faulty import Flood, Play, faulty, head, sends, whole
 from tests.support.local_server import Answers, LocalServer, serving
 
 pytestmark = [pytest.mark.heavy, pytest.mark.asyncio(loop_scope="module")]
 
 FINE = json.dumps({"choices": [{"message": {"content": "Fine."}, "finish_reason": "stop"}]})
-NOT_FOUND = (404, json.dumps({"error": {"message": "model 'x' not found"}}))
+NOT_FOUND: tuple[int, str] = (404, json.dumps({"error": {"message": "model 'x' not found"}}))
 
 
 def listed(*names: str, **fields: object) -> tuple[int, str]:
@@ -136,7 +137,7 @@ LISTS: dict[str, Any] = {
 
 @pytest.mark.parametrize("found", LISTS.values(), ids=LISTS)
 async def test_a_server_that_lists_nothing_of_use_is_quoted(asking: Asking, found: Any) -> None:
-    answers = {"/v1/chat/completions": NOT_FOUND}
+    answers: dict[str, tuple[int, str]] = {"/v1/chat/completions": NOT_FOUND}
     if found is not None:
         answers["/v1/models"] = (200, json.dumps(found))
     async with serving(answers) as server:
@@ -149,8 +150,7 @@ async def test_a_model_that_the_server_lists_is_not_called_missing(asking: Askin
         {"/v1/chat/completions": (404, '{"error": "no slot"}'), "/v1/models": listed("x")}
     ) as server:
         message = (await refused(asking, server, "openai/x")).message
-    assert "lists the model x" in message
-    assert "no slot" in message
+    assert "does not know the model 'openai/x'. It said: no slot." in message
 
 
 async def test_the_list_is_asked_with_the_key_of_the_request(asking: Asking) -> None:
@@ -159,6 +159,25 @@ async def test_the_list_is_asked_with_the_key_of_the_request(asking: Asking) -> 
         await refused(asking, server, "openai/x")
         del asking.env["OPENAI_API_KEY"]
     assert server.keys == ["bearer sk-mine"] * 2
+
+
+async def test_a_list_shows_no_key(asking: Asking) -> None:
+    answers = {"/v1/chat/completions": NOT_FOUND, "/v1/models": listed("sk-mine-1234", "y")}
+    async with serving(answers) as server:
+        asking.env["OPENAI_API_KEY"] = "sk-mine-1234"
+        message = (await refused(asking, server, "openai/x")).message
+        del asking.env["OPENAI_API_KEY"]
+    assert "It has: [key], y." in message
+
+
+async def test_a_list_without_end_is_none(asking: Asking) -> None:
+    flood = Flood(head(kind="application/json") + b"[")
+    plays: list[Play] = [sends(whole(404, NOT_FOUND[1])), flood]
+    async with faulty(0, plays) as endpoint:
+        asking.use(f"{endpoint.url}/v1")
+        with pytest.raises(ProviderError, match="does not know the model"):
+            await asking.ask(request(model="openai/x"))
+    assert flood.sent_bytes < 50 * 2**20
 
 
 async def answer(asking: Asking, base: str, model: str) -> str:
