@@ -86,5 +86,13 @@ augroup agent_ls
   autocmd BufRead *.agent-ls.md nnoremap <buffer> <C-s> <Cmd>call <SID>Send()<CR>
   autocmd BufRead *.agent-ls.md inoremap <buffer> <C-s> <Esc><Cmd>call <SID>Send()<CR>
 augroup END
+" An edit of the agent is told to the server also when no key follows, which is when Vim notices it.
 " The conversation is followed while you have written nothing in it that is unsaved.
-call timer_start(500, {-> execute('if bufname() =~# "\\.agent-ls\\.md$" && !&modified | checktime % | endif', 'silent!')}, {'repeat': -1})
+function! s:Follow(timer) abort
+  if bufname() =~# '\.agent-ls\.md$'
+    if !&modified | silent! checktime % | endif
+  elseif has_key(g:ale_linters, &filetype)
+    call ale#lsp#NotifyForChanges('agent-ls:' . s:Root(bufnr('')), bufnr(''))
+  endif
+endfunction
+call timer_start(500, function('s:Follow'), {'repeat': -1})
