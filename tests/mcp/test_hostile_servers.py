@@ -33,7 +33,8 @@ STARTS = ("hangs at start", "ends at start", "noise at start")
 async def servers(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Servers]:
     modes = {f"s-{mode.replace('_', '-').replace(' ', '-')}": mode for mode in (*LISTINGS, *STARTS)}
     several = {name: server(mode, timeout_s=4) for name, mode in modes.items()}
-    several["good"] = server("good", timeout_s=3, env={"OWN": "1"})
+    several["good"] = server("good", env={"OWN": "1"})
+    several["hurried"] = server("good", timeout_s=3)
     place = tmp_path_factory.mktemp("servers")
     async with opened(place, several, max_offered=10_000) as found:
         await found.settle()
@@ -153,12 +154,13 @@ async def test_a_bad_start_is_told(servers: Servers, mode: str, state: str) -> N
 async def test_a_bad_answer_is_an_error_and_the_next_call_works(
     servers: Servers, what: str, kind: ErrorKind, words: str
 ) -> None:
+    tool = "hurried/do" if what == "hang" else "good/do"
     with pytest.raises(ToolError) as error:
-        await run(servers, "good/do", do=what)
+        await run(servers, tool, do=what)
     assert error.value.kind is kind
     assert words in error.value.text
     assert len(error.value.text) < 2_000
-    assert "done again" in await run(servers, "good/do", do="again")
+    assert "done again" in await run(servers, tool, do="again")
 
 
 @pytest.mark.parametrize(

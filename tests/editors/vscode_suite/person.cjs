@@ -1,5 +1,6 @@
 // What a person does with the agent's panel, in words; and where our server is.
 const fs = require('node:fs');
+const vscode = require('vscode');
 
 // The first answer waits for the model host to load, on a machine that does other things, too.
 const LIMIT_MS = 40_000;
@@ -17,6 +18,13 @@ exports.server = () => {
     }
   }
   return null;
+};
+
+/** Chooses a mode by the server's own command, which is there as soon as the server is. */
+exports.choose = async (until, mode) => {
+  const isThere = async () => (await vscode.commands.getCommands(true)).includes('agent-ls.mode');
+  await until(isThere, 'no server');
+  await vscode.commands.executeCommand('agent-ls.mode', mode);
 };
 
 exports.agent = ({ screen }) => {

@@ -2,7 +2,7 @@
 // the panel with its buttons and the editor's own diff.
 const path = require('node:path');
 const vscode = require('vscode');
-const { agent } = require('./person.cjs');
+const { agent, choose } = require('./person.cjs');
 
 exports.run = async ({ step, until, screen }) => {
   const { panel, say } = agent({ until, screen });
@@ -28,7 +28,7 @@ exports.run = async ({ step, until, screen }) => {
   await step('the agent changes two places', async () => {
     await vscode.commands.executeCommand('agent-ls.openPanel');
     await panel('wait', { selector: '.composer textarea' });
-    await vscode.commands.executeCommand('agent-ls.mode', 'accept-edits');
+    await choose(until, 'accept-edits');
     await say('Change it.');
     await panel('wait', { selector: '.changes .line', text: '2 changes' });
     await until(() => document.getText().includes('whole ='), 'the edit');

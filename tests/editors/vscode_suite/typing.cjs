@@ -2,7 +2,7 @@
 // edit is made whole or not at all, and undoing them leaves what was typed.
 const path = require('node:path');
 const vscode = require('vscode');
-const { agent } = require('./person.cjs');
+const { agent, choose } = require('./person.cjs');
 
 const EDITS = 10;
 const TYPED_AFTER = 4;
@@ -24,7 +24,7 @@ exports.run = async ({ step, until, screen }) => {
   await step('letters are typed while the agent edits around them', async () => {
     await vscode.commands.executeCommand('agent-ls.openPanel');
     await panel('wait', { selector: '.composer textarea' });
-    await vscode.commands.executeCommand('agent-ls.mode', 'auto');
+    await choose(until, 'auto');
     await say('Change it.');
     await vscode.window.showTextDocument(document);
     await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
