@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Final
-
-import httpx
+from typing import TYPE_CHECKING, Final
 
 from agent_ls.domain.model_io import ModelEvent, ModelRequest
 from agent_ls.providers.answer import Answer
@@ -18,8 +16,11 @@ from agent_ls.providers.anthropic_stream import MessageEvents
 from agent_ls.providers.chat_request import origin_of
 from agent_ls.providers.dialects import Dialect
 from agent_ls.providers.frames import Access, Order
-from agent_ls.providers.plain_route import Post, exchange
+from agent_ls.providers.http_client import Post, exchange
 from agent_ls.providers.prices import UNKNOWN, KnownModel
+
+if TYPE_CHECKING:
+    import httpx
 
 ADDRESS: Final = "https://api.anthropic.com"
 _OPTIONAL: Final = frozenset({"temperature", "tool_choice", "thinking", "output_config"})

@@ -35,7 +35,7 @@ from agent_ls.providers.chat_request import (
 from agent_ls.providers.chat_stream import ChatChunks
 from agent_ls.providers.dialects import Dialect, dialect_of
 from agent_ls.providers.frames import Order
-from agent_ls.providers.plain_route import client_timeout, keep_limits
+from agent_ls.providers.http_client import client_timeout, keep_limits
 from agent_ls.providers.prices import RESPONSES, UNKNOWN, KnownModel, read_row
 from agent_ls.providers.shapes import Object, as_list, as_object
 

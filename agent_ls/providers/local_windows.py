@@ -6,19 +6,18 @@ tells nothing.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
-import httpx
-
 from agent_ls.providers.dialects import WINDOWS
+from agent_ls.providers.http_client import get_json
 from agent_ls.providers.shapes import as_count, as_list, as_object, as_text
 
+if TYPE_CHECKING:
+    import httpx
+
 _DEEPEST: Final = 4
-_ASK_S: Final = 2.0
 
 
 async def window_at(client: httpx.AsyncClient, address: str, model: str) -> int:
@@ -30,12 +29,9 @@ async def window_at(client: httpx.AsyncClient, address: str, model: str) -> int:
         if url in asked:
             continue
         asked.add(url)
-        with suppress(httpx.HTTPError, httpx.InvalidURL, ValueError, TimeoutError, RecursionError):
-            async with asyncio.timeout(_ASK_S):
-                found = (await client.get(url)).raise_for_status().json()
-            for one in _about(found, name):
-                if tokens := _count(one, place.names):
-                    return tokens
+        for one in _about(await get_json(client, url), name):
+            if tokens := _count(one, place.names):
+                return tokens
     return 0
 
 

@@ -5,23 +5,19 @@ Never raises: an answer of another shape names none.
 
 from __future__ import annotations
 
-import asyncio
-import json
 import re
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import Final
-
-import httpx
+from typing import TYPE_CHECKING, Final
 
 from agent_ls.providers.addresses import below
 from agent_ls.providers.dialects import OLLAMA_OWNER, UNFIT_MODELS, Dialect
 from agent_ls.providers.frames import Access, Trouble
+from agent_ls.providers.http_client import get_json
 from agent_ls.providers.shapes import Object, as_list, as_object, as_text
 from agent_ls.safety.keys import without_keys
 
-_ASK_S: Final = 2.0
-_MAX_BYTES: Final = 8 * 2**20
+if TYPE_CHECKING:
+    import httpx
+
 _MAX_MODELS: Final = 1_000
 _MAX_CHARACTERS: Final = 120
 """A longer name is none that a person could set."""
@@ -44,25 +40,9 @@ async def with_models(
 
 async def _entries(client: httpx.AsyncClient, url: str, key: str | None) -> list[Object]:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    found: object = None
-    with suppress(httpx.HTTPError, httpx.InvalidURL, ValueError, TimeoutError, RecursionError):
-        async with asyncio.timeout(_ASK_S):
-            found = json.loads(await _body(client, url, headers))
-    fields = as_object(found)
+    fields = as_object(await get_json(client, url, headers))
     entries = as_list(fields.get("data")) or as_list(fields.get("models"))
     return [as_object(one) for one in entries[:_MAX_MODELS]]
-
-
-async def _body(client: httpx.AsyncClient, url: str, headers: Mapping[str, str]) -> bytes:
-    """Return the start of what the server sends; what is longer is no list of models."""
-    data = b""
-    async with client.stream("GET", url, headers=headers) as response:
-        response.raise_for_status()
-        async for part in response.aiter_bytes():
-            data += part
-            if len(data) > _MAX_BYTES:
-                break
-    return data
 
 
 def _name(entry: Object) -> str:

@@ -24,9 +24,10 @@ from agent_ls.providers.completion import Completion, Route
 from agent_ls.providers.credentials import provider_of
 from agent_ls.providers.dialects import Dialect, dialect_of
 from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order, Trouble, report_event
+from agent_ls.providers.http_client import open_client, open_local_client
 from agent_ls.providers.local_windows import window_at
 from agent_ls.providers.missing_models import with_models
-from agent_ls.providers.plain_route import PlainRoute, open_client, open_local_client, plain_address
+from agent_ls.providers.plain_route import PlainRoute, plain_address
 from agent_ls.providers.prices import UNKNOWN, KnownModel, ModelCard, PriceTable
 from agent_ls.providers.worker_pipes import Outbox, Pipes, follow_orders, seal_process, take_pipes
 
