@@ -14,5 +14,6 @@ command -v cc >/dev/null || { echo "a C++ compiler is needed to build llama.cpp:
 echo "building a server for a small model; that takes about 15 minutes, once" >&2
 mkdir -p "$(dirname "$venv")"
 scripts/uv.sh venv --quiet --clear --python .venv/bin/python "$venv"
-scripts/uv.sh pip install --quiet --python "$venv/bin/python" --require-hashes -r "$lock"
+# Built for this processor alone, the library has ended with an invalid instruction on virtual machines.
+CMAKE_ARGS=-DGGML_NATIVE=OFF scripts/uv.sh pip install --quiet --python "$venv/bin/python" --require-hashes -r "$lock"
 cp "$lock" "$venv/installed.lock"
