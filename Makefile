@@ -6,7 +6,7 @@
 #   make test-real    what needs servers, real editors, PostgreSQL or many processes: about 25 minutes
 #   make test-newer   the unit tests on each newer Python that this machine has
 #   make test-newest  the unit tests on the newest Python that this machine has
-#   make test-all     all of these, and the long ones
+#   make test-all     all of these, the long ones, and a small real model
 #   make coverage     that no line and no branch of the loop is left out by its tests
 #   make audit        known faults in what the locks name; asks advisory services
 #   make sbom         dist/agent-ls.cdx.json: everything that the locks name
@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # On two cores a third worker uses what the others leave while they wait for editors and servers.
 PYTEST := $(PY) -m pytest -n 3 --dist worksteal
 
-.PHONY: help setup node-tools editors format generate lock audit sbom wheel clean demo bench \
+.PHONY: help setup node-tools editors real-model format generate lock audit sbom wheel clean demo bench \
 	check check-format check-lint check-types check-imports check-tidy \
 	test test-python test-client test-stories test-real test-newer test-newest test-all coverage
 
@@ -102,7 +102,12 @@ test-newer: setup
 test-newest: setup
 	NEWEST=1 scripts/test_newer.sh "$(UNIT)" -n 2 --dist worksteal --ignore tests/tidy
 
-test-all: setup node-tools editors test-client
+# Without CI=true a machine that cannot build it still runs everything else, and says what it left out.
+real-model: setup
+	@tests/real_model/install.sh || { [ "$$CI" != true ] && \
+		echo "the small real model could not be installed; its tests will be skipped" >&2; }
+
+test-all: setup node-tools editors real-model test-client
 	scripts/test_newer.sh "not long and not editor and not e2e" -n 2 --dist worksteal
 	$(PYTEST) -m "long or not long" --timeout 3600
 

@@ -82,7 +82,8 @@ def _carry_out(arguments: argparse.Namespace) -> int:
         return EXIT_CONFIGURATION
     except KeyboardInterrupt:
         # A running turn handles Ctrl-C itself; before it, there is nothing to end in order.
-        sys.stderr.write("agent-ls: stopped\n")
+        with while_read():
+            sys.stderr.write("agent-ls: stopped\n")
         return EXIT_CANCELLED
     return code
 

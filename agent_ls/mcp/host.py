@@ -70,6 +70,7 @@ class Connection:
         self._is_changed = True
         self._listed_s = 0.0
         self._raw = RawTools()
+        self._listing = asyncio.Lock()
         self.tools: list[dict[str, Any]] = []
         self._task = asyncio.ensure_future(self._live())
 
@@ -95,6 +96,11 @@ class Connection:
     async def look(self) -> list[dict[str, Any]]:
         """Return the definitions of its tools, asked for again when they may have changed."""
         client = await asyncio.shield(self._client)
+        # Two answers at once would take each other's tools.
+        async with self._listing:
+            return await self._looked(client)
+
+    async def _looked(self, client: Client) -> list[dict[str, Any]]:
         if not self._is_changed and time.monotonic() - self._listed_s < _LOOK_AGAIN_S:
             return self.tools
         self._is_changed = False

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import mcp_types as types
-from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
 
 _NEEDED = ("name", "outputSchema")
 

@@ -35,8 +35,8 @@ _log = logging.getLogger(__name__)
 _MAX_FAILURES = 3
 """A server that failed so often in a row is not started again by this process."""
 _LOGIN_S = 300.0
-_LEARN_S = 5.0
-"""How long a turn waits for servers whose tools are not known yet."""
+_QUIET_S = 5.0
+"""How long a turn waits for servers whose tools are not known yet, before it says so."""
 
 
 class Servers:
@@ -100,11 +100,12 @@ class Servers:
         ]
         if new:
             starts = {asyncio.ensure_future(self._learned(one)): one for one in new}
-            _, slow = await asyncio.wait(starts, timeout=_LEARN_S)
+            _, slow = await asyncio.wait(starts, timeout=_QUIET_S)
             for one in map(starts.get, slow):
                 assert one is not None
                 limit_s = one.plan.options.timeout_s
-                self._tell(
+                # Also another time: each wait is the user's.
+                self._tell_person(
                     f"The tool server {one.plan.name} is still starting. The turn waits for it, "
                     f"{limit_s:g} s at most (`timeout_s`)."
                 )

@@ -22,6 +22,8 @@ def read_address(text: str, home: str = "") -> str:
         raise ValueError("it has a space inside: take it out")
     if address and "://" not in address:
         address = _with_scheme(address, home)
+    for listening, reached in _HERE.items():
+        address = re.sub(rf"(?<=://){re.escape(listening)}(?=[:/]|$)", reached, address)
     if address and not _host(address):
         raise ValueError("it must begin with http:// or https://, followed by a host")
     return address
@@ -54,13 +56,16 @@ def has_path(address: str) -> bool:
 
 def _with_scheme(address: str, home: str) -> str:
     """Return an address of a local server with its scheme and port. Errors: ``ValueError``."""
-    place = urlsplit(f"//{address}")
-    if home and place.port is None:
+    if address.startswith(":"):
+        address = f"127.0.0.1{address}"
+    try:
+        port = urlsplit(f"//{address}").port
+    except ValueError:
+        raise ValueError("its port is no number; an IPv6 address stands in brackets") from None
+    if home and port is None:
         host, slash, path = address.partition("/")
         address = f"{host.removesuffix(':')}:{urlsplit(home).port}{slash}{path}"
-    for listening, reached in _HERE.items():
-        address = re.sub(rf"^{re.escape(listening)}(?=[:/]|$)", reached, address)
-    if not home and not is_loopback(address):
+    if not home and not is_loopback(address) and not address.startswith(tuple(_HERE)):
         raise ValueError("it must begin with http:// or https://")
     return f"http://{address}"
 

@@ -79,6 +79,8 @@ class _OpenCall:
     pieces: list[str] = field(default_factory=list[str])
     characters: WholeCharacters = field(default_factory=WholeCharacters)
     is_closed: bool = False
+    other_ids: set[str] = field(default_factory=set[str])
+    """Ids that its pieces came with beside its own."""
 
     @property
     def text(self) -> str:
@@ -94,7 +96,8 @@ class _OpenCall:
         if self.is_closed:
             return True
         # Cheap for most pieces, as servers that repeat the name ask this with each of them.
-        return self._last_piece.rstrip()[-1:] in ("}", "]") and _is_json(self.text)
+        texts = (self.text, self.text.removeprefix("{}"))
+        return self._last_piece.rstrip()[-1:] in ("}", "]") and any(map(_is_json, texts))
 
     def close(self) -> CallClosed:
         self.is_closed = True
@@ -156,7 +159,7 @@ class Answer:
 
     def text(self, text: str) -> Iterator[ModelEvent]:
         """Add a piece of the answer's text, which may hold thinking."""
-        text = self._counted(self._text_characters.take(text))
+        text = self.counted(self._text_characters.take(text))
         yield from _parted(self._inline.take(text))
 
     def refusal(self, text: str) -> Iterator[ModelEvent]:
@@ -166,7 +169,7 @@ class Answer:
 
     def reasoning(self, text: str) -> Iterator[ModelEvent]:
         """Add a piece of the visible thinking."""
-        text = self._counted(self._reasoning_characters.take(text))
+        text = self.counted(self._reasoning_characters.take(text))
         if text:
             yield ReasoningDelta(text)
 
@@ -190,18 +193,20 @@ class Answer:
             call = None if name else call
         if call and name and self._is_another(call, name):
             call = None
+        if call is None and any(call_id in one.other_ids for one in self._calls):
+            raise MalformedAnswer("the pieces of two tool calls cannot be told apart")
         if call is None:
             yield from self.close_calls()
             call = self._begin(call_id, index, name)
         elif name and name != call.name and not (call.name and call.text):
-            self._counted(name)
+            self.counted(name)
             # Some servers repeat the name so far in front of its next piece.
             call.name = name if call.name and name.startswith(call.name) else call.name + name
         if call.is_closed and arguments.strip():
             raise MalformedAnswer(f"the tool call {call.name!r} went on after its end")
         if call_id and call.is_id_ours and not call.is_closed:
             call.call_id, call.is_id_ours = call_id, False
-        call.pieces.append(self._counted(call.characters.take(arguments)))
+        call.pieces.append(self.counted(call.characters.take(arguments)))
         if kept:
             self._kept.add_to_call(self._calls.index(call), kept)
 
@@ -275,7 +280,10 @@ class Answer:
                 return call
         # SGLang has counted the tools of the request in the first piece of a call.
         newest = self._calls[-1] if self._calls else None
-        return newest if newest and not name and not newest.is_whole else None
+        if newest is None or name or newest.is_whole:
+            return None
+        newest.other_ids |= {call_id} - {""}
+        return newest
 
     def _is_another(self, call: _OpenCall, name: str) -> bool:
         """Say whether a name begins a new call, beside a call that has no arguments yet."""
@@ -291,7 +299,8 @@ class Answer:
         self.contents += 1
         return call
 
-    def _counted(self, text: str) -> str:
+    def counted(self, text: str) -> str:
+        """Count a text and return it. Errors: ``MalformedAnswer`` if the answer is too long."""
         self.output_characters += len(text)
         self.contents += bool(text) and not text.isspace()
         if self.output_characters > MAX_CHARACTERS:

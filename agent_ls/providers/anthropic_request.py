@@ -29,7 +29,7 @@ BLOCKS: Final = "blocks"
 _MOST_TOKENS: Final = 32_000
 """Longest answer of a model that is in no table; each Claude since 4 gives as much."""
 _BUDGETS: Final = {"low": 2_048, "medium": 4_096, "high": 16_384}
-"""Tokens of thinking by effort; less than the room that ``most_tokens`` makes for it."""
+"""Tokens of thinking by effort; at most the room that ``most_tokens`` makes for it."""
 _LEAST_BUDGET: Final = 1_024
 _EMPTY: Final = "(empty)"
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
@@ -41,6 +41,9 @@ def messages_body(request: ModelRequest, dialect: Dialect, origin: str, most: in
     ``origin`` is the endpoint: only its own thinking goes back. ``most`` is the model's longest
     answer in tokens, 0 if unknown.
     """
+    if {"thinking", "blocks"} & dialect.leave_out:
+        # Without thinking, that of earlier answers is refused, too.
+        origin = ""
     effort = _effort(request, dialect, origin)
     max_tokens = most_tokens(request, effort, most) or most or _MOST_TOKENS
     optional = {
@@ -185,7 +188,7 @@ def _call(call: ToolCall, ids: dict[str, str]) -> Object:
 def _kept(message: AssistantMessage, origin: str) -> list[Object]:
     """Return the blocks as they came, in their order; of texts and calls only their size and id."""
     data = message.provider_data
-    if data is None or data.origin != origin:
+    if data is None or not origin or data.origin != origin:
         return []
     return [as_object(one) for one in as_list(data.message.get(BLOCKS))]
 

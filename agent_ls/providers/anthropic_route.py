@@ -15,9 +15,10 @@ from agent_ls.providers.anthropic_request import messages_body
 from agent_ls.providers.anthropic_stream import MessageEvents
 from agent_ls.providers.chat_request import origin_of
 from agent_ls.providers.dialects import Dialect
-from agent_ls.providers.frames import Access, Order
+from agent_ls.providers.frames import Order
 from agent_ls.providers.http_client import Post, exchange
 from agent_ls.providers.prices import UNKNOWN, KnownModel
+from agent_ls.providers.shapes import as_object
 
 if TYPE_CHECKING:
     import httpx
@@ -49,9 +50,13 @@ class AnthropicRoute:
         most = self.known.card.max_output_tokens
         body = messages_body(request, self.dialect, origin, most)
         self.sent = (_OPTIONAL & {*body}) | {"eager_input_streaming", "cache_control"}
+        headers = {"anthropic-version": "2023-06-01", "x-api-key": order.access.api_key or ""}
+        if as_object(body.get("thinking")).get("type") == "enabled":
+            # Without it, Claude thinks only once, before its first call.
+            headers["anthropic-beta"] = "interleaved-thinking-2025-05-14"
         post = Post(
             url=_messages_url(self.endpoint),
-            headers=self._headers(order.access),
+            headers=headers,
             body=body,
             reader=MessageEvents(answer),
             origin=origin,
@@ -59,13 +64,6 @@ class AnthropicRoute:
         async with aclosing(exchange(self._client, post, order.limits, answer)) as events:
             async for some in events:
                 yield some
-
-    def _headers(self, access: Access) -> dict[str, str]:
-        headers = {"anthropic-version": "2023-06-01", "x-api-key": access.api_key or ""}
-        if self.dialect.thinking == "budget":
-            # Without it, Claude thinks only once, before its first call.
-            headers["anthropic-beta"] = "interleaved-thinking-2025-05-14"
-        return headers
 
 
 def _messages_url(base: str) -> str:

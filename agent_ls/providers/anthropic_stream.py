@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from agent_ls.domain.model_io import ModelEvent
 from agent_ls.domain.usage import Usage
-from agent_ls.providers.answer import MAX_CALLS, MAX_CHARACTERS, Answer, MalformedAnswer
+from agent_ls.providers.answer import MAX_CALLS, Answer, MalformedAnswer
 from agent_ls.providers.anthropic_request import BLOCKS
 from agent_ls.providers.chat_stream import read_usage
 from agent_ls.providers.shapes import Object, as_count, as_list, as_object, as_text
@@ -24,6 +24,10 @@ class MessageEvents:
         self._counts: Usage | None = None
         self._blocks: dict[int, Object] = {}
         """The blocks so far: thinking as it came, of a text its size, of a call its id."""
+        self._pieces: dict[tuple[int, str], list[str]] = {}
+        """Thinking and signatures as they come."""
+        self._whole: dict[int, str] = {}
+        """Arguments that came with the beginning of their call, for when no pieces follow."""
         self.is_ended = False
         self.is_done = False
 
@@ -75,27 +79,30 @@ class MessageEvents:
                 self._blocks[number] = {"type": "tool_use", "id": call_id, "characters": 0}
                 yield from self._answer.call(call_id, number, name, "")
                 if block.get("input"):
-                    yield from self._arguments(
-                        number, json.dumps(block["input"], ensure_ascii=False)
-                    )
+                    self._whole[number] = json.dumps(block["input"], ensure_ascii=False)
             case "text":
                 self._blocks[number] = {"type": "text", "characters": 0}
                 yield from self._text(number, as_text(block.get("text")))
-            case _:
+            case "thinking" | "redacted_thinking":
                 self._blocks[number] = dict(block)
+                self._answer.counted(json.dumps(block))
                 yield from self._answer.reasoning(as_text(block.get("thinking")))
+            case _:
+                # What a server's own tool did is its own.
+                self._blocks[number] = {}
 
     def _continue(self, number: int, delta: Object) -> Iterator[ModelEvent]:
         match delta.get("type"):
             case "text_delta":
                 yield from self._text(number, as_text(delta.get("text")))
-            case "input_json_delta":
+            case "input_json_delta" if self._is(number, "tool_use"):
                 yield from self._arguments(number, as_text(delta.get("partial_json")))
             case "thinking_delta":
                 self._add(number, "thinking", as_text(delta.get("thinking")))
                 yield from self._answer.reasoning(as_text(delta.get("thinking")))
             case "signature_delta":
-                self._add(number, "signature", as_text(delta.get("signature")))
+                signature = self._answer.counted(as_text(delta.get("signature")))
+                self._add(number, "signature", signature)
             case _:
                 return
 
@@ -112,19 +119,18 @@ class MessageEvents:
         if block.get("type") != "tool_use":
             return
         if not block["characters"]:
-            # A call without arguments.
-            yield from self._arguments(number, "{}")
+            yield from self._arguments(number, self._whole.get(number, "{}"))
         yield from self._answer.close_calls()
 
     def _grow(self, number: int, text: str) -> None:
         if block := self._blocks.get(number):
             block["characters"] = as_count(block.get("characters")) + len(text)
 
+    def _is(self, number: int, kind: str) -> bool:
+        return self._blocks.get(number, {}).get("type") == kind
+
     def _add(self, number: int, field: str, text: str) -> None:
-        block = self._blocks.get(number, {})
-        block[field] = as_text(block.get(field)) + text
-        if len(as_text(block[field])) > MAX_CHARACTERS:
-            raise MalformedAnswer(f"the {field} is longer than {MAX_CHARACTERS} characters")
+        self._pieces.setdefault((number, field), []).append(text)
 
     def _finish(self, fields: Object) -> None:
         if reason := as_text(fields.get("stop_reason")):
@@ -134,7 +140,10 @@ class MessageEvents:
 
     def _keep(self) -> None:
         """Keep the order of the blocks where there is thinking, which has to go back in it."""
-        blocks = [block for _, block in sorted(self._blocks.items())]
+        for (number, field), pieces in self._pieces.items():
+            block = self._blocks.get(number, {})
+            block[field] = as_text(block.get(field)) + "".join(pieces)
+        blocks = [block for _, block in sorted(self._blocks.items()) if block]
         if any(block.get("type") not in ("text", "tool_use") for block in blocks):
             self._answer.keep({BLOCKS: blocks})
 

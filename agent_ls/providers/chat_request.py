@@ -160,7 +160,8 @@ def most_tokens(request: ModelRequest, effort: str | None, most: int = 0) -> int
     """
     room = _THINKING_TOKENS.get(effort or "")
     if room is None:
-        return request.max_output_tokens
+        wanted = request.max_output_tokens
+        return min(wanted, most) if wanted and most else wanted
     if request.max_output_tokens is None:
         return most or None
     wanted = request.max_output_tokens + room

@@ -104,6 +104,8 @@ class ChatChunks:
             self._text += filter(None, [as_text(delta.get("content"))])
             self._thinking += filter(None, [_thinking_in(delta)])
             return delta
+        if not message:
+            return message
         told = {"".join(self._text), "".join(self._thinking)} - {""}
         return {name: value for name, value in message.items() if _thought(value) not in told}
 

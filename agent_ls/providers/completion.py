@@ -18,7 +18,7 @@ from agent_ls.providers.addresses import has_path
 from agent_ls.providers.answer import Answer, MalformedAnswer
 from agent_ls.providers.chat_request import wire_name
 from agent_ls.providers.chat_stream import ErrorInStream
-from agent_ls.providers.dialects import MISPLACED, Dialect, adapted
+from agent_ls.providers.dialects import MISPLACED, Dialect, adapted, lasting
 from agent_ls.providers.failures import Symptom, classify, error_object_symptom, trouble_of
 from agent_ls.providers.frames import Order, Trouble
 from agent_ls.providers.plain_route import PlainRoute
@@ -73,17 +73,16 @@ class Completion:
         self._route = route
         for _ in range(_MAX_CHANGES):
             try:
-                return await self._send(route, emit)
+                return await self._send(route, emit, learn)
             except Exception as error:
                 changed = None if self._is_begun else self._changed(route, error)
                 if changed is None:
                     raise
                 route.dialect = changed
-                learn(changed)
                 self._answer = self._new_answer()
-        return await self._send(route, emit)
+        return await self._send(route, emit, learn)
 
-    async def _send(self, route: Route, emit: Emit) -> None:
+    async def _send(self, route: Route, emit: Emit, learn: Callable[[Dialect], None]) -> None:
         limits = self._order.limits
         loop = asyncio.get_running_loop()
         async with (
@@ -92,6 +91,9 @@ class Completion:
         ):
             async for events in received:
                 for event in events:
+                    if not self._is_begun:
+                        # What did not help is not kept.
+                        learn(lasting(route.dialect))
                     self._is_begun = True
                     emit(self._priced(route, event))
                 # A server that sends pings lives, so it may take until the step's own limit.

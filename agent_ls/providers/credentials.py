@@ -133,25 +133,27 @@ class StoredCredentials:
         variables = _variables(provider)
         stored = await asyncio.to_thread(self._stored, provider)
         base = self._address(provider, api_base, stored)
-        key = self._key(("AGENT_LS_API_KEY", *variables.key)) or self._key_of_file(provider, stored)
+        is_own_server = provider == "openai" and base and not is_openais_own(base)
+        # Another server gets OpenAI's key only if the model's name says so.
+        names = () if is_own_server and not provider_of(model) else variables.key
+        key = self._key(("AGENT_LS_API_KEY", *names)) or self._key_of_file(provider, stored)
         if not key and base and is_loopback(base):
             # The clients require a key, even for local servers that need none.
             key = _DUMMY_KEY
-        if not key and variables.key:
+        if not key and names:
             place = f"The keyring's entry {KEYRING_SERVICE} {provider}"
             key = _checked(place, await _keyring_key(provider) or "")
-        is_own_server = provider == "openai" and base and not is_openais_own(base)
         if not key and variables.is_key_needed and provider and not is_own_server:
-            text = f"There is no key for {model}: {self.hint(model)}"
+            text = f"There is no key for {model}: {self.hint(model, api_base)}"
             raise ProviderError(ProviderFailure.AUTHENTICATION, text)
         home = dialect_of(provider, "", "").home
         return Access(
             api_key=key, api_base=base or home or None, extra=self._extra(variables, stored)
         )
 
-    def hint(self, model: str) -> str:
+    def hint(self, model: str, api_base: str = "") -> str:
         """Return how to give this model a key, as a clause that follows "To mend it,"."""
-        provider = provider_of(model)
+        provider = provider_of(model, api_base)
         names = " or ".join((*_variables(provider).key, "AGENT_LS_API_KEY"))
         section = provider or "PROVIDER"
         return (

@@ -205,6 +205,11 @@ def adapted(dialect: Dialect, sent: frozenset[str], words: str) -> Dialect | Non
     return dialect.model_copy(update={"leave_out": dialect.leave_out | named})
 
 
+def lasting(dialect: Dialect) -> Dialect:
+    """Return the dialect without what was learnt of one conversation alone."""
+    return dialect.model_copy(update={"leave_out": dialect.leave_out - {"thinking"}})
+
+
 def _changed(dialect: Dialect, row: Dialect) -> Dialect:
     own = row.model_fields_set & set(Dialect.model_fields)
     found = dialect.model_copy(update={name: getattr(row, name) for name in own})

@@ -320,7 +320,7 @@ def _bad_request(trouble: Trouble, where: str, said: str) -> str:
 
 
 def _unknown_model(trouble: Trouble, model: str, where: str, said: str) -> str:
-    name = model.removeprefix(f"{trouble.provider}/")
+    name = model.removeprefix(f"{trouble.provider}/").removeprefix("ollama/")
     is_listed = {name, f"{name}:latest"} & {*trouble.models}
     if trouble.models and not is_listed:
         return f"{where} does not have the model {name}. {_other_models(trouble, name)}"

@@ -90,6 +90,9 @@ class Library:
 
     def route(self, model: str, api_base: str | None, known: KnownModel | None) -> LitellmRoute:
         """Return the route to a model; errors: litellm's, for an unknown provider."""
+        if model.startswith("ollama/"):
+            # Its other interface has no tools.
+            model = model.replace("ollama/", "ollama_chat/", 1)
         name, provider, _, base = self._litellm.get_llm_provider(model=model, api_base=api_base)
         _mend(provider)
         listed = as_list(self._litellm.get_supported_openai_params(name, provider))

@@ -228,7 +228,7 @@ class ModelHost:
     def _failure(self, report: Report, model: str) -> ProviderError:
         match report:
             case [_, word, trouble] if word == FAILED:
-                hint = self._credentials.hint(model)
+                hint = self._credentials.hint(model, self.options.api_base)
                 return explain(Trouble.model_validate(trouble), model=model, key_hint=hint)
             case [_, word, str(words)] if word == GONE:
                 return host_died(words)

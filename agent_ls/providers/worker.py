@@ -201,7 +201,9 @@ async def _look_there(url: str) -> None:
         return
     try:
         async with asyncio.timeout(_LOOK_S):
-            _, writer = await asyncio.open_connection(place.hostname, place.port or 80)
+            _, writer = await asyncio.open_connection(
+                place.hostname, place.port or (443 if place.scheme == "https" else 80)
+            )
             writer.close()
     except TimeoutError:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -276,6 +277,7 @@ async def test_the_guard_asks_only_for_what_is_held() -> None:
 async def test_what_is_wrong_in_a_folder_is_left_out_and_told(
     tmp_path: Path, text: str, problem: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "agent_ls.mcp")
     project = tmp_path / "project"
     project.mkdir()
     (project / ".mcp.json").write_text(text)

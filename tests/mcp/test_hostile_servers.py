@@ -99,7 +99,7 @@ async def test_a_bad_schema_costs_its_tool_alone(servers: Servers) -> None:
 async def test_a_slow_start_is_waited_for_with_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent_ls.mcp.servers._LEARN_S", 0.2)
+    monkeypatch.setattr("agent_ls.mcp.servers._QUIET_S", 0.2)
     told: list[str] = []
     several = {"slow": server("slow at start")}
     async with opened(tmp_path, several, tell=told.append) as servers:

@@ -294,30 +294,38 @@ REFUSALS: dict[str, tuple[str, str, Any]] = {
         "system.0.cache_control: Extra inputs are not permitted",
         lambda body: "cache_control" not in json.dumps(body),
     ),
+    "thinking that was signed for other words": (
+        "anthropic/claude-six",
+        "messages.1.content.0: thinking block is bound to a different conversation",
+        lambda body: THOUGHT not in body["messages"][1]["content"] and "thinking" in body,
+    ),
     "thinking that was lost": (
         "anthropic/claude-five",
         "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
         "`tool_use`. When `thinking` is enabled, a final `assistant` message must start with a "
         "thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).",
-        lambda body: "thinking" not in body and "output_config" not in body,
+        lambda body: "thinking" not in body and THOUGHT not in body["messages"][1]["content"],
     ),
 }
+OF_ONE_CONVERSATION = {"thinking that was lost"}
 
 
 @pytest.mark.parametrize("case", REFUSALS)
 async def test_what_is_refused_is_sent_otherwise_from_then_on(asking: Asking, case: str) -> None:
     model, message, is_right = REFUSALS[case]
     effort = None if case == "a temperature" else "low"
+    answer = AssistantMessage(text="Hm.", calls=called("a"), provider_data=KEPT)
+    talk = (UserMessage(text="Go."), answer, *results(answer.calls))
     async with faulty(0, [refused(message), DONE, DONE]) as endpoint:
         asking.use(endpoint.url)
-        asked = request(model=model, reasoning_effort=effort)
+        asked = request(*talk, model=model, reasoning_effort=effort)
         asked = asked.model_copy(update={"temperature": 0.5})
         for _ in range(2):
             assert told(await asking.ask(asked))["text"] == "Done."
-    first, *others = endpoint.requests
+    first, again, later = endpoint.requests
     assert not is_right(first)
-    assert len(others) == 2
-    assert all(map(is_right, others))
+    assert is_right(again)
+    assert is_right(later) == (case not in OF_ONE_CONVERSATION)
 
 
 @pytest.mark.parametrize("is_budget", [True, False])
@@ -433,6 +441,26 @@ ODD: dict[str, tuple[Play, dict[str, object]]] = {
         stream(begun(0, "text", text="Ok."), ended(0), stopped("model_context_window_exceeded")),
         {"text": "Ok.", "thinking": "", "calls": [], "finish": FinishReason.LENGTH},
     ),
+    "a tool of the server's own": (
+        stream(
+            begun(0, "server_tool_use", id="s1", name="web_search", input={}),
+            piece(0, "input_json_delta", partial_json='{"query": "x"}'),
+            ended(0),
+            begun(1, "text", text="Ok."),
+            ended(1),
+            stopped("end_turn"),
+        ),
+        {"text": "Ok.", "thinking": "", "calls": [], "finish": FinishReason.STOP},
+    ),
+    "arguments whole and again in pieces": (
+        stream(
+            begun(0, "tool_use", id="t1", name="read_file", input={"path": "a"}),
+            piece(0, "input_json_delta", partial_json='{"path": "a"}'),
+            ended(0),
+            stopped("tool_use"),
+        ),
+        {"text": "", "thinking": "", "calls": CALLED, "finish": FinishReason.TOOL_CALLS},
+    ),
     "it refuses": (
         stream(begun(0, "text", text="No."), ended(0), stopped("refusal")),
         {"text": "No.", "thinking": "", "calls": [], "finish": FinishReason.REFUSAL},
@@ -482,6 +510,9 @@ async def test_tokens_are_counted_wherever_they_are_told(asking: Asking, is_late
 
 FLOODS: dict[str, Play] = {
     "blocks": stream(*(begun(n, "thinking", thinking="") for n in range(1_100))),
+    "hidden thinking": stream(
+        *(begun(n, "redacted_thinking", data="x" * 2**20) for n in range(17))
+    ),
     "a signature": stream(
         begun(0, "thinking", thinking=""),
         *[piece(0, "signature_delta", signature="x" * 2**20)] * 17,

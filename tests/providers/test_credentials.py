@@ -101,6 +101,9 @@ async def test_a_server_of_ones_own_may_need_no_key(tmp_path: Path) -> None:
 SET: list[tuple[str, dict[str, str], str | None]] = [
     ("ollama_chat/x", {}, "http://127.0.0.1:11434"),
     ("ollama/x", {"OLLAMA_HOST": "0.0.0.0:9"}, "http://127.0.0.1:9"),
+    ("ollama/x", {"OLLAMA_HOST": ":9"}, "http://127.0.0.1:9"),
+    ("ollama/x", {"OLLAMA_HOST": "http://0.0.0.0:9"}, "http://127.0.0.1:9"),
+    ("ollama/x", {"OLLAMA_HOST": "0.0.0.0"}, "http://127.0.0.1:11434"),
     ("ollama/x", {"OLLAMA_API_BASE": "http://box:1/v1/"}, "http://box:1"),
     ("ollama/x", {"OLLAMA_API_BASE": "http://box:1/ollama/api/chat"}, "http://box:1/ollama"),
     ("openai/x", {"OPENAI_BASE_URL": " localhost:1/v1 "}, "http://localhost:1/v1"),
@@ -262,5 +265,11 @@ async def test_a_name_without_a_provider_is_openais_format_at_an_address(
 ) -> None:
     base = "http://gpu.example:8000/v1"
     assert provider_of(model, base) == "openai"
-    found = await check(tmp_path, model, api_base=base, OPENAI_API_KEY="k")
-    assert (found.api_key, found.api_base) == ("k", base)
+    # OpenAI's own key is for OpenAI, and for whom a name with its provider names.
+    given = {"OPENAI_API_KEY": "sk-openais"}
+    found = await check(tmp_path, model, api_base=base, **given)
+    assert (found.api_key, found.api_base) == (None, base)
+    found = await check(tmp_path, model, api_base=base, AGENT_LS_API_KEY="k", **given)
+    assert found.api_key == "k"
+    found = await check(tmp_path, f"openai/{model}", api_base=base, **given)
+    assert found.api_key == "sk-openais"

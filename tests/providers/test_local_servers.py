@@ -58,7 +58,7 @@ async def test_ollamas_other_models_are_named_and_how_to_get_this_one(
     async with serving(answers) as server:
         error = await refused(patient, server, model)
     assert error.failure is ProviderFailure.UNKNOWN_MODEL
-    provider = model.removesuffix("/x")
+    provider = "ollama_chat"
     assert error.message == (
         f"{server.url} does not have the model x. It has: qwen3:8b, gemma3:4b. "
         f"Set `model` (AGENT_LS_MODEL) to {provider}/qwen3:8b, for example. "

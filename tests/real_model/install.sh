@@ -1,8 +1,8 @@
 #!/bin/sh
 # Brings a small real model and the server that plays it onto this machine, for tests/real_model.
 #
-# They have an environment of their own, below ${XDG_CACHE_HOME:-~/.cache}/agent-ls/real-model, as the
-# server takes about 15 minutes to compile on two cores. A second run takes no time.
+# They have an environment of their own, in the cache folder beside the editors', as the server takes
+# about 15 minutes to compile on two cores. A second run takes no time.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 cd "$root"

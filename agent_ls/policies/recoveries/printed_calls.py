@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from agent_ls.domain.events import ToolCallFinished
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
@@ -28,6 +29,8 @@ _EXAMPLE = re.compile(
     r"you (?:can|could|would|should)|responses?|returns?)\b",
     re.IGNORECASE,
 )
+_QUOTED = "It stands in what a tool returned, so it may be a quotation."
+_LEAST_QUOTED_CHARS = 12
 _NO_WORDS = "(The model only wrote tool calls, which do not run in this step.)"
 
 
@@ -63,6 +66,8 @@ class PrintedCalls:
             return Accept() if is_cut or view.turn.text_only else _unmarked(attempt.text, view)
         if view.turn.text_only:
             return self._words_alone(marked, view)
+        if marked.calls and _is_quoted(attempt.text, marked.text, view):
+            return self._again(_QUOTED, view)
         if marked.calls and not is_cut:
             return TakeCalls(calls=marked.calls, text=marked.text, is_certain=True)
         return self._again(_why_not(marked, is_cut=is_cut), view)
@@ -89,6 +94,19 @@ class PrintedCalls:
             "as a tool call, alone at the end of your answer. To only show one, put it into a "
             "code block."
         )
+
+
+def _is_quoted(text: str, words: str, view: TurnView) -> bool:
+    """Say whether calls stand, line by line, in what a tool returned in this turn.
+
+    Such calls may be another's, such as those of a file that the model was asked about.
+    """
+    calls = text.strip().removeprefix(words.strip())
+    lines = ["".join(line.split()) for line in calls.splitlines()]
+    lines = [line for line in lines if len(line) >= _LEAST_QUOTED_CHARS]
+    results = (one.result.text for one in view.each(ToolCallFinished))
+    returned = "".join("".join(results).split()) if lines else ""
+    return bool(lines) and all(line in returned for line in lines)
 
 
 def _why_not(marked: Marked, *, is_cut: bool) -> str:
