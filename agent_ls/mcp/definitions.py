@@ -165,9 +165,10 @@ def _definition(name: str, raw: _Object) -> Definition:
         raise ValueError("its name has no plain letters")
     schema: object = raw.get("inputSchema")
     parameters = _Schemas(schema).read(schema)
-    if parameters.setdefault("type", "object") != "object":
+    kind = parameters.get("type", "object")
+    if kind != "object" and "object" not in kind:
         raise ValueError("its arguments are no object")
-    parameters.setdefault("properties", {})
+    parameters["type"] = "object"
     _flatten(parameters)
     text = _text(raw.get("description") or raw.get("title"), _MAX_TEXT_CHARS)
     return Definition(name=plain, raw=name, description=text, parameters=parameters)
@@ -178,9 +179,11 @@ def _flatten(parameters: dict[str, Any]) -> None:
 
     Which of them belong together is left to the server.
     """
+    parameters.setdefault("properties", {})
     for key in ("allOf", "anyOf", "oneOf"):
         for part in parameters.pop(key, ()):
-            for name, schema in part.get("properties", {}).items():
+            _flatten(part)
+            for name, schema in part["properties"].items():
                 parameters["properties"].setdefault(name, schema)
             if key == "allOf" and part.get("required"):
                 required = [*parameters.get("required", ()), *part["required"]]

@@ -12,7 +12,8 @@ from urllib.parse import urljoin
 
 from agent_ls.providers.dialects import WINDOWS
 from agent_ls.providers.http_client import get_json
-from agent_ls.providers.shapes import as_count, as_list, as_object, as_text
+from agent_ls.providers.model_lists import listed_models, names_of
+from agent_ls.providers.shapes import as_count, as_object
 
 if TYPE_CHECKING:
     import httpx
@@ -37,19 +38,17 @@ async def window_at(client: httpx.AsyncClient, address: str, model: str) -> int:
 
 def _about(found: object, name: str) -> Iterator[object]:
     """Yield what an answer says of a model: its entry in a list, or all if there is no list."""
-    fields = as_object(found)
-    entries = as_list(fields.get("data")) or as_list(fields.get("models"))
+    entries = listed_models(found)
     if not entries:
         yield found
-    named = [one for one in map(as_object, entries) if _is_named(one, name)]
+    named = [one for one in entries if _is_named(one, name)]
     # A server with a single model takes any name for it.
     yield from named or (entries if len(entries) == 1 else [])
 
 
 def _is_named(entry: dict[str, object], name: str) -> bool:
-    names = (as_text(entry.get(key)) for key in ("id", "model", "name"))
     return any(
-        one and name in (one, one.rpartition("/")[2], one.partition(":")[0]) for one in names
+        name in (one, one.rpartition("/")[2], one.partition(":")[0]) for one in names_of(entry)
     )
 
 

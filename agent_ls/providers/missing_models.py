@@ -12,7 +12,8 @@ from agent_ls.providers.addresses import below
 from agent_ls.providers.dialects import OLLAMA_OWNER, UNFIT_MODELS, Dialect
 from agent_ls.providers.frames import Access, Trouble
 from agent_ls.providers.http_client import get_json
-from agent_ls.providers.shapes import Object, as_list, as_object, as_text
+from agent_ls.providers.model_lists import listed_models, names_of
+from agent_ls.providers.shapes import Object
 from agent_ls.safety.keys import without_keys
 
 if TYPE_CHECKING:
@@ -40,14 +41,11 @@ async def with_models(
 
 async def _entries(client: httpx.AsyncClient, url: str, key: str | None) -> list[Object]:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    fields = as_object(await get_json(client, url, headers))
-    entries = as_list(fields.get("data")) or as_list(fields.get("models"))
-    return [as_object(one) for one in entries[:_MAX_MODELS]]
+    return listed_models(await get_json(client, url, headers))[:_MAX_MODELS]
 
 
 def _name(entry: Object) -> str:
     """Return the name of a model that can chat; empty if the entry has none."""
-    names = (as_text(entry.get(key)) for key in ("id", "model", "name"))
-    name = next(filter(None, names), "")
+    name = next(iter(names_of(entry)), "")
     is_fit = name.isprintable() and len(name) <= _MAX_CHARACTERS
     return name if is_fit and not re.search(UNFIT_MODELS, name.lower()) else ""

@@ -62,6 +62,8 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
         tool("no_type", schema={"properties": {"a": {"type": "string"}}}),
         tool("either", schema={"oneOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}),
         tool("both", schema={"allOf": [{"properties": {"a": {}}, "required": ["a"]}]}),
+        tool("deep", schema={"oneOf": [{"allOf": [{"properties": {"a": {}}}]}]}),
+        tool("nullable", schema={"type": ["object", "null"], "properties": {"a": {}}}),
         tool("true", schema={"type": "object", "properties": {"a": True}}),
         tool("list", schema={"type": "array"}),
         {"name": "nothing"},

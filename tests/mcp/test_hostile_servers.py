@@ -82,7 +82,7 @@ async def test_what_cannot_be_made_plain_is_left_out(servers: Servers, mode: str
 
 
 async def test_a_bad_schema_costs_its_tool_alone(servers: Servers) -> None:
-    kept = ["good", "no_schema", "no_type", "either", "both", "true", "nothing"]
+    kept = ["good", "no_schema", "no_type", "either", "both", "deep", "nullable", "true", "nothing"]
     assert names(servers, "misfits") == kept
     (problem,) = servers.servers["s-misfits"].problems
     assert "list is left out: its arguments are no object" in problem
@@ -91,6 +91,8 @@ async def test_a_bad_schema_costs_its_tool_alone(servers: Servers) -> None:
         schema = spec_of(servers.tools[f"s-misfits/{name}"]).parameters
         assert schema["type"] == "object"
         assert not {"oneOf", "anyOf", "allOf"} & {*schema}
+    deep = spec_of(servers.tools["s-misfits/deep"]).parameters
+    assert {*deep["properties"]} == {"a"}
     either = spec_of(servers.tools["s-misfits/either"]).parameters
     assert {*either["properties"]} == {"a", "b"}
     assert spec_of(servers.tools["s-misfits/both"]).parameters["required"] == ["a"]
