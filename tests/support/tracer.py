@@ -25,8 +25,9 @@ _NAMED = re.compile(r'(?:<([^>]*)>, )?"([^"]*)"')
 _BORN = re.compile(r"(?:clone3?|v?fork)\(.* = (\d+)(?: /\* (\d+) in strace's PID NS \*/)?$")
 _RESUMED = re.compile(r"<\.\.\. (\w+) resumed>")
 _WRITES = re.compile("O_WRONLY|O_RDWR|O_CREAT|O_TRUNC")
-_LATE = 200
-"""So many calls after a child's first one the call that made it has returned."""
+_LATE = 5_000
+"""So many calls after a child's first one the call that made it has returned, also on a loaded
+machine; a number is given again only after six times as many processes."""
 
 
 def traced(command: Sequence[str], trace: Path) -> tuple[str, ...]:
