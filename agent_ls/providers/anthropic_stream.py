@@ -54,6 +54,9 @@ class MessageEvents:
             case "content_block_stop":
                 yield from self._end_block(number)
             case "message_delta":
+                for begun in self._whole:
+                    # Not every server says that a block is over.
+                    yield from self._end_block(begun)
                 self._count(found)
                 self._finish(delta)
             case "message_stop":
@@ -119,7 +122,8 @@ class MessageEvents:
         if block.get("type") != "tool_use":
             return
         if not block["characters"]:
-            yield from self._arguments(number, self._whole.get(number, "{}"))
+            # A call without any arguments may be one that was cut off: the answer's end decides.
+            yield from self._arguments(number, self._whole.get(number, ""))
         yield from self._answer.close_calls()
 
     def _grow(self, number: int, text: str) -> None:

@@ -1,6 +1,6 @@
 """The HTTP clients of the model host, their limits, and how one request is sent and read.
 
-The one module of the host that imports httpx, and so can leave out what httpx imports in vain.
+The host imports httpx here first, where what httpx imports in vain is left out.
 """
 
 from __future__ import annotations

@@ -441,6 +441,13 @@ ODD: dict[str, tuple[Play, dict[str, object]]] = {
         stream(begun(0, "text", text="Ok."), ended(0), stopped("model_context_window_exceeded")),
         {"text": "Ok.", "thinking": "", "calls": [], "finish": FinishReason.LENGTH},
     ),
+    "a block without its end": (
+        stream(
+            begun(0, "tool_use", id="t1", name="read_file", input={"path": "a"}),
+            stopped("tool_use"),
+        ),
+        {"text": "", "thinking": "", "calls": CALLED, "finish": FinishReason.TOOL_CALLS},
+    ),
     "a tool of the server's own": (
         stream(
             begun(0, "server_tool_use", id="s1", name="web_search", input={}),
@@ -479,16 +486,18 @@ async def test_an_odd_answer_is_taken_for_what_it_is(asking: Asking, case: str) 
     assert found == wanted
 
 
-async def test_a_call_that_is_cut_off_is_told_apart(asking: Asking) -> None:
+@pytest.mark.parametrize("arguments", ['{"path": "a', ""])
+async def test_a_call_that_is_cut_off_is_told_apart(asking: Asking, arguments: str) -> None:
     play = stream(
         begun(0, "tool_use", id="t1", name="read_file", input={}),
-        piece(0, "input_json_delta", partial_json='{"path": "a'),
+        piece(0, "input_json_delta", partial_json=arguments),
         ended(0),
         stopped("max_tokens"),
     )
     events, _ = await ask(asking, play)
+    assert told(events)["calls"] == []
     assert [one for one in events if isinstance(one, CallCut)] == [
-        CallCut("t1", "read_file", '{"path": "a')
+        CallCut("t1", "read_file", arguments)
     ]
 
 

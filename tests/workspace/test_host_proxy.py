@@ -285,7 +285,7 @@ async def _sh(script: str, folder: Path) -> None:
 
 def _wheel(folder: Path) -> None:
     """Write a package index with one package."""
-    place = folder / "simple" / "tiny"
+    place = folder / "wheels" / "tiny"
     place.mkdir(parents=True)
     name = "tiny-1.0-py3-none-any.whl"
     with zipfile.ZipFile(place / name, "w") as wheel:
@@ -306,7 +306,7 @@ def _wheel(folder: Path) -> None:
     [
         pytest.param(
             "python3 -m pip install -q --isolated --no-cache-dir --disable-pip-version-check"
-            " -i http://localhost:{port}/simple --target got tiny",
+            " -i http://localhost:{port}/wheels --target got tiny",
             "got/tiny.py",
             id="pip",
         ),
