@@ -32,6 +32,8 @@ from agent_ls.providers.shapes import Object, as_list, as_object, as_text
 
 MAX_CHARACTERS = 16 * 2**20
 MAX_CALLS = 1000
+CHARACTERS_PER_TOKEN = 4
+"""For estimates only."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -310,8 +312,8 @@ class Answer:
     def _estimate(self, input_characters: int) -> Usage:
         """Estimate usage for endpoints that report none, so that budgets still work."""
         return Usage(
-            input_tokens=max(1, input_characters // 4),
-            output_tokens=max(1, self.output_characters // 4),
+            input_tokens=max(1, input_characters // CHARACTERS_PER_TOKEN),
+            output_tokens=max(1, self.output_characters // CHARACTERS_PER_TOKEN),
         )
 
 

@@ -23,6 +23,7 @@ from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.model_io import ModelEvent, ModelRequest, StreamFinished
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.providers.addresses import read_address
+from agent_ls.providers.answer import CHARACTERS_PER_TOKEN
 from agent_ls.providers.credentials import StoredCredentials
 from agent_ls.providers.failures import explain
 from agent_ls.providers.frames import (
@@ -105,6 +106,7 @@ class ModelHost:
         self._told: dict[str, ModelCard] = {}
         self._windows: dict[str, int] = {}
         """Windows that refusals told, by model."""
+        self._asked_again: set[str] = set()
         self._getting_ready: asyncio.Future[ModelFacts] | None = None
         self._is_closed = False
 
@@ -149,9 +151,32 @@ class ModelHost:
                     self._learn(request.model, error)
                     raise error
                 if isinstance(event, StreamFinished):
+                    await self._refuse_cut_prompt(request, event.usage.input_tokens)
                     yield self._priced(event)
                     return
                 yield event
+
+    async def _refuse_cut_prompt(self, request: ModelRequest, input_tokens: int) -> None:
+        """Ask once more for an unknown window, as Ollama tells it only of a loaded model.
+
+        Errors: ``ProviderError`` if the prompt was longer than that and no more of it was read.
+        """
+        model = request.model
+        if model not in self._told or self._known_window(model) or model in self._asked_again:
+            return
+        self._asked_again.add(model)
+        del self._told[model]
+        window = (await self.facts(model)).window_tokens
+        size = len(request.model_dump_json()) // CHARACTERS_PER_TOKEN
+        if 0 < input_tokens <= window < size:
+            error = ProviderError(
+                ProviderFailure.CONTEXT_OVERFLOW,
+                f"The conversation is too long for {model}: its server loaded it with a window of "
+                f"{window} tokens, read {input_tokens} of about {size} and cut the rest.",
+                window_tokens=window,
+            )
+            self._learn(model, error)
+            raise error
 
     def _known_window(self, model: str) -> int:
         card = self._card(model) or self._told.get(model) or ModelCard()

@@ -67,8 +67,8 @@ def _in_order_of_calls(events: Iterable[e.Event]) -> Iterator[e.Event]:
     Sub-agents that run at once take turns as the machine likes, so only each one's own order is
     the story's.
     """
-    for is_of_call, run in groupby(events, key=lambda event: bool(_call_id(event))):
-        yield from sorted(run, key=_call_id) if is_of_call else run
+    for _, run in groupby(events, key=lambda event: bool(_call_id(event))):
+        yield from sorted(run, key=_call_id)
 
 
 def _call_id(event: e.Event) -> str:

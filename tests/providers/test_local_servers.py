@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.domain.messages import UserMessage
 from agent_ls.domain.model_io import TextDelta
 from agent_ls.providers.model_host import ModelHostOptions
 from agent_ls.providers.plain_route import plain_address
@@ -115,6 +116,47 @@ async def test_ollama_is_known_behind_openais_format(asking: Asking) -> None:
     async with serving(answers) as server:
         message = (await refused(asking, server, "openai/x")).message
     assert message.endswith("To get x: `ollama pull x`.")
+
+
+def loaded(window: int) -> tuple[int, str]:
+    """Return what Ollama tells of a model that it has loaded."""
+    return 200, json.dumps({"models": [{"name": "cut", "context_length": window}]})
+
+
+@pytest.mark.parametrize("read, words, is_cut", [
+    pytest.param(3_000, 20_000, True, id="cut"),
+    pytest.param(4_096, 20_000, True, id="cut-to-the-window"),
+    pytest.param(3_000, 2_000, False, id="all-of-it-fits"),
+    pytest.param(24_000, 20_000, False, id="more-than-the-window-was-read"),
+])  # fmt: skip
+async def test_a_prompt_that_ollama_cut_behind_openais_format_is_noticed(
+    config_dir: Path, read: int, words: int, is_cut: bool
+) -> None:
+    usage = {"prompt_tokens": read, "completion_tokens": 2}
+    answers: dict[str, tuple[int, str]] = {
+        "/v1/chat/completions": (200, json.dumps({**json.loads(FINE), "usage": usage}))
+    }
+    asking = Asking(config_dir)
+    async with serving(answers) as server:
+        asking.use(f"{server.url}/v1")
+        try:
+            assert (await asking.host.facts("openai/cut")).window_tokens == 0
+            # It tells the window only once a request has loaded the model.
+            answers["/api/ps"] = loaded(4_096)
+            long = request(UserMessage(text="word " * words), model="openai/cut")
+            if is_cut:
+                with pytest.raises(ProviderError, match="and cut the rest") as caught:
+                    await asking.ask(long)
+                assert caught.value.failure is ProviderFailure.CONTEXT_OVERFLOW
+                assert caught.value.window_tokens == 4_096
+            else:
+                await asking.ask(long)
+            assert (await asking.host.facts("openai/cut")).window_tokens == 4_096
+            # Asked once, as from then on the window is counted on.
+            await asking.ask(long)
+            assert server.asked.count(("GET", "/api/ps")) == 2
+        finally:
+            await asking.host.close()
 
 
 async def test_of_many_models_ten_are_named_and_similar_ones_first(asking: Asking) -> None:
