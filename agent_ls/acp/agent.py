@@ -15,7 +15,7 @@ from agent_ls.acp.conversation import Conversation
 from agent_ls.acp.folders import Folders, Opened
 from agent_ls.acp.prompt_blocks import Block, path_of
 from agent_ls.domain.errors import AgentLsError, StoreError
-from agent_ls.domain.modes import Mode
+from agent_ls.domain.modes import MODE_WORDS, Mode
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 
@@ -24,13 +24,6 @@ _log = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_MODES: Final[Mapping[Mode, tuple[str, str]]] = {
-    Mode.PLAN: ("Plan", "Read and propose; change nothing"),
-    Mode.ASK_ALL: ("Ask all", "Ask before everything, reads too"),
-    Mode.ASK: ("Ask", "Ask before edits and commands"),
-    Mode.ACCEPT_EDITS: ("Accept edits", "Edit unasked; ask before commands that change something"),
-    Mode.AUTO: ("Auto", "Ask only before what always asks"),
-}
 _MAX_LISTED: Final = 200
 _INVALID_PARAMS: Final = -32602
 
@@ -151,8 +144,8 @@ class Agent:
         self, session_id: str, mode_id: str, **_: Any
     ) -> schema.SetSessionModeResponse:
         """Switch the mode, from the next decision on."""
-        if mode_id not in _MODES:
-            raise AgentLsError(f"There is no mode {mode_id}, only {', '.join(_MODES)}.")
+        if mode_id not in MODE_WORDS:
+            raise AgentLsError(f"There is no mode {mode_id}, only {', '.join(MODE_WORDS)}.")
         await (await self._conversation(session_id)).session.set_mode(Mode(mode_id))
         return schema.SetSessionModeResponse()
 
@@ -199,7 +192,7 @@ def _modes(conversation: Conversation) -> schema.SessionModeState:
         current_mode_id=conversation.session.state.mode,
         available_modes=[
             schema.SessionMode(id=mode, name=name, description=words)
-            for mode, (name, words) in _MODES.items()
+            for mode, (name, words) in MODE_WORDS.items()
         ],
     )
 

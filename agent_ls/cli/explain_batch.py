@@ -22,7 +22,6 @@ from agent_ls.domain.rules import Decision, PatternRule, RuleOptions, WrittenRul
 from agent_ls.loop.ports.commands import Boundary
 from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.command_places import each_decided_once
 from agent_ls.safety.own_places import own_places_looked_up_once
 from agent_ls.safety.rules import Rule, SavedRules
 from agent_ls.safety.trust import TrustedFolders, trust_file
@@ -118,8 +117,7 @@ async def _answer(line: bytes, defaults: _Defaults) -> dict[str, Any]:
     given: dict[str, Any] = {}
     try:
         given = _read(line)
-        with each_decided_once():
-            found = await _decide(given, defaults)
+        found = await _decide(given, defaults)
     except Exception as error:
         # Whatever is wrong with a line, the next ones are answered too.
         found = Judged("error", "request", str(error) or type(error).__name__, every_time=True)

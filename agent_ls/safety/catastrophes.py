@@ -10,21 +10,21 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent_ls.safety.flags import words
-from agent_ls.safety.shell_words import MAX_COMMAND_CHARS
+from agent_ls.safety.text import words
 from agent_ls.syntax.parsing import Node, parse_shell, shell_captures, walk
 
 _WRAPPERS = words(
     """
-    sudo doas su env nohup time timeout nice ionice chrt taskset setsid stdbuf command builtin exec
-    xargs parallel busybox toybox unbuffer script watch strace ltrace gdb firejail bwrap unshare
-    chroot nsenter runuser pkexec eval then do else if while until ! { (
+    sudo doas su env nohup time timeout nice ionice chrt taskset setsid stdbuf command builtin
+    exec xargs parallel busybox toybox unbuffer script watch strace ltrace gdb firejail bwrap
+    unshare chroot nsenter runuser pkexec eval then do else if while until ! { (
     """
 )
 _NAMING = words("-u --user -g --group -I -s --signal -k -n -C")
 """Options of wrappers behind which a user, a placeholder, a signal, or the like may stand."""
 _OPTION = re.compile(r"(?s)-.*|[\d.]+[smhd]?|\w+=.*")
 _SHELLS = words("sh bash dash zsh ksh ash fish mksh")
+_MAX_CHARS = 10_000
 _MAX_DEPTH = 3
 _MAX_WRAPPED = 100
 _TOO_MUCH = "it would run more commands in commands than can be checked"
@@ -55,11 +55,11 @@ def catastrophe(command: str) -> str:
 class _Search:
     """One look through a command and the scripts in it."""
 
-    left: int = 20 * MAX_COMMAND_CHARS
+    left: int = 20 * _MAX_CHARS
     """How many characters may still be looked at: each of many ``eval`` holds all that follow."""
 
     def found(self, script: str, depth: int = 0) -> str:
-        script = script[:MAX_COMMAND_CHARS]
+        script = script[:_MAX_CHARS]
         self.left -= len(script)
         if self.left < 0:
             return _TOO_MUCH

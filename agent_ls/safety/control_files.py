@@ -27,6 +27,8 @@ from agent_ls.safety.name_patterns import (
 from agent_ls.safety.own_places import OwnPlaces
 from agent_ls.safety.paths import Place, components_below, locate, real_path
 
+NOT_WALKED = frozenset({".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__"})
+"""Folders of third-party code, where files named like secrets are test data."""
 IS_HARD_LINK = "is a hard link, so its content may belong elsewhere"
 PathVerdict = Allow | Ask | Deny
 

@@ -1,28 +1,42 @@
-"""Finds the programs that a shell command runs, for rules that ask or deny.
+"""Finds the programs that a shell command runs, for rules: leniently to deny, strictly to allow.
 
-A search, not a proof: it looks through quotes, wrappers, nested shells and substitutions, and says
+To deny it is a search: it looks through quotes, wrappers, nested shells and substitutions, and says
 when it cannot see a program's name.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from agent_ls.safety.flags import words
-from agent_ls.safety.named_places import UNKNOWN, Reading, unbraced
-from agent_ls.safety.shell_words import MAX_COMMAND_CHARS
-from agent_ls.syntax.parsing import parse_shell
+from agent_ls.loop.ports.workspace import Root
+from agent_ls.safety.paths import is_inside, real_path
+from agent_ls.safety.plain_looks import is_look
+from agent_ls.safety.shell_parts import (
+    SHELLS,
+    UNKNOWN,
+    Part,
+    base_name,
+    read_parts,
+    scripts_in,
+    spellings,
+)
+from agent_ls.safety.text import has_hidden, words
+from agent_ls.safety.views import WRAPPERS, sort_text, view_words
 
-_RUNS_OTHERS = words(
-    "sudo doas su env nohup time timeout nice ionice chrt taskset setsid stdbuf command builtin "
-    "exec xargs parallel busybox toybox unbuffer script watch strace ltrace gdb firejail bwrap "
-    "unshare chroot nsenter runuser pkexec eval find fd fdfind flock chronic entr ssh trap alias "
-    "sh bash dash zsh ksh ash fish mksh coproc systemd-run setarch catchsegv valgrind perf uv npx "
-    "pipx poetry pdm hatch rye conda mamba bundle direnv nix nix-shell docker podman make source ."
+_RUNS_OTHERS = (
+    SHELLS
+    | {one for one in WRAPPERS if " " not in one}
+    | words(
+        """
+    sudo doas su chrt command builtin exec toybox script gdb firejail bwrap unshare chroot
+    nsenter runuser pkexec eval find fd fdfind flock chronic entr ssh trap alias fish mksh
+    uv poetry pdm hatch rye conda bundle systemd-run setarch catchsegv perf pipx
+    mamba direnv nix docker podman make source .
+    """
+    )
 )
 """Programs that may run a program which they are given."""
 _MAX_DEPTH = 3
@@ -30,42 +44,77 @@ _MAX_LISTS = 32
 _MAX_FOUND = 2_000
 
 
-def named_programs(command: str, cwd: Path, depth: int = 0) -> Iterator[tuple[str, ...]] | None:
+def named_programs(command: str, depth: int = 0) -> list[tuple[str, ...]] | None:
     """Return the words of every program that may run, its name first; None if they are not seen.
 
     Shape: the name without its folder. A wrapped program comes after its wrapper. A name may hold
     ``UNKNOWN`` or be a pattern.
     """
-    tree = parse_shell(command.encode("utf-8", "replace"))
-    if tree is None or tree.root_node.has_error or len(command) > MAX_COMMAND_CHARS:
-        return None
-    reading = Reading(cwd)
-    for _ in reading.read(tree.root_node):
-        pass
     found: list[tuple[str, ...]] = []
-    scripts = list(reading.texts)
-    for given in reading.commands:
-        spelled = ([one for value in values for one in unbraced(value)] for values in given)
-        for written in islice(itertools.product(*spelled), _MAX_LISTS):
-            found.append(_named(written))
-            if found[-1][0] in _RUNS_OTHERS:
-                rests = range(1, len(written))
-                found += (_named(written[at:]) for at in rests)
-                scripts += (one.partition("=")[2] or one for one in written[1:] if _is_text(one))
-        if len(found) > _MAX_FOUND:
+    # A variable may have another value than the text shows, so its name counts as unknown, too.
+    for text in (read_parts(command), read_parts(command, follows=False)):
+        if text is None or not text.is_certain:
             return None
-    for script in scripts:
-        inner = named_programs(script, cwd, depth + 1) if depth < _MAX_DEPTH else None
-        if inner is None:
-            return None
-        found += inner
-    return iter(found)
+        for part in text.parts:
+            if part.name in SHELLS and part.fed_by and len(part.words) == 1:
+                # It runs a text that is none of its words.
+                return None
+            found += _programs(part)
+            if len(found) > _MAX_FOUND:
+                return None
+            for script in scripts_in(part) if part.name in _RUNS_OTHERS else ():
+                inner = named_programs(script, depth + 1) if depth < _MAX_DEPTH else None
+                if inner is None:
+                    return None
+                found += inner
+    return list(dict.fromkeys(found))
 
 
-def _named(written: tuple[str, ...]) -> tuple[str, ...]:
-    return written[0].rsplit("/", 1)[-1], *written[1:]
+def _programs(part: Part) -> Iterator[tuple[str, ...]]:
+    spelled = (spellings(one) for one in part.words)
+    for written in islice(itertools.product(*spelled), _MAX_LISTS):
+        runs_others = base_name(written[0]) in _RUNS_OTHERS or " ".join(written[:2]) in WRAPPERS
+        ends = len(written) if runs_others else 1
+        for at in range(ends):
+            yield base_name(written[at]), *written[at + 1 :]
 
 
-def _is_text(word: str) -> bool:
-    is_more = re.search(r"[\s;&|()`<>]|^\w+=\w", word) and re.search(r"\w", word)
-    return bool(is_more) and UNKNOWN not in word
+def is_covered(
+    command: str,
+    cwd: Path,
+    roots: Sequence[Root],
+    covers: Callable[[Sequence[str], Path], bool],
+    *,
+    is_held: bool,
+) -> bool:
+    """Say whether each program of a command may run unasked, or ``covers`` it in its folder.
+
+    ``is_held``: a sandbox holds the command. A text that is not read with certainty is never
+    covered. Looks at the disk.
+    """
+    text = read_parts(command)
+    if text is None or not text.is_certain or text.functions or has_hidden(command):
+        return False
+    if not is_held and (text.reads or text.writes or text.sets_for_one):
+        return False
+    folders = text.folders(cwd)
+
+    def is_free(part: Part) -> bool:
+        if is_held:
+            return view_words(part.words, cwd, roots).kind in ("look", "work")
+        return all(is_look(part.words, folder, roots) for folder in folders)
+
+    for part in text.parts:
+        if is_free(part) or (part.name == "cd" and all(_is_in(one, roots) for one in folders)):
+            continue
+        if any(UNKNOWN in one for one in part.words):
+            return False
+        if not all(covers(part.words, folder) for folder in folders):
+            return False
+    # What else the text does, such as a write by redirection.
+    rest = sort_text("".join(f"> '{one}';" for one in text.writes) or ":", cwd, roots)
+    return rest.kind in ("look", "work")
+
+
+def _is_in(folder: Path, roots: Sequence[Root]) -> bool:
+    return is_inside(real_path(folder), roots)

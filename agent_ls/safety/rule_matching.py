@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 
 import pathspec
@@ -21,14 +21,13 @@ from agent_ls.domain.verdicts import Ask, Deny
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety import paths
-from agent_ls.safety.closer_looks import LOOKS
-from agent_ls.safety.command_places import COMMAND_TOOL, named_files, printed_files
-from agent_ls.safety.commands import is_covered
+from agent_ls.safety.command_places import Use, named_places
+from agent_ls.safety.commands import COMMAND_TOOL
 from agent_ls.safety.control_files import names_of
-from agent_ls.safety.named_places import UNKNOWN, Use, at_home
-from agent_ls.safety.named_programs import named_programs
+from agent_ls.safety.named_programs import is_covered, named_programs
 from agent_ls.safety.prefixes import leads_away
-from agent_ls.safety.read_only import PROGRAMS
+from agent_ls.safety.shell_parts import UNKNOWN, at_home
+from agent_ls.safety.views import LOOKS
 
 _UNNAMED = "a rule about reading may apply, but which files it opens cannot be seen"
 _UNSEEN = "a rule about commands may apply, but which programs it runs cannot be seen"
@@ -45,11 +44,11 @@ def objection(
     limits = [one for one in rules if one.decision != "allow"]
     commands, readings = _about(limits, "run_command"), _about(limits, "read")
     if (commands or readings) and planned.tool.name == COMMAND_TOOL:
-        seen = list(named_programs(*_command(planned, workspace)) or ((UNKNOWN,),))
+        seen = named_programs(_command(planned, workspace)[0]) or [(UNKNOWN,)]
         is_long = sum(map(len, seen)) > _MAX_WORDS
         if commands and (is_long or any(_may_be_about(one, commands) for one in seen)):
             return Ask(f"The command is not run unasked: {_UNSEEN}.", broad=False)
-        if readings and any(map(_reads_found, seen)):
+        if readings and any(_reads_found(one) or _prints_tracked(one) for one in seen):
             return Ask(f"The command is not run unasked: {_UNNAMED}.", broad=False)
     return None
 
@@ -58,9 +57,11 @@ _GIT_RUNS = re.compile(
     r" (?:alias\.|--exe?c?[ =]|--config-env|rebase .*-x|submodule .*foreach|bisect run"
     r"|-c (?i:\S*(?:pager|editor|command|program|helper|external|driver|cmd|hooks|fsmonitor)))"
 )
-_NO_WRAPPERS = PROGRAMS.keys() | LOOKS.keys() | {"npm", "pnpm", "yarn", "bun", "cargo"}
+_PRINTS = frozenset({"diff", "show", "log", "grep", "blame", "cat-file", "stash", "archive"})
+_NO_WRAPPERS = LOOKS - {"command", "trap", "alias"} | {"npm", "pnpm", "yarn", "bun", "cargo"}
 """Programs that run no other that they are given; some have a subcommand ``rm`` of their own."""
 _MAX_WORDS = 20_000
+_MAX_PLACES = 2_000
 
 
 def _may_be_about(words: Sequence[str], rules: Sequence[PatternRule]) -> bool:
@@ -88,6 +89,11 @@ def _reads_found(words: Sequence[str]) -> bool:
     return runs_on_found or words[0] in ("xargs", "parallel")
 
 
+def _prints_tracked(words: Sequence[str]) -> bool:
+    """Say whether git prints the texts of files that it finds by itself."""
+    return words[0] == "git" and bool(_PRINTS & set(words[1:]))
+
+
 def _verdict(decision: Decision, rule: PatternRule) -> Deny | Ask:
     name = f"{rule.decision} {rule.notation}"
     where = f" in {rule.source}" if rule.source else ""
@@ -97,10 +103,19 @@ def _verdict(decision: Decision, rule: PatternRule) -> Deny | Ask:
     return Ask(f"The rule “{name}”{where} asks for this in every mode.", broad=False, rule=name)
 
 
-def allowing(planned: PlannedCall, workspace: Workspace, rules: Sequence[PatternRule]) -> str:
-    """Return the rules that allow a whole call, for a person; empty if a part is not allowed."""
+def allowing(
+    planned: PlannedCall,
+    workspace: Workspace,
+    rules: Sequence[PatternRule],
+    *,
+    is_held: bool = False,
+) -> str:
+    """Return the rules that allow a whole call, for a person; empty if a part is not allowed.
+
+    ``is_held``: a sandbox holds a command, so what tests or builds needs no rule.
+    """
     if planned.tool.name == COMMAND_TOOL:
-        return _allowed_command(planned, workspace, rules)
+        return _allowed_command(planned, workspace, rules, is_held=is_held)
     if planned.effect is Effect.WRITE and planned.paths:
         found = [_allowed_edit(path, workspace.roots, rules) for path in planned.paths]
         return _said(one for one in found if one is not None) if all(found) else ""
@@ -125,7 +140,7 @@ def _command(planned: PlannedCall, workspace: Workspace) -> tuple[str, Path]:
 
 
 def _allowed_command(
-    planned: PlannedCall, workspace: Workspace, rules: Sequence[PatternRule]
+    planned: PlannedCall, workspace: Workspace, rules: Sequence[PatternRule], *, is_held: bool
 ) -> str:
     command, cwd = _command(planned, workspace)
     used: list[PatternRule] = []
@@ -134,7 +149,7 @@ def _allowed_command(
         is_at_top = any(folder == root.path for root in workspace.roots)
         for one in _about(rules, "run_command"):
             size = len(one.words)
-            is_away = one.is_prefix and leads_away(words, size, folder, workspace.roots)
+            is_away = one.is_prefix and leads_away(words[max(size, 1) :], folder, workspace.roots)
             # A relative program is another one in another folder.
             is_same = is_at_top or "/" not in words[0].lstrip("/")
             if is_same and not is_away and _fits_exactly(one, words):
@@ -142,7 +157,8 @@ def _allowed_command(
                 return True
         return False
 
-    return _said(used) if is_covered(command, cwd, workspace.roots, covers) else ""
+    is_all = is_covered(command, cwd, workspace.roots, covers, is_held=is_held)
+    return _said(used) if is_all else ""
 
 
 def _allowed_edit(
@@ -184,15 +200,11 @@ def _covering_command(
             return one
     command, cwd = _command(planned, workspace)
     programs = _about(rules, "run_command")
-    seen = list(named_programs(command, cwd) or ()) if programs or files else []
-    for words in seen:
+    for words in (named_programs(command) or ()) if programs else ():
         if found := next((one for one in programs if _fits_loosely(one, words)), None):
             return found
-    if not files:
-        return None
-    named = named_files(command, cwd, workspace.roots)
-    for its, place, names in chain(named, printed_files(seen, cwd, workspace.roots)):
-        if found := _about_file(files, its, place, names):
+    for named in islice(named_places(command, cwd, workspace.roots), _MAX_PLACES) if files else ():
+        if found := _about_file(files, named.use, named.place, named.names):
             return found
     return None
 

@@ -15,7 +15,7 @@ from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.state.state import SessionState
 from agent_ls.safety.control_files import is_executed_later
-from agent_ls.safety.work import WORK_PROGRAMS
+from agent_ls.safety.views import WORK
 
 _COMMANDS = ("run_command", f"{GRANT}run_command")
 _OUTSIDE = re.compile(r"run_command\{[^}]*outside the sandbox[^}]*\}(?:\[(.*)\])?:")
@@ -61,7 +61,7 @@ def _runs_project_outside(rule: str, roots: Sequence[Root]) -> bool:
     found = _OUTSIDE.match(rule)
     folders = [root.path / (found[1] or "") for root in roots] if found else []
     return any(
-        one in WORK_PROGRAMS or (one and (folder / one).is_file())
+        one in WORK or (one and (folder / one).is_file())
         for folder in folders
         for one in _WORD.findall(rule)
     )

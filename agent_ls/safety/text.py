@@ -66,6 +66,11 @@ _PART_CHARS = 16 * 2**10
 """Processed in about a millisecond."""
 
 
+def words(text: str) -> frozenset[str]:
+    """Return the blank-separated words of a text; tables of names are written this way."""
+    return frozenset(text.split())
+
+
 def cleaned(text: str) -> str:
     """Return the text for the model: terminal control and hidden characters taken out.
 

@@ -152,7 +152,10 @@ class RunCommand(PlainTool):
         )
 
     async def _prefix(self, command: str, folder: Path) -> str | None:
-        rule = await asyncio.to_thread(prefix_rule, command, folder, self.workspace.roots)
+        is_held = self.runner.boundary == "sandbox"
+        rule = await asyncio.to_thread(
+            prefix_rule, command, folder, self.workspace.roots, is_held=is_held
+        )
         return f"{GRANT}{rule}" if rule else None
 
     async def run(self, arguments: RunCommandArguments, context: ToolContext) -> ToolOutput:

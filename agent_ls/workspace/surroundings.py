@@ -17,7 +17,6 @@ from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.surroundings import RULE_FILES, OuterRules
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.processes.launching import start_piped
-from agent_ls.safety.git_repository import runs_nothing
 from agent_ls.safety.sandbox import own_git
 from agent_ls.safety.sandbox.confinement import Wrapped
 from agent_ls.safety.sandbox.confining import held
@@ -179,6 +178,6 @@ def _status(folder: Path, folders: Sequence[Path]) -> Wrapped:
 
     Errors: ``OSError`` and ``SubprocessError``.
     """
-    if own_git.view_of(folder) is None and not runs_nothing(folder, folders):
+    if own_git.view_of(folder) is None and not own_git.runs_nothing(folder, folders):
         raise OSError("the repository's settings may run programs")
     return own_git.wrapped(_GIT_STATUS, folder, folders)

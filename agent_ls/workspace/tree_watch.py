@@ -27,8 +27,7 @@ from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.safety.git_repository import runs_nothing, tracked_names
-from agent_ls.safety.sandbox.own_git import view_of
+from agent_ls.safety.sandbox.own_git import runs_nothing, tracked_names, view_of
 from agent_ls.workspace.ignore import MAX_FILES, Entry, files_below, walk_entries
 from agent_ls.workspace.seen_changes import FileChange, arrived, command_change, with_moves
 from agent_ls.workspace.seen_files import SeenFiles, Signature, identity, signature, signature_of
@@ -292,7 +291,7 @@ def _tracked(
     if stamp != _NO_REPOSITORY:
         with suppress(OSError, ValueError, SubprocessError):
             if view_of(root) is not None or runs_nothing(root, roots):
-                names = tracked_names(root, (), roots) or []
+                names = tracked_names(root, roots) or []
     paths = (f"{root}/{name}" for name in names)
     return _Tracked(stamp, tuple(one for one in paths if one not in listed and signature(one)))
 

@@ -26,7 +26,7 @@ def check(
 @pytest.mark.parametrize(
     ("kind", "subject", "mode", "decision", "every_time"),
     [
-        ("command", "git status", "ask", "allow", False),
+        ("command", "ls", "ask", "allow", False),
         ("command", "git push", "ask", "ask", False),
         ("command", "git push", "auto", "allow", False),
         ("command", "git status && rm -rf /", "auto", "deny", True),
@@ -71,7 +71,7 @@ def test_a_person_reads_the_decision_and_the_reason(
 @pytest.mark.parametrize(
     "words, mode, reason",
     [
-        pytest.param("command git status", "ask", "It only reads.", id="reads"),
+        pytest.param("command ls", "ask", "It only reads.", id="reads"),
         pytest.param("path a.py", "ask", "It only reads.", id="a-file-is-read"),
         pytest.param("write a.py", "accept-edits", "Mode accept-edits changes files", id="mode"),
         pytest.param("command touch a.py", "auto", "Mode auto runs commands", id="mode-auto"),

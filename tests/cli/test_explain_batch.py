@@ -17,7 +17,7 @@ _COMMANDS = {"kind": "command", "roots": _ROOT}
 _WRITES = {"kind": "write", "roots": _ROOT, "content": "x"}
 _CASES: list[tuple[str | dict[str, Any], str]] = [
     ({"kind": "command", "input": {"command": "ls -la", "roots": _ROOT, "cwd": "/proj"}}, "allow"),
-    ({**_COMMANDS, "command": "git log --oneline"}, "allow"),
+    ({**_COMMANDS, "command": "git log --oneline", "sandbox": True}, "allow"),
     ({**_COMMANDS, "command": "git show HEAD:.env"}, "ask"),
     ({**_COMMANDS, "command": "cat a.txt /proj/b.txt", "cwd": "/proj/src"}, "allow"),
     ({**_COMMANDS, "command": "cat ../b.txt", "cwd": "/proj/src"}, "allow"),

@@ -293,7 +293,7 @@ async def test_git_is_not_run_in_a_folder_that_nobody_trusts(folder: Path, stage
 @pytest.mark.parametrize(
     "is_attended, mode, present, absent",
     [
-        (True, "ask", ["inside the user's editor", "each other command asks"],
+        (True, "ask", ["inside the user's editor", "other commands ask"],
          ["Nobody can", "Plan mode", "is refused, as"]),
         (False, "ask", ["Nobody can answer", "What asks is refused"], ["editor"]),
         (True, "plan", ["Only these tools run: read_file, ", "becomes a step"],

@@ -21,7 +21,6 @@ from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard
 from agent_ls.policies.guards.path_guard import PathGuard
 from agent_ls.policies.guards.standing_rules import StandingRules
-from agent_ls.safety.command_places import decide_call, each_decided_once
 from agent_ls.safety.rules import SavedRules
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.delete_file import DeleteFile
@@ -310,7 +309,7 @@ COMMANDS = {
         Mode.ASK,
         TEST,
         (),
-        Expected(Ask, says=("runs a command", "not plainly read-only", "make")),
+        Expected(Ask, says=("runs a command", "sandbox.use is off")),
     ),
     "a-read-only-command-elsewhere-is-none": (
         Mode.ASK,
@@ -369,19 +368,6 @@ async def test_the_command_guard_looks_at_commands_alone(workspace) -> None:
     assert verdict.whatever_tool
 
 
-async def test_in_a_block_a_command_is_decided_on_once_in_a_folder(root, workspace) -> None:
-    (root / "sub").mkdir()
-    (root / "a").touch()
-    call = plan(workspace, "run_command", command="cat a")
-    with each_decided_once():
-        assert await decide_call(call, workspace) == Allow(reads_only=True)
-        (root / "sub" / "a").hardlink_to(root / "a")
-        assert await decide_call(call, workspace) == Allow(reads_only=True)
-        below = plan(workspace, "run_command", command="cat a", cwd="sub")
-        assert isinstance(await decide_call(below, workspace), Ask)
-    assert isinstance(await decide_call(call, workspace), Ask)
-
-
 @pytest.mark.parametrize("guard", [CommandGuard, Approval])
 async def test_a_command_that_only_reads_is_found_to_do_so(workspace, guard) -> None:
     found = await guard(workspace).judge(plan(workspace, "run_command", command="ls"), view_of())
@@ -397,7 +383,7 @@ async def test_a_command_that_only_reads_is_found_to_do_so(workspace, guard) -> 
     ("command", "said"),
     [
         ("make x", "The rule “ask run_command: make *” asks for this in every mode."),
-        ("xvfb-run git push", "which programs it runs cannot be seen."),
+        ("$RUN push", "which programs it runs cannot be seen."),
         ("ls | xargs cat", "which files it opens cannot be seen."),
     ],
 )

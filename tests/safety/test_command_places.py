@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.command_places import decide_command
+from agent_ls.safety.commands import decide_command
 from tests.safety.tables import rows
 
 
@@ -65,7 +65,6 @@ def test_a_command_that_names_what_is_our_own_is_refused(command, root, settings
     [
         *rows("places_asking"),
         "cat > .vscode/tasks.json <<EOF\n{}\nEOF",
-        'python3 - <<EOF\nopen(".git/hooks/x","w")\nEOF',
     ],
 )
 def test_a_command_asks_in_every_mode_where_the_file_tools_do(command, root, settings) -> None:
@@ -120,19 +119,17 @@ def test_what_a_command_reads_outside_or_does_unseen_asks_only_where_the_mode_do
         f"rm src/{'a' * 300}/x",
     ],
 )
-@pytest.mark.parametrize("boundary", ["off", "sandbox"])
-def test_what_the_disk_cannot_look_up_asks(command, boundary, root, settings) -> None:
+def test_what_the_disk_cannot_look_up_asks(command, root, settings) -> None:
     roots = (Root("proj", root, is_trusted=True),)
-    assert isinstance(decide_command(command, root, roots, boundary), Ask)
+    assert isinstance(decide_command(command, root, roots), Ask)
 
 
 @pytest.mark.parametrize(
     ("command", "said"),
     [
         ("rm ../x ../y", "x is outside the workspace, and the command would change it."),
-        ("rm ../x .vscode/a", "change it. .vscode/a steers an editor."),
-        ("make > $OUT/a", "It writes to …/a, which only the running shell knows."),
-        ("make .vscode/$NAME", ".vscode/… steers an editor."),
+        ("rm ../x .vscode/a", "x is outside the workspace, and the command would change it."),
+        ("make > $OUT/a", "It changes …/a, which only the shell knows."),
         ("cat cfglink/config.toml | make", "belongs to agent-ls itself and may hold keys."),
         ("cp conftest.py src", "src/conftest.py is run by builds, tests or tools later."),
         (f"make {'a' * 5_000}", "aaa is longer than a path can be."),

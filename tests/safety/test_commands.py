@@ -1,17 +1,17 @@
-"""Commands: what plainly reads inside the workspace is allowed, all else asks or is denied."""
+"""Commands where no sandbox holds them: plain words that read the workspace, else they ask."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.commands import READ_ONLY_ENV, CommandVerdict, decide
-from agent_ls.safety.programs import child_path
+from agent_ls.safety.commands import CommandVerdict, decide_command
 from tests.safety.tables import rows
 
 
@@ -41,21 +41,54 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check(command: str, project: Path, expected: type, cwd: str = ".") -> CommandVerdict:
     """Assert the verdict on one command; anything but Allow says why."""
     roots = (Root("proj", project, is_trusted=True),)
-    verdict = decide(command, project / cwd, roots)
+    verdict = decide_command(command, project / cwd, roots)
     assert type(verdict) is expected, (command, verdict)
     if not isinstance(verdict, Allow):
         assert verdict.reason
     return verdict
 
 
-@pytest.mark.parametrize("command", rows("harmless"))
-def test_harmless_commands_are_allowed(command: str, project: Path) -> None:
-    check(command, project, Allow)
+PLAIN = """
+cat README.md
+cat src/a.py clean/b.py
+cat 'docs/notes v1.txt'
+cat -n src/a.py | head -20
+head -5 README.md
+head -n 5 README.md
+tail -c 20 README.md
+sed -n 1,20p src/a.py
+sed -n '$p' src/a.py
+ls
+ls -la src
+ls -la src 2>/dev/null | wc -l
+wc -l src/a.py
+grep -n text src/a.py
+grep -ic text src/a.py || echo none
+cd src && cat a.py
+cd src && ls -la && wc -l a.py
+find . -name '*.py'
+find src -maxdepth 2 -type f -name a.py
+pwd; date +%F
+echo "hello world"
+diff src/a.py clean/b.py
+sort -n README.md | uniq -c
+cut -d , -f 1 README.md
+stat README.md
+grep --version
+"""
 
 
-@pytest.mark.parametrize("command", rows("asking"))
+@pytest.mark.parametrize("command", PLAIN.strip().splitlines())
+def test_plain_words_that_read_the_workspace_run_unasked(command: str, project: Path) -> None:
+    assert check(command, project, Allow) == Allow(reads_only=True)
+
+
+@pytest.mark.parametrize("command", [*rows("asking"), *rows("git_plain"), *rows("git_asking")])
 def test_everything_else_asks(command: str, project: Path) -> None:
-    check(command, project, Ask)
+    roots = (Root("proj", project, is_trusted=True),)
+    verdict = decide_command(command, project, roots)
+    assert isinstance(verdict, Ask | Deny)
+    assert verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -70,9 +103,6 @@ def test_everything_else_asks(command: str, project: Path) -> None:
         "ca\u200bt README.md",
         "cat README\u202e.md",
         "\u0441at README.md",
-        "cat re\u0430d.md",
-        "cat \uff52\uff45\uff41\uff44",
-        *(f"cat n{letter}te" for letter in "\u03bf\u0585\u13a4\u2c9f"),
         "ls\u00a0-la",
         "echo \ud83d",
         ";".join(["ls"] * 300),
@@ -151,7 +181,7 @@ def test_catastrophes_are_denied(command: str, project: Path) -> None:
 )  # fmt: skip
 def test_ordinary_deletions_are_not_denied(command: str, project: Path) -> None:
     roots = (Root("proj", project, is_trusted=True),)
-    assert not isinstance(decide(command, project, roots), Deny)
+    assert not isinstance(decide_command(command, project, roots), Deny)
 
 
 def test_a_working_directory_outside_asks(project: Path) -> None:
@@ -159,219 +189,13 @@ def test_a_working_directory_outside_asks(project: Path) -> None:
     check("ls", project, Ask, cwd="link")
 
 
-_HOSTILE_CONFIG = {
-    "fsmonitor": "[core]\n\tfsmonitor = {trap}\n",
-    "hooks": "[core]\n\thooksPath = {folder}\n",
-    "pager": "[core]\n\tpager = {trap}\n[pager]\n\tlog = {trap}\n",
-    "external-diff": "[diff]\n\texternal = {trap}\n",
-    "text-conversion": '[diff "x"]\n\ttextconv = {trap}\n',
-    "diff-command": '[diff "x"]\n\tcommand = {trap}\n',
-    "filter": '[filter "x"]\n\tclean = {trap}\n\tsmudge = {trap}\n\trequired = true\n',
-    "include": "[include]\n\tpath = other\n",
-    "ssh": '[core]\n\tsshCommand = {trap}\n[remote "origin"]\n\turl = ssh://x/y\n',
-    "signatures": "[log]\n\tshowSignature = true\n[gpg]\n\tprogram = {trap}\n",
-    "worktree": "[core]\n\tworktree = /\n",
-    "promisor": '[remote "origin"]\n\turl = ext::{trap}\n\tpromisor = true\n',
-    "continued": "[core]\n\tabbrev = 7\\\n\tfsmonitor = {trap}\n",
-    "one-line": "[core] fsmonitor = {trap}\n",
-    "garbage": "[core]\n\t= ?\n",
-    "endless": "#" * 300_000,
-}
-_RUN_NOTHING = {"fsmonitor", "hooks", "ssh", "one-line", "endless"}
-
-
-def _repository(base: Path, config: str) -> tuple[Path, Path]:
-    """Make a repository with one commit, a change, and a configuration that would run a trap."""
-    repository, mark = base / "repo", base / "ran"
-    trap = base / "trap"
-    trap.write_text(f"#!/bin/sh\ntouch {mark}\ncat\n")
-    trap.chmod(0o755)
-    hooks = base / "hooks"
-    hooks.mkdir()
-    for hook in ("post-index-change", "post-checkout", "pre-commit"):
-        (hooks / hook).symlink_to(trap)
-    run = {"cwd": repository, "check": True, "capture_output": True}
-    subprocess.run(["git", "init", "-q", str(repository)], check=True)
-    (repository / "a.txt").write_text("one\n")
-    (repository / ".gitattributes").write_text("*.txt diff=x filter=x\n")
-    subprocess.run(["git", "add", "."], **run)
-    identity = ["-c", "user.name=x", "-c", "user.email=x@x"]
-    subprocess.run(["git", *identity, "commit", "-qm", "one"], **run)
-    (repository / "a.txt").write_text("two\n")
-    with (repository / ".git/config").open("a") as file:
-        file.write(config.format(trap=trap, folder=hooks))
-    return repository, mark
-
-
-@pytest.mark.parametrize("kind", _HOSTILE_CONFIG)
-def test_a_repository_cannot_make_git_run_its_programs(kind: str, tmp_path: Path) -> None:
-    repository, mark = _repository(tmp_path.resolve(), _HOSTILE_CONFIG[kind])
-    roots = (Root("repo", repository, is_trusted=True),)
-    for command in ("git status", "git diff", "git log -p", "git show"):
-        verdict = decide(command, repository, roots)
-        assert isinstance(verdict, Allow) == (kind in _RUN_NOTHING), verdict
-        if isinstance(verdict, Allow):
-            env = {"PATH": child_path(), **READ_ONLY_ENV}
-            subprocess.run(
-                ["/bin/sh", "-c", command],
-                cwd=repository,
-                env=env,
-                check=False,
-                capture_output=True,
-            )
-    assert not mark.exists()
-
-
-def test_the_traps_would_have_run(tmp_path: Path) -> None:
-    """The test above proves something only while the traps work."""
-    repository, mark = _repository(tmp_path.resolve(), _HOSTILE_CONFIG["fsmonitor"])
-    subprocess.run(["git", "status"], cwd=repository, check=False, capture_output=True)
-    assert mark.exists()
-
-
-def test_git_ignores_the_persons_settings_and_changes_nothing(tmp_path: Path) -> None:
-    repository, mark = _repository(tmp_path.resolve(), "")
-    trap = tmp_path.resolve() / "trap"
-    (tmp_path / ".gitconfig").write_text(f"[diff]\n\texternal = {trap}\n")
-    os.utime(repository / ".gitattributes", (1, 1))
-    index = (repository / ".git/index").read_bytes()
-    for command in ("status", "diff"):
-        done = subprocess.run(
-            ["git", command],
-            cwd=repository,
-            env={"PATH": child_path(), "HOME": str(tmp_path), **READ_ONLY_ENV},
-            check=False,
-            capture_output=True,
-        )
-        assert b"a.txt" in done.stdout
-        assert not mark.exists()
-        # To compare, git always notes which files it has found unchanged.
-        assert command == "diff" or (repository / ".git/index").read_bytes() == index
-
-
-def test_a_folder_that_is_itself_a_repository_asks(tmp_path: Path) -> None:
-    bare = tmp_path.resolve() / "bare"
-    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
-    assert isinstance(decide("git log", bare, (Root("bare", bare, True),)), Ask)
-
-
-def test_a_git_file_may_not_point_elsewhere(tmp_path: Path) -> None:
-    base = tmp_path.resolve()
-    repository, _ = _repository(base, "")
-    folder = base / "folder"
-    folder.mkdir()
-    (folder / ".git").write_text(f"gitdir: {repository}/.git\n")
-    assert isinstance(decide("git log", folder, (Root("folder", folder, True),)), Ask)
-    (folder / ".git").unlink()
-    (folder / ".git").symlink_to(repository / ".git")
-    assert isinstance(decide("git log", folder, (Root("folder", folder, True),)), Ask)
-
-
-@pytest.mark.parametrize("text", ["", "gitdir: nowhere\n", "x" * 100])
-def test_a_git_file_that_says_nothing_sensible_asks(text: str, tmp_path: Path) -> None:
-    folder = tmp_path.resolve()
-    (folder / ".git").write_text(text)
-    assert isinstance(decide("git log", folder, (Root("folder", folder, True),)), Ask)
-
-
-def test_a_git_file_may_not_name_a_folder_that_names_another(tmp_path: Path) -> None:
-    base = tmp_path.resolve()
-    folder, private = base / "folder", base / "private"
-    for one in (folder, private):
-        one.mkdir()
-    (folder / ".git").write_text(f"gitdir: {private}\n")
-    (private / "gitdir").write_text(f"{base}/elsewhere/.git\n")
-    assert isinstance(decide("git log", folder, (Root("folder", folder, True),)), Ask)
-
-
-def test_without_a_repository_git_only_fails(tmp_path: Path) -> None:
-    folder = tmp_path.resolve()
-    assert decide("git status", folder, (Root("folder", folder, True),)) == Allow()
-
-
-def test_patterns_that_fit_options_or_too_much_ask(tmp_path: Path) -> None:
-    folder = tmp_path.resolve()
-    roots = (Root("folder", folder, True),)
-    (folder / "-rf").touch()
-    assert isinstance(decide("ls *", folder, roots), Ask)
-    (folder / "-rf").unlink()
-    (folder / "a").touch()
-    assert decide("ls *", folder, roots) == Allow()
-    for number in range(2_000):
-        (folder / f"{number}.txt").touch()
-    assert isinstance(decide("ls *.txt", folder, roots), Ask)
-    assert decide("echo *.txt", folder, roots) == Allow()
-    (folder / "more.txt").touch()
-    assert isinstance(decide("echo *.txt", folder, roots), Ask)
-
-
 @pytest.mark.parametrize(
-    ("command", "reason"),
-    [
-        ("ls > out", "it writes into a file with >."),
-        ("ls & ls", "it leaves a command running with &."),
-        ("cat <<END\nx\nEND", "it gives text as input with <<."),
-        ("cat $(ls)", "it uses what another command prints."),
-        ("PYTHONPATH=src ls", "it sets PYTHONPATH for one command alone."),
-        ("X=1 >out", "it writes into a file with >."),
-        ("cd nowhere && ls", "'nowhere' is no folder."),
-        ("git commit -m x", "it uses git commit."),
-        ("find . -delete", "it uses find -delete."),
-        ("sort < ", "a word is missing at its end."),
-        ("ls;;", "it uses ';' outside of quotes."),
-        ("[[ a == ]]", "it does not parse."),
-        ("cat <<<x", "it gives text as input with <<<."),
-        ("echo $((x=1))", "it calculates with more than numbers."),
-        ("echo ${x:-1}", "it uses '$' for more than a plain variable."),
-    ],
+    ("boundary", "said"),
+    [("off", "sandbox.use is off"), ("missing", "`agent-ls doctor` says how to get one")],
 )
-def test_the_reason_names_what_is_not_plain(command: str, reason: str, project: Path) -> None:
-    verdict = check(command, project, Ask)
-    assert verdict == Ask(f"The command is not plainly read-only: {reason}", broad=True)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "grep -r --include='.e*' A .",
-        "grep -r --include='*.py' --include='*' A .",
-        "grep -r --include='*.key' A .",
-        "grep -r --exclude=x --include='*.py' A .",
-        "grep -r --include='*.[ek]*' A .",
-    ],
-)
-def test_what_a_search_includes_may_be_a_secret(command: str, project: Path) -> None:
-    check(command, project, Ask)
-
-
-def test_a_folder_too_large_to_look_through_asks(tmp_path: Path) -> None:
-    folder = tmp_path.resolve()
-    for number in range(20_002):
-        (folder / f"{number}").touch()
-    verdict = decide("grep -r x .", folder, (Root("folder", folder, True),))
+def test_the_reason_says_what_is_missing(
+    boundary: Literal["off", "missing"], said: str, project: Path
+) -> None:
+    verdict = decide_command("make", project, (Root("proj", project, True),), boundary)
     assert isinstance(verdict, Ask)
-    assert "grep tool" in verdict.reason
-
-
-def test_several_folders_are_all_inside(project: Path) -> None:
-    roots = (Root("src", project / "src", True), Root("clean", project / "clean", True))
-    assert decide("cat ../clean/b.py", project / "src", roots) == Allow()
-    assert isinstance(decide("cat ../README.md", project / "src", roots), Ask)
-
-
-def test_a_linked_worktree_is_a_repository_like_any_other(tmp_path: Path) -> None:
-    base = tmp_path.resolve()
-    repository, _ = _repository(base, "")
-    linked = base / "linked"
-    subprocess.run(
-        ["git", "worktree", "add", "-q", str(linked)],
-        cwd=repository,
-        check=True,
-        capture_output=True,
-    )
-    assert decide("git status", linked, (Root("linked", linked, True),)) == Allow()
-
-
-def test_a_repository_around_the_workspace_asks(project: Path) -> None:
-    roots = (Root("src", project / "src", is_trusted=True),)
-    assert isinstance(decide("git log", project / "src", roots), Ask)
+    assert said in verdict.reason

@@ -56,7 +56,7 @@ def test_a_denial_sees_where_a_link_leads(tmp_path: Path) -> None:
         assert one(tmp_path, **request, rules=rules)["verdict"] == "deny"
 
 
-def test_a_denial_holds_for_what_git_prints(tmp_path: Path) -> None:
+def test_a_denial_asks_about_what_git_prints(tmp_path: Path) -> None:
     run = {"cwd": tmp_path, "check": True}
     subprocess.run(["git", "init", "-q"], **run)
     for name in ("a.txt", "secrets/b"):
@@ -67,17 +67,19 @@ def test_a_denial_holds_for_what_git_prints(tmp_path: Path) -> None:
         subprocess.run(commit, **run)
     rules = ["deny read: secrets/**", "deny edit: a.txt"]
     for command, verdict in (
-        ("git show HEAD", "deny"),
-        ("git log -p", "deny"),
+        ("git show HEAD", "ask"),
+        ("git log -p", "ask"),
         ("cd secrets && git show", "deny"),
-        ("git diff HEAD~1 | head", "deny"),
+        ("git diff HEAD~1 | head", "ask"),
         ("git ls-files | xargs cat", "ask"),
         ("find . -type f -exec cat {} +", "ask"),
-        ("git show HEAD~1", "allow"),
-        ("git log -p -- a.txt", "allow"),
-        ("git diff --stat HEAD~1; find . -type f", "allow"),
+        ("git show HEAD:secrets/b", "deny"),
+        ("git diff -- secrets", "deny"),
+        ("git status; find . -type f", "allow"),
     ):
-        answer = one(tmp_path, kind="command", command=command, rules=rules, mode="ask")
+        answer = one(
+            tmp_path, kind="command", command=command, rules=rules, mode="ask", sandbox=True
+        )
         assert (command, answer["verdict"]) == (command, verdict)
 
 

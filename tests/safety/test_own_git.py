@@ -11,16 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.domain.verdicts import Allow, Ask
+from agent_ls.domain.verdicts import Ask
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.commands import decide
+from agent_ls.safety.commands import decide_command
 from agent_ls.safety.programs import find_outside
 from agent_ls.safety.sandbox import own_git
 from agent_ls.safety.sandbox.confining import Confiner, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.surroundings import MachineSurroundings
-from tests.safety.test_git_repositories import UNFIT
 
 _AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@b.c")
 
@@ -86,31 +85,6 @@ def test_a_filter_that_appears_after_the_check_changes_nothing_in_the_view(
     assert mark.exists()
 
 
-@both
-def test_the_view_changes_no_verdict(use: str, repository: Path) -> None:
-    roots = (Root("work", repository, is_trusted=True),)
-    commands = (
-        *("git status", "git diff", "git log -p", "git show HEAD", "git show HEAD:a.py"),
-        *("git ls-files | xargs cat", "git grep x", "git reflog"),
-    )
-    with _view(repository, use):
-        assert [decide(one, repository, roots) for one in commands] == [Allow()] * len(commands)
-
-
-@pytest.mark.parametrize("kind", UNFIT)
-def test_git_in_an_odd_repository_is_asked_about_in_the_view_too(kind: str, tmp_path: Path) -> None:
-    folder = tmp_path.resolve() / "repo"
-    folder.mkdir()
-    (folder / "a.py").write_text("x = 1\n")
-    _git(folder, "init", "-q")
-    _git(folder, "add", ".")
-    _git(folder, "commit", "-qm", "x")
-    UNFIT[kind](folder, folder.parent)
-    with _view(folder, "bubblewrap"):
-        for command in ("git status", "git diff"):
-            assert isinstance(decide(command, folder, (Root("repo", folder, True),)), Ask), command
-
-
 class _NoChecks:
     async def here(self) -> tuple[str, ...]:
         return ()
@@ -164,7 +138,7 @@ async def test_no_git_of_the_workspace_is_run_without_a_sandbox(
     roots = (Root("work", repository, is_trusted=True),)
     for command in ("git status", "git diff", "git ls-files | xargs cat"):
         # The command itself would find the workspace's.
-        assert isinstance(decide(command, repository, roots), Ask), command
+        assert isinstance(decide_command(command, repository, roots), Ask), command
     assert "branch topic" in await _environment(repository)
     assert not mark.exists()
     found = find_outside("git", [repository])

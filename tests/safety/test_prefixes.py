@@ -75,11 +75,9 @@ pytest x::../..
 mypy -p../other
 make test CC=gcc
 make test CC:=gcc
-cargo test --conf x
 pytest @args
 cargo test --manifest-path ../x/Cargo.toml
 cargo test --target-dir=/tmp/x
-cargo test --config build.rustc-wrapper=x
 "cargo" "t*"
 /usr/bin/pytest
 cd src && ./gradlew test
@@ -102,11 +100,11 @@ def roots(tmp_path: Path) -> tuple[Root, ...]:
 @pytest.mark.parametrize("row", _lines(OFFERED))
 def test_a_prefix_is_the_program_and_what_it_is_to_do(row: str, roots: tuple[Root, ...]) -> None:
     command, _, rule = row.partition(" => ")
-    assert prefix_rule(command, roots[0].path, roots) == f"run_command: {rule}"
+    assert prefix_rule(command, roots[0].path, roots, is_held=False) == f"run_command: {rule}"
 
 
 @pytest.mark.parametrize("command", _lines(NOT_OFFERED))
 def test_no_prefix_is_offered_where_it_could_mean_anything(
     command: str, roots: tuple[Root, ...]
 ) -> None:
-    assert prefix_rule(command, roots[0].path, roots) is None
+    assert prefix_rule(command, roots[0].path, roots, is_held=False) is None

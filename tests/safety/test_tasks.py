@@ -13,9 +13,9 @@ from tests.support.batch import batch
 
 _LIMITS = {
     ("accept-edits", True): 1,
-    ("accept-edits", False): 1,
+    ("accept-edits", False): 2,
     ("ask", True): 3,
-    ("ask", False): 3,
+    ("ask", False): 4,
 }
 """The most that half of the tasks may ask, by mode, with and without a sandbox."""
 

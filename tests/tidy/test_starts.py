@@ -50,10 +50,8 @@ LOOKS_UP = {
     "checkers/programs.py find_program": VIEW,
     "lsp/beside/peer.py start": NAMED,
     "mcp/starting.py program_of": JUDGES,
-    "safety/programs.py check_program": JUDGES,
-    "safety/programs.py check_version": JUDGES,
+    "safety/plain_looks.py _is_systems": JUDGES,
     "safety/programs.py find_outside": OUTSIDE,
-    "safety/work.py _is_system": JUDGES,
 }
 _STARTERS = {
     "subprocess": {"run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},

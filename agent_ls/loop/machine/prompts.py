@@ -54,8 +54,10 @@ _EDIT_TOOLS = (
 
 _ALLOWED = {
     Mode.ASK_ALL: "every call asks, so make few",
-    Mode.ASK: "reading and read-only commands run; each edit and each other command asks",
-    Mode.ACCEPT_EDITS: "reading, edits and read-only commands run; other commands ask",
+    Mode.ASK: "reading runs, and in the sandbox commands that look, test or build; edits and "
+    "other commands ask",
+    Mode.ACCEPT_EDITS: "reading and edits run, and in the sandbox commands that look, test, build, "
+    "move, delete or commit; others ask",
     Mode.AUTO: "nearly everything runs; take care with what cannot be undone",
 }
 

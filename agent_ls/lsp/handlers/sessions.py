@@ -8,20 +8,13 @@ from pydantic import Field
 
 from agent_ls import catalogue
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.domain.modes import Mode
+from agent_ls.domain.modes import MODE_WORDS
 from agent_ls.lsp import wire
 from agent_ls.lsp.connection.uris import path_to_uri
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.faces.publisher import session_info
 
 _OFFERED = 5
-_MODES = {
-    Mode.PLAN: ("Plan", "Reads and plans; changes nothing."),
-    Mode.ASK_ALL: ("Ask always", "Asks before everything, reading too."),
-    Mode.ASK: ("Ask", "Reads by itself; asks before edits and commands."),
-    Mode.ACCEPT_EDITS: ("Accept edits", "Edits by itself too; asks before commands."),
-    Mode.AUTO: ("Auto", "Asks only for what is always asked."),
-}
 
 
 class ForkParams(wire.Deciding):
@@ -149,7 +142,7 @@ async def configure(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
         silenced=sorted(state.silenced),
         modes=[
             wire.ModeInfo(id=mode, name=name, description=description)
-            for mode, (name, description) in _MODES.items()
+            for mode, (name, description) in MODE_WORDS.items()
         ],
         roots=[
             wire.RootInfo(name=root.name, uri=path_to_uri(root.path), is_trusted=root.is_trusted)

@@ -25,7 +25,7 @@ from agent_ls.loop.ports.models import Adviser
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.state.view import TurnView
-from agent_ls.safety.commands import decide
+from agent_ls.safety.commands import decide_command
 from agent_ls.safety.secrets import mask_slowly
 from agent_ls.safety.text import plain_output_slowly
 
@@ -110,7 +110,7 @@ class Verification:
     async def _run(self, command: str) -> Proof | None:
         """Run one command in the first folder; None in a dry run."""
         roots = self.workspace.roots
-        verdict = await asyncio.to_thread(decide, command, roots[0].path, roots)
+        verdict = await asyncio.to_thread(decide_command, command, roots[0].path, roots)
         if isinstance(verdict, Deny):
             return Proof(of=command, is_met=False, by="command", evidence=verdict.reason)
         try:

@@ -16,7 +16,7 @@ from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
-from agent_ls.safety.command_places import decide_call
+from agent_ls.safety.commands import decide_call
 from agent_ls.safety.rule_matching import allowing, granted_hosts
 from agent_ls.safety.sandbox.beyond import beyond
 from agent_ls.safety.sandbox.surroundings import REGISTRIES
@@ -81,7 +81,10 @@ class Approval:
             found = await asyncio.to_thread(self.rules.patterns, [root.path for root in roots])
             rules += [one for one in found if one.decision == "allow"]
         held = [one for one in rules if await self._holds(one.grant, view)]
-        return await asyncio.to_thread(allowing, planned, self.workspace, held) if held else ""
+        if not held:
+            return ""
+        is_held = self._boundary == "sandbox"
+        return await asyncio.to_thread(allowing, planned, self.workspace, held, is_held=is_held)
 
     async def _holds(self, grant: str, view: TurnView) -> bool:
         """Say whether the person allowed this before, and no file that it may run changed since.
@@ -111,7 +114,9 @@ class Approval:
         if planned.effect in free:
             return Allow()
         needs = await self._beyond(planned)
-        verdict = await decide_call(planned, self.workspace, self._boundary) or Ask("")
+        edits = Effect.WRITE in free
+        verdict = await decide_call(planned, self.workspace, self._boundary, edits=edits)
+        verdict = verdict or Ask("")
         if isinstance(verdict, Ask):
             needs = needs or f"{_what(planned)}. {verdict.reason}".rstrip()
         elif isinstance(verdict, Deny) or not needs:

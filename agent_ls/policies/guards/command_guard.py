@@ -10,12 +10,12 @@ from agent_ls.loop.ports.commands import Runner
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
-from agent_ls.safety.command_places import decide_call
+from agent_ls.safety.commands import decide_call
 
 
 @dataclass(frozen=True, slots=True)
 class CommandGuard:
-    """Denies catastrophic commands, and asks for commands that cannot be read with certainty.
+    """Denies catastrophic commands, and asks for those that a person must see each time.
 
     Applies in every mode, whatever was granted; ``approval`` decides on ordinary commands. Source:
     seed 002 blocked commands, seed 000 danger levels.

@@ -12,7 +12,7 @@ from agent_ls.loop.ports.commands import Runner
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
-from agent_ls.safety.command_places import decide_call
+from agent_ls.safety.commands import decide_call
 from agent_ls.safety.sandbox.beyond import beyond
 
 _FREE = (Effect.READ, Effect.DELEGATE)

@@ -37,15 +37,13 @@ from agent_ls.safety.sandbox.own_git import close_view, open_view
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.sandbox.surroundings import KEPT_ABSENT, git_files, toolchains
 from agent_ls.safety.sandbox.survey import Survey, survey
-from agent_ls.safety.shell_reading import runs_only_git
+from agent_ls.safety.shell_parts import read_parts
 from agent_ls.safety.text import visible_line
 
 _GIT = re.compile(r"(?:^|[\s;&|(])git\s")
 _CLEANS = re.compile(r"\b(?:stash|clean)\b")
 _PACKAGE = Path(__file__).parents[2]
 _SUPERVISOR = _PACKAGE / "workspace" / "supervisor.py"
-_OURS = (_SUPERVISOR, _PACKAGE / "safety" / "ripgrep.conf")
-"""Our own files that are used inside of the sandbox."""
 _TEMPORARY = ("tmp", "var-tmp", "cache")
 _MAX_NAMED = 5
 MAX_PLACES = 300
@@ -198,7 +196,7 @@ class Confiner:
         linked = linked_outside(changed) if bounds.view != "look" else []
         hidden = [path for path in own_folders() if path.exists()]
         # git would take a covered file for a changed one; its own text was judged already.
-        if not (bounds.consent == "person" or (bounds.view == "look" and runs_only_git(text))):
+        if not (bounds.consent == "person" or (bounds.view == "look" and _runs_only_git(text))):
             hidden += [path for one in surveys.values() for path in one.secret]
         hidden = tuple(_inside(hidden, (*roots, *writable)))
         return Confinement(
@@ -305,6 +303,11 @@ def _may_commit(bounds: Bounds, text: str) -> bool:
     return bool(_GIT.search(text)) and bounds.consent != "none"
 
 
+def _runs_only_git(text: str) -> bool:
+    found = read_parts(text)
+    return found is not None and all(one.name == "git" for one in found.parts)
+
+
 def _nested(surveys: Iterable[Survey]) -> Iterator[Path]:
     """Yield the data folders of other repositories in the workspace that run nothing."""
     for one in surveys:
@@ -350,7 +353,7 @@ def _check_number(number: int, advice: str = "") -> None:
 def _interpreter() -> Iterator[Path]:
     """Yield what the supervisor needs."""
     yield Path(sys.base_prefix).resolve()
-    yield from _OURS
+    yield _SUPERVISOR
 
 
 def _existing(names: Iterable[str]) -> list[Path]:

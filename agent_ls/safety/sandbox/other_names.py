@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from agent_ls.safety.operands import NOT_WALKED
+from agent_ls.safety.control_files import NOT_WALKED
 from agent_ls.safety.sandbox.survey import MAX_FILES, stamp_of
 
 MAX_LINKED = 100

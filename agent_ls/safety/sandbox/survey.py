@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from agent_ls.safety.control_files import names_of, names_own, names_secret, steers
-from agent_ls.safety.operands import NOT_WALKED
+from agent_ls.safety.control_files import NOT_WALKED, names_of, names_own, names_secret, steers
 
 MAX_FILES = 1_000_000
 _MAX_REMEMBERED = 16

@@ -1,0 +1,117 @@
+"""Where no sandbox holds commands: says whether one plainly reads files of the workspace.
+
+Only plain words of a short list: programs with few letters as options, and operands that each name
+one place of the workspace. Everything else asks; a sandbox is what makes most commands run unasked.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent_ls.loop.ports.workspace import Root
+from agent_ls.safety.control_files import has_other_names, names_of, names_secret
+from agent_ls.safety.paths import components_below, is_inside, real_path
+from agent_ls.safety.programs import child_path, lies_in
+from agent_ls.safety.shell_parts import read_parts
+
+_MAX_CHARS = 500
+_LETTERS = {
+    "ls": "aAlhtrS1dF", "cat": "nAbs", "head": "ncq", "tail": "ncq", "wc": "lwcm", "pwd": "",
+    "echo": "", "true": "", "false": "", "sort": "nrubfhV", "uniq": "cdui", "cut": "dfc",
+    "nl": "ba", "stat": "", "file": "b", "diff": "uqw", "cmp": "s", "basename": "", "dirname": "",
+    "tr": "dsc", "rev": "", "date": "", "whoami": "", "uname": "a", "which": "", "md5sum": "",
+    "sha256sum": "", "grep": "nivwlLchHoEFqABCm",
+}  # fmt: skip
+"""Programs, and the letters that their options may have; a number may always stand among them."""
+_TEXTS = frozenset({"echo", "tr", "basename", "dirname", "which", "date"})
+"""Programs whose operands are no files."""
+_SHORT_VALUE = re.compile(r"\d+|[,:;.\t ]|\d+(,\d+)*")
+_SED = re.compile(r"(\d+|\$)(,(\d+|\$))?p")
+_FIND = re.compile(r"-(name|iname|type|maxdepth|mindepth|size|print|not|o|a)|!")
+_VERSIONS = ("--version", "-V")
+
+
+def is_plain_look(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
+    """Say whether a command plainly reads. Looks at the disk (links, secrets, programs)."""
+    if len(command) > _MAX_CHARS or not command.replace("\n", " ").isprintable():
+        return False
+    found = read_parts(command)
+    if found is None or not found.is_plain or found.writes or found.reads or found.sets_for_one:
+        return False
+    if not _is_inside(".", cwd, roots):
+        return False
+    folder, parts = cwd, list(found.parts)
+    if len(parts) > 1 and parts[0].words[0] == "cd" and command.count("&&") == len(parts) - 1:
+        # The rest runs there, or not at all.
+        first = parts.pop(0)
+        goal = first.words[1] if len(first.words) == 2 else "-"
+        folder = real_path(cwd / goal)
+        # To the shell ``link/..`` is another folder than to programs.
+        is_plain = folder == Path(os.path.normpath(cwd / goal)) and ".." not in goal
+        if goal.startswith("-") or not is_plain or not _is_inside(goal, cwd, roots):
+            return False
+    return bool(parts) and all(is_look(one.words, folder, roots) for one in parts)
+
+
+def is_look(words: Sequence[str], folder: Path, roots: Sequence[Root]) -> bool:
+    """Say whether one program with these words plainly reads in a folder."""
+    name, rest = words[0], words[1:]
+    if not _is_systems(name, roots):
+        return False
+    if name in ("sed", "find"):
+        is_known = _prints_lines(rest) if name == "sed" else _finds_names(rest)
+        return is_known and _is_inside(rest[2 if name == "sed" else 0], folder, roots)
+    if name not in _LETTERS:
+        return False
+    if len(rest) == 1 and rest[0] in _VERSIONS:
+        return True
+    options = [one for one in rest if one[:1] == "-" and one != "-"]
+    if any(not (one in _LETTERS[name] or one.isdigit()) for word in options for one in word[1:]):
+        return False
+    operands = [one for one in rest if one not in options]
+    if name in _TEXTS:
+        return name != "date" or all(one.startswith("+") for one in operands)
+    if name == "grep":
+        del operands[:1]
+    # uniq writes its second operand, and diff follows the links in folders.
+    if name == "uniq" and len(operands) > 1:
+        return False
+    if name == "diff" and any((folder / one).is_dir() for one in operands):
+        return False
+    return all(_SHORT_VALUE.fullmatch(o) or _is_inside(o, folder, roots) for o in operands)
+
+
+def _prints_lines(rest: Sequence[str]) -> bool:
+    return len(rest) == 3 and rest[0] == "-n" and bool(_SED.fullmatch(rest[1]))
+
+
+def _finds_names(rest: Sequence[str]) -> bool:
+    is_known = all(_FIND.fullmatch(one) or one[:1] not in "-!(" for one in rest if one)
+    return is_known and bool(rest) and not any("/" in one for one in rest[1:])
+
+
+def _is_systems(name: str, roots: Sequence[Root]) -> bool:
+    """Say whether a name stands for a program outside of the workspace, if for any."""
+    found = shutil.which(name, path=child_path()) if "/" not in name else None
+    if found is None:
+        return name in ("cd", "echo", "true", "false", "pwd")
+    is_shim = "shims" in Path(found).parts
+    return not is_shim and not lies_in(Path(found), [one.path for one in roots])
+
+
+def _is_inside(word: str, folder: Path, roots: Sequence[Root]) -> bool:
+    """Say whether a word names one place of the workspace that holds no secret."""
+    try:
+        real = real_path(folder / word)
+        if not is_inside(real, roots) or has_other_names(real):
+            return False
+        kind = real.is_dir() or real.is_file() or not real.exists()
+    except (OSError, ValueError):
+        return False
+    below = next((one for root in roots if (one := components_below(real, root.path))), ())
+    is_secret = names_secret(names_of(below)) or names_secret(names_of(Path(word).parts))
+    return kind and not is_secret and ".git" not in below

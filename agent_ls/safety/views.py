@@ -1,0 +1,358 @@
+"""Sorts a shell text by the programs that it starts: which view of the sandbox it gets, or it asks.
+
+The text says what a command is for; the sandbox holds what it can do. So names are looked up, and
+options, operands and places are not read: a wrong row costs a failed command, never an effect.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal
+
+from agent_ls.loop.ports.workspace import Root
+from agent_ls.safety.paths import is_inside, real_path
+from agent_ls.safety.shell_parts import (
+    SHELLS,
+    UNKNOWN,
+    Part,
+    ShellText,
+    at_home,
+    base_name,
+    read_parts,
+)
+from agent_ls.safety.text import visible_line, words
+
+Kind = Literal["look", "work", "edit", "ask"]
+"""``look``: the read-only view; ``work``: the one that changes the workspace; ``edit``: likewise,
+where edits need no consent; ``ask``: a person decides."""
+
+_TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("views.toml").read_text("utf-8"))
+
+
+def _each(table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(text.split()) for name, text in table.items() if isinstance(text, str)}
+
+
+LOOKS = frozenset(_TABLE["look"]["programs"].split())
+"""Programs that only read and run no other; without the words in ``_LOOK_CHANGES``."""
+_LOOK_CHANGES = _each(_TABLE["look"]["changes"])
+_GIT = {name: frozenset(words) for name, words in _each(_TABLE["git"]).items()}
+_GIT_LOSES, _GIT_KEEPS = _each(_TABLE["git"]["loses"]), _each(_TABLE["git"]["keeps"])
+EDITS = frozenset(_TABLE["edit"]["programs"].split())
+"""Programs that change, move or delete files."""
+_EDIT_LISTS = _each(_TABLE["edit"]["lists"])
+_CHECKS = frozenset(_TABLE["shells"]["checks"].split())
+_ALONE = frozenset(_TABLE["alone"]["programs"].split())
+WORK = _each(_TABLE["work"])
+"""What tests, builds, checks or runs a project, and the words that make it so."""
+OFFERED = WORK | _each(_TABLE["offered"])
+"""Programs for which an approval offers a rule by prefix, likewise; no word: none is offered."""
+WRAPPERS = frozenset(_TABLE["wrappers"])
+_FETCHING = ("npx", "bunx", "npm exec", "pnpm dlx", "yarn dlx")
+_REFUSED = frozenset(_TABLE["refused"]["words"].split())
+_MODULES = frozenset(_TABLE["refused"]["modules"].split())
+_VERSIONS = ("--version", "-V", "-v", "version", "--help", "-h")
+_GIT_WITH_VALUE = words("-C -c --git-dir --work-tree --namespace --exec-path")
+_WITH_VALUE = words(
+    """
+    -C --prefix --cwd --dir --directory --manifest-path --workspace --filter -W -X --import -w
+    -n -I -L -P -d -s --signal -k -u -p
+    """
+)
+"""Options whose value is the next word. Of programs without such an option, it is misread."""
+_LOCAL = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?:[:/].*)?")
+_CLIENTS = words("curl wget http https xh")
+_CLIENT_VALUES = words("-H -d -X -o -w -F -u -A -b -c -e -T -m --data --header --request --output")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffd]")
+_TEMPORARY = ("/tmp", "/var/tmp")
+_MOST_DEPTH = 3
+_MOST_WORDS = 8
+"""Words behind a wrapper that may be the program."""
+_DELETING = frozenset({"rm", "mv", "shred", "truncate", "rsync"})
+_WIDE = re.compile(r"(?:\.{0,2}/)*(?:\.{1,2}|\*+)?|~.*|\0[/*].*")
+"""An operand that stands for the whole folder, or for a place that only the shell knows."""
+_ORDER: Sequence[Kind] = ("look", "work", "edit", "ask")
+
+
+@dataclass(frozen=True, slots=True)
+class Sorting:
+    """What a text, or a program of it, is for."""
+
+    kind: Kind
+    reason: str = ""
+    """Why it is not unasked in the read-only view; completes "it asks because"."""
+    is_alone: bool = False
+    """Whether the person must see each use, whatever was granted."""
+
+
+_LOOK, _WORK = Sorting("look"), Sorting("work")
+
+
+def sort_text(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> Sorting:
+    """Sort a shell text. Looks at the disk for programs that npx and the like would fetch."""
+    if not text.strip() or _CONTROL.search(text):
+        return Sorting("ask", "it holds characters that cannot be seen", is_alone=True)
+    found = read_parts(text)
+    if found is None:
+        return Sorting("ask", "its text cannot be read")
+    sorter = _Sorter(found, cwd, tuple(roots), depth)
+    sorted_ = [sorter.part(part) for part in found.parts]
+    sorted_ += [_written(target, found.folders(cwd), roots) for target in found.writes]
+    alone = next((one for one in sorted_ if one.is_alone), None)
+    return alone or max(sorted_, key=lambda one: _ORDER.index(one.kind), default=_LOOK)
+
+
+def view_words(words: Sequence[str], cwd: Path, roots: Sequence[Root]) -> Sorting:
+    """Sort one program by its words alone."""
+    return _Sorter(ShellText(()), cwd, tuple(roots), 0).part(Part(tuple(words)))
+
+
+def deletes_widely(words: Sequence[str]) -> str:
+    """Say what a program deletes that may be everything; empty if nothing."""
+    for at, word in enumerate(words):
+        rest = words[at + 1 : -1] if base_name(word) in ("mv", "rsync") else words[at + 1 :]
+        wide = next(filter(_WIDE.fullmatch, rest), "")
+        if wide and base_name(word) in _DELETING:
+            return f"{base_name(word)} deletes {_shown(wide)}, which may be everything"
+    return ""
+
+
+def _written(target: str, folders: Sequence[Path], roots: Sequence[Root]) -> Sorting:
+    """Sort a write by redirection."""
+    if UNKNOWN in target:
+        return _WORK
+    for folder in folders:
+        place = real_path(folder / at_home(target))
+        if not (is_inside(place, roots) or target.startswith(("/dev/fd/", *_TEMPORARY))):
+            return Sorting("ask", f"it writes {_shown(target)}, which is outside of the workspace")
+    return _WORK
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorter:
+    """Sorts the programs of one text."""
+
+    text: ShellText
+    cwd: Path
+    roots: tuple[Root, ...]
+    depth: int
+
+    def part(self, part: Part) -> Sorting:
+        name = part.name
+        if part.name in SHELLS:
+            return self._shell(part)
+        if part.fed_by == "program" and _reads_program(part):
+            return Sorting("ask", f"{name} runs what another program prints", is_alone=True)
+        return self._words(part.words) if name not in self.text.functions else _LOOK
+
+    def _words(self, words: Sequence[str]) -> Sorting:
+        name, rest = base_name(words[0]), tuple(words[1:])
+        if UNKNOWN in words[0] or re.search(r"[*?\[{~]", name.replace("[", "", 1)):
+            return Sorting("ask", "only the running shell knows which program it starts")
+        if name in _ALONE:
+            return Sorting("ask", f"{name} gives it other rights", is_alone=True)
+        if wrapper := _wrapper(words):
+            return self._wrapped(wrapper, words)
+        if name in SHELLS:
+            return self._shell(Part(tuple(words)))
+        if name in LOOKS:
+            return self._look(name, rest)
+        if name in _CLIENTS:
+            return self._client(name, rest)
+        return _sorted_by_table(words[0], rest)
+
+    def _look(self, name: str, rest: Sequence[str]) -> Sorting:
+        changing = _LOOK_CHANGES.get(name, ())
+        if any(one.startswith(changing) for one in rest if changing):
+            return Sorting("edit", f"{name} changes files")
+        runs = [at for at, one in enumerate(rest) if one in ("-exec", "-execdir", "-ok", "-x")]
+        if name in ("find", "fd", "fdfind") and runs:
+            found = [self._words(rest[at + 1 :]) for at in runs if rest[at + 1 :]]
+            return max(found, key=lambda one: _ORDER.index(one.kind), default=_LOOK)
+        if name == "command" and rest and rest[0] not in ("-v", "-V"):
+            return self._words(rest)
+        return _LOOK
+
+    def _wrapped(self, wrapper: str, words: Sequence[str]) -> Sorting:
+        """Sort what a wrapper starts: the first word of it that a table names."""
+        rest, last = words[len(wrapper.split()) :], ""
+        named: list[Sorting] = []
+        other: Sorting | None = None
+        for at, word in enumerate(rest[:_MOST_WORDS]):
+            option, last = last, word
+            may_be_value = option.startswith("-") and option != "-m"
+            if re.match(r"-|\w+=|\d+[smhd]?$", word):
+                continue
+            if wrapper in _FETCHING and not self._is_installed(word):
+                return Sorting("ask", f"{_shown(word)} is not installed in the workspace")
+            module = ("python", "-m") if option == "-m" else ()
+            found = self._words((*module, *rest[at:]))
+            if found.kind == "ask" and not found.is_alone and (may_be_value or named):
+                other = other or found
+            else:
+                named.append(found)
+            if not may_be_value:
+                break
+        return max(named, key=lambda one: _ORDER.index(one.kind), default=other or _LOOK)
+
+    def _is_installed(self, name: str) -> bool:
+        folders = [one for one in (self.cwd, *self.cwd.parents) if is_inside(one, self.roots)]
+        return any(
+            os.path.lexists(one.joinpath("node_modules", ".bin", name))
+            for one in folders
+            if "/" not in name and UNKNOWN not in name
+        )
+
+    def _shell(self, part: Part) -> Sorting:
+        """Sort what a shell runs: a text behind ``-c``, a file, or its input."""
+        rest = part.words[1:]
+        if any(one in _CHECKS for one in rest):
+            return _LOOK
+        if script := _script(rest):
+            if UNKNOWN in script or self.depth >= _MOST_DEPTH:
+                return Sorting("ask", f"only the running shell knows what {part.name} runs")
+            return sort_text(script, self.cwd, self.roots, self.depth + 1)
+        if any(not one.startswith(("-", "+")) for one in rest):
+            return _WORK
+        if part.fed_by == "text":
+            return _WORK
+        return Sorting("ask", f"{part.name} runs what another program prints", is_alone=True)
+
+    def _client(self, name: str, rest: Sequence[str]) -> Sorting:
+        """Sort what asks a server: of the command's own only, as it has no other network."""
+        goals = [
+            one
+            for option, one in zip(("", *rest), rest, strict=False)
+            if option not in _CLIENT_VALUES
+            and re.match(r"\w+://|[\w-]+(?:\.[\w-]+)+|localhost", one)
+        ] or [one for one in rest if "://" in one]
+        is_own = bool(goals) and all(map(_LOCAL.fullmatch, goals)) and self.text.has_background
+        return _WORK if is_own else Sorting("ask", f"{name} needs a network")
+
+
+def _wrapper(words: Sequence[str]) -> str:
+    """Return the words that only start another program; empty for none."""
+    name = base_name(words[0])
+    pair = " ".join((name, *words[1:2]))
+    wrapper = next((one for one in (pair, name) if one in WRAPPERS), "")
+    rest = words[len(wrapper.split()) :]
+    # ``env`` and ``time`` alone only print.
+    starts = any(not one.startswith("-") and not re.match(r"\w+=", one) for one in rest)
+    return wrapper if wrapper and starts else ""
+
+
+def _script(rest: Sequence[str]) -> str:
+    """Return the text that a shell gets behind ``-c``."""
+    for at, word in enumerate(rest):
+        if re.fullmatch(r"-\w*c", word):
+            return rest[at + 1] if at + 1 < len(rest) else ""
+        if not word.startswith("-"):
+            return ""
+    return ""
+
+
+def _sorted_by_table(program: str, rest: Sequence[str]) -> Sorting:
+    """Sort a program that starts no other one."""
+    name = base_name(program)
+    if len(rest) == 1 and rest[0] in _VERSIONS:
+        return _LOOK
+    if name == "kill" and all(one.startswith(("%", "-", UNKNOWN)) for one in rest):
+        # Its own jobs: it sees no other processes.
+        return _LOOK
+    if name == "git":
+        return _git(rest)
+    return _edit(name, rest) if name in EDITS else _work(program, rest)
+
+
+def _reads_program(part: Part) -> bool:
+    """Say whether an interpreter takes its input for the program, as it gets no other one."""
+    kinds = WORK.get(part.name) or WORK.get(re.sub(r"[\d.]+$", "", part.name)) or ("",)
+    words = set(part.words[1:])
+    is_given = bool(words & set(kinds[1:])) or any(not one.startswith("-") for one in words)
+    return kinds[0] == "script" and not is_given
+
+
+def _edit(name: str, rest: Sequence[str]) -> Sorting:
+    if any(one in _EDIT_LISTS.get(name, ()) for one in rest):
+        return _LOOK
+    if wide := deletes_widely((name, *rest)):
+        return Sorting("ask", wide)
+    if name == "rsync" and any(re.match(r"(?:[\w.-]+@)?[\w.-]+:", one) for one in rest):
+        return Sorting("ask", "rsync reaches another machine")
+    return Sorting("edit", f"{name} changes files")
+
+
+def _git(rest: Sequence[str]) -> Sorting:
+    operands = _operands(rest, _GIT_WITH_VALUE)
+    sub = operands[0] if operands else ""
+    words = rest[rest.index(sub) + 1 :] if sub else ()
+    kept = any(one in _GIT_KEEPS.get(sub, ()) for one in words)
+    lost = any(fnmatchcase(one, word) for word in _GIT_LOSES.get(sub, ()) for one in words)
+    if not sub or (sub in _GIT["look"] and not lost):
+        return _LOOK
+    if sub in _GIT["lists"] and not lost:
+        names = [one for one in words if not one.startswith("-")]
+        is_asked = len(names) == (sub == "config") or any(one in _GIT["listing"] for one in words)
+        if is_asked and not (sub == "stash" and not names):
+            return _LOOK
+    if sub in _GIT["edit"] and (kept or not lost):
+        return Sorting("edit", f"git {sub} changes the repository")
+    why = "may lose work" if lost and not kept else "does more than to read"
+    return Sorting("ask", f"git {_shown(sub)} {why}")
+
+
+def _work(program: str, rest: Sequence[str]) -> Sorting:
+    """Sort a program that tests, builds or runs the project."""
+    name = base_name(program)
+    kinds = WORK.get(name) or WORK.get(re.sub(r"[\d.]+$", "", name))
+    if kinds is None:
+        is_own = not program.startswith(("/", "~")) or program.startswith(_TEMPORARY)
+        is_path = "/" in program and is_own
+        unknown = Sorting("ask", f"{_shown(name)} is not known to only read, test or build")
+        return _WORK if is_path else unknown
+    operands = _operands(rest, _WITH_VALUE)
+    if kinds[0] == "script":
+        module = rest[rest.index("-m") + 1] if "-m" in rest[:-1] else ""
+        if {module, module.partition(".")[0]} & _MODULES:
+            return Sorting("ask", f"{name} -m {module} is no part of a project")
+        return _WORK
+    if kinds == ("*",):
+        return _WORK
+    if kinds == ("targets",):
+        return _named(operands)
+    # ``:app:test`` is a target of a part of the project.
+    first = operands[0].lower().rpartition(":")[2] if operands else ""
+    if f"{first}:" in kinds:
+        return _named(operands[1:2])
+    if first in kinds:
+        return _WORK
+    return Sorting("ask", f"{_shown(' '.join((name, first)).strip())} is no test or build")
+
+
+def _named(targets: Sequence[str]) -> Sorting:
+    """Sort by the names of targets or scripts, which say if one installs, deploys or publishes."""
+    for target in targets:
+        if _REFUSED & set(re.split(r"[^a-z]+", target.lower())):
+            return Sorting("ask", f"{_shown(target)} is more than a test or a build")
+    return _WORK
+
+
+def _operands(words: Sequence[str], with_value: frozenset[str]) -> list[str]:
+    found: list[str] = []
+    rest: Iterator[str] = iter(words)
+    for word in rest:
+        if word in with_value:
+            next(rest, None)
+        elif not word.startswith(("-", "+")):
+            found.append(word)
+    return found
+
+
+def _shown(text: str) -> str:
+    return visible_line(text.replace(UNKNOWN, "…")[:60])

@@ -1,0 +1,97 @@
+"""The settings under which git looks around: a repository's programs are not run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent_ls.safety.commands import READ_ONLY_ENV
+from agent_ls.safety.git_config import CLEAN_GIT, config_objection
+from agent_ls.safety.programs import child_path
+
+
+def _repository(base: Path, config: str) -> tuple[Path, Path]:
+    """Make a repository with one commit, a change, and a configuration that would run a trap."""
+    repository, mark = base / "repo", base / "ran"
+    trap = base / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {mark}\ncat\n")
+    trap.chmod(0o755)
+    hooks = base / "hooks"
+    hooks.mkdir()
+    for hook in ("post-index-change", "post-checkout", "pre-commit"):
+        (hooks / hook).symlink_to(trap)
+    run = {"cwd": repository, "check": True, "capture_output": True}
+    subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    (repository / "a.txt").write_text("one\n")
+    (repository / ".gitattributes").write_text("*.txt diff=x filter=x\n")
+    subprocess.run(["git", "add", "."], **run)
+    identity = ["-c", "user.name=x", "-c", "user.email=x@x"]
+    subprocess.run(["git", *identity, "commit", "-qm", "one"], **run)
+    (repository / "a.txt").write_text("two\n")
+    with (repository / ".git/config").open("a") as file:
+        file.write(config.format(trap=trap, folder=hooks))
+    return repository, mark
+
+
+def test_git_ignores_the_persons_settings_and_changes_nothing(tmp_path: Path) -> None:
+    repository, mark = _repository(tmp_path.resolve(), "")
+    trap = tmp_path.resolve() / "trap"
+    (tmp_path / ".gitconfig").write_text(f"[diff]\n\texternal = {trap}\n")
+    os.utime(repository / ".gitattributes", (1, 1))
+    index = (repository / ".git/index").read_bytes()
+    for command in ("status", "diff"):
+        done = subprocess.run(
+            ["git", command],
+            cwd=repository,
+            env={"PATH": child_path(), "HOME": str(tmp_path), **READ_ONLY_ENV},
+            check=False,
+            capture_output=True,
+        )
+        assert b"a.txt" in done.stdout
+        assert not mark.exists()
+        # To compare, git always notes which files it has found unchanged.
+        assert command == "diff" or (repository / ".git/index").read_bytes() == index
+
+
+@pytest.mark.parametrize(
+    "setting, value, objection",
+    [
+        ("user.name", "x", ""),
+        ("branch.feature/v1.2.merge", "refs/heads/x", ""),
+        ("remote.origin.url", "x", ""),
+        ("remote.my.fork.url", "x", ""),
+        *(("core.bare", value, "") for value in ("false", "False", "no", "off", "0")),
+        ("core.bare", "true", "core.bare"),
+        ("core.worktree", "0", "core.worktree"),
+        ("diff.external", "x", "diff.external"),
+        ("filter.my.lfs.clean", "x", "filter.*.clean"),
+        ("remote.origin.vcs", "x", "remote.*.vcs"),
+        ("include.path", "x", "include.path"),
+    ],
+)
+def test_only_settings_that_name_no_program_are_harmless(
+    setting: str, value: str, objection: str
+) -> None:
+    found = config_objection(setting, value)
+    assert f" {objection}," in found if objection else not found
+
+
+def test_a_git_of_any_age_gets_the_same_settings(tmp_path: Path) -> None:
+    old, new = {"GIT_CONFIG_PARAMETERS"}, {"GIT_CONFIG_COUNT"}
+    listed: list[set[str]] = []
+    for left_out in (new, old):
+        env = {name: value for name, value in CLEAN_GIT.items() if name not in left_out}
+        done = subprocess.run(
+            ["git", "config", "--list", "-z"],
+            cwd=tmp_path,
+            env={"PATH": child_path(), **env},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        listed.append(set(done.stdout.split("\0")))
+    assert listed[0] == listed[1]
+    assert "core.hookspath\n/dev/null" in listed[0]
