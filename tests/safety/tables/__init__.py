@@ -1,11 +1,14 @@
 """Tables of commands, one a line, each file named after the verdict that it expects.
 
-Tables of requests to ``explain --batch`` hold the verdict in each row.
+Tables of requests to ``explain --batch`` hold the verdict in each row, and the recorded commands what
+each of them needs.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,3 +32,14 @@ def requests(name: str) -> list[dict[str, Any]]:
         else:
             shared = row
     return found
+
+
+def recorded() -> Iterator[tuple[str, str]]:
+    """Yield class and command of each row of the commands as coding models write them.
+
+    The table says what the classes mean, and that "/repo" stands for the workspace.
+    """
+    for line in rows("recorded"):
+        if not line.startswith("#"):
+            kind, _, text = line.partition("\t")
+            yield kind, re.sub(r"\\(.)", lambda mark: "\n" if mark[1] == "n" else mark[1], text)
