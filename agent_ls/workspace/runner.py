@@ -25,7 +25,7 @@ from agent_ls.loop.ports.commands import WORK, Boundary, Bounds, CommandOutcome
 from agent_ls.loop.settling import settled
 from agent_ls.processes.launching import Program, start
 from agent_ls.safety.programs import child_path
-from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Wrapped
+from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Limits, Wrapped
 from agent_ls.safety.sandbox.confining import Confiner, held
 from agent_ls.workspace.host_proxy import HostProxy
 from agent_ls.workspace.live_output import LiveOutput
@@ -140,11 +140,8 @@ class ShellRunner:
         is_confined = wrapped.argv[1:4] != _SUPERVISED
         if status.code is None and is_confined and (why := wrapped.refusal(output.text())):
             raise OSError(None, f"the sandbox could not be set up: {why}")
-        if status.has_too_many and self.confiner is not None:
-            most = self.confiner.options.max_processes
-            output.note(
-                f"[killed: it had more than {most} processes at once, sandbox.max_processes]"
-            )
+        if status.beyond and self.confiner is not None:
+            output.note(f"[killed: {_BEYOND[status.beyond](self.confiner.options.limits())}]")
         if end == "exited" and status.left:
             output.note(f"[ended with the command: {', '.join(status.left)}]")
         if status.code and bounds.view != "outside":
@@ -207,8 +204,8 @@ class _Status:
     """None if the command was stopped or the supervisor was killed."""
     left: tuple[str, ...] = ()
     """Names of processes that were still running and were ended."""
-    has_too_many: bool = False
-    """It was killed because it had more processes than it may have."""
+    beyond: str = ""
+    """The name of the limit for which it was killed; empty if for none."""
 
 
 class _Running:
@@ -241,10 +238,22 @@ class _Running:
             said = b""
         finally:
             os.close(self._status)
-        if not said or said == b"too many":
-            return _Status(has_too_many=bool(said))
         code, *left = said.decode(errors="replace").split("\n")
+        if code in ("", *_BEYOND):
+            return _Status(beyond=code)
         return _Status(None if code == "None" else int(code), tuple(left))
+
+
+_BEYOND: dict[str, Callable[[Limits], str]] = {
+    "processes": lambda limits: (
+        f"it had more than {limits.processes} processes at once, sandbox.max_processes"
+    ),
+    "memory": lambda limits: (
+        f"too much memory, more than {limits.memory_bytes / 2**30:.1f} GiB, "
+        "sandbox.max_memory_bytes"
+    ),
+}
+"""Why a command was killed, by the limit's name as the supervisor writes it."""
 
 
 async def _start(wrapped: Wrapped, cwd: Path, proxy: HostProxy | None) -> _Running:

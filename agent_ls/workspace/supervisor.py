@@ -39,7 +39,9 @@ _IO_URING = (425, 426, 427)
 _FAIL = 0x0005_0000
 """Ends a system call with the error that is added."""
 _LOOK_S = 0.1
-_TOO_MANY = -1
+_PAGE = resource.getpagesize()
+_RESTS = 10
+"""After an exact look at the memory none for so many times as long: it costs 35 ms for each GiB."""
 _LINGER_S = 0.2
 _TERM_GRACE_S = 0.5
 _KILL_S = 1.0
@@ -69,11 +71,11 @@ def main() -> int:
         signal.signal(number, _note)
     child = _start(command, status, limits)
     _let_go_of_output()
-    code = _wait(child, wake, limits.get("processes"))
-    if code == _TOO_MANY:
+    code = _wait(child, wake, _Watch(limits) if limits else None)
+    if isinstance(code, bytes):
         with suppress(OSError):
-            os.write(status, b"too many")
-        # The end of this process ends its sandbox; to signal so many would take too long.
+            os.write(status, code)
+        # The end of this process ends its sandbox, or agent-ls ends what it left.
         return 1
     if code is not None:
         _linger(child, wake)
@@ -173,19 +175,88 @@ def _let_go_of_output() -> None:
     os.dup2(null, 2)
 
 
-def _wait(child: int, wake: int, most_processes: int | None) -> int | None:
-    """Return the child's exit code; None if standard input closed first; or ``_TOO_MANY``."""
+def _wait(child: int, wake: int, watch: _Watch | None) -> int | bytes | None:
+    """Return the child's exit code, None if standard input closed first, or the limit passed."""
     while True:
         code = _reap(child)
         if code is not None:
             return code
-        if most_processes and len(_descendants()) > most_processes:
-            return _TOO_MANY
-        ready, _, _ = select.select([0, wake], [], [], _LOOK_S if most_processes else None)
+        if watch is not None and (beyond := watch.limit_beyond()):
+            return beyond
+        ready, _, _ = select.select([0, wake], [], [], _LOOK_S if watch is not None else None)
         if wake in ready:
             os.read(wake, 4_096)
         if 0 in ready:
             return None
+
+
+class _Watch:
+    """Watches that the processes below this one stay within their limits."""
+
+    def __init__(self, limits: dict[str, int]) -> None:
+        self._processes = limits.get("processes")
+        self._bytes = limits.get("memory_bytes")
+        self._rests_until_s = 0.0
+        self._folders: dict[str, int] = {}
+        """The folders of this sandbox that lie in memory, and what they held at the start."""
+        if self._bytes:
+            self._folders = {path: _held(path) for path in _folders_in_memory()}
+
+    def limit_beyond(self) -> bytes:
+        """Return the limit that the processes are beyond, which is one's name, or nothing."""
+        pages = _descendants()
+        if self._processes and len(pages) > self._processes:
+            return b"processes"
+        if self._bytes and self._is_too_large(pages, self._bytes):
+            for pid in pages:
+                _signal(pid, signal.SIGKILL, pages)
+            return b"memory"
+        return b""
+
+    def _is_too_large(self, pages: dict[int, int], most: int) -> bool:
+        files = sum(max(_held(path) - before, 0) for path, before in self._folders.items())
+        # Each process counts shared pages and those of files as its own: never too little.
+        if files + sum(pages.values()) * _PAGE <= most:
+            return False
+        now_s = time.monotonic()
+        if now_s < self._rests_until_s:
+            return False
+        total = files + sum(_own_bytes(pid, number * _PAGE) for pid, number in pages.items())
+        ended_s = time.monotonic()
+        self._rests_until_s = ended_s + _RESTS * (ended_s - now_s)
+        return total > most
+
+
+def _folders_in_memory() -> list[str]:
+    """Return where a file system of bubblewrap's own lies in memory; nothing in another sandbox."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
+            mounts = [line.split(" ") for line in file]
+    except OSError:
+        return []
+    if not any(mount[3:5] == ["/newroot", "/"] for mount in mounts):
+        return []
+    whole = [one for one in mounts if one[3] == "/" and one[one.index("-") + 1] == "tmpfs"]
+    return [one[4].replace("\\040", " ") for one in whole]
+
+
+def _held(folder: str) -> int:
+    """Return the bytes of a file system in memory."""
+    with suppress(OSError):
+        facts = os.statvfs(folder)
+        return (facts.f_blocks - facts.f_bfree) * facts.f_frsize
+    return 0
+
+
+def _own_bytes(pid: int, otherwise: int) -> int:
+    """Return a process's share of memory that is no copy of a file; ``otherwise`` if unreadable."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123
+            rows = [line.split() for line in file]
+    except OSError:
+        return otherwise
+    shares = [int(row[1]) for row in rows if row[0] in (b"Pss_Anon:", b"Pss_Shmem:")]
+    return sum(shares) * 1024 if shares else otherwise
 
 
 def _linger(child: int, wake: int) -> None:
@@ -227,7 +298,7 @@ def _end_all(child: int, wake: int) -> None:
                 os.read(wake, 4_096)
 
 
-def _signal(pid: int, number: int, living: list[int]) -> None:
+def _signal(pid: int, number: int, living: dict[int, int]) -> None:
     """Send a signal to the process, but not to another one that reused its pid."""
     with suppress(OSError, ValueError, IndexError):
         if not hasattr(os, "pidfd_open"):
@@ -235,51 +306,57 @@ def _signal(pid: int, number: int, living: list[int]) -> None:
             return
         handle = os.pidfd_open(pid)
         try:
-            _, parent = _state_and_parent(pid)
+            _, parent, _ = _facts(pid)
             if parent == os.getpid() or parent in living:
                 signal.pidfd_send_signal(handle, number)
         finally:
             os.close(handle)
 
 
-def _descendants() -> list[int]:
-    """Return the living descendants of this process; empty without /proc."""
+def _descendants() -> dict[int, int]:
+    """Return the living descendants of this process and their pages; empty without /proc.
+
+    The pages are those in memory, also shared ones.
+    """
     try:
         # Orphans become children of this process, so without children there is nothing to look for.
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        return []
+        return {}
     children: dict[int, list[int]] = {}
+    pages: dict[int, int] = {}
     try:
         names = os.listdir("/proc")  # noqa: PTH208 - pathlib would double the start-up
     except OSError:
-        return []
+        return {}
     for name in names:
         if not name.isdigit():
             continue
         with suppress(OSError, ValueError, IndexError):
-            state, parent = _state_and_parent(int(name))
+            state, parent, number = _facts(int(name))
             if state != b"Z":
                 children.setdefault(parent, []).append(int(name))
+                pages[int(name)] = number
     found: list[int] = []
     stack = [os.getpid()]
     while stack:
         below = children.get(stack.pop(), [])
         found += below
         stack += below
-    return found
+    return {pid: pages[pid] for pid in found}
 
 
-def _state_and_parent(pid: int) -> tuple[bytes, int]:
+def _facts(pid: int) -> tuple[bytes, int, int]:
+    """Return the state, the parent and the pages in memory of a process."""
     # Importing pathlib would double the start-up time; so the PTH rules are off here.
     with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
-        state, parent = file.read().rpartition(b")")[2].split()[:2]
-    return state, int(parent)
+        words = file.read().rpartition(b")")[2].split()
+    return words[0], int(words[1]), int(words[21])
 
 
-def _names(pids: list[int]) -> list[str]:
+def _names(pids: dict[int, int]) -> list[str]:
     names: list[str] = []
-    for pid in pids[:20]:
+    for pid in list(pids)[:20]:
         with suppress(OSError), open(f"/proc/{pid}/comm", "rb") as file:  # noqa: PTH123
             names.append(" ".join(file.read().decode(errors="replace").split()))
     return names

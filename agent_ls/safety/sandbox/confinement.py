@@ -19,6 +19,8 @@ class Limits:
     """Living at the same time."""
     file_bytes: int
     """The largest file that it may write."""
+    memory_bytes: int = 0
+    """What its processes may hold together; 0: no limit."""
     open_files: int = 65_536
 
     def in_words(self) -> str:

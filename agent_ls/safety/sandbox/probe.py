@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,6 +21,9 @@ from agent_ls.safety.sandbox.landlock import find_landlock
 from agent_ls.safety.sandbox.seatbelt import find_seatbelt
 
 _PROBE_S = 5.0
+_LEAST_MEMORY_BYTES = 4 * 2**30
+_CONTAINER = Path("/sys/fs/cgroup/memory.max")
+"""Holds "max" where a container may have all."""
 
 
 class SandboxOptions(Record):
@@ -34,10 +39,26 @@ class SandboxOptions(Record):
     """Processes of one command that may live at the same time; with more it is killed."""
     max_file_bytes: Annotated[int, Field(ge=0)] = 4 * 2**30
     """The largest file that a command may write."""
+    max_memory_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Memory that the processes of one command may hold together; with more it is killed. None:
+    three quarters of the machine's, at least 4 GiB; 0: no limit."""
 
     def limits(self) -> Limits:
         """Return what the supervisor of a command sets."""
-        return Limits(self.max_processes, self.max_file_bytes)
+        memory = self.max_memory_bytes
+        return Limits(
+            self.max_processes,
+            self.max_file_bytes,
+            memory_bytes=default_memory_bytes() if memory is None else memory,
+        )
+
+
+def default_memory_bytes() -> int:
+    """Return what a command may hold of this machine's memory, or of this container's."""
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with suppress(OSError, ValueError):
+        whole = min(whole, int(_CONTAINER.read_text("ascii")))
+    return max(whole * 3 // 4, _LEAST_MEMORY_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
