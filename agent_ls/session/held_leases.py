@@ -10,6 +10,7 @@ import asyncio
 import os
 import re
 import socket
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,8 +23,8 @@ from agent_ls.loop.ports.store import Leases
 
 _LEASE_S = 60.0
 _TRIES = 3
-_PLACE = re.compile(r"[0-9a-f]{32}\.\d+")
-"""What ``_place`` returns where it is known."""
+_PLACE = re.compile(r"-|[0-9a-f]{32}\.\d+")
+"""What ``_place`` returns."""
 _LOOSE = ":looks"
 """Owner suffix that marks a lease anyone may take."""
 
@@ -191,7 +192,20 @@ def is_dead(owner: str) -> bool:
     is_elsewhere = bool(_PLACE.fullmatch(place)) and place != _place()
     if host != socket.gethostname() or is_elsewhere or not pid.isdigit():
         return False
-    return not psutil.pid_exists(int(pid))
+    return not _is_running(int(pid))
+
+
+def _is_running(pid: int) -> bool:
+    if sys.platform == "win32":
+        return psutil.pid_exists(pid)
+    try:
+        # Not by /proc: where it is that of another namespace, it shows other processes.
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _place() -> str:
