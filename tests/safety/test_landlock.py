@@ -90,6 +90,8 @@ def test_it_is_found_by_running_it(landlock: Landlock) -> None:
     [
         pytest.param("look", "cat a.txt; ls src", id="look-reads"),
         pytest.param("look", "echo x > $TMPDIR/x && cat $TMPDIR/x", id="look-has-a-place"),
+        pytest.param("look", "cd $(mktemp -d) && seq 9 > x && cp x y && sort -R x | sort -no x && "
+                     "diff x y && cat <<< b", id="look-keeps-what-it-needs"),
         pytest.param("work", "echo new > a.txt", id="work-changes-a-file-at-the-top"),
         pytest.param("work", "mkdir lib/b && echo x > lib/b/c && mv lib/b/c lib", id="work-below"),
         pytest.param("work", "ln -s c lib/d && > lib/f && ln lib/f lib/e", id="links"),
@@ -203,6 +205,30 @@ def test_look_changes_nothing(run: Runs) -> None:
     assert done.output.count("Permission denied") == 5
     assert (run.folder / "a.txt").read_text() == "text\n"
     assert not list((run.folder / "lib").iterdir())
+
+
+_SETS = {
+    "modes": "os.chmod({0!r}, 0o777)",
+    "open-files": "os.fchmod(os.open({0!r}, 0), 0o777)",
+    "owners": "os.chown({0!r}, -1, os.getgid())",
+    "times": "os.utime({0!r}, (1, 1))",
+    "attributes": "os.setxattr({0!r}, 'user.a', b'a')",
+    "no-attributes": "os.removexattr({0!r}, 'user.a')",
+}
+
+
+@pytest.mark.parametrize("code", _SETS.values(), ids=_SETS.keys())
+@pytest.mark.parametrize("file", ["../outside/file", "a.txt"])
+def test_look_changes_no_metadata(run: Runs, code: str, file: str) -> None:
+    def state() -> tuple[int, int, int]:
+        found = (run.folder / file).stat()
+        return found.st_mode, found.st_mtime_ns, found.st_ctime_ns
+
+    before = state()
+    call = code.format(str(run.folder / file))
+    done = run(f"{_PYTHON} -c {quoted(f'import os; {call}')}", "look")
+    assert "PermissionError" in done.output
+    assert state() == before
 
 
 # From 3.13 on a traceback quotes the code, so the code must not hold the word.

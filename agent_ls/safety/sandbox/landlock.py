@@ -32,9 +32,9 @@ class Landlock:
     name: ClassVar[str] = "landlock"
     shows_texts: ClassVar[bool] = False
     remains: ClassVar[str] = (
-        "Commands see names of files and processes outside, can change modes and times of your "
-        "files everywhere, can breed processes without a limit, and cannot add or remove files at "
-        "the top of a workspace folder"
+        "Commands see names of files and processes outside, can change modes, times and attributes "
+        "of your files everywhere unless they may only read, can breed processes without a limit, "
+        "and cannot add or remove files at the top of a workspace folder"
     )
     hint: ClassVar[str] = (
         "sandbox: no command can add, remove or rename files at the top of a workspace folder, "
@@ -69,6 +69,7 @@ class Landlock:
         options = (
             *("--chdir", str(cwd)),
             *(("--share-net", "yes") if shares_network else ()),
+            *(() if is_work else ("--keep-metadata", "yes")),
             *_each("--read", (*seen, *confinement.readable, *inside)),
             *_each("--write", writable),
             *_each("--protect", (*confinement.protected, *confinement.linked)),

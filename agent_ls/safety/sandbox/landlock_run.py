@@ -37,7 +37,10 @@ _ON_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | _DEVICE_CONTROL
 _SCOPED = 0b11
 """No signals to processes outside, and no abstract sockets of theirs."""
 
-_OPTIONS = ("--chdir", "--share-net", "--read", "--write", "--protect", "--hide", "--device")
+_OPTIONS = (
+    *("--chdir", "--share-net", "--keep-metadata"),
+    *("--read", "--write", "--protect", "--hide", "--device"),
+)
 _KILL = 9
 _IGNORED = (13, 25)
 """Broken pipes and files that are too long."""
@@ -50,6 +53,13 @@ _MACHINES = {
 }
 _ABSENT_CALLS = (425, 426, 427, 435)
 """io_uring, which would open sockets past the filter, and clone3; programs do without."""
+_METADATA_CALLS = {
+    # Those that set modes, owners, times and attributes, for which Landlock has no rule.
+    "x86_64": (*range(90, 95), 132, *range(188, 191), *range(197, 200), 235, 260, 261, 268, 280),
+    "aarch64": (5, 6, 7, 14, 15, 16, *range(52, 56), 88),
+}
+_NEWER_METADATA_CALLS = (452, 463, 466, 469)
+"""fchmodat2, setxattrat, removexattrat and file_setattr, on every machine."""
 _FIRST_OF_X32 = 0x4000_0000
 _UNIX, _INET, _INET6, _NETLINK, _DATAGRAM = 1, 2, 10, 16, 2
 _EPERM, _EACCES, _ENOSYS = 1, 13, 38
@@ -68,7 +78,7 @@ def main() -> None:
     _drop_capabilities()
     _check(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "no new privileges")
     _restrict_files(options)
-    _restrict_calls(has_network=has_network)
+    _restrict_calls(has_network=has_network, keeps_metadata=bool(options["--keep-metadata"]))
     # Python ignores these signals, and the command would inherit that.
     for number in _IGNORED:
         _libc.signal(number, None)
@@ -176,12 +186,15 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
     os.close(descriptor)
 
 
-def _restrict_calls(*, has_network: bool) -> None:
+def _restrict_calls(*, has_network: bool, keeps_metadata: bool) -> None:
     """Refuse sockets that lead outside, and namespaces, in which more of the kernel is open.
 
-    Landlock does not look at the sockets of the file system, such as those of a container engine.
+    Landlock does not look at the sockets of the file system, such as those of a container engine,
+    nor at the metadata of files. A filter sees no paths, so it can only keep all metadata as it is.
     """
     number, socket_call, pair_call, clone_call, refused = _MACHINES[os.uname().machine]
+    if keeps_metadata:
+        refused = (*refused, *_METADATA_CALLS[os.uname().machine], *_NEWER_METADATA_CALLS)
     families = (_NETLINK, _INET, _INET6) if has_network else (_NETLINK,)
     program = [
         _load(4), *_unless(number, _fail(_ENOSYS)),
