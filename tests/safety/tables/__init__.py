@@ -1,13 +1,14 @@
 """Tables of commands, one a line, each file named after the verdict that it expects.
 
-Tables of requests to ``explain --batch`` hold the verdict in each row, and the recorded commands what
-each of them needs.
+Tables of requests to ``explain --batch`` hold the verdict in each row, and the recorded commands
+what each of them needs.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,3 +44,11 @@ def recorded() -> Iterator[tuple[str, str]]:
         if not line.startswith("#"):
             kind, _, text = line.partition("\t")
             yield kind, re.sub(r"\\(.)", lambda mark: "\n" if mark[1] == "n" else mark[1], text)
+
+
+def advisories() -> Iterator[tuple[str, str]]:
+    """Yield class and command of each row of what advisories about coding agents report."""
+    text = Path(__file__).with_name("advisories.toml").read_text("utf-8")
+    for kind, one in tomllib.loads(text).items():
+        for _, command in one["rows"]:
+            yield kind, command
