@@ -255,8 +255,10 @@ def _own_bytes(pid: int, otherwise: int) -> int:
             rows = [line.split() for line in file]
     except OSError:
         return otherwise
-    shares = [int(row[1]) for row in rows if row[0] in (b"Pss_Anon:", b"Pss_Shmem:")]
-    return sum(shares) * 1024 if shares else otherwise
+    shares = {row[0]: int(row[1]) for row in rows if row[0].startswith(b"Pss")}
+    # Kernels before 5.9 do not tell the pages of files apart.
+    names = (b"Pss_Anon:", b"Pss_Shmem:") if b"Pss_Anon:" in shares else (b"Pss:",)
+    return sum(shares.get(name, 0) for name in names) * 1024
 
 
 def _linger(child: int, wake: int) -> None:
