@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.commands import decide_command
 from agent_ls.safety.views import Sorting, sort_text
-from tests.safety.tables import rows
+from tests.safety.tables import recorded, rows
 
 LOOKS = [*rows("ordinary"), *rows("git_plain"), *rows("looks")]
 
@@ -132,3 +134,32 @@ def test_outside_the_sandbox_a_command_is_judged_as_without_one(roots: tuple[Roo
     ):
         verdict = decide_command(command, roots[0].path, roots, "sandbox", is_outside=True)
         assert isinstance(verdict, kind)
+
+
+LIMITS = {False: 0.25, True: 0.15}
+"""The greatest share of the recorded commands that may ask, where edits ask and where they run."""
+
+
+def test_of_commands_as_models_write_them_few_ask(roots: tuple[Root, ...]) -> None:
+    top = roots[0].path
+    for name in ("eslint", "jest", "vitest", "playwright", "vite", "next", "tsx"):
+        (top / "node_modules/.bin" / name).touch()
+    commands = [command.replace("/repo", str(top)) for _, command in recorded()]
+    assert len(commands) >= 500
+    for edits, most in LIMITS.items():
+        asked = [one for one in commands if not isinstance(decided(one, roots, edits=edits), Allow)]
+        share = len(asked) / len(commands)
+        sys.stdout.write(f"edits run: {edits}, {share:.1%} of {len(commands)} ask\n")
+        assert share <= most
+
+
+def test_nothing_that_loses_work_or_leaves_the_workspace_is_sorted_as_a_look(
+    roots: tuple[Root, ...],
+) -> None:
+    wrong = [
+        command
+        for kind, command in recorded()
+        if kind in ("edit", "ask") and sorted_(command, roots).kind == "look"
+    ]
+    # In the read-only view these see nothing: no home folder, no secrets, nothing beside.
+    assert all(re.search(r"~|\.env|\.\.|kill", one) for one in wrong), wrong
