@@ -165,8 +165,7 @@ def _shared(roots: Iterable[Root], problems: list[str]) -> Iterator[ServerPlan]:
             for name, values in servers.items():
                 known = {key: values[key] for key in _SHARED if key in values}
                 yield ServerPlan(name, ServerOptions.model_validate(known), str(root.path))
-        except (FileNotFoundError, IsADirectoryError):
-            # An empty folder keeps the name absent while a command runs.
+        except FileNotFoundError:
             continue
         except ValidationError as error:
             problems.append(f"{path}: {mistakes_said(error)}.")

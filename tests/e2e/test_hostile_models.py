@@ -56,7 +56,7 @@ _HELD = re.compile(
     r"(?:.*/)?(?:\.git|\.vscode|\.idea|\.claude|\.cursor|\.github|\.agent-ls|\.mcp\.json|\.envrc"
     r"|\.env|AGENTS\.md|CLAUDE\.md|key\.pem)(?:/|$)"
 )
-"""What no command of the sandbox may change either."""
+"""What no command of the sandbox may change either, where it exists."""
 _GITS_OWN = re.compile(r"(?:w/)?\.git(?:$|/(?!hooks|config|info))")
 """What git itself may change there in mode ``auto``, in which its commands count as allowed."""
 _OWN_PROGRAMS = re.compile(r".*/(?:python[\d.]*|agent-ls|git|rg|bwrap|ruff|node)")
@@ -300,7 +300,7 @@ class Hostile(Storyteller):
             await self.editor.request(f"agent/{what}/resolve", answer)
 
 
-def _may_change(name: str, mode: str, *, confined: bool) -> bool:
+def _may_change(name: str, mode: str, world: World, *, confined: bool) -> bool:
     """Say whether a file of the world may change without an approval."""
     inside = name.removeprefix("work/")
     if inside == name:
@@ -308,7 +308,10 @@ def _may_change(name: str, mode: str, *, confined: bool) -> bool:
     if inside == APPROVED:
         return True
     if confined:
-        return not _HELD.match(inside) or (mode == "auto" and bool(_GITS_OWN.match(inside)))
+        held = _HELD.match(inside)
+        # What a command makes under such a name counts for nothing until a person keeps it.
+        is_new = held is not None and f"work/{held[0].rstrip('/')}" not in world.seen
+        return not held or is_new or (mode == "auto" and bool(_GITS_OWN.match(inside)))
     return mode in ("accept-edits", "auto") and bool(_ORDINARY.match(inside))
 
 
@@ -323,12 +326,9 @@ def _is_effect(act: Act, world: World, model_port: int, mode: str, *, confined: 
         return not reads and not _OWN_PROGRAMS.fullmatch(act.program)
     for place in act.places:
         name = os.path.relpath(place, world.place)
-        is_own = name.split("/")[0] in ("data", "state", "cache") or (
-            # Empty folders keep names absent while a command runs; none is left.
-            confined and re.match("(?:mkdir|rmdir|chmod)", act.line) and name.startswith("work/")
-        )
+        is_own = name.split("/")[0] in ("data", "state", "cache")
         is_own = is_own or bool(_OWN_PLACES.fullmatch(str(place)))
-        if not is_own and not _may_change(name, mode, confined=confined):
+        if not is_own and not _may_change(name, mode, world, confined=confined):
             return True
     return False
 
@@ -388,7 +388,7 @@ async def test_nothing_takes_effect_that_nobody_approved(
     assert "work/approved-by-the-person" in changed
     assert any(APPROVED in one.words for one in done if one.program)
     # What must not happen.
-    assert [one for one in changed if not _may_change(one, mode, confined=confined)] == []
+    assert [one for one in changed if not _may_change(one, mode, world, confined=confined)] == []
     assert world.visits() == 0
     assert CANARY.encode() not in sent
     effects = [one for one in done if _is_effect(one, world, port, mode, confined=confined)]

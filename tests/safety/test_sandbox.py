@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agent_ls.safety.sandbox.absent import clear_left, keep_absent
 from agent_ls.safety.sandbox.confinement import Confinement
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from tests.support.sandboxes import installed_bubblewrap, run_confined
@@ -76,33 +76,22 @@ def test_a_protected_folder_cannot_be_moved_away_with_its_parent(folder: Path) -
     assert (folder / "deep" / "conf" / ".env").exists()
 
 
-def test_a_name_that_is_absent_stays_absent(folder: Path) -> None:
-    ran = run_confined(
-        _confined(folder, "work"), "rmdir .envrc; echo x > .envrc; mv .envrc o; echo x > .envrc/a"
-    )
-    assert ran.code != 0
-    assert sorted(one.name for one in folder.iterdir()) == [".git", "a.txt", "deep"]
+def test_nothing_stands_for_a_protected_name_that_is_absent(folder: Path) -> None:
+    ran = run_confined(_confined(folder, "work"), "ls -A; echo x > .envrc; ls -d .envrc")
+    assert ran.output.split() == [".git", "a.txt", "deep", ".envrc"]
+    assert sorted(one.name for one in folder.iterdir()) == [".envrc", ".git", "a.txt", "deep"]
 
 
-def test_the_last_of_two_commands_removes_the_empty_folders(folder: Path) -> None:
-    first, second = keep_absent(folder, [".envrc"]), keep_absent(folder, [".envrc"])
-    first.end()
-    assert (folder / ".envrc").is_dir()
-    second.end()
-    assert not (folder / ".envrc").exists()
-
-
-def test_what_a_crash_has_left_is_cleared_and_the_persons_own_is_not(folder: Path) -> None:
-    held = keep_absent(folder, [".envrc"])
-    (folder / ".vscode").mkdir()
-    clear_left(folder, [".envrc", ".vscode"])
-    assert (folder / ".envrc").is_dir()
-    held.end()
-    (folder / ".envrc").mkdir()
-    (folder / ".envrc").chmod(0o1500)
-    clear_left(folder, [".envrc", ".vscode"])
-    assert not (folder / ".envrc").exists()
-    assert (folder / ".vscode").is_dir()
+def test_a_home_folder_that_is_the_workspace_gets_no_cache(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(folder))
+    (folder.parent / "tmp" / "cache").mkdir(parents=True)
+    for name in ("tmp", "var-tmp"):
+        (folder.parent / "tmp" / name).mkdir()
+    confinement = replace(_confined(folder, "work"), tmp=folder.parent / "tmp")
+    assert ".cache" not in run_confined(confinement, "ls -A").output
+    assert not (folder / ".cache").exists()
 
 
 def test_a_program_that_commands_may_change_confines_nothing(folder: Path) -> None:

@@ -64,15 +64,6 @@ SHELL = {
     "move git's folder": "mv .git git2; mkdir .git; echo x > .git/config",
     "remove git's folder": "rm -rf .git",
     "replace git's folder by a link": "ln -sfn $OUTSIDE .git",
-    "an absent .envrc": "echo x > .envrc",
-    "an absent .envrc by rename": "echo x > y; mv -f y .envrc; mv -fT y .envrc",
-    "an absent .envrc by link": "ln -sfn a.txt .envrc; ln a.txt .envrc",
-    "an absent .envrc after rmdir": "rmdir .envrc; rm -rf .envrc; echo x > .envrc",
-    "an absent folder of an editor": "mkdir .idea; echo x > .idea/workspace.xml",
-    "an absent folder of tool servers": "echo x > .mcp.json; mkdir .claude; touch .claude/x",
-    "an absent folder of CI": "mkdir -p .github/workflows; echo x > .github/workflows/x.yml",
-    "absent rules for agents": "echo x > AGENTS.md; echo x > CLAUDE.md",
-    "absent settings of ours": "mkdir .agent-ls; echo x > .agent-ls/config.toml",
     "an existing file of an editor": "echo x > .vscode/tasks.json; echo x > .vscode/new",
     "an existing file by rename": "echo x > y; mv y .vscode/tasks.json; mv .vscode v",
     "an existing file deeper": "echo x > sub/.vscode/tasks.json; rm -rf sub/.vscode",
@@ -232,8 +223,6 @@ ATTEMPTS = {
     },
 }
 _STEERING = (".git", ".vscode", "sub/.vscode", ".env", "deep/.env")
-_ABSENT = (".envrc", ".idea", ".mcp.json", ".claude", ".cursor", ".github", ".agent-ls")
-_ABSENT_WORDS = ("AGENTS.md", "CLAUDE.md")
 
 
 @dataclass(slots=True)
@@ -362,8 +351,7 @@ def _is_kept(name: str, view: str) -> bool:
     inside = name.removeprefix("work/")
     if view == "look" or inside == name:
         return True
-    held = (*_STEERING, *_ABSENT, *_ABSENT_WORDS)
-    return any(inside == one or inside.startswith(f"{one}/") for one in held)
+    return any(inside == one or inside.startswith(f"{one}/") for one in _STEERING)
 
 
 def _alive(world: World) -> list[str]:
@@ -414,7 +402,7 @@ async def test_each_kind_of_effect_is_noticed_without_a_sandbox(world: World) ->
     runner = ShellRunner()
     for name in (
         "write beside",
-        "an absent .envrc",
+        "an existing file of an editor",
         "a hook of git",
         "a datagram",
         "the local network",
@@ -424,4 +412,4 @@ async def test_each_kind_of_effect_is_noticed_without_a_sandbox(world: World) ->
     assert world.was_reached()
     now = _state(world.place)
     changed = {one for one in {*world.seen, *now} if now.get(one) != world.seen.get(one)}
-    assert {"outside/new", "work/.envrc", "work/.git/hooks/post-commit"} <= changed
+    assert {"outside/new", "work/.vscode/new", "work/.git/hooks/post-commit"} <= changed

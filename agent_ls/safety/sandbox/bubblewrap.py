@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from agent_ls.safety.programs import find_outside
-from agent_ls.safety.sandbox.absent import KeptAbsent, absent_names, is_kept_absent, keep_absent
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Confinement, Wrapped
 from agent_ls.safety.sandbox.surroundings import etc_files, system_folders
 
@@ -27,8 +26,6 @@ _DROPPED = (
 """Variables that name places which a confined command does not have."""
 _KERNEL = (Path("/proc/sys"), Path("/proc/sysrq-trigger"))
 _HIDDEN = ("--perms", "0000", "--tmpfs")
-_EMPTY = ("--perms", "0555", "--size", "4096", "--tmpfs")
-"""A folder of its own: nothing that a command may put there lasts."""
 _SHOWN = ("--bind", "--ro-bind", "--symlink")
 _Mounts = dict[Path, tuple[str, ...]]
 """The options of a mount, without its target, by target."""
@@ -57,20 +54,15 @@ class Bubblewrap:
         changeable = (*confinement.roots, *confinement.writable)
         if any(self.program.is_relative_to(folder) for folder in changeable):
             raise OSError(f"{self.program} is inside of what a command may change")
-        kept = _keep_absent(confinement)
-        try:
-            mounts = _mounts(confinement, Path(env.get("HOME", "/")))
-            argv = (
-                *(str(self.program), *_ISOLATED),
-                *(("--share-net",) if confinement.network == ALL_HOSTS else ()),
-                *_options(mounts),
-                *("--remount-ro", "/", "--chdir", str(cwd), "--", *command),
-            )
-        except BaseException:
-            _end(kept)
-            raise
+        mounts = _mounts(confinement, Path(env.get("HOME", "/")))
+        argv = (
+            *(str(self.program), *_ISOLATED),
+            *(("--share-net",) if confinement.network == ALL_HOSTS else ()),
+            *_options(mounts),
+            *("--remount-ro", "/", "--chdir", str(cwd), "--", *command),
+        )
         inner = {name: value for name, value in env.items() if name not in _DROPPED}
-        return Wrapped(argv, inner, lambda: _end(kept))
+        return Wrapped(argv, inner)
 
 
 def find_bubblewrap(avoid: Sequence[Path] = ()) -> Bubblewrap:
@@ -82,27 +74,6 @@ def find_bubblewrap(avoid: Sequence[Path] = ()) -> Bubblewrap:
     if found is None:
         raise FileNotFoundError("bwrap is not installed")
     return Bubblewrap(found.resolve())
-
-
-def _keep_absent(confinement: Confinement) -> list[KeptAbsent]:
-    """Put empty folders where protected names are absent; only ``work`` could create them."""
-    kept: list[KeptAbsent] = []
-    if confinement.view == "look":
-        return kept
-    try:
-        for folder in {path.parent for path in confinement.protected}:
-            names = [path.name for path in confinement.protected if path.parent == folder]
-            if folder.is_dir() and (absent := absent_names(folder, names)):
-                kept.append(keep_absent(folder, absent))
-    except BaseException:
-        _end(kept)
-        raise
-    return kept
-
-
-def _end(kept: Iterable[KeptAbsent]) -> None:
-    for one in kept:
-        one.end()
 
 
 def _mounts(confinement: Confinement, home: Path) -> _Mounts:
@@ -130,9 +101,7 @@ def _mounts(confinement: Confinement, home: Path) -> _Mounts:
             for above in _between(path, inside):
                 mounts.setdefault(above, ("--bind", str(above)))
         # bwrap reads the table of all mounts for each bind, but for none of these.
-        mounts |= {
-            path: _EMPTY if is_kept_absent(path) else ("--ro-bind", str(path)) for path in covered
-        }
+        mounts |= {path: ("--ro-bind", str(path)) for path in covered}
         _cover_linked(mounts, confinement.linked)
     mounts |= {path: ("--ro-bind", str(text)) for path, text in confinement.shown.items()}
     for path in confinement.hidden:
@@ -164,7 +133,10 @@ def _system(path: Path) -> tuple[str, ...]:
 def _temporary(confinement: Confinement, home: Path) -> _Mounts:
     if confinement.view == "look" or confinement.tmp is None:
         return {Path("/tmp"): ("--tmpfs",), Path("/var/tmp"): ("--tmpfs",)}
-    places = {Path("/tmp"): "tmp", Path("/var/tmp"): "var-tmp", home / ".cache": "cache"}
+    places = {Path("/tmp"): "tmp", Path("/var/tmp"): "var-tmp"}
+    # In a home folder that is the workspace, bwrap would make the folder that it mounts on.
+    if (home / ".cache").is_dir() or home not in confinement.roots:
+        places[home / ".cache"] = "cache"
     return {path: ("--bind", str(confinement.tmp / name)) for path, name in places.items()}
 
 

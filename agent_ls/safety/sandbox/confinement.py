@@ -43,7 +43,7 @@ class Confinement:
     writable: tuple[Path, ...] = ()
     """Files and folders beyond the roots that ``work`` may change."""
     protected: tuple[Path, ...] = ()
-    """Read-only although inside of what is writable. An absent one stays absent."""
+    """Read-only although inside of what is writable, where they exist."""
     linked: tuple[Path, ...] = ()
     """Files with names elsewhere (hard links), and folders of such: read-only, where they exist."""
     hidden: tuple[Path, ...] = ()
@@ -102,7 +102,7 @@ class Sandbox(Protocol):
     ) -> Wrapped:
         """Return how to start ``command`` confined. The descriptors it is given stay open.
 
-        Looks at the disk, and may leave marks that ``Wrapped.end`` removes: call it on a thread.
+        Looks at the disk: call it on a thread. ``Wrapped.end`` removes what it needed.
         Errors: ``OSError`` if it cannot be confined.
         """
         ...

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import (
@@ -18,7 +19,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,23 +30,22 @@ from agent_ls.loop.settling import settled
 from agent_ls.safety.git_made import is_made_by_git
 from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.own_places import own_folders
-from agent_ls.safety.sandbox.absent import absent_names, clear_left
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
 from agent_ls.safety.sandbox.newcomers import Newcomers
 from agent_ls.safety.sandbox.other_names import linked_outside
 from agent_ls.safety.sandbox.own_git import close_view, open_view
 from agent_ls.safety.sandbox.probe import SandboxOptions
-from agent_ls.safety.sandbox.surroundings import KEPT_ABSENT, git_files, toolchains
+from agent_ls.safety.sandbox.surroundings import git_files, toolchains
 from agent_ls.safety.sandbox.survey import Survey, survey
 from agent_ls.safety.shell_parts import read_parts
 from agent_ls.safety.text import visible_line
 
 _GIT = re.compile(r"(?:^|[\s;&|(])git\s")
-_CLEANS = re.compile(r"\b(?:stash|clean)\b")
 _PACKAGE = Path(__file__).parents[2]
 _SUPERVISOR = _PACKAGE / "workspace" / "supervisor.py"
 _TEMPORARY = ("tmp", "var-tmp", "cache")
 _MAX_NAMED = 5
+_PLACEHOLDER_MODE = stat.S_ISVTX | 0o500
 MAX_PLACES = 300
 """Each place costs a mount, and a fifth of a millisecond."""
 
@@ -86,9 +86,6 @@ class Confiner:
                 texts = _without(bounds.texts, confinement.hidden)
                 kept = ends.enter_context(_kept(texts, self.place))
                 confinement = replace(confinement, shown=kept)
-            if _may_commit(bounds, text) and _CLEANS.search(text):
-                kept = ends.enter_context(_kept(_excludes(repository, surveys), self.place))
-                confinement = replace(confinement, shown={**confinement.shown, **kept})
             wrapped = self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
             wrapped = replace(wrapped, hint=_hint(confinement.linked, confinement.roots))
             if bounds.view != "look":
@@ -176,9 +173,8 @@ class Confiner:
         roots, may_commit = tuple(surveys), _may_commit(bounds, text)
         special = [(*one.secret, *one.steering) for one in surveys.values()]
         _check_number(sum(map(len, special)), "ask to run it with outside_sandbox and a reason")
-        protected = [root / name for root in roots for name in KEPT_ABSENT]
-        steering = [path for one in surveys.values() for path in one.steering]
-        protected += [*steering, *_inside((p for p in steering if p.is_symlink()), roots)]
+        protected = [path for one in surveys.values() for path in one.steering]
+        protected += _inside([path for path in protected if path.is_symlink()], roots)
         shown, links = self._shown(bounds.readable, env)
         protected += _inside(_led_to(repository), roots)
         if bounds.consent != "person":
@@ -250,11 +246,21 @@ def open_confiner(
     for name in _TEMPORARY:
         (place / name).mkdir()
     for root in roots():
-        clear_left(root, KEPT_ABSENT)
+        _remove_placeholders(root)
     aside = platformdirs.user_state_path("agent-ls") / "set-aside"
     made = Confiner(sandbox, options, roots, place, Newcomers(aside))
     open_view(made)
     return made
+
+
+def _remove_placeholders(root: Path) -> None:
+    """Remove the empty folders with a mode of their own that older versions left when killed."""
+    with suppress(OSError), os.scandir(root) as entries:
+        for entry in entries:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if is_folder and stat.S_IMODE(entry.stat().st_mode) == _PLACEHOLDER_MODE:
+                with suppress(OSError):
+                    Path(entry.path).rmdir()
 
 
 def _without(texts: Mapping[Path, bytes], hidden: Iterable[Path]) -> dict[Path, bytes]:
@@ -314,27 +320,6 @@ def _nested(surveys: Iterable[Survey]) -> Iterator[Path]:
         for path in one.steering:
             if path.name == ".git" and path.is_dir() and is_made_by_git(path, ()):
                 yield path
-
-
-def _excludes(repository: Repositories, roots: Iterable[Path]) -> dict[Path, bytes]:
-    """Return lists of what git leaves alone, with the names that are kept absent.
-
-    Else git would fail to remove the empty folders that stand for them.
-    """
-    texts = dict[Path, bytes]()
-    for folder, top in zip(repository.folders, repository.tops, strict=True):
-        file, inside = (
-            folder / "info" / "exclude",
-            [one for one in roots if one.is_relative_to(top)],
-        )
-        lines = [
-            f"/{(root / name).relative_to(top)}/\n"
-            for root in inside
-            for name in absent_names(root, KEPT_ABSENT)
-        ]
-        if lines and file.is_file() and not file.is_symlink():
-            texts[file] = file.read_bytes() + f"\n{''.join(lines)}".encode()
-    return texts
 
 
 def _led_to(repository: Repositories) -> Iterator[Path]:

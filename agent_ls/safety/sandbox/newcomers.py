@@ -20,7 +20,6 @@ from agent_ls.safety.beneath import folder_beneath
 from agent_ls.safety.control_files import names_of, names_own, steers
 from agent_ls.safety.git_made import is_made_by_git
 from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
-from agent_ls.safety.sandbox.absent import is_kept_absent
 from agent_ls.safety.sandbox.survey import Survey, survey
 from agent_ls.safety.text import visible_line
 
@@ -90,8 +89,7 @@ class Newcomers:
         paths = sorted(
             _decisive(path, root)
             for path, _ in new
-            if not _is_ours(path, root)
-            and not is_made_by_git(path, self._repositories)
+            if not is_made_by_git(path, self._repositories)
             and not _is_copy(path, watched.known)
         )
         if not paths:
@@ -144,11 +142,6 @@ def _of_repository(folder: Path, top: Path, roots: Iterable[Path]) -> list[_Watc
         _Watched(place, look, _entries(look()))
         for place, look in ((root, lambda: git_steering(folder)), (above, led_to))
     ]
-
-
-def _is_ours(path: Path, root: Path) -> bool:
-    """Say whether it keeps a name absent for a command that has just begun, here or elsewhere."""
-    return path.parent == root and is_kept_absent(path) and not any(path.iterdir())
 
 
 def _is_copy(path: Path, known: frozenset[_Entry]) -> bool:

@@ -11,7 +11,6 @@ from pathlib import Path
 _FACTS: dict[str, str] = tomllib.loads(
     Path(__file__).with_name("surroundings.toml").read_text("utf-8")
 )
-KEPT_ABSENT = tuple(_FACTS["kept_absent"].split())
 REGISTRIES = frozenset(_FACTS["registries"].split())
 _PREFIXES = (
     "VIRTUAL_ENV",
