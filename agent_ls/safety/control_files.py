@@ -147,7 +147,7 @@ def _is_led_to(place: Place) -> str:
     """Say why a file of the workspace steers programs by another name; empty for none."""
     top = place.root.path
     repositories = Repositories.of((top,))
-    for folder, above in zip(repositories.folders, repositories.tops, strict=True):
+    for folder, above in repositories.places:
         if any(place.absolute.is_relative_to(one) for one in git_led_to(folder, above)):
             return "steers git, whose settings or hooks lead to it"
     for entry in top.iterdir() if top.is_dir() else ():

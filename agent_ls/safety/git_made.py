@@ -11,7 +11,7 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from agent_ls.safety.git_places import git_steering
+from agent_ls.safety.git_places import Repositories, data_folder, git_steering
 
 _MAX_BYTES = 65_536
 _SECTION = re.compile(r'\[([a-z]+)(?: "([^"\\\]]*)")?\]', re.IGNORECASE)
@@ -45,6 +45,15 @@ def is_made_by_git(path: Path, repositories: Collection[Path]) -> bool:
         return stat.S_ISREG(kind) and _leads_to_own_place(path, repositories)
     except (OSError, ValueError):
         return False
+
+
+def work_trees(repositories: Repositories) -> Iterator[Path]:
+    """Yield the tops of linked work trees that are as git makes them."""
+    for _, top in repositories.places:
+        dot = top / ".git"
+        is_tree = dot.is_file() and data_folder(dot).parent.name == "worktrees"
+        if is_tree and is_made_by_git(dot, repositories.folders):
+            yield top
 
 
 def is_plain_repository(folder: Path) -> bool:

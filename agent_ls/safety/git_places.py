@@ -21,21 +21,30 @@ _MAX_POINTER_BYTES = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Repositories:
-    """Where the repositories of some folders keep their data, and their top folders."""
+    """The repositories of some folders: where each keeps its data, and a top folder of it."""
 
-    folders: tuple[Path, ...]
-    tops: tuple[Path, ...]
+    places: tuple[tuple[Path, Path], ...]
+    """Data folder and top folder. Work trees share a data folder."""
 
     @classmethod
     def of(cls, roots: Iterable[Path]) -> Repositories:
         """Return those at or above the folders."""
-        found = [pair for root in roots for pair in _repository(root)]
-        return cls(tuple(folder for folder, _ in found), tuple(top for _, top in found))
+        return cls(tuple(pair for root in roots for pair in _repository(root)))
 
     def with_nested(self, dots: Iterable[Path]) -> Repositories:
-        """Return these and those whose data folder is one of these ``.git``."""
-        more = [dot for dot in dots if dot not in self.folders]
-        return Repositories((*self.folders, *more), (*self.tops, *(dot.parent for dot in more)))
+        """Return these and those of further ``.git`` folders and files."""
+        more = (pair for dot in dots for pair in _at(dot))
+        return Repositories(tuple(dict.fromkeys((*self.places, *more))))
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Return the data folders, each once."""
+        return tuple(dict.fromkeys(folder for folder, _ in self.places))
+
+    @property
+    def tops(self) -> tuple[Path, ...]:
+        """Return the top folders, each once."""
+        return tuple(dict.fromkeys(top for _, top in self.places))
 
 
 def git_steering(folder: Path) -> Iterator[Path]:
@@ -69,35 +78,45 @@ def git_led_to(folder: Path, top: Path) -> Iterator[Path]:
         yield real_path(base / os.path.expanduser(found[2].strip()))  # noqa: PTH111 - never raises
 
 
+def data_folder(dot: Path) -> Path:
+    """Return the data folder that a ``.git`` names: itself, or what the file says.
+
+    It may not exist, and may not know of this ``.git``.
+    """
+    return dot if dot.is_dir() else _named_in(dot, "gitdir:")
+
+
 def _repository(root: Path) -> Iterator[tuple[Path, Path]]:
     """Yield the data folder of the repository at or above a folder, and its top."""
-    for top in (root, *root.parents):
-        dot = top / ".git"
-        if dot.is_symlink():
-            return
-        if dot.is_dir():
-            yield dot, top
-            return
-        if dot.is_file():
-            yield from ((common, top) for common in _common(dot))
-            return
+    dots = (top / ".git" for top in (root, *root.parents))
+    dot = next((one for one in dots if os.path.lexists(one)), None)
+    if dot is not None:
+        yield from _at(dot)
+
+
+def _at(dot: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield the data folder that a ``.git`` leads to, and the top; nothing for a link."""
+    if dot.is_symlink():
+        return
+    if dot.is_dir():
+        yield dot, dot.parent
+    elif dot.is_file():
+        yield from ((common, dot.parent) for common in _common(dot))
 
 
 def _common(dot: Path) -> Iterator[Path]:
-    """Yield the data folder of a submodule, or that a work tree shares, if it knows of this folder.
+    """Yield the data folder that a ``.git`` file leads to, or that its work tree shares.
 
-    Else a ``.git`` file that came with a download could name any folder.
+    It is yielded if it knows of this folder or lies in it. Else a ``.git`` file that came with a
+    download could name any folder.
     """
-    own = Path(_pointer(dot).removeprefix("gitdir:").strip())
-    module = Path(os.path.normpath(dot.parent / own))
-    if "modules" in module.parts and _is_submodule(module, dot.parent):
-        yield module.resolve()
-    if (
-        own.is_absolute()
-        and own.parent.name == "worktrees"
-        and _pointer(own / "gitdir") == str(dot)
-    ):
-        yield own.parent.parent.resolve()
+    own = data_folder(dot)
+    if "modules" in own.parts and _is_submodule(own, dot.parent):
+        yield real_path(own)
+    elif own.parent.name == "worktrees" and _named_in(own / "gitdir") == dot:
+        yield real_path(own.parent.parent)
+    elif dot.parent in real_path(own).parents and (own / "HEAD").is_file():
+        yield real_path(own)
 
 
 def _is_submodule(data: Path, top: Path) -> bool:
@@ -106,9 +125,15 @@ def _is_submodule(data: Path, top: Path) -> bool:
     return len(named) == 1 and os.path.normpath(data / named[0]) == str(top)
 
 
+def _named_in(file: Path, front: str = "") -> Path:
+    """Return the path in a file of git, which may be relative to the file's folder."""
+    return Path(os.path.normpath(file.parent / _pointer(file).removeprefix(front).strip()))
+
+
 def _pointer(file: Path) -> str:
     try:
         with file.open("rb") as opened:
-            return opened.read(_MAX_POINTER_BYTES).decode(errors="replace").strip()
+            text = opened.read(_MAX_POINTER_BYTES).decode(errors="replace").strip()
+            return "" if "\0" in text else text
     except OSError:
         return ""

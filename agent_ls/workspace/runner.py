@@ -72,6 +72,8 @@ _PROXY = 4
 _REFUSED = ("Permission denied", "EACCES", "PermissionError")
 _READ_ONLY = ("Read-only file system", "EROFS", "resource busy", "EBUSY", "cross-device", "EXDEV")
 """What programs say where a mount holds them."""
+_CONFIGURATION = ("could not write config file", "could not lock config file")
+"""What git says of its configuration."""
 _SUPERVISED = ("-I", "-S", str(Path(__file__).with_name("supervisor.py")))
 """-I and -S: the supervisor imports nothing from the folder or the environment."""
 _PYTHON = str(Path(sys.executable).resolve())
@@ -144,8 +146,8 @@ class ShellRunner:
             output.note(f"[killed: {_BEYOND[status.beyond](self.confiner.options.limits())}]")
         if end == "exited" and status.left:
             output.note(f"[ended with the command: {', '.join(status.left)}]")
-        if status.code and bounds.view != "outside":
-            for hint in self._hints(output.text(), wrapped):
+        if bounds.view != "outside":
+            for hint in self._hints(output.text(), wrapped, has_failed=bool(status.code)):
                 output.note(f"[{hint}]")
         for note in proxy.notes if proxy is not None else ():
             output.note(note)
@@ -159,12 +161,16 @@ class ShellRunner:
             is_cut=output.is_cut,
         )
 
-    def _hints(self, output: str, wrapped: Wrapped) -> Iterator[str]:
-        """Yield what to say of a failed command's output."""
-        if self.confiner is not None and any(one in output for one in _REFUSED):
-            yield from filter(None, (self.confiner.sandbox.hint, wrapped.hint))
+    def _hints(self, output: str, wrapped: Wrapped, *, has_failed: bool) -> Iterator[str]:
+        """Yield what to say of a command's output."""
+        if not has_failed:
+            # Some commands of git end well although they could not write what they need.
+            if any(one in output for one in _CONFIGURATION):
+                yield from wrapped.hints
+        elif self.confiner is not None and any(one in output for one in _REFUSED):
+            yield from filter(None, (self.confiner.sandbox.hint, *wrapped.hints))
         elif any(one in output for one in _READ_ONLY):
-            yield from filter(None, (wrapped.hint,))
+            yield from wrapped.hints
 
     def _proxy(self, bounds: Bounds) -> HostProxy | None:
         """Return the way to the granted hosts. Errors: ``ValueError`` if one is no host."""

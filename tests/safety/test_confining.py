@@ -32,7 +32,7 @@ def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in {
         "other.txt": "other\n",
         "app/a.txt": "text\n",
-        "app/deep/.env": "KEY=canary\n",
+        "app/deep/.env": "KEY=sample\n",
         "app/.vscode/tasks.json": "{}\n",
     }.items():
         (top / name).write_text(text)
@@ -40,6 +40,8 @@ def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(["git", "init", "-q"], **run)
     subprocess.run(["git", "add", "."], **run)
     subprocess.run(["sh", "-c", _COMMIT.replace("two", "one")], **run)
+    (top / ".git" / "info" / "exclude").write_text("own.env\n")
+    (top / "app" / "deep" / "own.env").write_text("KEY=canary\n")
     return top
 
 
@@ -66,18 +68,19 @@ MODE, PERSON = Bounds("work", consent="mode"), Bounds("work", consent="person")
         pytest.param(LOOK, "cat a.txt", "text", id="look-reads"),
         pytest.param(LOOK, "echo x > n || echo held", "held", id="look-writes-nothing"),
         pytest.param(LOOK, "echo x > ../../write/n || echo held", "held", id="look-nowhere"),
-        pytest.param(LOOK, "cat deep/.env || echo held", "held", id="look-no-secret"),
+        pytest.param(LOOK, "cat deep/own.env || echo held", "held", id="look-no-secret"),
+        pytest.param(LOOK, "cat deep/.env", "KEY=sample", id="look-what-git-has"),
         pytest.param(LOOK, "git status --porcelain; echo clean", "clean", id="git-sees-no-change"),
         pytest.param(
-            LOOK, "git status; cat deep/.env || echo held", "held", id="git-lifts-no-mask"
+            LOOK, "git status; cat deep/own.env || echo held", "held", id="git-lifts-no-mask"
         ),
         pytest.param(WORK, "echo x > n && cat n && rm n", "x", id="work-writes"),
-        pytest.param(WORK, "cat deep/.env || echo held", "held", id="work-no-secret"),
+        pytest.param(WORK, "cat deep/own.env || echo held", "held", id="work-no-secret"),
         pytest.param(
-            WORK, "git status --porcelain deep", " M app/deep/.env", id="work-masks-for-git"
+            WORK, "git status --porcelain && echo clean", "clean", id="work-masks-nothing-of-git"
         ),
-        pytest.param(MODE, "cat deep/.env || echo held", "held", id="a-mode-shows-no-secret"),
-        pytest.param(PERSON, "cat deep/.env", "KEY=canary", id="a-person-shows-secrets"),
+        pytest.param(MODE, "cat deep/own.env || echo held", "held", id="a-mode-shows-no-secret"),
+        pytest.param(PERSON, "cat deep/own.env", "KEY=canary", id="a-person-shows-secrets"),
         pytest.param(WORK, f"{_COMMIT} || echo held", "held", id="work-commits-not"),
         pytest.param(MODE, f"{_COMMIT} && echo done", "done", id="a-mode-commits"),
         pytest.param(PERSON, f"true && {_COMMIT} && echo done", "done", id="a-person-commits"),
@@ -96,8 +99,12 @@ MODE, PERSON = Bounds("work", consent="mode"), Bounds("work", consent="person")
         pytest.param(PERSON, "git status -s; cat ../other.txt", "other", id="git-reads-beside"),
         pytest.param(PERSON, "cat ../other.txt || echo held", "held", id="no-git-reads-not-beside"),
         pytest.param(PERSON, "echo x > .vscode/tasks.json || echo held", "held", id="no-task"),
-        pytest.param(WORK, "ls -A | grep -v -e '^.vscode$' -e ^a -e ^deep | wc -l", "0",
-                     id="nothing-stands-for-absent-names"),
+        pytest.param(
+            WORK,
+            "ls -A | grep -v -e '^.vscode$' -e ^a -e ^deep | wc -l",
+            "0",
+            id="nothing-stands-for-absent-names",
+        ),
         pytest.param(WORK, "cat ../../read/x", "beside", id="may-be-read"),
         pytest.param(WORK, "echo x > ../../read/n || echo held", "held", id="may-not-be-written"),
         pytest.param(WORK, "echo x > ../../write/n && echo done", "done", id="may-be-written"),
@@ -155,7 +162,7 @@ def test_a_checker_sees_the_repository_around_unless_it_holds_the_home_folder(
     confiner: Confiner, top: Path, home: str, seen: str
 ) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(top.parent / home)}
-    script = "cat ../other.txt; cat a.txt deep/.env; echo x > n"
+    script = "cat ../other.txt; cat a.txt deep/own.env; echo x > n"
     wrapped = confiner.wrapped_checker(["/bin/sh", "-c", script], cwd=top / "app", env=env)
     try:
         ran = subprocess.run(

@@ -65,7 +65,43 @@ def test_a_worktree_shares_the_repository_that_knows_it(top: Path) -> None:
     check(tree)
 
 
-@pytest.mark.parametrize("pointer", ["gitdir: ../proj/.git/worktrees/x\n", b"\xff\n", ""])
+@pytest.mark.parametrize("back", ["{tree}/.git\n", "../../../../tree/.git\n"])
+@pytest.mark.parametrize("pointer", ["{own}\n", "../proj/.git/worktrees/x\n"])
+def test_a_worktree_may_be_linked_by_relative_paths(pointer: str, back: str, top: Path) -> None:
+    tree, own = top.parent / "tree", top / ".git" / "worktrees" / "x"
+    _write(tree / ".git", f"gitdir: {pointer.format(own=own)}")
+    _write(own / "gitdir", back.format(tree=tree))
+    check(tree, (top / ".git", tree))
+    _write(own / "gitdir", "../../../other/.git\n")
+    check(tree)
+
+
+def test_a_git_file_may_lead_into_its_own_folder(top: Path) -> None:
+    (top / ".git" / "hooks").rmdir()
+    (top / ".git").rmdir()
+    _write(top / ".git", "gitdir: ./.bare\n")
+    check(top)
+    _write(top / ".bare" / "HEAD", "ref: refs/heads/main\n")
+    check(top, (top / ".bare", top))
+    _write(top / ".git", "gitdir: .\n")
+    _write(top / "HEAD")
+    check(top)
+
+
+def test_nested_repositories_are_added_each_once(top: Path) -> None:
+    _write(top / "a" / ".git" / "HEAD")
+    tree, own = top / "tree", top / ".git" / "worktrees" / "tree"
+    _write(tree / ".git", f"gitdir: {own}\n")
+    _write(own / "gitdir", f"{tree}/.git\n")
+    found = Repositories.of((top,)).with_nested([top / ".git", top / "a" / ".git", tree / ".git"])
+    assert found.folders == (top / ".git", top / "a" / ".git")
+    assert found.tops == (top, top / "a", tree)
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    ["gitdir: ../proj/.git/worktrees/none\n", b"\xff\n", "", b"gitdir: ../proj\0/.git\n"],
+)
 def test_a_git_file_of_another_kind_names_no_repository(pointer: str | bytes, top: Path) -> None:
     tree = top.parent / "tree"
     _write(tree / ".git", pointer)

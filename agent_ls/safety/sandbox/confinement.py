@@ -69,8 +69,8 @@ class Wrapped:
     """The whole environment."""
     end: Callable[[], None] = _nothing
     """Call it on a thread once all processes of the command have ended."""
-    hint: str = ""
-    """For the model, if the command fails on what is read-only; empty for nothing."""
+    hints: tuple[str, ...] = ()
+    """For the model, if the command fails on what is read-only."""
     notes: list[str] = field(default_factory=list[str])
     """What to tell the model and the person about the command; complete after ``end``."""
 

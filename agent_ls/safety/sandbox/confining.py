@@ -27,7 +27,7 @@ import platformdirs
 
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.settling import settled
-from agent_ls.safety.git_made import is_made_by_git
+from agent_ls.safety.git_made import is_made_by_git, work_trees
 from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.own_places import own_folders
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
@@ -37,13 +37,15 @@ from agent_ls.safety.sandbox.own_git import close_view, open_view
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.sandbox.surroundings import git_files, toolchains
 from agent_ls.safety.sandbox.survey import Survey, survey
-from agent_ls.safety.shell_parts import read_parts
+from agent_ls.safety.sandbox.tracked import hidden_secrets
 from agent_ls.safety.text import visible_line
 
 _GIT = re.compile(r"(?:^|[\s;&|(])git\s")
+_WORK_TREES = re.compile(r"\sworktree\s")
 _PACKAGE = Path(__file__).parents[2]
 _SUPERVISOR = _PACKAGE / "workspace" / "supervisor.py"
 _TEMPORARY = ("tmp", "var-tmp", "cache")
+_UNREADABLE = "unreadable"
 _MAX_NAMED = 5
 _PLACEHOLDER_MODE = stat.S_ISVTX | 0o500
 MAX_PLACES = 300
@@ -77,19 +79,27 @@ class Confiner:
         Errors: ``OSError``.
         """
         surveys = {root: survey(root) for root in self.roots()}
-        repository = Repositories.of(tuple(surveys))
-        if _may_commit(bounds, text):
-            repository = repository.with_nested(_nested(surveys.values()))
-        confinement = self._confinement(bounds, env, surveys, repository, text)
+        outer = Repositories.of(tuple(surveys))
+        repositories = outer.with_nested(_dots(surveys.values()))
+        confinement = self._confinement(bounds, env, surveys, repositories, text)
         with ExitStack() as ends:
             if bounds.texts:
                 texts = _without(bounds.texts, confinement.hidden)
                 kept = ends.enter_context(_kept(texts, self.place))
                 confinement = replace(confinement, shown=kept)
+            if bounds.view == "look" and self.sandbox.shows_texts and _GIT.search(text):
+                confinement = self._listed(confinement)
             wrapped = self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
-            wrapped = replace(wrapped, hint=_hint(confinement.linked, confinement.roots))
+            hints = [_hint(confinement.linked, confinement.roots)]
+            hints += [_GIT_HINT] if _GIT.search(text) else []
+            wrapped = replace(wrapped, hints=tuple(filter(None, hints)))
             if bounds.view != "look":
-                self.newcomers.begin(surveys, repository, is_approved=bounds.consent == "person")
+                self.newcomers.begin(
+                    surveys,
+                    repositories if _may_commit(bounds, text) else outer,
+                    tuple(work_trees(repositories)),
+                    is_approved=bounds.consent == "person",
+                )
                 ends.callback(lambda: wrapped.notes.extend(self.newcomers.end()))
             ends.callback(wrapped.end)
             return replace(wrapped, end=ends.pop_all().close)
@@ -109,9 +119,8 @@ class Confiner:
         What is ``writable`` must hold no secrets.
         Looks at the disk: call it on a thread. Errors: ``OSError``.
         """
-        home = Path(env.get("HOME", "/")).resolve()
         roots = tuple(self.roots())
-        tops = [top for top in Repositories.of(roots).tops if not home.is_relative_to(top)]
+        tops = _shown_tops(Repositories.of(roots), env)
         seen = tuple({next(filter(root.is_relative_to, tops), root) for root in roots})
         secrets = [path for one in seen for path in survey(one).secret]
         _check_number(len(secrets))
@@ -143,10 +152,9 @@ class Confiner:
         It sees the workspace and the repositories around it, unless one holds the home folder.
         Looks at the disk: call it on a thread. Errors: ``OSError``.
         """
-        home = Path(env.get("HOME", "/")).resolve()
         roots = tuple(self.roots())
         repository = Repositories.of(roots)
-        tops = [top for top in repository.tops if not home.is_relative_to(top)]
+        tops = _shown_tops(repository, env)
         shown, links = self._shown((Path(argv[0]),), env)
         confinement = Confinement(
             "look",
@@ -167,34 +175,38 @@ class Confiner:
         bounds: Bounds,
         env: Mapping[str, str],
         surveys: Mapping[Path, Survey],
-        repository: Repositories,
+        repositories: Repositories,
         text: str,
     ) -> Confinement:
         roots, may_commit = tuple(surveys), _may_commit(bounds, text)
-        special = [(*one.secret, *one.steering) for one in surveys.values()]
-        _check_number(sum(map(len, special)), "ask to run it with outside_sandbox and a reason")
+        # Git takes files for deleted that it does not see.
+        tops = _shown_tops(repositories, env) if _GIT.search(text) else []
+        around = [survey(top) for top in tops if not _is_below(top, roots)]
+        secrets = [path for one in (*surveys.values(), *around) for path in one.secret]
+        number = len(secrets) + sum(len(one.steering) for one in surveys.values())
+        _check_number(number, "ask to run it with outside_sandbox and a reason")
         protected = [path for one in surveys.values() for path in one.steering]
         protected += _inside([path for path in protected if path.is_symlink()], roots)
         shown, links = self._shown(bounds.readable, env)
-        protected += _inside(_led_to(repository), roots)
+        protected += _inside(_led_to(repositories), roots)
         if bounds.consent != "person":
             # agent-ls may be installed in the workspace, and runs outside of the sandbox.
             protected += _inside((Path(sys.prefix), _PACKAGE), roots)
-        readable = [*shown, *repository.folders]
+        readable = [*shown, *repositories.folders, *tops]
         writable = [*_existing(self.options.write), *bounds.writable]
         if may_commit:
-            readable += [*git_files(env), *repository.tops]
-            writable += repository.folders
-            data = {*(root / ".git" for root in roots), *repository.folders}
-            protected = [path for path in protected if path not in data]
-            protected += [path for one in repository.folders for path in git_steering(one)]
-        changed = [*roots, *(repository.folders if may_commit else ())]
+            readable += git_files(env)
+            writable += repositories.folders
+            protected = [path for path in protected if path not in repositories.folders]
+            protected += [path for one in repositories.folders for path in git_steering(one)]
+            if _WORK_TREES.search(text):
+                protected = list(_besides_work_trees(protected, repositories, roots))
+        changed = [*roots, *(repositories.folders if may_commit else ())]
         linked = linked_outside(changed) if bounds.view != "look" else []
         hidden = [path for path in own_folders() if path.exists()]
-        # git would take a covered file for a changed one; its own text was judged already.
-        if not (bounds.consent == "person" or (bounds.view == "look" and _runs_only_git(text))):
-            hidden += [path for one in surveys.values() for path in one.secret]
-        hidden = tuple(_inside(hidden, (*roots, *writable)))
+        if bounds.consent != "person":
+            hidden += hidden_secrets(secrets, roots)
+        hidden = tuple(_inside(hidden, (*roots, *writable, *tops)))
         return Confinement(
             "look" if bounds.view == "look" else "work",
             roots=roots,
@@ -208,6 +220,12 @@ class Confiner:
             network=bounds.network,
             tmp=self.place,
         )
+
+    def _listed(self, confinement: Confinement) -> Confinement:
+        """Let hidden files be files that cannot be read: git lists no devices."""
+        files = {path: self.place / _UNREADABLE for path in confinement.hidden if path.is_file()}
+        hidden = tuple(path for path in confinement.hidden if path not in files)
+        return replace(confinement, hidden=hidden, shown={**confinement.shown, **files})
 
     def _shown(
         self, readable: Iterable[Path], env: Mapping[str, str]
@@ -245,6 +263,7 @@ def open_confiner(
     place = Path(tempfile.mkdtemp(prefix="agent-ls-tmp-")).resolve()
     for name in _TEMPORARY:
         (place / name).mkdir()
+    (place / _UNREADABLE).touch(mode=0)
     for root in roots():
         _remove_placeholders(root)
     aside = platformdirs.user_state_path("agent-ls") / "set-aside"
@@ -272,6 +291,13 @@ def _without(texts: Mapping[Path, bytes], hidden: Iterable[Path]) -> dict[Path, 
 def _is_below(path: Path, places: Collection[Path]) -> bool:
     """Say whether a path is one of these, or inside of one."""
     return not frozenset(places).isdisjoint((path, *path.parents))
+
+
+_GIT_HINT = (
+    "sandbox: git's hooks and configuration and files that steer other programs are read-only, so "
+    "git config, remote add, submodule add, a checkout of such files and the like do not work: run "
+    "the command with outside_sandbox and a reason, and the user is asked"
+)
 
 
 def _hint(linked: Sequence[Path], roots: Sequence[Path]) -> str:
@@ -309,22 +335,35 @@ def _may_commit(bounds: Bounds, text: str) -> bool:
     return bool(_GIT.search(text)) and bounds.consent != "none"
 
 
-def _runs_only_git(text: str) -> bool:
-    found = read_parts(text)
-    return found is not None and all(one.name == "git" for one in found.parts)
+def _dots(surveys: Iterable[Survey]) -> Iterator[Path]:
+    """Yield each ``.git`` of the workspace."""
+    yield from (path for one in surveys for path in one.steering if path.name == ".git")
 
 
-def _nested(surveys: Iterable[Survey]) -> Iterator[Path]:
-    """Yield the data folders of other repositories in the workspace that run nothing."""
-    for one in surveys:
-        for path in one.steering:
-            if path.name == ".git" and path.is_dir() and is_made_by_git(path, ()):
-                yield path
+def _shown_tops(repositories: Repositories, env: Mapping[str, str]) -> list[Path]:
+    """Return the top folders of repositories, but for one that holds the home folder."""
+    home = Path(env.get("HOME", "/")).resolve()
+    return [top for top in repositories.tops if not home.is_relative_to(top)]
 
 
-def _led_to(repository: Repositories) -> Iterator[Path]:
-    for folder, top in zip(repository.folders, repository.tops, strict=True):
+def _led_to(repositories: Repositories) -> Iterator[Path]:
+    for folder, top in repositories.places:
         yield from git_led_to(folder, top)
+
+
+def _besides_work_trees(
+    protected: Iterable[Path], repositories: Repositories, roots: Collection[Path]
+) -> Iterator[Path]:
+    """Yield what stays read-only when git may remove linked work trees: nothing that is in one.
+
+    Changes there are looked for when the command ends.
+    """
+    folders = repositories.folders
+    trees = [one for one in work_trees(repositories) if one not in roots]
+    for path in protected:
+        is_plain = path.name == "commondir" and is_made_by_git(path, folders)
+        if not (is_plain or _is_below(path, trees)):
+            yield path
 
 
 def _check_number(number: int, advice: str = "") -> None:

@@ -7,7 +7,9 @@ A repository in any folder, an ``.envrc`` or an editor's tasks run outside of ev
 from __future__ import annotations
 
 import filecmp
+import hashlib
 import logging
+import os
 import shutil
 import tempfile
 import threading
@@ -26,7 +28,7 @@ from agent_ls.safety.text import visible_line
 _log = logging.getLogger(__name__)
 _MAX_NAMED = 20
 _Entry = tuple[Path, str]
-"""A path, and where it leads if it is a link. A command can replace a link, but nothing else."""
+"""A path, and what else of it a command can change: a link's target, a work tree's content."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,26 +43,38 @@ class Newcomers:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _running: int = 0
     _before: list[_Watched] = field(default_factory=list["_Watched"])
-    _repositories: tuple[Path, ...] = ()
+    _repositories: tuple[tuple[Path, Path], ...] = ()
+    _trees: frozenset[Path] = frozenset()
     _is_approved: bool = True
 
     def begin(
-        self, surveys: Mapping[Path, Survey], repositories: Repositories, *, is_approved: bool
+        self,
+        surveys: Mapping[Path, Survey],
+        repositories: Repositories,
+        trees: Collection[Path],
+        *,
+        is_approved: bool,
     ) -> None:
-        """Take in a command that starts, and what was in each folder before."""
+        """Take in a command that starts, and what was in each folder before.
+
+        It may remove the linked work ``trees``, so what they hold is not protected.
+        """
         with self._lock:
             if not self._running:
+                self._trees = frozenset(trees)
                 self._before = [
-                    _Watched(root, _of_folder(root, one.closed), _entries(one.steering))
+                    _Watched(
+                        root, _of_folder(root, one.closed), _entries(one.steering, self._trees)
+                    )
                     for root, one in surveys.items()
                 ]
                 self._repositories = ()
                 self._is_approved = True
             # Also those of a command that begins while others run.
-            for folder, top in zip(repositories.folders, repositories.tops, strict=True):
-                if folder not in self._repositories:
-                    self._before += _of_repository(folder, top, surveys)
-                    self._repositories += (folder,)
+            for place in repositories.places:
+                if place not in self._repositories:
+                    self._before += _of_repository(*place, surveys)
+                    self._repositories += (place,)
             self._running += 1
             self._is_approved &= is_approved
 
@@ -83,13 +97,13 @@ class Newcomers:
     def _look(self, watched: _Watched) -> list[str]:
         root = watched.root
         try:
-            new = _entries(watched.look()) - watched.known
+            new = _entries(watched.look(), self._trees) - watched.known
         except OSError as error:
             return [f"sandbox: not checked for new files that steer other programs: {error}"]
         paths = sorted(
             _decisive(path, root)
             for path, _ in new
-            if not is_made_by_git(path, self._repositories)
+            if not is_made_by_git(path, [folder for folder, _ in self._repositories])
             and not _is_copy(path, watched.known)
         )
         if not paths:
@@ -139,7 +153,7 @@ def _of_repository(folder: Path, top: Path, roots: Iterable[Path]) -> list[_Watc
         return (one for one in led if one.exists())
 
     return [
-        _Watched(place, look, _entries(look()))
+        _Watched(place, look, _entries(look(), ()))
         for place, look in ((root, lambda: git_steering(folder)), (above, led_to))
     ]
 
@@ -175,13 +189,23 @@ def _decisive(path: Path, root: Path) -> Path:
     return next((one for one in path.iterdir() if one.name.lower() == "head"), path)
 
 
-def _entries(steering: Iterable[Path]) -> frozenset[_Entry]:
-    return frozenset((path, _target(path)) for path in steering)
+def _entries(steering: Iterable[Path], trees: Collection[Path]) -> frozenset[_Entry]:
+    return frozenset((path, _changeable(path, trees)) for path in steering)
 
 
-def _target(path: Path) -> str:
+def _changeable(path: Path, trees: Collection[Path]) -> str:
+    """Return what a command can change of something that steers programs; mostly nothing."""
     try:
-        return str(path.readlink())
+        if path.is_symlink():
+            return str(path.readlink())
+        if path.name != "commondir" and not any(map(path.is_relative_to, trees)):
+            return ""
+        digest = hashlib.sha256()
+        for file in sorted((path, *path.rglob("*")) if path.is_dir() else (path,)):
+            is_link = file.is_symlink()
+            held = os.fsencode(file.readlink()) if is_link else file.is_file() and file.read_bytes()
+            digest.update(b"%s\0%s\0" % (os.fsencode(file), held or b""))
+        return digest.hexdigest()
     except OSError:
         return ""
 
