@@ -7,6 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from acp.schema import FileEditToolCallContent
 
+from agent_ls.edits.diff import diff_to_read
+from agent_ls.edits.lines import split_lines
+from agent_ls.edits.long_lines import MAX_WHOLE
+
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _NO_END = "\\ No newline at end of file"
 _MAX_DIFF_CHARACTERS = 500_000
@@ -15,11 +19,19 @@ Place = Callable[[str], str | None]
 """Returns the absolute path for the model's name of a file; None outside the folders."""
 
 
-def whole(path: str, before: str | None, after: str | None) -> FileEditToolCallContent | None:
-    """Return the change of a whole file; None when it is too large to be shown."""
-    if len(before or "") + len(after or "") > _MAX_DIFF_CHARACTERS:
-        return None
-    return FileEditToolCallContent(type="diff", path=path, old_text=before, new_text=after or "")
+def of_texts(path: str, before: str | None, after: str | None) -> list[FileEditToolCallContent]:
+    """Return the change of a file as its whole texts, else as its hunks with long lines cut.
+
+    Nothing for a change that is too large to be shown.
+    """
+    is_large = len(before or "") + len(after or "") > _MAX_DIFF_CHARACTERS
+    changed = {*split_lines(before or "")} ^ {*split_lines(after or "")}
+    if not is_large and max(map(len, changed), default=0) <= MAX_WHOLE:
+        new = after or ""
+        return [FileEditToolCallContent(type="diff", path=path, old_text=before, new_text=new)]
+    diff = diff_to_read(before, after, "file")
+    shown = from_unified(diff, lambda _: path) if len(diff) <= _MAX_DIFF_CHARACTERS else None
+    return shown or []
 
 
 def from_unified(payload: str, place: Place) -> list[FileEditToolCallContent] | None:
@@ -29,7 +41,7 @@ def from_unified(payload: str, place: Place) -> list[FileEditToolCallContent] | 
     judges, and are never applied.
     """
     try:
-        found = list(_hunks(payload.splitlines(), place))
+        found = list(_hunks(payload.removesuffix("\n").split("\n"), place))
     except (ValueError, IndexError):
         return None
     return found or None

@@ -6,13 +6,14 @@ differ in one thing: live, the client has the person's words already and the ans
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, Literal, assert_never
 
 from acp import schema
 
-from agent_ls.acp.diffs import Place, whole
+from agent_ls.acp.diffs import Place, of_texts
 from agent_ls.acp.outbox import Later, Update
 from agent_ls.acp.prompt_blocks import typed_part
 from agent_ls.domain import events as e
@@ -201,8 +202,8 @@ class Translation:
         content: list[Content] = []
         for path, before, after in self._changes.pop(result.call_id, [])[:_MAX_DIFFS]:
             texts = [await self._text(before), await self._text(after)]
-            if texts[0] != texts[1] and (found := whole(path, *texts)):
-                content.append(found)
+            if texts[0] != texts[1]:
+                content += await asyncio.to_thread(of_texts, path, *texts)
         self._outputs.pop(result.call_id, None)
         kind = self._kinds.pop(result.call_id, ToolKind.OTHER)
         is_shown = result.error is not None or kind not in (*_UNSHOWN, ToolKind.EDIT)

@@ -22,7 +22,7 @@ from typing import Any
 
 from agent_ls.domain.sentences import counted
 from agent_ls.domain.stops import StopReason
-from agent_ls.edits.diff import unified
+from agent_ls.edits.diff import diff_to_read
 from agent_ls.lsp.demo.buffers import Buffer
 from agent_ls.lsp.demo.client import DemoClient
 from agent_ls.lsp.marks.mark import CHANGE_CODE
@@ -196,7 +196,7 @@ class _Story:
         after = _texts(self._project)
         self._say("What changed:")
         for path in sorted({*self._before, *after}):
-            diff = unified(self._before.get(path), after.get(path), path)
+            diff = diff_to_read(self._before.get(path), after.get(path), path)
             sys.stdout.write(diff)
         edits = len(self._editor.shown.edits)
         self._say(f"{counted(edits, 'edit')} went through workspace/applyEdit. The turn: {ended}")

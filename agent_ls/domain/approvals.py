@@ -36,7 +36,9 @@ class Preview(Record):
     title: str
     """One line: ``Edit app.py``, ``Run: make test``."""
     payload: str
-    """The command, or the diff: shown first, control and invisible characters escaped."""
+    """The command, or the diff with long lines cut around their changes.
+
+    Shown first; control and invisible characters are escaped."""
     kind: ToolKind = ToolKind.OTHER
     path: str | None = None
     line: int | None = None
@@ -46,8 +48,8 @@ class Preview(Record):
     prefix: str | None = None
     """The rule by pattern that ``allow_prefix`` saves, named as a grant; None for none."""
     bound: str = ""
-    """Hash of the lines that an edit removes and adds, wherever they are: what the approval covers.
-    Empty: it covers the payload."""
+    """Hash of the lines that an edit removes and adds, whole and wherever they are: what the
+    approval covers. Empty: it covers the payload."""
 
     def scope(self, choice: ApprovalChoice) -> str | None:
         """Return the rule that a choice about more than this call is about."""

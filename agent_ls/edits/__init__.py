@@ -17,6 +17,8 @@ Reads no file and knows no protocol. Other packages call these functions:
 - ``line_ends.with_ends_of(before, now, replacements)``: gives restored lines their former line
   ends.
 - ``minimal.replacements_between(before, after)``: the smallest replacements between two texts.
+- ``diff.diff_to_read(before, after, path)``: a unified diff for a person, with long lines cut by
+  ``long_lines``; ``diff.patch_to_apply`` gives one with whole lines.
 
 Each placing function returns sorted ``domain.edits.Replacement`` values that do not overlap, in
 code points of the given text, or a ``requests.Refused``. ``Refused.why`` is for programs;
@@ -26,7 +28,7 @@ An edit is placed in full or not at all. ``domain.edits.apply_replacements`` car
 When the quoted lines differ from the file, ``alignments`` aligns them with it and ``drifted`` has
 the cost of each kind of difference. ``stale`` decides whether a place is certain: the evidence
 outweighs the cost, and no other place comes near. ``locate`` limits how much one edit may change,
-because placing runs on the event loop.
+because placing in a small text runs on the event loop.
 
 A ``locate.Place`` maps old lines to file lines, whether they match exactly, in another
 indentation, or among changed lines. ``placing.put`` carries the change out there: ``ways`` reads

@@ -7,6 +7,7 @@ by itself: the lines around it have to agree.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from agent_ls.edits.keys import stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, places
@@ -113,4 +114,5 @@ def _stands_exactly(ground: Ground, hunk: Hunk, place: Place) -> int | None:
 
 
 def _says_something(lines: Sequence[str]) -> bool:
-    return sum(char.isalnum() for line in lines for char in line) >= _MIN_ADDED_CHARS
+    said = (char for line in lines for char in line if char.isalnum())
+    return sum(1 for _ in islice(said, _MIN_ADDED_CHARS)) == _MIN_ADDED_CHARS

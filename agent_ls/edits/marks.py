@@ -58,6 +58,8 @@ _BLOCKS = (":", '"""', "'''")
 _OPENERS = (*_BLOCKS, "= (", "[", ",")
 _BARE = ("...", "…", "....", "[...]", "<...>", "(...)", "⋮", "⋮...")
 _MAX_WORDS = 8
+_MAX_CHARS = 1_000
+"""No mark is longer; a line of a minified file is too long to be matched against patterns."""
 _OPEN = ("[", "<", "(")
 _NUMBERS = " \t0123456789L[]()|│→:"
 _HEAD = re.compile(
@@ -125,7 +127,9 @@ def _stays_before_dots(said: str, *, is_apart: bool) -> bool:
 
 
 def _read(line: str) -> tuple[str, str]:
-    """Return the comment sign of a line ('' for none) and its text."""
+    """Return the comment sign of a line ('' for none) and its text; none of a long line."""
+    if len(line) > _MAX_CHARS:
+        return "", ""
     body = stripped(line).replace(". . .", "...").replace("⋮", "…")
     match = _REMARK.fullmatch(body)
     return (match["sign"], match["said"].strip(_FRAME)) if match else ("", body.strip(_FRAME))

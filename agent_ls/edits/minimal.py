@@ -5,7 +5,7 @@ Pure. Spans never end inside a CRLF, and new lines take their neighbours' line e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from rapidfuzz.distance import Indel
 
@@ -14,6 +14,8 @@ from agent_ls.edits.lines import FlatText, flattened
 
 _MAX_COMPARED_LINES = 2_000
 """More changed lines than this are replaced as one block."""
+_STEP = 64
+"""Characters that are compared at once, to begin with."""
 
 
 def replacements_between(before: str, after: str) -> tuple[Replacement, ...]:
@@ -33,8 +35,8 @@ def in_source(flat: FlatText, found: Iterable[tuple[int, int, str]]) -> tuple[Re
     source, past = flat.source, 0
     placed: list[Replacement] = []
     for first, last, text in found:
-        start, end, line_end = flat.offset(first), flat.offset(last), flat.line_end_at(first)
-        new = text.replace("\n", line_end) if line_end != "\n" else text
+        start, end = flat.offset(first), flat.offset(last)
+        new = text.replace("\n", flat.line_end_at(first)) if "\n" in text else text
         follows = new or source[end : end + 1]
         if past < start and source[start - 1] == "\r" and follows.startswith("\n"):
             # Else a stray CR and the LF behind it would become one CRLF.
@@ -91,24 +93,35 @@ def blocks(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, 
 def _trimmed(before: str, after: str) -> tuple[int, str, str]:
     """Return the length of the common prefix, and both texts without common prefix and suffix."""
     most = min(len(before), len(after))
-    start = _largest(most, lambda size: before[:size] == after[:size])
-    end = _largest(
-        most - start,
-        lambda size: before[len(before) - size :] == after[len(after) - size :],
-    )
+    start = same_ahead(before, 0, after, 0, most)
+    end = same_behind(before, len(before), after, len(after), most - start)
     return start, before[start : len(before) - end], after[start : len(after) - end]
 
 
-def _largest(most: int, holds: Callable[[int], bool]) -> int:
-    """Return the largest size up to ``most`` for which ``holds``, by binary search."""
-    low = 0
-    while low < most:
-        middle = (low + most + 1) // 2
-        if holds(middle):
-            low = middle
+def same_ahead(one: str, at: int, other: str, there: int, most: int) -> int:
+    """Return how many characters, at most ``most``, are the same from these offsets on."""
+    size, step = 0, _STEP
+    while step and size < most:
+        step = min(step, most - size)
+        here, beyond = at + size, there + size
+        if one[here : here + step] == other[beyond : beyond + step]:
+            size, step = size + step, step * 2
         else:
-            most = middle - 1
-    return low
+            step //= 2
+    return size
+
+
+def same_behind(one: str, end: int, other: str, stop: int, most: int) -> int:
+    """Return how many characters, at most ``most``, are the same before these offsets."""
+    size, step = 0, _STEP
+    while step and size < most:
+        step = min(step, most - size)
+        here, beyond = end - size, stop - size
+        if one[here - step : here] == other[beyond - step : beyond]:
+            size, step = size + step, step * 2
+        else:
+            step //= 2
+    return size
 
 
 def _to_line_end(text: str, offset: int, *, is_at_end: bool) -> int:

@@ -20,7 +20,7 @@ from agent_ls.edits.refusing import ambiguous, applied, too_many
 from agent_ls.edits.requests import Placed, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.texts import hunk_of, lines_of
-from agent_ls.edits.torn import begins_line, is_torn, rest_of_line
+from agent_ls.edits.torn import begins_line, ends_line, is_torn
 from agent_ls.edits.ways import old_as_spoken
 
 _EQUAL = Refused("old_string and new_string are equal, so there is nothing to change.", "equal")
@@ -183,8 +183,7 @@ def _offsets(text: str, old: str, *, apart: bool) -> list[int]:
 
 def is_whole(flat: str, at: int, end: int) -> bool:
     """Tell whether a place covers whole lines, ignoring blanks at both ends."""
-    is_ended = flat[end - 1] == "\n" or not rest_of_line(flat, end).strip(" \t")
-    return is_ended and begins_line(flat, at)
+    return (flat[end - 1] == "\n" or ends_line(flat, end)) and begins_line(flat, at)
 
 
 def _joins_lines(wish: Wish) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _MARK = re.compile(
-    r"(?:…|\.{3}) ?\(\+?[\d,]+ (?:characters?|bytes)(?: more| left out)?\)"
+    r"(?:…|\.{3}) ?\(\+?[\d,]+ (?:changed )?(?:characters?|bytes)(?: more| left out)?\)"
     r"|\[(?:…|\.{3}) ?[\d,]+ characters\b[^\]\n]*\]"
 )
 _WORDS = ("character", "bytes")

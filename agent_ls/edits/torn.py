@@ -11,8 +11,13 @@ from agent_ls.edits.requests import Wish
 
 _PART = re.compile(r"\.\w|[\[(]")
 """Start of a continuation of the name before it: an attribute, a call, an index."""
-_SHUT = re.compile(r"[\s,;:)\]}]*")
-"""Rest of a line that may stay, whatever the text before it becomes."""
+_SHUT = re.compile(r"(?:[^\S\n]|[,;:)\]}])*+(?![^\n])")
+"""Rest of a line that may stay, whatever the text before it becomes.
+
+The rest of a line is matched in its place: to copy it for each of many places in one long line
+would take seconds.
+"""
+_BLANK = re.compile(r"[ \t]*+(?![^\n])")
 
 
 def is_torn(flat: str, wish: Wish, at: int, end: int) -> bool:
@@ -28,10 +33,9 @@ def is_torn(flat: str, wish: Wish, at: int, end: int) -> bool:
         # old text that begins with a line end asks for that.
         goes_on = news[0].strip()
         return "" not in (first, goes_on) and goes_on != first and goes_on in below
-    rest = rest_of_line(flat, end)
-    if wish.old[-1] in " \t\n" or _SHUT.fullmatch(rest):
+    if wish.old[-1] in " \t\n" or _SHUT.match(flat, end):
         return False
-    is_more = wish.new.removeprefix(wish.old)[:1] in (",", ";", " ") and _PART.match(rest)
+    is_more = wish.new.removeprefix(wish.old)[:1] in (",", ";", " ") and _PART.match(flat, end)
     is_lines = bool(below) or len(news) > 1 or not wish.new.strip()
     # The rest may stay if the last word does not change, or, without a word, the line's end.
     is_word = any(map(str.isalnum, olds[-1]))
@@ -46,10 +50,9 @@ def begins_line(flat: str, at: int) -> bool:
     return at == 0 or flat[at - 1] == "\n"
 
 
-def rest_of_line(flat: str, at: int) -> str:
-    """Return the text from the offset to the end of its line."""
-    stop = flat.find("\n", at)
-    return flat[at : stop if stop >= 0 else len(flat)]
+def ends_line(flat: str, at: int) -> bool:
+    """Tell whether only blanks follow the offset on its line."""
+    return _BLANK.match(flat, at) is not None
 
 
 def _is_inside(flat: str, at: int) -> bool:

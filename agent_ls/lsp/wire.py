@@ -380,7 +380,7 @@ class PermissionRequested(Wire):
     kind: ToolKind
     reason: str
     payload: str
-    """Exactly what would happen: the command, or the diff."""
+    """What would happen: the command, or the diff with long lines cut around their changes."""
     location: Location | None
     grant: str | None
     """The rule that ``allow_session`` adds."""

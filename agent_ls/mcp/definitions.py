@@ -5,7 +5,6 @@ Everything here comes from a foreign program. What cannot be made plain is left 
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
@@ -17,6 +16,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from agent_ls.domain.record import Record
+from agent_ls.edits.diff import hunks_to_read
 from agent_ls.safety.text import cleaned, visible, visible_line
 
 MAX_TOOLS = 200
@@ -149,7 +149,7 @@ def _changed(name: str, before: Definition | None, now: Definition | None) -> It
     else:
         yield f"  tool changed: {shown}"
         texts = (_lines(before), _lines(now))
-    for line in list(difflib.unified_diff(*texts, lineterm="", n=0))[2:]:
+    for line in hunks_to_read(*texts, around=0):
         if not line.startswith("@@"):
             yield f"    {line}"
 

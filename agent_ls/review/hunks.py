@@ -12,9 +12,13 @@ from dataclasses import dataclass
 
 from agent_ls.domain.review import HunkKind, HunkState
 from agent_ls.edits.lines import BOM, flattened
+from agent_ls.edits.long_lines import cut_pair
 from agent_ls.edits.merge import Change, brings_back, meet
 
 Lines = tuple[str, ...]
+
+_TITLE_AROUND = 20
+"""Unchanged characters before the change of a long line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,17 @@ class Hunk:
 
     @property
     def title(self) -> str:
-        """Return the first line that says something, for a list; of a move the name before."""
-        lines = self.old if self.kind == "moved" else (*self.new, *self.old)
-        return next((one for one in lines if one.strip()), "").strip()
+        """Return the first line that says something, for a list; of a move the name before.
+
+        A long line begins shortly before its first change.
+        """
+        old, new = (
+            next((line.strip() for line in lines if line.strip()), "")
+            for lines in (self.old, self.new)
+        )
+        if self.kind == "moved" or not new:
+            return old
+        return cut_pair(old, new, around=_TITLE_AROUND)[1]
 
     def met(self, changes: Sequence[Change], after: Sequence[str]) -> list[Change]:
         """Return the changes, in order and apart, that are about the same lines.

@@ -7,7 +7,6 @@ the same.
 
 from __future__ import annotations
 
-import asyncio
 import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import Modes
 from agent_ls.domain.review import HunkState
+from agent_ls.loop.off_loop import off_loop
 from agent_ls.review.file_changes import FileLedger
 from agent_ls.review.hunks import Hunk
 from agent_ls.review.touches import (
@@ -30,9 +30,6 @@ from agent_ls.review.touches import (
     texts_of,
     unless_damaged,
 )
-
-_INLINE_CHARACTERS = 200_000
-"""Edits of larger texts are compared by a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,10 +368,9 @@ async def _followed(
         known = FileLedger(touch.path, before, before, number=number)
     if touch.edit is not None and touch.edit.kind == "move":
         changed = replace(known, path=touch.path).drifted(before, at).moved(path, at)
-    elif len(before or "") + len(after or "") <= _INLINE_CHARACTERS:
-        changed = known.edited(before, after, at)
     else:
-        changed = await asyncio.to_thread(known.edited, before, after, at)
+        size = len(before or "") + len(after or "")
+        changed = await off_loop(size, partial(known.edited, before, after, at))
     is_one = bool(known.hunks) and known.blobs[1] == touch.before_blob
     first = known.blobs[0] if is_one else touch.before_blob
     changed = replace(changed.permitted(touch.modes), path=path, blobs=(first, touch.after_blob))

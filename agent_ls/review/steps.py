@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import FileImage, Images, PutImage
 from agent_ls.edits.merge import Merged, merge
 from agent_ls.loop.calls.edit_recorder import NOT_HELD, look_at
+from agent_ls.loop.off_loop import off_loop
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.review.ledger import FileChain, Ledger
 
@@ -27,9 +27,6 @@ APART = (
 
 TAKEN = "another file has its name now; move that file away, then try again"
 """Why nothing is done to a file in whose place another one is."""
-
-_INLINE_CHARACTERS = 200_000
-"""Larger texts are merged in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +97,8 @@ def places(workspace: Workspace, names: Iterable[str]) -> list[Path]:
 
 async def merged_texts(base: str, ours: str, theirs: str) -> Merged:
     """Return the three-way merge, off the event loop where it may take long."""
-    if len(base) + len(ours) + len(theirs) <= _INLINE_CHARACTERS:
-        return merge(base, ours, theirs, beside=True)
-    return await asyncio.to_thread(merge, base, ours, theirs, beside=True)
+    size = len(base) + len(ours) + len(theirs)
+    return await off_loop(size, lambda: merge(base, ours, theirs, beside=True))
 
 
 async def put_back(workspace: Workspace, path: str, images: Images) -> PutImage | Clash | None:

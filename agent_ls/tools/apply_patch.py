@@ -24,14 +24,22 @@ from agent_ls.domain.edits import (
 )
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.blocks import parse_blocks, patches_of
-from agent_ls.edits.diff import unified
+from agent_ls.edits.diff import diff_to_read
 from agent_ls.edits.in_place import in_place_of_shown
 from agent_ls.edits.plan import FilePlan, parse_patch, plan_patch
 from agent_ls.edits.requests import FilePatch, Refused
+from agent_ls.loop.off_loop import off_loop
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, tidied
-from agent_ls.tools.changing import MERGED, bound_by, check_may_go, check_whole, places_of
+from agent_ls.tools.changing import (
+    MERGED,
+    bound_by,
+    bound_by_texts,
+    check_may_go,
+    check_whole,
+    places_of,
+)
 from agent_ls.tools.edit_tool import EditTool
 from agent_ls.tools.other_words import is_same_file
 from agent_ls.tools.showing import preview
@@ -182,16 +190,27 @@ class ApplyPatch(EditTool):
         texts = {path: None if file is None else file.text for path, file in found.items()}
         seen = self.seen
         bases = {one.path: await seen.text(one.path) for one in files if seen}
-        plans = plan_patch(files, texts, bases)
-        if isinstance(plans, Refused):
-            raise ToolError(plans.reason)
-        for plan in plans:
-            before, file = texts[plan.path], found[plan.path]
-            if file is not None and plan.kind in ("move", "delete"):
-                check_may_go(file)
-            after = apply_replacements(before or "", plan.replacements) or plan.text
-            check_whole(after, before)
-        return plans, found
+        size = sum(len(text or "") for text in texts.values()) + len(arguments.patch)
+        return await off_loop(size, lambda: _planned(files, texts, bases, found)), found
+
+
+def _planned(
+    files: tuple[FilePatch, ...],
+    texts: Mapping[str, str | None],
+    bases: Mapping[str, str | None],
+    found: Mapping[str, TextFile | None],
+) -> tuple[FilePlan, ...]:
+    """Return the plans of all files. Errors: ``ToolError`` if one of them does not work."""
+    plans = plan_patch(files, texts, bases)
+    if isinstance(plans, Refused):
+        raise ToolError(plans.reason)
+    for plan in plans:
+        before, file = texts[plan.path], found[plan.path]
+        if file is not None and plan.kind in ("move", "delete"):
+            check_may_go(file)
+        after = apply_replacements(before or "", plan.replacements) or plan.text
+        check_whole(after, before)
+    return plans
 
 
 def _of_file(patches: tuple[FilePatch, ...], path: str) -> tuple[FilePatch, ...] | Refused:
@@ -215,7 +234,7 @@ def _after(plan: FilePlan, before: TextFile | None) -> str | None:
 
 def _diff(plan: FilePlan, before: TextFile | None) -> str:
     old = None if before is None else before.text
-    shown = unified(old, _after(plan, before), plan.path, plan.new_path)
+    shown = diff_to_read(old, _after(plan, before), plan.path, plan.new_path)
     moved = f"rename {plan.path}\n    to {plan.new_path}\n" if plan.kind == "move" else ""
     return moved + (shown if plan.replacements or plan.kind != "move" else "")
 
@@ -223,7 +242,8 @@ def _diff(plan: FilePlan, before: TextFile | None) -> str:
 def _bound(plan: FilePlan, before: TextFile | None) -> str:
     """Return what an approval of this file's change covers."""
     if before is None or not plan.replacements or plan.kind == "delete":
-        return _diff(plan, before)
+        old = None if before is None else before.text
+        return bound_by_texts(plan.path, old, _after(plan, before), plan.new_path or "")
     return f"{bound_by(plan.path, before.text, plan.replacements)} {plan.new_path}\n"
 
 

@@ -9,7 +9,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.edits import ChangeText, FileEdit, Replacement, TextFile, apply_replacements
 from agent_ls.domain.errors import ToolError
-from agent_ls.edits.diff import unified
+from agent_ls.edits.diff import diff_to_read
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.shown_marks import leaked_mark
@@ -56,13 +56,15 @@ def preview_of(
     match edit.kind:
         case "change":
             text = before or ""
-            diff = unified(text, apply_replacements(text, edit.replacements), edit.path)
+            diff = diff_to_read(text, apply_replacements(text, edit.replacements), edit.path)
             line = text.count("\n", 0, edit.replacements[0].start) if edit.replacements else 0
             bound = bound_by(edit.path, text, edit.replacements)
         case "create":
-            diff = unified(None, edit.text, edit.path)
+            diff = diff_to_read(None, edit.text, edit.path)
+            bound = bound_by_texts(edit.path, None, edit.text)
         case "delete":
-            diff = unified(before, None, edit.path)
+            diff = diff_to_read(before, None, edit.path)
+            bound = bound_by_texts(edit.path, before, None)
         case "move":
             diff = f"rename {edit.path}\n    to {edit.new_path}\n"
     return preview(title, diff, kind, path=edit.path, line=line, grant=grant, bound=bound)
@@ -71,32 +73,56 @@ def preview_of(
 def bound_by(path: str, before: str, replacements: Sequence[Replacement]) -> str:
     """Return what an approval of these replacements covers; the same after lines have moved.
 
-    Shape: JSON with the changed lines of each replacement, and as many lines around as make them
-    unique in the file. If more than three would be needed, it holds the whole file.
+    Shape: JSON with the changed lines, and as many lines around as make them unique in the file.
+    If more than three would be needed, it holds the whole file. Lines that several replacements
+    change stand there once.
     """
-    bounds = [_bound(f"\n{before}\n", one) for one in replacements]
-    whole = "" if all(lines for lines, *_ in bounds) else before
+    padded = f"\n{before}\n"
+    groups: list[list[Replacement]] = []
+    past = 0
+    for one in replacements:
+        # In a long line, finding its ends for each of many replacements takes seconds.
+        if not groups or one.end + 1 >= past:
+            low, high = _lines_of(padded, one)
+            groups += [[]] if low >= past else []
+            past = high
+        groups[-1].append(one)
+    bounds = [_bound(padded, group) for group in groups]
+    whole = "" if all(lines for lines, _ in bounds) else before
     return json.dumps([path, whole, *bounds])
 
 
-def _bound(padded: str, one: Replacement) -> tuple[str, int, int, str]:
-    """Return the lines, the replacement's place in them, its length and its text.
+def bound_by_texts(path: str, before: str | None, after: str | None, new_path: str = "") -> str:
+    """Return what an approval of a whole file's change covers; None: there is no file."""
+    return json.dumps([path, new_path, before, after])
+
+
+def _lines_of(padded: str, one: Replacement) -> tuple[int, int]:
+    """Return where the lines begin and end that a replacement changes."""
+    start, end = one.start + 1, one.end + 1
+    # A replacement of whole lines does not change the line after it.
+    is_whole = padded[end - 1] == "\n" and (one.text[-1:] or padded[start - 1]) == "\n"
+    return padded.rfind("\n", 0, start) + 1, end if is_whole else padded.find("\n", end) + 1
+
+
+def _bound(padded: str, changes: Sequence[Replacement]) -> tuple[str, list[tuple[int, int, str]]]:
+    """Return the lines, and for each replacement its place in them, its length and its text.
 
     No lines if they are not unique in the file, even with those around.
     """
-    start, end = one.start + 1, one.end + 1
-    low = padded.rfind("\n", 0, start) + 1
-    # A replacement of whole lines does not change the line after it.
-    is_whole = padded[end - 1] == "\n" and (one.text[-1:] or padded[start - 1]) == "\n"
-    high = end if is_whole else padded.find("\n", end) + 1
+    low, high = _lines_of(padded, changes[0])[0], _lines_of(padded, changes[-1])[1]
     for _ in range(_MAX_AROUND_LINES + 1):
         lines = padded[low - 1 : high]
         first = padded.find(lines)
         if low < high and padded.find(lines, first + 1) < 0:
-            return lines, start - low, end - start, one.text
+            return lines, _placed(changes, low)
         low = padded.rfind("\n", 0, max(low - 1, 1)) + 1
         high = padded.find("\n", high) + 1 or len(padded)
-    return "", start, end - start, one.text
+    return "", _placed(changes, 0)
+
+
+def _placed(changes: Sequence[Replacement], low: int) -> list[tuple[int, int, str]]:
+    return [(one.start + 1 - low, one.end - one.start, one.text) for one in changes]
 
 
 def places_of(after: str, replacements: Sequence[Replacement]) -> str:

@@ -14,6 +14,7 @@ from agent_ls.edits.as_read import place_as_read
 from agent_ls.edits.lines import BOM, split_lines
 from agent_ls.edits.requests import Placed, Refused, Wish
 from agent_ls.edits.search_replace import place
+from agent_ls.loop.off_loop import off_loop
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
@@ -111,11 +112,16 @@ class EditFile(EditTool):
         read = None if self.seen is None else await self.seen.text(arguments.path)
         # ``replace_all`` means all places in the newest text, whatever the model read.
         picking = [wish for wish in wishes if not wish.replace_all]
-        found = place_as_read(
-            read,
-            file.text,
-            lambda text: _placed(text, arguments, wishes, is_read=text == read),
-            lambda text: _placed(text, arguments, picking, is_read=text == read) if picking else (),
+        found = await off_loop(
+            len(file.text),
+            lambda: place_as_read(
+                read,
+                file.text,
+                lambda text: _placed(text, arguments, wishes, is_read=text == read),
+                lambda text: (
+                    _placed(text, arguments, picking, is_read=text == read) if picking else ()
+                ),
+            ),
         )
         placed = found.placed
         if isinstance(placed, Refused):

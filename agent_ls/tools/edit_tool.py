@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -32,7 +33,7 @@ class EditTool(PlainTool, ABC):
         make = (await self.plan(arguments)).preview
         if make is None:
             raise bug(f"{self.name} planned edits without a preview")
-        return make()
+        return await asyncio.to_thread(make)
 
     async def run(self, arguments: Any, context: ToolContext) -> ToolOutput:
         """Return the plan."""

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.record import Record
-from agent_ls.edits.diff import unified
+from agent_ls.edits.diff import patch_to_apply
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, visible_line
@@ -55,7 +55,9 @@ class References(PlainTool):
         name = _last_part(arguments.name)
         if arguments.new_name:
             changes = await self.code.renamed(name, arguments.path, arguments.new_name)
-            patch = "".join(unified(one.before, one.after, path) for path, one in changes.items())
+            patch = "".join(
+                patch_to_apply(one.before, one.after, path) for path, one in changes.items()
+            )
             return ToolOutput(patch, data={"lines": len(patch.splitlines())})
         found = await self.code.references(name, arguments.path, self.options.max_lines)
         lines = [

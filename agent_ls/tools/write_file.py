@@ -11,13 +11,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.edits import ChangeText, CreateFile, Replacement
+from agent_ls.domain.edits import ChangeText, CreateFile, Replacement, TextFile
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.sentences import counted
 from agent_ls.edits.marks import leaves_out, unclear_marker
 from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.requests import Refused
+from agent_ls.loop.off_loop import off_loop
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
@@ -70,19 +71,30 @@ class WriteFile(EditTool):
             check_whole(arguments.content, None)
             return CreateFile(path=arguments.path, text=arguments.content), None, ""
         file = await self.workspace.read(arguments.path)
-        # Unchanged lines keep their bytes, and the editor keeps its marks in them.
-        content = marked_as(file.text, arguments.content)
-        check_whole(content, file.text)
-        change = change_of(file, content)
-        if leaves_out(file.text, content):
-            raise ToolError(unclear_marker().reason)
         read = None if self.seen is None else await self.seen.text(arguments.path)
-        read = None if read is None else marked_as(file.text, read)
-        is_merged = read is not None and read != file.text
-        if read is not None and is_merged:
-            merged = _beside_others(arguments.path, content, read, file.text)
-            change = change.model_copy(update={"replacements": merged})
+        size = len(file.text) + len(arguments.content)
+        change, is_merged = await off_loop(size, lambda: _replaced(arguments, file, read))
         return change, file.text, MERGED.format(arguments.path) if is_merged else ""
+
+
+def _replaced(
+    arguments: WriteFileArguments, file: TextFile, read: str | None
+) -> tuple[ChangeText, bool]:
+    """Return the change to the new text, and whether it is merged with changes of others.
+
+    ``read`` is the text that the model read. Errors: ``ToolError``.
+    """
+    # Unchanged lines keep their bytes, and the editor keeps its marks in them.
+    content = marked_as(file.text, arguments.content)
+    check_whole(content, file.text)
+    change = change_of(file, content)
+    if leaves_out(file.text, content):
+        raise ToolError(unclear_marker().reason)
+    read = None if read is None else marked_as(file.text, read)
+    if read is None or read == file.text:
+        return change, False
+    merged = _beside_others(arguments.path, content, read, file.text)
+    return change.model_copy(update={"replacements": merged}), True
 
 
 def _beside_others(path: str, content: str, read: str, now: str) -> tuple[Replacement, ...]:

@@ -42,6 +42,13 @@ ASKED = (
 )
 DIFF = r"  diff app.py: 'def f():\n    return 1\n' -> 'def f():\n    return 2\n'"
 
+LONG = f"{'a=1;' * 100}b=1;{'a=1;' * 100}\n"
+LONG_CUT = (
+    f"… (322 characters left out) …1;{'a=1;' * 19}b=1;{'a=1;' * 19}a=1"
+    "… (321 characters left out) …\n"
+)
+LONG_DIFF = f"  diff app.py: {LONG_CUT!r} -> {LONG_CUT.replace('b=1', 'b=2')!r}"
+
 
 @dataclass(frozen=True)
 class Story:
@@ -87,6 +94,14 @@ STORIES = (
         choices=("allow_once",),
         after={"app.py": APP.replace("1", "2")},
         writes=("app.py",),
+    ),
+    Story(
+        "a change in a long line is shown in its surroundings",
+        EDIT.replace("return 1", "b=1").replace("return 2", "b=2") + DONE,
+        (ASKED, LONG_DIFF, "call completed", LONG_DIFF),
+        choices=("allow_once",),
+        files={"app.py": LONG},
+        after={"app.py": LONG.replace("b=1", "b=2")},
     ),
     Story(
         "an edit is rejected",

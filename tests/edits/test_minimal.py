@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_ls.domain.edits import apply_replacements
-from agent_ls.edits.diff import statistics, unified
+from agent_ls.edits.diff import diff_to_read, patch_to_apply, statistics
 from agent_ls.edits.lines import FlatText, LineIndex, split_lines
 from agent_ls.edits.minimal import replacements_between
 
@@ -122,11 +122,12 @@ def test_lines_end_where_lsp_says(text: str, lines: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_a_diff_shows_the_change(before: str | None, after: str | None, lines: list[str]) -> None:
-    assert unified(before, after, "f").splitlines() == lines
+    assert diff_to_read(before, after, "f").splitlines() == lines
+    assert patch_to_apply(before, after, "f").splitlines() == lines
 
 
 def test_a_huge_change_is_only_counted() -> None:
-    assert "lines become" in unified("a\n" * 15_000, "b\n" * 15_000, "f")
+    assert "lines become" in diff_to_read("a\n" * 15_000, "b\n" * 15_000, "f")
 
 
 def test_a_diff_is_one_that_patch_carries_out(tmp_path: Path) -> None:
@@ -135,7 +136,7 @@ def test_a_diff_is_one_that_patch_carries_out(tmp_path: Path) -> None:
     subprocess.run(
         ["git", "apply", "-"],
         cwd=tmp_path,
-        input=unified(before, after, "f"),
+        input=patch_to_apply(before, after, "f"),
         text=True,
         check=True,
     )

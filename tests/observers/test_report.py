@@ -281,6 +281,15 @@ def test_a_long_note_is_folded_up() -> None:
     assert len(parsed.all("details", class_="long")) == 1
 
 
+def test_a_change_in_a_long_line_is_shown_in_its_surroundings() -> None:
+    part = b"var a=1;" * 2_000
+    words = said(check(eventful(), {"d1": part + b"x=1;" + part, "d2": part + b"x=2;" + part}))
+    assert "var a=1;x=1;var a=1;" in words
+    assert "var a=1;x=2;var a=1;" in words
+    assert words.count("var a=1;") < 100
+    assert "(15922 characters left out)" in words
+
+
 def test_files_that_the_store_has_lost_are_said_to_be_missing() -> None:
     assert "no longer in the store" in said(check(eventful(), {}))
 

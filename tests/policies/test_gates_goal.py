@@ -29,6 +29,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Nudge, Pass
+from agent_ls.edits.diff import diff_to_read
 from agent_ls.loop.evidence.work_report import work_report
 from agent_ls.loop.ports.store import Store
 from agent_ls.loop.state.recorder import Recorder
@@ -249,20 +250,20 @@ async def test_a_judge_is_shown_task_plan_commands_changes_and_answer(happened: 
         PromptQueued(text="Mind the tabs.", kind="steer"),
         prompt="p" * 5_000,
     )
-    report = await work_report(view, "Done.", happened.workspace, happened.store)
+    report = await work_report(view, "Done.", happened.workspace, happened.store, diff_to_read)
     for piece in (
         "# Task\nppp",
         "… (cut)",
         "- Test it (pending)",
         "- pytest -q: exit code 1\n- : exit code 0",
-        "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2",
+        "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2",
         "big.txt (too large to show)",
         "-x = 1\n",
         "# Answer\nDone.",
     ):
         assert piece in report, piece
     assert "No file was changed." in await work_report(
-        view_of(), "", happened.workspace, happened.store
+        view_of(), "", happened.workspace, happened.store, diff_to_read
     )
 
 

@@ -266,3 +266,11 @@ def test_undoing_everything_gives_the_final_line_end_back(base: str, edits: list
     merged = merge(ledger.text or "", now, undone.text or "", beside=True)
     assert not merged.conflicts
     assert apply_replacements(now, merged.replacements) == base
+
+
+def test_a_change_in_a_long_line_is_listed_by_what_changed() -> None:
+    part = "var a=1;" * 200
+    before, after = f"{part}x=1;{part}\n", f"{part}x=2;{part}\n"
+    [hunk] = FileLedger("a.js", before, before).edited(before, after, "1").hunks
+    assert hunk.title.startswith("… (1582 characters left out) …1;var a=1;var a=1;x=2;var a=1;")
+    assert hunk.new == (after[:-1],)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from agent_ls.domain.calls import Effect
+from agent_ls.domain.edits import Replacement
 from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.loop.sockets import Tool
+from agent_ls.tools.apply_patch import ApplyPatch
+from agent_ls.tools.changing import bound_by
 from agent_ls.tools.delete_file import DeleteFile
 from agent_ls.tools.edit_file import EditFile
 from agent_ls.tools.move_file import MoveFile
@@ -237,3 +242,70 @@ async def test_a_huge_preview_is_cut_and_says_so(place: Place) -> None:
     preview = await tool.preview(call)  # type: ignore[arg-type]
     assert len(preview.payload) < 210_000
     assert "characters left out" in preview.payload
+
+
+LONG = "var a=1;" * 2_000
+
+
+def _calls(text: str) -> list[tuple[type[Any], dict[str, Any]]]:
+    patch = f"*** Begin Patch\n*** Add File: n.js\n+{text}\n*** End Patch"
+    return [
+        (WriteFile, {"path": "n.js", "content": text}),
+        (EditFile, {"path": "n.js", "edits": [{"old_string": "", "new_string": text}]}),
+        (ApplyPatch, {"patch": patch}),
+    ]
+
+
+async def test_a_yes_covers_what_the_cut_leaves_out(place: Place) -> None:
+    texts = [LONG[:8_000] + one + LONG[8_000:] for one in "12"]
+    for (tool_type, call), (_, other_call) in zip(*map(_calls, texts), strict=True):
+        tool = tool_type(place.workspace)
+        one, other = [
+            await tool.preview(tool.Arguments.model_validate(given)) for given in (call, other_call)
+        ]
+        assert one.payload == other.payload
+        assert "changed characters left out" in one.payload
+        assert one.bound != other.bound
+
+
+@pytest.mark.parametrize("tool_type", [DeleteFile, ApplyPatch])
+async def test_a_yes_to_a_deletion_covers_the_whole_text(
+    place: Place, tool_type: type[Any]
+) -> None:
+    bounds: set[str] = set()
+    for one in "12":
+        text = LONG[:8_000] + one + LONG[8_000:]
+        place.write("a.js", f"{text}\n")
+        call = {"path": "a.js"} if tool_type is DeleteFile else {
+            "patch": f"--- a/a.js\n+++ /dev/null\n@@ -1 +0,0 @@\n-{text}\n"
+        }  # fmt: skip
+        tool = tool_type(place.workspace)
+        bounds.add((await tool.preview(tool.Arguments.model_validate(call))).bound)
+    assert len(bounds) == 2
+
+
+async def test_many_changes_in_one_long_line_are_shown_and_covered(place: Place) -> None:
+    text = "".join(f"var v{number}=old;" for number in range(1_500))
+    place.write("a.js", f"{text}\n")
+    tool = EditFile(place.workspace)
+    edit = {"old_string": "=old;", "new_string": "=new;", "replace_all": True}
+    call = tool.Arguments.model_validate({"path": "a.js", "edits": [edit]})
+    preview = await tool.preview(call)
+    assert preview.payload.count("=new") == preview.payload.count("=old") > 100
+    assert re.search(r"with at least \d+ more changes left out", preview.payload)
+    (change,) = (await tool.run(call, place.context())).edits  # type: ignore[arg-type]
+    assert change.kind == "change"
+    bound = bound_by("a.js", f"{text}\n", change.replacements)
+    # The line stands there once, not once for each replacement.
+    assert len(bound) < 4 * len(text)
+    other = bound_by("a.js", f"{text}\n", change.replacements[:-1])
+    assert bound != other
+    moved = bound_by("a.js", f"first\n{text}\n", _moved(change.replacements, 6))
+    assert moved == bound
+
+
+def _moved(replacements: Sequence[Replacement], by: int) -> list[Replacement]:
+    return [
+        one.model_copy(update={"start": one.start + by, "end": one.end + by})
+        for one in replacements
+    ]

@@ -286,7 +286,7 @@ export interface PermissionRequested {
   title: string;
   kind: ToolKind;
   reason: string;
-  /** Exactly what would happen: the command, or the diff. */
+  /** What would happen: the command, or the diff with long lines cut around their changes. */
   payload: string;
   location: Location | null;
   /** The rule that `allow_session` adds. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -29,7 +30,7 @@ async def with_edits(planned: PlannedCall, workspace: Workspace) -> PlannedCall:
 async def preview_of(planned: PlannedCall) -> Preview:
     """Return what the call would do, from its plan if it carries one. Errors: as the tool's."""
     if planned.plan is not None and planned.plan.preview is not None:
-        return planned.plan.preview()
+        return await asyncio.to_thread(planned.plan.preview)
     return await planned.tool.preview(planned.arguments)
 
 

@@ -5,12 +5,13 @@ The text comes from models and files: the sender must mark it as data.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 
 from agent_ls.domain.errors import StoreError, WorkspaceError
 from agent_ls.domain.events import ToolCallFinished, ToolCallStarted
 from agent_ls.domain.plain_json import object_in
+from agent_ls.loop.off_loop import off_loop
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.state.view import TurnView
@@ -22,15 +23,21 @@ _MAX_DIFFED_BYTES = 1_000_000
 _MAX_COMMANDS = 10
 
 
-async def work_report(view: TurnView, answer: str, workspace: Workspace, blobs: Blobs) -> str:
+Diff = Callable[[str, str, str], str]
+"""Returns the diff of two texts of a path, to be read."""
+
+
+async def work_report(
+    view: TurnView, answer: str, workspace: Workspace, blobs: Blobs, diff: Diff
+) -> str:
     """Return task, plan, commands with exit codes, changes and answer, each cut to a limit."""
     parts = ["# Task", _cut("\n".join(view.user_words), _MAX_TASK_CHARS)]
     if view.session.plan:
         parts += ["# Plan", *(f"- {one.text} ({one.status})" for one in view.session.plan)]
     if commands := list(_commands(view))[-_MAX_COMMANDS:]:
         parts += ["# Commands that were run", *commands]
-    diff = "".join([part async for part in _diffs(view, workspace, blobs)])
-    parts += ["# Changes", _cut(diff, _MAX_DIFF_CHARS) or "No file was changed."]
+    changes = "".join([part async for part in _diffs(view, workspace, blobs, diff)])
+    parts += ["# Changes", _cut(changes, _MAX_DIFF_CHARS) or "No file was changed."]
     parts += ["# Answer", _cut(answer, _MAX_ANSWER_CHARS) or "(empty)"]
     return "\n".join(parts)
 
@@ -55,7 +62,9 @@ def _command(arguments_json: str) -> str:
     return str(object_in(arguments_json).get("command", ""))[:200]
 
 
-async def _diffs(view: TurnView, workspace: Workspace, blobs: Blobs) -> AsyncIterator[str]:
+async def _diffs(
+    view: TurnView, workspace: Workspace, blobs: Blobs, diff: Diff
+) -> AsyncIterator[str]:
     for path, touched in view.turn.touched.items():
         try:
             before = await blobs.get_blob(touched.before_blob) if touched.before_blob else b""
@@ -65,13 +74,8 @@ async def _diffs(view: TurnView, workspace: Workspace, blobs: Blobs) -> AsyncIte
         if before is None or len(before) + len(now) > _MAX_DIFFED_BYTES:
             yield f"{path} (too large to show)\n"
             continue
-        lines = difflib.unified_diff(_lines(before), _lines(now), path, path, n=3)
-        yield "".join(lines)
-
-
-def _lines(data: bytes) -> list[str]:
-    text = data.decode("utf-8", "replace")
-    return [f"{line}\n" for line in text.splitlines()]
+        texts = before.decode("utf-8", "replace"), now.decode("utf-8", "replace")
+        yield await off_loop(len(before) + len(now), partial(diff, *texts, path))
 
 
 def _cut(text: str, chars: int) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
+from agent_ls.edits.long_lines import cut_hunk
 from agent_ls.lsp.conversation.entries import LANGUAGES
 from agent_ls.lsp.conversation_page import fenced
 from agent_ls.lsp.edge import Edge
@@ -38,7 +40,9 @@ async def handle(edge: Edge, params: types.HoverParams) -> types.Hover | None:
             case _:
                 continue
     changes = await edge.reviews.at(uri, line, line)
-    parts += [change_words(one, is_markdown=is_markdown) for one in changes]
+    parts += [
+        await asyncio.to_thread(change_words, one, is_markdown=is_markdown) for one in changes
+    ]
     if not parts:
         return None
     kind = types.MarkupKind.Markdown if is_markdown else types.MarkupKind.PlainText
@@ -61,10 +65,10 @@ def change_words(change: Change, *, is_markdown: bool = True) -> str:
         is_opaque = hunk.kind == "opaque"
         did = f"changed this file ({hunk.title})" if is_opaque else f"{hunk.kind} this file"
         return f"{_strong(f'The agent {did}:', is_markdown)} {prompt}"
-    lines = [f"-{one}" for one in hunk.old] + [f"+{one}" for one in hunk.new]
-    shown = lines[:_SHOWN_LINES]
-    if len(lines) > len(shown):
-        shown.append(f"({len(lines) - len(shown)} more lines)")
+    removed, added = cut_hunk(hunk.old[:_SHOWN_LINES], hunk.new[:_SHOWN_LINES])
+    shown = [*(f"-{one}" for one in removed), *(f"+{one}" for one in added)][:_SHOWN_LINES]
+    if (left := len(hunk.old) + len(hunk.new) - len(shown)) > 0:
+        shown.append(f"({left} more lines)")
     since = "\n\nThese lines were changed since." if change.placed.is_changed else ""
     words = f"{_strong('The agent changed this:', is_markdown)} {prompt}"
     block = _block("\n".join(shown), "diff", is_markdown)

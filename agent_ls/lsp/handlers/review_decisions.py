@@ -6,6 +6,7 @@ The request answers with what became of each file.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 
@@ -235,7 +236,7 @@ async def _tell(edge: Edge, decision: ReviewDecision, results: Sequence[FileResu
         edge.editor.say("warning", sentence(words))
     for one in results:
         if one.clash is not None and one.clash.has_texts:
-            text = clash_text(one.clash, decision)
+            text = await asyncio.to_thread(clash_text, one.clash, decision)
             await edge.review_documents.show(f"{one.path}.conflict.diff", text)
 
 

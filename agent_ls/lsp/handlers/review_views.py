@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from lsprotocol import types
@@ -142,7 +143,8 @@ async def diff_of(edge: Edge, asked: ReviewArgument) -> tuple[str, str]:
         meant += [one for one in turns if one not in meant]
     for turn, files in meant:
         diffs = [
-            file_diff(one, await edge.reviews.text_with(one)) for one in sorted(files, key=_path)
+            await asyncio.to_thread(file_diff, one, await edge.reviews.text_with(one))
+            for one in sorted(files, key=_path)
         ]
         if text := "".join(diffs):
             return turn.turn_id, text

@@ -18,7 +18,7 @@ import platformdirs
 from lsprotocol import types
 
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.edits.diff import unified
+from agent_ls.edits.diff import diff_to_read
 from agent_ls.lsp.connection.asking import ClientError
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.uris import path_to_uri
@@ -108,7 +108,7 @@ def file_diff(file: FileLedger, now: str | None) -> str:
     if file.images is not None:
         name = visible_line(file.path)
         return f"--- a/{name}\n+++ b/{name}\n({file.hunks[0].title})\n"
-    return unified(file.base, now, file.moved_from or file.path, file.path)
+    return diff_to_read(file.base, now, file.moved_from or file.path, file.path)
 
 
 def clash_text(clash: Clash, verb: str) -> str:
@@ -117,7 +117,7 @@ def clash_text(clash: Clash, verb: str) -> str:
     return (
         f"{clash.path}: {verb} was not possible, {clash.reason} ({where}).\n"
         "Nothing of the file was changed. Below, - is the file as it is and + is the file as the "
-        f"{verb} alone would have it.\n\n{unified(clash.now, clash.wanted, clash.path)}"
+        f"{verb} alone would have it.\n\n{diff_to_read(clash.now, clash.wanted, clash.path)}"
     )
 
 

@@ -16,6 +16,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.review import HunkState
 from agent_ls.domain.sentences import counted
+from agent_ls.loop.off_loop import off_loop
 from agent_ls.lsp.connection.documents import DocumentStore
 from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
@@ -27,8 +28,6 @@ from agent_ls.session.session import Session
 
 _log = logging.getLogger(__name__)
 
-_INLINE_CHARACTERS = 200_000
-"""Larger documents are placed in a thread."""
 _SETTLE_S = 0.2
 
 
@@ -250,9 +249,7 @@ class Reviews:
         return [*(HunkPlace(one, 0, 0, False) for one in whole), *found]
 
     async def _placed(self, file: FileLedger, text: str) -> list[HunkPlace]:
-        if len(text) <= _INLINE_CHARACTERS:
-            return placed(file, text)
-        return await asyncio.to_thread(placed, file, text)
+        return await off_loop(len(text), lambda: placed(file, text))
 
 
 def place_beside(

@@ -21,7 +21,7 @@ from markupsafe import Markup
 from agent_ls.domain.plain_json import plain_json
 from agent_ls.domain.sentences import counted
 from agent_ls.domain.stops import STATUS_WORDS
-from agent_ls.edits.diff import statistics, unified
+from agent_ls.edits.diff import diff_to_read, statistics
 from agent_ls.observers.call_summary import summary_of
 from agent_ls.observers.report import drawings
 from agent_ls.observers.report.words import duration, moment, money, tokens
@@ -46,7 +46,8 @@ _MOST, _LEAST = 8_000, 500
 _LIMITS = {"most_files": 15, "most_open_calls": 40, "most_note_chars": 280}
 _STATUS_WORDS = {**STATUS_WORDS, "running": "Not ended"}
 _DIFF_KINDS = {"+": "add", "-": "del", "@": "hunk", "\\": "end"}
-_MOST_LINE_CHARS = 400
+_MOST_CHANGED_CHARS = 400
+"""Changed characters that are shown of a long line in a diff."""
 _ITEM_KINDS: Mapping[type[object], str] = {
     StepTrace: "step",
     Note: "note",
@@ -158,10 +159,11 @@ class _Texts:
         if "\0" in (before or "") + (after or ""):
             return [], "Not a text file."
         # Skip the two header lines, which repeat the file's name.
-        lines = unified(before, after, one.path, one.new_path or None).splitlines()[2:]
+        diff = diff_to_read(before, after, one.path, one.new_path or None, most=_MOST_CHANGED_CHARS)
+        lines = diff.splitlines()[2:]
         most = max(20, self.limit // 20)
         runs = groupby(lines[:most], key=lambda line: _DIFF_KINDS.get(line[:1], "same"))
-        found = [(kind, "\n".join(line[:_MOST_LINE_CHARS] for line in run)) for kind, run in runs]
+        found = [(kind, "\n".join(run)) for kind, run in runs]
         if len(lines) > most:
             found.append(("hunk", f"… {counted(len(lines) - most, 'more line')}"))
         return found, ""

@@ -17,6 +17,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
+from agent_ls.edits.diff import diff_to_read
 from agent_ls.loop.evidence.wishes import wants_no_action
 from agent_ls.loop.evidence.work_report import work_report
 from agent_ls.loop.ports.models import Adviser
@@ -93,7 +94,7 @@ class SelfEvaluation:
         is_off = self.options.level == "off" or view.is_silenced(self.name)
         if is_off or view.mode is Mode.PLAN or wants_no_action(view.user_words):
             return Pass()
-        report = await work_report(view, answer.text, self.workspace, self.blobs)
+        report = await work_report(view, answer.text, self.workspace, self.blobs, diff_to_read)
         try:
             said = view.advice_since_answer(self.name) or await self.adviser.ask(
                 _SYSTEM, report, origin=self.name

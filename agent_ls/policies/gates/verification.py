@@ -17,6 +17,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Deny, GateVerdict, Nudge, Pass
+from agent_ls.edits.diff import diff_to_read
 from agent_ls.loop.evidence.proofs import cut_off_commands, unproven
 from agent_ls.loop.evidence.wishes import wants_no_action
 from agent_ls.loop.evidence.work_report import work_report
@@ -137,7 +138,7 @@ class Verification:
         if not criteria:
             return []
         numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(criteria, 1))
-        report = await work_report(view, answer.text, self.workspace, self.blobs)
+        report = await work_report(view, answer.text, self.workspace, self.blobs, diff_to_read)
         try:
             said = view.advice_since_answer(self.name) or await self.adviser.ask(
                 _SYSTEM, f"# Criteria\n{numbered}\n\n{report}", origin=self.name
