@@ -126,7 +126,9 @@ def _placed(changes: Sequence[Replacement], low: int) -> list[tuple[int, int, st
 
 
 def places_of(after: str, replacements: Sequence[Replacement]) -> str:
-    """Return the line numbers of the new text, in words."""
+    """Return the line numbers of the new text, in words; each once, as a long line may have many
+    replacements.
+    """
     at = shift = 0
     first = 1
     lines: list[str] = []
@@ -138,6 +140,7 @@ def places_of(after: str, replacements: Sequence[Replacement]) -> str:
         last = first + _line_ends(one.text.rstrip("\r\n"))
         lines.append(str(first) if first == last else f"{first}-{last}")
         shift += len(one.text) - (one.end - one.start)
+    lines = list(dict.fromkeys(lines))
     word = "line" if len(lines) == 1 and "-" not in lines[0] else "lines"
     return f"{word} {', '.join(lines)}"
 

@@ -79,8 +79,9 @@ class EditFile(EditTool):
         file, change, note = await self._change(arguments)
         title, grant = f"Edit {arguments.path}", self.grant(arguments)
         after = apply_replacements(file.text, change.replacements)
+        where = await off_loop(len(after), lambda: places_of(after, change.replacements))
         return ToolOutput(
-            f"Edited {arguments.path}: {places_of(after, change.replacements)}.{note}",
+            f"Edited {arguments.path}: {where}.{note}",
             data={"path": arguments.path},
             edits=(change,),
             preview=lambda: preview_of(title, self.kind, change, file.text, grant),

@@ -309,3 +309,11 @@ def _moved(replacements: Sequence[Replacement], by: int) -> list[Replacement]:
         one.model_copy(update={"start": one.start + by, "end": one.end + by})
         for one in replacements
     ]
+
+
+async def test_each_changed_line_is_named_once(place: Place) -> None:
+    place.write("a.py", "a = a + a\nb\na\n")
+    edit = {"old_string": "a", "new_string": "c", "replace_all": True}
+    text = await check(place, EditFile(place.workspace), {"a.py": "c = c + c\nb\nc\n"},
+                       path="a.py", edits=[edit])  # fmt: skip
+    assert text == "Edited a.py: lines 1, 3."

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_ls.edits.minimal import same_ahead, same_behind
+
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -56,12 +58,8 @@ class Buffer:
 def common_ends(before: str, after: str) -> tuple[int, int]:
     """Return the lengths of the common start of two texts and, beyond that, of their common end."""
     limit = min(len(before), len(after))
-    start = 0
-    while start < limit and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < limit - start and before[-1 - end] == after[-1 - end]:
-        end += 1
+    start = same_ahead(before, 0, after, 0, limit)
+    end = same_behind(before, len(before), after, len(after), limit - start)
     # Do not split a CRLF.
     if start and before[start - 1] == "\r":
         start -= 1
@@ -78,6 +76,8 @@ def language_of(path: str) -> str:
 
 def _code_points(line: str, units: int, encoding: str) -> int:
     """Return the number of code points in the first ``units`` of a line."""
+    if line.isascii():
+        return min(units, len(line))
     passed = 0
     for index, character in enumerate(line):
         if passed >= units:
