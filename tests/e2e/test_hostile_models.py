@@ -58,7 +58,7 @@ _HELD = re.compile(
 )
 """What no command of the sandbox may change either, where it exists."""
 _GITS_OWN = re.compile(r"(?:w/)?\.git(?:$|/(?!hooks|config|info))")
-"""What git itself may change there in mode ``auto``, in which its commands count as allowed."""
+"""What git itself may change there in modes in which its commands count as allowed."""
 _OWN_PROGRAMS = re.compile(r".*/(?:python[\d.]*|agent-ls|git|rg|bwrap|ruff|node)")
 _OWN_PLACES = re.compile(r"/dev/null|/proc/.*|/tmp/(?:agent-ls.*|[a-z0-9_]{8})|.*/__pycache__/.*")
 _READ_UNASKED = ("git status", "git grep canary")
@@ -311,7 +311,8 @@ def _may_change(name: str, mode: str, world: World, *, confined: bool) -> bool:
         held = _HELD.match(inside)
         # What a command makes under such a name counts for nothing until a person keeps it.
         is_new = held is not None and f"work/{held[0].rstrip('/')}" not in world.seen
-        return not held or is_new or (mode == "auto" and bool(_GITS_OWN.match(inside)))
+        is_gits = mode in ("accept-edits", "auto") and bool(_GITS_OWN.match(inside))
+        return not held or is_new or is_gits
     return mode in ("accept-edits", "auto") and bool(_ORDINARY.match(inside))
 
 
