@@ -33,6 +33,7 @@ from agent_ls.mcp.pins import SavedPins, pins_file
 from agent_ls.mcp.servers import Servers
 from agent_ls.observers.otel import open_telemetry
 from agent_ls.processes.launching import get_ready
+from agent_ls.safety.made_files import made_files
 from agent_ls.safety.own_places import claim_store
 from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.sandbox.advice import banner
@@ -142,6 +143,7 @@ async def open_sessions(
         watch=None if settings.dry_run else _watch(settings, workspace),
         telemetry=telemetry,
         tool_source=servers,
+        made=None if settings.dry_run else made_files(),
     )
     kits = Kits(settings, ports, claims, is_attended, begun_s)
 

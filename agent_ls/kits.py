@@ -35,7 +35,7 @@ from agent_ls.loop.ports.commands import GoalCommands, Runner
 from agent_ls.loop.ports.extension import Commands, Skills
 from agent_ls.loop.ports.meter import Meter
 from agent_ls.loop.ports.models import Adviser, Provider
-from agent_ls.loop.ports.people import Approver, Rules
+from agent_ls.loop.ports.people import Approver, MadeFiles, Rules
 from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.ports.store import Blobs, Store
 from agent_ls.loop.ports.surroundings import Surroundings
@@ -78,6 +78,7 @@ class Ports:
     watch: CommandWatch | None
     telemetry: Telemetry | None
     tool_source: ToolSource | None
+    made: MadeFiles | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,6 +219,7 @@ class Kits:
             approver=own.approver,
             rules=ports.rules,
             watch=ports.watch,
+            made=ports.made,
             hooks=ports.hooks,
             custom_commands=ports.custom_commands,
             role=role,

@@ -32,6 +32,7 @@ from agent_ls.loop.options import LoopOptions, ModelOptions
 from agent_ls.mcp.configured import ToolServerOptions
 from agent_ls.observers.otel import TelemetryOptions
 from agent_ls.processes.reading import read_file
+from agent_ls.safety.made_files import is_undecided, made_files
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.trust import TrustedFolders, trust_file
 
@@ -200,8 +201,10 @@ def load_settings(
             break
     sources += [_Source("environment", values) for values in from_environment]
     for root in roots:
-        path = _file_of(root)
-        sources.append(_Source(str(path), _read_toml(path, foreign), True, is_trusted))
+        values = _values_of(root, foreign)
+        sources.append(_Source(str(_file_of(root)), values, True, is_trusted))
+    # Of a folder's settings of the editor, one may be what a command made.
+    is_trusted = is_trusted and not made_files().undecided(roots)
     editor = dict(editor or {})
     if "profile" in editor:
         # The choice may be a repository's, so it counts as if the editor had sent the values.
@@ -260,8 +263,18 @@ def what_a_folder_may_set(given: str | Mapping[str, Any], *, is_trusted: bool) -
 
 
 def folder_settings(folder: Path) -> Mapping[str, Any]:
-    """Return the values of a folder's own settings file; empty if it cannot be read."""
-    return _read_toml(_file_of(folder), [])
+    """Return the values of a folder's own settings file; empty if it cannot be read, or if a
+    command made it and the user has not kept it.
+    """
+    return _values_of(folder, [])
+
+
+def _values_of(folder: Path, problems: list[str]) -> dict[str, Any]:
+    path = _file_of(folder)
+    if path.exists() and is_undecided(path):
+        problems.append(f"{path}: a command made it, and none of it counts until you keep it.")
+        return {}
+    return _read_toml(path, problems)
 
 
 def settings_switched_on(values: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

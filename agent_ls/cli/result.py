@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from agent_ls.domain.events import Event, PlanProposed, QuestionResolved
 from agent_ls.domain.results import TurnResult
 from agent_ls.domain.stops import PLAIN, STATUS_WORDS, TurnStatus
+from agent_ls.loop.ports.people import MadeFile
 from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.safety.text import visible, visible_line
 
@@ -19,6 +20,10 @@ _REFUSED = {
     True: "Refused (asks in every mode; a person at a terminal or in an editor can allow it):",
 }
 """Headings of the refused calls, by whether the calls ask in every mode."""
+_MADE = (
+    "Commands that nobody approved made these, and other programs act on them. agent-ls does not, "
+    "until you keep them: a terminal or an editor asks before its next command. Or delete them."
+)
 
 
 def write_result(
@@ -44,6 +49,12 @@ def write_result(
         refused = [one for one in result.refused if one.every_mode is every_mode]
         if refused:
             _list(head, [f"{one.tool} {one.target}: {one.reason}" for one in refused])
+
+
+def write_made(made: Sequence[MadeFile]) -> None:
+    """Print what commands made that waits for the user's decision, if there is anything."""
+    if made:
+        _list(_MADE, [f"{one.shown} {one.why}" for one in made])
 
 
 def going_on(session: SessionState, arguments: argparse.Namespace) -> str:

@@ -18,7 +18,7 @@ from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.cli.output import while_read
 from agent_ls.cli.piped import with_piped
-from agent_ls.cli.result import going_on, resuming, write_result
+from agent_ls.cli.result import going_on, resuming, write_made, write_result
 from agent_ls.cli.stored import the_one_meant
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.domain.errors import ProviderFailure, SettingsError, StoreError
@@ -41,6 +41,7 @@ from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
 from agent_ls.observers.unpriced import UnpricedBudget
+from agent_ls.safety.made_files import made_files
 from agent_ls.session.custom_commands import command_in
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
@@ -186,9 +187,11 @@ async def _turn(
         if ended is None or turn is None:
             raise StoreError("the turn ended without a result; see the log")
         result = result_of(session.state)
+        made = await asyncio.to_thread(made_files().undecided, [folder])
         # Print before the store is closed, because closing may fail.
         with while_read():
             write_result(turn, result, arguments, streamed=streamed.said if is_attended else "")
+            write_made(made)
         if not result.success:
             with while_read():
                 sys.stderr.write(f"{going_on(session.state, arguments)}\n")

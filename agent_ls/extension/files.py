@@ -20,6 +20,7 @@ from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.loop.calls.other_agents import name_here
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.processes.reading import read_file
+from agent_ls.safety.made_files import is_undecided
 
 T = TypeVar("T")
 Kind = Literal["commands", "skills", "agents"]
@@ -54,10 +55,15 @@ def places(kind: Kind, user_folder: Path, roots: Iterable[Root]) -> Iterator[Pla
 def read_all(
     found: Iterable[Place], pattern: str, read: Callable[[Path, Place], T]
 ) -> Iterator[tuple[Path, Place, T | str]]:
-    """Yield each file with what ``read`` makes of it, or with what is wrong with it."""
+    """Yield each file with what ``read`` makes of it, or with what is wrong with it.
+
+    What a command made and the user has not kept is left out.
+    """
     for place in found:
         # Sorted only after the cut, because a folder may hold any number of files.
         for path in sorted(islice(place.folder.glob(pattern), _MAX_FILES)):
+            if place.top is not None and is_undecided(path):
+                continue
             try:
                 yield path, place, read(path, place)
             except ValidationError as error:

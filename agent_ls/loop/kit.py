@@ -15,7 +15,7 @@ from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.extension import Commands
 from agent_ls.loop.ports.models import Provider
-from agent_ls.loop.ports.people import Approver, Rules
+from agent_ls.loop.ports.people import Approver, MadeFiles, Rules
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.surroundings import Surroundings
 from agent_ls.loop.ports.tools import ToolSource
@@ -79,6 +79,8 @@ class Kit:
     rehearse: Callable[[], Rehearsal]
     source: ToolSource | None = None
     """Tools of servers, offered after ``specs``; ``tools`` has them too. None: there are none."""
+    made: MadeFiles | None = None
+    """What commands made that steers other programs; None: nothing is looked for."""
     is_attended: bool = True
     """Whether a person can answer questions."""
     turn_limit_s: float = 0.0

@@ -21,6 +21,7 @@ from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.processes.reading import read_file
+from agent_ls.safety.made_files import is_undecided
 from agent_ls.safety.secrets import mask
 from agent_ls.safety.text import visible, visible_line
 
@@ -159,6 +160,9 @@ def _shared(roots: Iterable[Root], problems: list[str]) -> Iterator[ServerPlan]:
         if not root.is_trusted:
             continue
         path = root.path / WORKSPACE_FILE
+        if path.exists() and is_undecided(path):
+            problems.append(f"{path}: a command made it, and it does not count until you keep it.")
+            continue
         try:
             read: Any = json.loads(read_file(path, max_bytes=_FILE_BYTES))
             servers = cast("dict[str, Any]", read["mcpServers"])

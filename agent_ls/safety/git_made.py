@@ -27,19 +27,32 @@ _WRITTEN = frozenset(
     }
 )
 """Settings that git writes when it makes a repository, none of which names a program."""
+_PARTS = frozenset({"hooks", "config", "config.worktree", "commondir", "attributes"})
+_TOP_NAMES = frozenset(
+    {
+        *("HEAD", "FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "config", "description", "index"),
+        *("packed-refs", "shallow", "branches", "hooks", "info", "logs", "modules", "objects"),
+        *("refs", "worktrees"),
+    }
+)
+"""What git makes at the top of a data folder."""
 _NO_LINKS = ("HEAD", "config", "hooks", "info", "objects", "refs", "modules", "worktrees")
 
 
 def is_made_by_git(path: Path, repositories: Collection[Path]) -> bool:
     """Say whether what steers git is as git makes it, and makes it run nothing.
 
-    ``path`` is a ``.git``, or what ``git_steering`` yields. ``repositories`` are data folders that
-    a ``.git`` file may lead into although they are not plain.
+    ``path`` is a ``.git``, a repository without work tree, or what ``git_steering`` yields.
+    ``repositories`` are data folders that a ``.git`` file may lead into although they are not
+    plain.
     """
     try:
         kind = path.lstat().st_mode
-        if path.name != ".git":
+        if path.name in _PARTS:
             return _is_plain_part(path, repositories)
+        if path.name != ".git":
+            is_bare = stat.S_ISDIR(kind) and all(one.name in _TOP_NAMES for one in path.iterdir())
+            return is_bare and is_plain_repository(path)
         if stat.S_ISDIR(kind):
             return is_plain_repository(path)
         return stat.S_ISREG(kind) and _leads_to_own_place(path, repositories)

@@ -6,7 +6,7 @@ Faces (code actions, the panel, messages) see them as events and answer here; th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterable
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -56,9 +56,19 @@ class _Waiting(Generic[T]):
 class Approvals:
     """The Approver of one session: asks one thing at a time, without a time limit by default."""
 
-    def __init__(self, recorder: Recorder, *, is_attended: bool) -> None:
-        """Unless ``is_attended``, ``nobody`` answers everything at once."""
+    def __init__(
+        self,
+        recorder: Recorder,
+        *,
+        is_attended: bool,
+        undo: Callable[[Collection[str]], Awaitable[None]],
+    ) -> None:
+        """Unless ``is_attended``, ``nobody`` answers everything at once.
+
+        ``undo`` is the review's.
+        """
         self._recorder = recorder
+        self._undo = undo
         self._is_attended = is_attended
         self._one_at_a_time = asyncio.Lock()
         self._approvals: dict[str, _Waiting[ApprovalAnswer]] = {}
@@ -99,6 +109,10 @@ class Approvals:
                 answer = await self._answered(given, QuestionAsked(question=question), _NO_ANSWER)
                 await self._recorder.emit(QuestionResolved(question_id=question.id, answer=answer))
             return answer
+
+    async def undo(self, paths: Collection[str]) -> None:
+        """Undo the open changes of these files in the review."""
+        await self._undo(paths)
 
     async def _answered(self, given: asyncio.Future[T], asked: Event, nobody: T) -> T:
         """Record the question and wait for its answer; unattended, return ``nobody`` at once."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 
 from agent_ls.domain import events as e
@@ -57,6 +57,10 @@ class ChildApprover:
         told = question.model_copy(update={"text": text, "turn_id": self._turn_id})
         with self._measured():
             return await self._parent.ask(told)
+
+    async def undo(self, paths: Collection[str]) -> None:
+        """Undo in the parent's review, which holds this sub-agent's changes too."""
+        await self._parent.undo(paths)
 
     @contextmanager
     def _measured(self) -> Generator[None]:

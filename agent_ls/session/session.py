@@ -6,7 +6,7 @@ waits for the user, and the loop does the work.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager
 from typing import Literal
 
@@ -34,6 +34,7 @@ from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.ports.store import Journals
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.state import SessionState
+from agent_ls.review.ledger import Selection
 from agent_ls.review.review import Review
 from agent_ls.session.approvals import Approvals
 from agent_ls.session.custom_commands import expanded
@@ -60,7 +61,7 @@ class Session:
         ``claim`` makes a loose lease firm, or raises; ``claimed`` does so for a block.
         """
         self._recorder, self._journals = recorder, journals
-        self._approvals = Approvals(recorder, is_attended=is_attended)
+        self._approvals = Approvals(recorder, is_attended=is_attended, undo=self._undo)
         self._kit = build_kit(self._approvals, recorder)
         self.review = Review(
             recorder,
@@ -222,6 +223,10 @@ class Session:
     async def resolve_question(self, question_id: str | None, answer: QuestionAnswer) -> bool:
         """Settle a question, by default the oldest; False when it is already settled."""
         return await self._approvals.resolve_question(question_id, answer)
+
+    async def _undo(self, paths: Collection[str]) -> None:
+        for path in paths:
+            await self.review.decide("undo", Selection(path=path))
 
     async def set_mode(self, mode: Mode) -> None:
         """Switch the mode, from the next decision on."""

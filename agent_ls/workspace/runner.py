@@ -74,6 +74,10 @@ _READ_ONLY = ("Read-only file system", "EROFS", "resource busy", "EBUSY", "cross
 """What programs say where a mount holds them."""
 _CONFIGURATION = ("could not write config file", "could not lock config file")
 """What git says of its configuration."""
+_NOT_CONFIGURED = (
+    "sandbox: git could not write its configuration, which is read-only here; if that matters, run "
+    "the command with outside_sandbox and a reason, and the user is asked"
+)
 _SUPERVISED = ("-I", "-S", str(Path(__file__).with_name("supervisor.py")))
 """-I and -S: the supervisor imports nothing from the folder or the environment."""
 _PYTHON = str(Path(sys.executable).resolve())
@@ -164,9 +168,9 @@ class ShellRunner:
     def _hints(self, output: str, wrapped: Wrapped, *, has_failed: bool) -> Iterator[str]:
         """Yield what to say of a command's output."""
         if not has_failed:
-            # Some commands of git end well although they could not write what they need.
-            if any(one in output for one in _CONFIGURATION):
-                yield from wrapped.hints
+            # Such as `git submodule add`, which ends well all the same.
+            if wrapped.hints and any(one in output for one in _CONFIGURATION):
+                yield _NOT_CONFIGURED
         elif self.confiner is not None and any(one in output for one in _REFUSED):
             yield from filter(None, (self.confiner.sandbox.hint, *wrapped.hints))
         elif any(one in output for one in _READ_ONLY):

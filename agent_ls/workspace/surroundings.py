@@ -17,6 +17,7 @@ from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.surroundings import RULE_FILES, OuterRules
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.processes.launching import start_piped
+from agent_ls.safety.made_files import is_undecided
 from agent_ls.safety.sandbox import own_git
 from agent_ls.safety.sandbox.confinement import Wrapped
 from agent_ls.safety.sandbox.confining import held
@@ -71,6 +72,8 @@ class MachineSurroundings:
         for root in self.workspace.roots:
             for folder in _above(root.path):
                 for path in (folder / name for name in RULE_FILES):
+                    if is_undecided(path):
+                        continue
                     if text := _own_text(path, _MAX_RULES_BYTES).strip():
                         rules = OuterRules(visible_line(str(path)), text, root.is_trusted)
                         found.setdefault(path, rules)

@@ -2,9 +2,9 @@
 
 Files that agents edit or the editor writes meanwhile are looked at again at once, so they count as
 unchanged. Concurrent commands share one look before. The first to end reports all changes so far,
-and notes that others ran. Files that git tracks are watched whatever its rules say. Of other
-ignored files only the names are known, to tell which are gone. ``__pycache__`` is not watched.
-Blocking work runs in a thread.
+and notes that others ran. Files that git tracks or that steer other programs are watched whatever
+the rules say. Of other ignored files only the names are known, to tell which are gone.
+``__pycache__`` is not watched. Blocking work runs in a thread.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from subprocess import SubprocessError
 from typing import NamedTuple, TypeVar
 
@@ -27,6 +27,7 @@ from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
+from agent_ls.safety.control_files import names_of, steers
 from agent_ls.safety.sandbox.own_git import runs_nothing, tracked_names, view_of
 from agent_ls.workspace.ignore import MAX_FILES, Entry, files_below, walk_entries
 from agent_ls.workspace.seen_changes import FileChange, arrived, command_change, with_moves
@@ -253,9 +254,17 @@ class TreeWatch:
                     continue
                 if stat.S_ISREG(facts.st_mode):
                     yield front + name, signature_of(facts)
+            for name, entry in files_below(one for one in left if _steers(one[0])):
+                with suppress(OSError):
+                    yield front + name, signature_of(entry.stat(follow_symlinks=False))
 
     def _roots(self) -> list[Path]:
         return [root.path for root in self._workspace.roots]
+
+
+def _steers(name: str) -> bool:
+    """Say whether an ignored file or folder steers other programs, so that it is watched too."""
+    return bool(steers(names_of(PurePosixPath(name).parts)))
 
 
 def _signatures(root: Path, ignored: Iterable[Entry]) -> dict[str, Signature]:

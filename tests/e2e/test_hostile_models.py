@@ -293,7 +293,8 @@ class Hostile(Storyteller):
                     self.approved += is_fine
                     await self._tell("approval", approvalId=one["approvalId"], choice=choice)
             elif one["sessionUpdate"] == "question" and self.answers:
-                await self._tell("question", questionId=one["questionId"], text="No.")
+                text = "Remove" if "Remove" in one["options"] else "No."
+                await self._tell("question", questionId=one["questionId"], text=text)
 
     async def _tell(self, what: str, **answer: str) -> None:
         with suppress(ServerError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,9 @@ class Answers:
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         raise AssertionError("nothing is to be approved")
+
+    async def undo(self, paths: Collection[str]) -> None:
+        raise NotImplementedError
 
     async def ask(self, question: Question) -> QuestionAnswer:
         self.asked.append(question)

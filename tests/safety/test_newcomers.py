@@ -1,4 +1,4 @@
-"""What a command makes and other programs act on: set aside, or said where a person approved."""
+"""What a command makes and other programs act on: it stays, is named, and waits for the user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.domain.verdicts import Consent
 from agent_ls.loop.ports.commands import Bounds
+from agent_ls.safety.made_files import is_undecided, made_files
 from agent_ls.safety.sandbox.confining import Confiner, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.safety.text import visible_line
@@ -27,7 +29,7 @@ _BARE = (
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace with a folder that commands may fill; the state folder lies beside it."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     top = tmp_path.resolve() / "work"
     (top / "sub").mkdir(parents=True)
     (top / "kept" / ".vscode").mkdir(parents=True)
@@ -55,19 +57,28 @@ async def _run(confiner: Confiner, command: str, bounds: Bounds = Bounds()) -> s
     ).output
 
 
-def _aside(folder: Path) -> list[str]:
-    """Return the files that were set aside, by their place in the workspace."""
-    top = folder.parent / "state" / "agent-ls" / "set-aside"
-    files = (one for one in top.rglob("*") if not one.is_dir() or one.is_symlink())
-    return sorted("/".join(one.relative_to(top).parts[1:]) for one in files)
+def _waiting(folder: Path) -> list[str]:
+    """Return the files that wait for the user's decision, by their place in the workspace."""
+    found = [one.path for one in made_files().undecided([folder])]
+    files = [
+        file
+        for path in found
+        for file in (path.rglob("*") if path.is_dir() and not path.is_symlink() else (path,))
+        if not file.is_dir() or file.is_symlink()
+    ]
+    return sorted(file.relative_to(folder).as_posix() for file in files)
 
 
 @pytest.mark.parametrize(
-    "command, aside",
+    "command, made",
     [
         pytest.param(_BARE.format("sub/a"), ["sub/a/HEAD"], id="a-repository"),
         pytest.param(_BARE.format("sub"), ["sub/HEAD"], id="a-folder-becomes-a-repository"),
-        pytest.param("git init -q --bare sub/b", ["sub/b/HEAD"], id="a-repository-by-git"),
+        pytest.param("git init -q --bare sub/b", [], id="a-repository-by-git"),
+        pytest.param("git init -q --bare sub/b; mkdir sub/b/.vscode; echo {} > "
+                     "sub/b/.vscode/tasks.json", ["sub/b/HEAD"], id="more-in-a-repository-by-git"),
+        pytest.param("git init -q --bare sub/hooks; echo x > sub/hooks/hooks/pre-push",
+                     ["sub/hooks/HEAD"], id="a-repository-with-a-hook"),
         pytest.param("mkdir sub/.git; echo x > sub/.git/config", ["sub/.git/config"], id="git"),
         pytest.param("echo 'gitdir: x' > sub/.git", ["sub/.git"], id="a-pointer-to-a-repository"),
         pytest.param("echo x > sub/.envrc", ["sub/.envrc"], id="direnv"),
@@ -101,33 +112,83 @@ def _aside(folder: Path) -> list[str]:
                      id="packages-stay"),
     ],
 )  # fmt: skip
-async def test_what_steers_other_programs_is_set_aside(
-    confiner: Confiner, folder: Path, command: str, aside: list[str]
+async def test_what_steers_other_programs_stays_is_named_and_waits(
+    confiner: Confiner, folder: Path, command: str, made: list[str]
 ) -> None:
     said = await _run(confiner, command)
-    assert _aside(folder) == aside, said
-    for name in aside:
-        assert not os.path.lexists(folder / name)
+    for closed in ("sub/c", "sub/.idea", "sub/.idea/x"):
+        with suppress(OSError):
+            (folder / closed).chmod(0o700)
+    assert _waiting(folder) == made, said
+    for name in made:
+        assert os.path.lexists(folder / name)
+        assert is_undecided(folder / name)
         assert any(visible_line(one) in said for one in (name, *map(str, Path(name).parents[:-1])))
-    assert ("outside_sandbox" in said) is bool(aside)
-    assert (folder / "kept" / ".vscode" / "tasks.json").read_text() == "{}"
-    again = await _run(confiner, "true")
-    assert again == ""
+    assert ("until the user keeps it" in said) is bool(made)
+    assert not is_undecided(folder / "kept" / ".vscode" / "tasks.json")
+    # A later command cannot change it.
+    again = await _run(confiner, "; ".join(f"echo again > '{one}'" for one in made) or "true")
+    assert "again" not in "".join(
+        (folder / one).read_text()
+        for one in made
+        if (folder / one).is_file() and not (folder / one).is_symlink()
+    )
+    assert "until the user keeps it" not in again
+    made_files().keep(made_files().undecided([folder]))
+    assert _waiting(folder) == []
+    assert not any(is_undecided(folder / one) for one in made)
 
 
 # Landlock lets nothing be added at the top.
 @pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
-async def test_what_is_made_at_the_top_is_set_aside(confiner: Confiner, folder: Path) -> None:
-    await _run(confiner, "echo x > .envrc; mkdir .claude; echo x > CLAUDE.md")
-    assert _aside(folder) == [".envrc", "CLAUDE.md"]
-    assert sorted(one.name for one in folder.iterdir()) == ["kept", "sub"]
+async def test_what_is_made_at_the_top_waits(confiner: Confiner, folder: Path) -> None:
+    await _run(confiner, "ls -A; echo x > .envrc; mkdir .claude; echo x > CLAUDE.md")
+    assert _waiting(folder) == [".envrc", "CLAUDE.md"]
+    assert is_undecided(folder / ".claude" / "skills")
+    assert {one.name for one in folder.iterdir()} == {
+        "kept", "sub", ".envrc", ".claude", "CLAUDE.md"
+    }  # fmt: skip
 
 
-async def test_a_replaced_link_is_set_aside(confiner: Confiner, folder: Path) -> None:
+async def test_a_replaced_link_waits(confiner: Confiner, folder: Path) -> None:
     """Landlock keeps the link; a mount cannot cover one."""
     said = await _run(confiner, "ln -sfn x kept/link/.envrc || true")
-    assert _aside(folder) == ([] if "denied" in said else ["kept/link/.envrc"])
-    assert os.path.lexists(folder / "kept" / "link" / ".envrc") is ("denied" in said)
+    assert _waiting(folder) == ([] if "denied" in said else ["kept/link/.envrc"])
+
+
+async def test_nothing_counts_while_a_command_runs(confiner: Confiner, folder: Path) -> None:
+    until = "until [ -e sub/go ]; do sleep 0.05; done"
+    running = asyncio.create_task(_run(confiner, f"echo x > sub/AGENTS.md; {until}"))
+    while not (folder / "sub" / "AGENTS.md").exists():  # noqa: ASYNC110 - a file
+        await asyncio.sleep(0.02)
+    assert is_undecided(folder / "sub" / "AGENTS.md")
+    assert not is_undecided(folder / "kept" / ".vscode" / "tasks.json")
+    (folder / "sub" / "go").touch()
+    assert "AGENTS.md" in await running
+
+
+@pytest.mark.parametrize(
+    "command, name, line",
+    [
+        pytest.param("echo x > sub/.envrc", "sub/.envrc", "sub/.envrc was moved to ", id="file"),
+        pytest.param("mkdir sub/.idea; echo x > sub/.idea/a", "sub/.idea",
+                     "sub/.idea/a was moved to ", id="folder"),
+        pytest.param("mkdir -p sub/.idea/x", "sub/.idea", "", id="nothing-but-folders"),
+        pytest.param("ln -s x sub/.envrc", "sub/.envrc", "sub/.envrc was moved to ", id="link"),
+        pytest.param(_BARE.format("sub/a"), "sub/a/HEAD", "sub/a/HEAD was moved", id="repository"),
+    ],
+)  # fmt: skip
+async def test_what_is_in_no_review_is_moved_away_when_it_is_removed(
+    confiner: Confiner, folder: Path, command: str, name: str, line: str
+) -> None:
+    await _run(confiner, command)
+    made = made_files()
+    lines = made.set_aside(made.undecided([folder]))
+    assert not os.path.lexists(folder / name)
+    assert [one.startswith(line) for one in lines] == [True] * bool(line)
+    if line:
+        assert os.path.lexists(lines[0].partition(" was moved to ")[2])
+    assert _waiting(folder) == []
 
 
 def _git(*words: str | Path, at: Path | None = None) -> str:
@@ -135,28 +196,14 @@ def _git(*words: str | Path, at: Path | None = None) -> str:
     return done.stdout.strip()
 
 
-def test_no_later_git_runs_what_a_command_left(confiner: Confiner, folder: Path) -> None:
-    asyncio.run(_run(confiner, _BARE.format("sub/a")))
-    _git("-C", folder / "sub" / "a", "status")
-    assert not list(folder.rglob("ran"))
-    # It would, with what was set aside.
-    (head,) = (folder.parent / "state").rglob("HEAD")
-    head.rename(folder / "sub" / "a" / "HEAD")
-    _git("-C", folder / "sub" / "a", "status")
-    assert list(folder.rglob("ran"))
-
-
-@pytest.mark.parametrize("consent, stays", [("none", False), ("mode", False), ("person", True)])
-async def test_only_a_persons_command_leaves_it_and_says_so(
-    confiner: Confiner, folder: Path, consent: str, stays: bool
+@pytest.mark.parametrize("consent, waits", [("none", True), ("mode", True), ("person", False)])
+async def test_only_a_persons_command_makes_what_counts_at_once(
+    confiner: Confiner, folder: Path, consent: Consent, waits: bool
 ) -> None:
-    bounds = Bounds(consent="person" if stays else "mode" if consent == "mode" else "none")
-    said = await _run(confiner, "echo x > sub/.envrc", bounds)
-    assert (folder / "sub" / ".envrc").exists() is stays
-    assert "sub/.envrc" in said
-    assert ("[new here" in said) is stays
+    said = await _run(confiner, "echo x > sub/.envrc", Bounds(consent=consent))
+    assert "[new here, and other programs act on it: sub/.envrc" in said
+    assert is_undecided(folder / "sub" / ".envrc") is waits
     assert await _run(confiner, "true") == ""
-    assert (folder / "sub" / ".envrc").exists() is stays
 
 
 async def test_the_last_of_commands_that_overlap_looks(confiner: Confiner, folder: Path) -> None:
@@ -169,15 +216,15 @@ async def test_the_last_of_commands_that_overlap_looks(confiner: Confiner, folde
     said = await slow
     assert ".envrc" in said
     assert ".npmrc" in said
-    assert _aside(folder) == ["sub/.envrc", "sub/.npmrc"]
+    assert _waiting(folder) == ["sub/.envrc", "sub/.npmrc"]
 
 
-async def test_a_cancelled_command_leaves_nothing(confiner: Confiner, folder: Path) -> None:
+async def test_what_a_cancelled_command_made_waits_too(confiner: Confiner, folder: Path) -> None:
     async with asyncio.timeout(30):
         with suppress(TimeoutError):
             async with asyncio.timeout(3):
                 await _run(confiner, "echo x > sub/.envrc; sleep 30")
-    assert _aside(folder) == ["sub/.envrc"]
+    assert _waiting(folder) == ["sub/.envrc"]
 
 
 def test_a_repository_that_was_there_cannot_be_changed(confiner: Confiner, folder: Path) -> None:
@@ -215,14 +262,15 @@ _IN_GIT = Bounds(consent="mode")
         *(".git/modules/libs/foo/commondir", "later.cfg"),
     ],
 )
-async def test_what_steers_git_in_its_own_folder_or_from_there_is_set_aside(
+async def test_what_steers_git_in_its_own_folder_or_from_there_waits(
     confiner: Confiner, repository: Path, place: str
 ) -> None:
     (repository / place).unlink(missing_ok=True)
     command = f"git status -s; mkdir -p {Path(place).parent}; echo x > {place}"
     said = await _run(confiner, command, _IN_GIT)
     assert place in said
-    assert not (repository / place).exists()
+    # With Landlock nothing can be added there.
+    assert is_undecided(repository / place) is (repository / place).exists()
 
 
 @pytest.mark.parametrize(
@@ -289,10 +337,10 @@ async def test_what_git_itself_made_stays_and_takes_the_next_commit(
     confiner: Confiner, committed: Path, make: str, place: str, branch: str
 ) -> None:
     said = await _run(confiner, make, _IN_GIT)
-    assert "moved" not in said
+    assert "new here" not in said
     commit = f"echo more >> a.txt; git add -A; git {_WHO} commit -qm two"
     said += await _run(confiner, f"cd {place}; {commit}", _IN_GIT)
-    assert _aside(committed) == []
+    assert _waiting(committed) == []
     assert _git("log", "-1", "--format=%s", branch, at=committed / place) == "two", said
     assert _git("show", "--format=", "--name-only", branch, at=committed / place) == "a.txt"
     # The commit is in no other place.
@@ -315,7 +363,7 @@ async def test_a_stash_takes_new_files_and_brings_them_back(
 
 @pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
 @pytest.mark.parametrize(
-    "command, aside",
+    "command, made",
     [
         pytest.param("git init -q x; git -C x config core.fsmonitor 'touch ran'", "x/.git",
                      id="a-monitor"),
@@ -358,16 +406,16 @@ async def test_a_stash_takes_new_files_and_brings_them_back(
                      id="a-pointer-that-is-of-another-folder"),
     ],
 )  # fmt: skip
-async def test_a_repository_that_makes_git_run_something_is_set_aside(
-    confiner: Confiner, committed: Path, command: str, aside: str
+async def test_a_repository_that_makes_git_run_something_waits(
+    confiner: Confiner, committed: Path, command: str, made: str
 ) -> None:
     said = await _run(confiner, command, _IN_GIT)
-    assert not os.path.lexists(committed / aside), said
-    assert aside in said
+    assert is_undecided(committed / made), said
+    assert made in said
 
 
 @pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
-async def test_what_a_command_beside_another_makes_of_a_repository_is_set_aside(
+async def test_what_a_command_beside_another_makes_of_a_repository_waits(
     confiner: Confiner, committed: Path
 ) -> None:
     await _run(confiner, "git init -q n", _IN_GIT)
@@ -378,7 +426,7 @@ async def test_what_a_command_beside_another_makes_of_a_repository_is_set_aside(
     await _run(confiner, "git -C n status; echo ../x > n/.git/commondir", _IN_GIT)
     (committed / "go").touch()
     await slow
-    assert not os.path.lexists(committed / "n" / ".git" / "commondir")
+    assert is_undecided(committed / "n" / ".git" / "commondir")
 
 
 @pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
@@ -393,23 +441,23 @@ async def test_of_a_repository_that_stayed_nothing_that_git_runs_can_be_changed(
         _IN_GIT,
     )
     assert "c/.git/commondir" in said
-    assert not os.path.lexists(committed / "c" / ".git" / "commondir")
+    assert is_undecided(committed / "c" / ".git" / "commondir")
     assert not (committed / "c" / ".git" / "hooks" / "pre-push").exists()
     assert "fsmonitor" not in (committed / "c" / ".git" / "config").read_text()
 
 
 @pytest.mark.parametrize(
-    ("command", "moved"),
+    ("command", "made"),
     [
         ("mkdir -p node_modules/d d; rmdir d; ln -s node_modules/d d", "sub/d"),
         ("mkdir b c; echo ../c > b/commondir; echo 'ref: refs/heads/x' > b/HEAD", "sub/b/HEAD"),
     ],
 )
-async def test_what_hides_a_repository_from_the_look_is_set_aside(
-    confiner: Confiner, folder: Path, command: str, moved: str
+async def test_what_hides_a_repository_from_the_look_waits(
+    confiner: Confiner, folder: Path, command: str, made: str
 ) -> None:
-    assert moved in await _run(confiner, f"cd sub; {command}")
-    assert not os.path.lexists(folder / moved)
+    assert made in await _run(confiner, f"cd sub; {command}")
+    assert is_undecided(folder / made)
 
 
 async def test_a_link_to_third_party_code_that_was_there_stays(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -244,6 +244,9 @@ class Slow:
         self.now_s += seconds
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        raise NotImplementedError
+
+    async def undo(self, paths: Collection[str]) -> None:
         raise NotImplementedError
 
     async def ask(self, question: Question) -> QuestionAnswer:

@@ -18,6 +18,7 @@ from agent_ls.loop.calls.command_changes import run_watched
 from agent_ls.loop.calls.denials import denied
 from agent_ls.loop.calls.guarding import Decided, decide
 from agent_ls.loop.calls.keeping import keep_output
+from agent_ls.loop.calls.made_files import settle_made_files
 from agent_ls.loop.calls.proposing import propose
 from agent_ls.loop.calls.tool_hooks import ask_before_tool, changed_by
 from agent_ls.loop.evidence.retries import met_by_failure
@@ -73,11 +74,8 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
         planned, decided = await ask_before_tool(planned, decided, turn)
         origin, verdict = decided
         match verdict:
-            case Allow(after_s=after_s):
-                await _decided(planned, turn, "allow", origin)
-                if after_s:
-                    await turn.kit.clock.sleep(after_s)
-                return replace(planned, reads_only=verdict.reads_only, consent=verdict.consent)
+            case Allow():
+                return await _allowed(planned, verdict, origin, turn)
             case Deny(reason=reason, whatever_tool=whatever_tool):
                 await _decided(planned, turn, "deny", origin, reason)
                 # ``denied`` may ask the person: ask one question at a time, and count earlier
@@ -103,6 +101,18 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                     decided = (_AMENDED, Allow(consent="person"))
             case _:
                 assert_never(verdict)
+
+
+async def _allowed(
+    planned: PlannedCall, verdict: Allow, origin: str, turn: Turn
+) -> PlannedCall | ToolResult:
+    """Return a call that runs unasked, unless the user has to decide on what commands made."""
+    if (refused := await settle_made_files(planned, turn)) is not None:
+        return refused
+    await _decided(planned, turn, "allow", origin)
+    if verdict.after_s:
+        await turn.kit.clock.sleep(verdict.after_s)
+    return replace(planned, reads_only=verdict.reads_only, consent=verdict.consent)
 
 
 async def _decided(

@@ -122,6 +122,8 @@ async def _below(turn: Turn, nested: tuple[str, ...]) -> list[str]:
     named: list[str] = []
     room = _ALL_NESTED_CHARS
     for path in nested:
+        if await _is_undecided(path, turn):
+            continue
         try:
             text = (await turn.kit.workspace.read(path)).text.strip()[:_NESTED_CHARS]
         except WorkspaceError:
@@ -143,6 +145,8 @@ async def _top(turn: Turn) -> list[str]:
     for root in roots:
         for name in TOP_RULE_FILES if root.is_trusted else RULE_FILES:
             path = name if len(roots) == 1 else f"{root.name}/{name}"
+            if await _is_undecided(path, turn):
+                continue
             try:
                 text = (await turn.kit.workspace.read(path)).text
             except WorkspaceError:
@@ -151,6 +155,16 @@ async def _top(turn: Turn) -> list[str]:
                 found.append(_ruled(path, text, is_trusted=root.is_trusted))
                 break
     return found
+
+
+async def _is_undecided(path: str, turn: Turn) -> bool:
+    """Say whether a command made the file, and the user has not said that it counts."""
+    made = turn.kit.made
+    try:
+        _, place = turn.kit.workspace.locate(path)
+    except WorkspaceError:
+        return False
+    return made is not None and await asyncio.to_thread(made.is_undecided, place)
 
 
 def _ruled(path: str, text: str, *, is_trusted: bool) -> str:

@@ -1,8 +1,9 @@
-"""Questions to the person, and the person's standing rules."""
+"""Questions to the person, and what the person has decided for good."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -19,6 +20,46 @@ class Approver(Protocol):
 
     async def ask(self, question: Question) -> QuestionAnswer:
         """Wait for the answer; without a person returns one by ``nobody``."""
+        ...
+
+    async def undo(self, paths: Collection[str]) -> None:
+        """Undo the open changes of these files in the review, where a redo brings them back."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFile:
+    """A file or folder that a command made, and that steers other programs."""
+
+    path: Path
+    shown: str
+    """As seen from its workspace folder; of a folder its files, if they are few."""
+    why: str
+    """What it does, in words that follow its name."""
+    folder: Path
+    """The workspace folder of the command that made it."""
+
+
+class MadeFiles(Protocol):
+    """What commands made that steers other programs, until the user keeps or removes it."""
+
+    def undecided(self, folders: Collection[Path]) -> tuple[MadeFile, ...]:
+        """Return what commands in these folders made. Looks at the disk."""
+        ...
+
+    def is_undecided(self, path: Path) -> bool:
+        """Say whether this file, or a folder around it, waits; then nothing of ours obeys it."""
+        ...
+
+    def keep(self, made: Iterable[MadeFile]) -> None:
+        """Let these count from now on. Errors: ``SettingsError`` if that cannot be stored."""
+        ...
+
+    def set_aside(self, made: Iterable[MadeFile]) -> list[str]:
+        """Move what is still there out of its folder; return a line for each.
+
+        Errors: ``SettingsError`` if that cannot be stored.
+        """
         ...
 
 

@@ -23,12 +23,11 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import platformdirs
-
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.settling import settled
 from agent_ls.safety.git_made import is_made_by_git, work_trees
 from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
+from agent_ls.safety.made_files import close_watch, made_files, open_watch
 from agent_ls.safety.own_places import own_folders
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
 from agent_ls.safety.sandbox.newcomers import Newcomers
@@ -168,6 +167,7 @@ class Confiner:
     def end(self) -> None:
         """Delete the private temporary files."""
         close_view(self)
+        close_watch(self.newcomers.is_new)
         shutil.rmtree(self.place, ignore_errors=True)
 
     def _confinement(
@@ -266,9 +266,10 @@ def open_confiner(
     (place / _UNREADABLE).touch(mode=0)
     for root in roots():
         _remove_placeholders(root)
-    aside = platformdirs.user_state_path("agent-ls") / "set-aside"
-    made = Confiner(sandbox, options, roots, place, Newcomers(aside))
+    newcomers = Newcomers(made_files())
+    made = Confiner(sandbox, options, roots, place, newcomers)
     open_view(made)
+    open_watch(newcomers.is_new)
     return made
 
 

@@ -1,7 +1,8 @@
-"""Sets aside files that a command made and that other programs of the person would act on.
+"""Finds what commands made that other programs of the person act on, outside of every sandbox.
 
-What git makes by itself and runs nothing stays, and so do copies of files that were there.
-A repository in any folder, an ``.envrc`` or an editor's tasks run outside of every sandbox later.
+That is a repository in any folder, an ``.envrc``, an editor's tasks and so on. It stays where it
+is, and waits for the user unless the user approved the command. What git makes by itself and runs
+nothing does not count, nor do copies of files that were there.
 """
 
 from __future__ import annotations
@@ -10,20 +11,17 @@ import filecmp
 import hashlib
 import logging
 import os
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_ls.safety.beneath import folder_beneath
+from agent_ls.domain.errors import SettingsError
 from agent_ls.safety.control_files import names_of, names_own, steers
 from agent_ls.safety.git_made import is_made_by_git
 from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
+from agent_ls.safety.made_files import MadeFiles, shown
 from agent_ls.safety.sandbox.survey import Survey, survey
-from agent_ls.safety.text import visible_line
 
 _log = logging.getLogger(__name__)
 _MAX_NAMED = 20
@@ -38,12 +36,14 @@ class Newcomers:
     So one that nobody approved makes all of them unapproved, and the last one's end looks.
     """
 
-    place: Path
-    """The folder for what is set aside."""
+    made: MadeFiles
+    """Remembers what nobody approved."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _running: int = 0
     _before: list[_Watched] = field(default_factory=list["_Watched"])
     _repositories: tuple[tuple[Path, Path], ...] = ()
+    _roots: tuple[Path, ...] = ()
+    _known: frozenset[Path] = frozenset()
     _trees: frozenset[Path] = frozenset()
     _is_approved: bool = True
 
@@ -61,7 +61,8 @@ class Newcomers:
         """
         with self._lock:
             if not self._running:
-                self._trees = frozenset(trees)
+                self._roots, self._trees = tuple(surveys), frozenset(trees)
+                self._known = frozenset(path for one in surveys.values() for path in one.steering)
                 self._before = [
                     _Watched(
                         root, _of_folder(root, one.closed), _entries(one.steering, self._trees)
@@ -77,6 +78,11 @@ class Newcomers:
                     self._repositories += (place,)
             self._running += 1
             self._is_approved &= is_approved
+
+    def is_new(self, path: Path) -> bool:
+        """Say whether a command that runs may have made a file that steers programs."""
+        is_inside = bool(self._running) and any(map(path.is_relative_to, self._roots))
+        return is_inside and self._known.isdisjoint((path, *path.parents))
 
     def end(self) -> list[str]:
         """Look once no command runs. Return what to tell the model and the person, a line each."""
@@ -108,25 +114,18 @@ class Newcomers:
         )
         if not paths:
             return []
+        named = f"new here, and other programs act on it: {_named(paths, root)}"
         if self._is_approved:
-            return [f"new here, and other programs act on it: {_named(paths, root)}"]
+            return [named]
+        _log.warning("%s: %s", root, named)
         try:
-            self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            aside = Path(tempfile.mkdtemp(prefix="", dir=self.place))
-        except OSError as error:
-            return [f"sandbox: other programs act on {_named(paths, root)}; {error}"]
-        left = [path for path in paths if not _set_aside(path, root, aside)]
-        moved = [path for path in paths if path not in left]
-        notes = [f"sandbox: other programs act on {_named(left, root)}: delete it"] if left else []
-        if moved:
-            notes.append(
-                f"sandbox: moved to {aside}, because other programs act on it: "
-                f"{_named(moved, root)}. To have it, write it with an edit tool, or run the "
-                "command with outside_sandbox and a reason: the person is asked"
-            )
-        for note in notes:
-            _log.warning("%s: %s", root, note)
-        return notes
+            self.made.add({path: self._folder_of(path) for path in paths})
+        except SettingsError as error:
+            return [f"{named}. {error}"]
+        return [f"{named}. It stays, and counts for nothing of agent-ls until the user keeps it"]
+
+    def _folder_of(self, path: Path) -> Path:
+        return next((one for one in self._roots if path.is_relative_to(one)), self._roots[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,30 +210,6 @@ def _changeable(path: Path, trees: Collection[Path]) -> str:
 
 
 def _named(paths: list[Path], root: Path) -> str:
-    names = [visible_line(path.relative_to(root).as_posix()) for path in paths]
-    rest = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    return ", ".join(names[:_MAX_NAMED]) + rest
-
-
-def _set_aside(path: Path, root: Path, aside: Path) -> bool:
-    """Move a file or folder, also to another disk; where that fails, give it another name.
-
-    The folders above are opened without following links.
-    """
-    below = path.relative_to(root)
-    target = aside / below
-    if path.is_dir() and not path.is_symlink():
-        with suppress(OSError):
-            path.chmod(0o700)
-    try:
-        with folder_beneath(root, below.parent) as folder:
-            here = Path(f"/proc/self/fd/{folder}")
-            source = (here if here.is_dir() else path.parent) / path.name
-            try:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.move(source, target)
-            except OSError:
-                source.rename(source.with_name(f"set-aside.{aside.name}.{path.name.lstrip('.')}"))
-    except OSError:
-        return False
-    return True
+    names = [shown(path, root) for path in paths[:_MAX_NAMED]]
+    rest = f" and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else ""
+    return ", ".join(names) + rest
