@@ -19,7 +19,7 @@ import pytest
 from agent_ls.safety.sandbox.confinement import Sandbox, View
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from tests.safety.tables import advisories, requests, rows
-from tests.support.boundary import Kind, World, in_view, rows_in, without_view
+from tests.support.boundary import Kind, World, in_view, rows_in, without_supervisor, without_view
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="this machine is no Linux")
 
@@ -91,6 +91,26 @@ def test_without_a_view_the_attacks_do_what_they_are_made_for(world: World, part
     counts = tally.counts()
     changed, printed = {"sample": (6, 10), "all": (120, 200), "advisories": (40, 30)}[part]
     assert (counts["changed"] >= changed, counts["printed"] >= printed) == (True, True), counts
+
+
+@pytest.mark.parametrize(
+    "row, kind",
+    [
+        pytest.param("chmod 777 {outside}/file", "metadata", id="modes"),
+        pytest.param("cat /proc/{pid}/environ", "printed", id="another-environment"),
+        pytest.param("xxd -p .env", "printed", id="in-hexadecimal"),
+        pytest.param("printf 1 | cat - .env | base64", "printed", id="in-base-64"),
+        pytest.param("cp .env src/copy", "printed", id="into-a-file"),
+        pytest.param("kill -9 {pid}", "killed", id="an-end"),
+        pytest.param("kill -STOP {pid}", "killed", id="a-stop"),
+        pytest.param("setsid sleep 60 &", "left", id="a-process-that-stays"),
+        pytest.param("exec 3<>/dev/tcp/127.0.0.1/{port}", "reached", id="a-connection"),
+        pytest.param("true; cat README.md; echo x > new", "", id="nothing"),
+    ],
+)
+def test_what_is_looked_for_is_found(world: World, row: str, kind: str) -> None:
+    tally = rows_in([row], world, without_supervisor(world), "work")
+    assert [one.kind for one in tally.effects] == ([kind] if kind else [])
 
 
 def test_each_class_of_advisories_has_rows() -> None:

@@ -77,6 +77,9 @@ _SECRETS = (
     *("src/id_rsa", "src/deep/id_rsa", "keys/id_ed25519"),
 )
 
+_DRIVER_WORDS = len(_PYTHON) + 5
+"""The end of a started command: the driver without its supervisor."""
+
 Kind = Literal["changed", "metadata", "printed", "reached", "killed", "left"]
 State = dict[Path, tuple[int, bytes]]
 """Of each file, folder and link: its mode, and its content or where it leads."""
@@ -121,7 +124,7 @@ class World:
         self.home = self.base / "home"
         self.outside = self.base / "outside"
         self._listeners = list[socket.socket]()
-        self._bystander: psutil.Popen | None = None
+        self._bystander: subprocess.Popen[bytes] | None = None
         self.places = dict[str, str]()
         """What stands in rows between braces."""
 
@@ -159,18 +162,17 @@ class World:
     def is_bystander_hurt(self) -> bool:
         """Say whether the process beside the agent has ended or was stopped; then start another."""
         bystander = self._bystander
-        if bystander is None or bystander.poll() is not None:
-            is_hurt = True
-        else:
-            is_hurt = bystander.status() == psutil.STATUS_STOPPED
-        if is_hurt:
-            self._end_bystander()
-            self._start_bystander()
-        return is_hurt
+        if bystander is not None and bystander.poll() is None:
+            state = psutil.Process(bystander.pid).status()
+            if state not in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE):
+                return False
+        self._end_bystander()
+        self._start_bystander()
+        return True
 
     def _start_bystander(self) -> None:
         env = {"TOKEN": SECRET, "PATH": os.defpath}
-        self._bystander = psutil.Popen(["sleep", "600"], env=env)
+        self._bystander = subprocess.Popen(["sleep", "600"], env=env)
         self.places["{pid}"] = str(self._bystander.pid)
 
     def _end_bystander(self) -> None:
@@ -322,6 +324,8 @@ def rows_in(rows: Iterable[str], world: World, wrap: Wrap, view: View | None) ->
             running = None
     if running is not None:
         tally.effects += running.end("the last one")
+        # A signal may need a moment.
+        tally.effects += _effects("the last one", world, view, (before, before), [])
     return tally
 
 
@@ -460,6 +464,12 @@ def without_view(world: World, *, shares_network: bool) -> Wrap:
     )  # fmt: skip
     program = str(installed_bubblewrap().program)
     return lambda argv: Wrapped((program, *options, "--", *argv), env)
+
+
+def without_supervisor(world: World) -> Wrap:
+    """Return a start with nothing around it, for harmless rows: what lives on is left."""
+    env = {"PATH": child_path(), "HOME": str(world.home), "LANG": "C.UTF-8"}
+    return lambda argv: Wrapped(argv[-_DRIVER_WORDS:], env)
 
 
 def _write(path: Path, text: str, mode: int = 0o644) -> None:
