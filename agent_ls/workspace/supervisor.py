@@ -203,7 +203,7 @@ class _Watch:
             self._folders = {path: _held(path) for path in _folders_in_memory()}
 
     def limit_beyond(self) -> bytes:
-        """Return the limit that the processes are beyond, which is one's name, or nothing."""
+        """Return the name of the limit that the processes are beyond, or nothing."""
         pages = _descendants()
         if self._processes and len(pages) > self._processes:
             return b"processes"
