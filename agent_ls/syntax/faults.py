@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from tree_sitter import Node
 
@@ -32,11 +33,12 @@ def new_faults(
     data = before.encode("utf-8", "surrogatepass")
     old = _faults(parse(data, language, max_bytes=max_bytes), data, language)
     first, past = _changed_rows(before, after)
-    known = Counter(one.type + _line(before, one.start_point.row) for one in old)
+    # Stripped once: a line of a minified file may have thousands of faults.
+    olds, lines = ([line.strip() for line in text.split("\n")] for text in (before, after))
+    known = Counter((one.type, _line(olds, one.start_point.row)) for one in old)
     told: dict[int, Fault] = {}
-    lines = after.split("\n")
     for node in found:
-        key = node.type + _line(after, node.start_point.row)
+        key = node.type, _line(lines, node.start_point.row)
         if known[key] > 0:
             known[key] -= 1
             continue
@@ -44,9 +46,9 @@ def new_faults(
         if old and (end < first or start >= past):
             continue
         row = min(max(first, start), end)
-        while row < end and row < len(lines) and not lines[row].strip():
+        while row < end and row < len(lines) and not lines[row]:
             row += 1
-        told.setdefault(row, Fault(row + 1, _said(node, after, row)))
+        told.setdefault(row, Fault(row + 1, _said(node, lines, row)))
     return [told[row] for row in sorted(told)]
 
 
@@ -77,13 +79,12 @@ def _is_last_comma(node: Node, data: bytes) -> bool:
     )
 
 
-def _line(text: str, row: int) -> str:
-    lines = text.split("\n", row + 1)
-    return lines[row].strip() if row < len(lines) else ""
+def _line(lines: Sequence[str], row: int) -> str:
+    return lines[row] if row < len(lines) else ""
 
 
-def _said(node: Node, text: str, row: int) -> str:
-    line = _line(text, row)[:_MAX_LINE_CHARS]
+def _said(node: Node, lines: Sequence[str], row: int) -> str:
+    line = _line(lines, row)[:_MAX_LINE_CHARS]
     return f"{line}  ({node.type!r} is missing)" if node.is_missing else line
 
 
