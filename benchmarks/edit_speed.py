@@ -13,11 +13,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from agent_ls.domain.edits import apply_replacements
+from agent_ls.domain.calls import ToolKind
+from agent_ls.domain.edits import ChangeText, Replacement, apply_replacements
 from agent_ls.edits.requests import Wish
 from agent_ls.edits.search_replace import place
 from agent_ls.edits.unified import place_unified
-from agent_ls.tools.changing import places_of
+from agent_ls.tools.changing import places_of, preview_of
 from benchmarks.figures import Figure, finish
 
 _SMALL, _LARGE = 200, 20_000
@@ -76,6 +77,24 @@ def _many_places(end: str) -> Callable[[], object]:
     return run
 
 
+def _one_long_line() -> Callable[[], object]:
+    """Return an edit at both ends and in the middle of a line, with what a person is shown."""
+    parts = [f"var v{number}=f({number});" for number in range(74_000)]
+    text = "".join(parts) + "\n"
+    wishes = [Wish(parts[at], f"var changed={at};") for at in (0, len(parts) // 2, -1)]
+
+    def run() -> None:
+        placed = place(text, wishes)
+        assert isinstance(placed, tuple)
+        preview_of("Edit", ToolKind.EDIT, _change(placed), text, None)
+
+    return run
+
+
+def _change(placed: tuple[Replacement, ...]) -> ChangeText:
+    return ChangeText(path="a.js", base_version="", replacements=placed)
+
+
 def _cases() -> Iterator[_Case]:
     small, large = _lines(_SMALL), _lines(_LARGE)
     text, small_text = "\n".join(large) + "\n", "\n".join(small) + "\n"
@@ -110,6 +129,7 @@ def _cases() -> Iterator[_Case]:
     wide = "    größe = “größe” + 1\n    }\n" * (_LARGE // 2)
     blurred = Wish('größe = "größe" - 1\n}\nreturn größe', "x")
     yield _Case("20,000 lines beyond ASCII", lambda: place(wide, [blurred]), _OTHER_MS)
+    yield _Case("one line of 1.6 MB, with its diff", _one_long_line(), _OTHER_MS)
 
 
 def measure(repetitions: int) -> list[Figure]:
