@@ -22,7 +22,7 @@ MAX_CHANGED = 3_000
 """Changed characters that are shown of one line."""
 _LEAST_CHANGED = 150
 """Characters that are shown of each change; changes for which no room is left are counted."""
-_MAX_COUNTED = 500
+_MAX_COUNTED = 700
 """After this many changes, the rest of the line counts as one. There is no room to show so many."""
 _NEAR_ANCHOR, _ANCHOR = 8, 24
 """Two lines go on together where this many characters are the same, near a change and farther."""
@@ -105,7 +105,7 @@ def cut_pair(
     changes = _changes(old, new)
     half = max(_LEAST_CHANGED, most // max(1, len(changes))) // 2
     olds, news = list[str](), list[str]()
-    room, shown, at, new_at = most * 4 // 3, 0, 0, 0
+    room, shown, at, new_at = 2 * most, 0, 0, 0
     for one in changes:
         same = _cut(old[at : one.start], around if shown else 0, around)
         was = _cut(old[one.start : one.end], half, half, "changed ")
