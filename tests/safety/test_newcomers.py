@@ -108,8 +108,6 @@ def _waiting(folder: Path) -> list[str]:
                      ["sub/.secrets/.envrc"], id="among-secrets"),
         pytest.param("echo x > sub/a.txt; mkdir sub/HEAD sub/objects; echo x > sub/.gitignore", [],
                      id="ordinary-files-stay"),
-        pytest.param("mkdir -p sub/node_modules/x; echo x > sub/node_modules/x/.npmrc", [],
-                     id="packages-stay"),
     ],
 )  # fmt: skip
 async def test_what_steers_other_programs_stays_is_named_and_waits(
@@ -458,6 +456,50 @@ async def test_what_hides_a_repository_from_the_look_waits(
 ) -> None:
     assert made in await _run(confiner, f"cd sub; {command}")
     assert is_undecided(folder / made)
+
+
+_EVIL = "git init -q r; git -C r config core.fsmonitor x"
+
+
+@pytest.mark.parametrize("network, waits", [((), ["p/.envrc", "r/.git"]), (("*",), ["r/.git"])])
+@pytest.mark.parametrize("store", ["node_modules", ".venv/lib", "venv", "a/__pycache__"])
+async def test_in_third_party_code_a_repository_waits_and_what_came_without_a_network(
+    confiner: Confiner, folder: Path, store: str, network: tuple[str, ...], waits: list[str]
+) -> None:
+    (folder / "sub" / store / "old").mkdir(parents=True)
+    (folder / "sub" / store / "old" / ".npmrc").write_text("x")
+    await _run(confiner, "true")
+    bounds = Bounds(network=network)
+    command = f"cd sub/{store}; mkdir p; echo x > p/.envrc; echo x > p/a.js; git init -q q; {_EVIL}"
+    said = await _run(confiner, command, bounds)
+    made = [one.path for one in made_files().undecided([folder])]
+    assert sorted(made) == [folder / "sub" / store / one for one in waits]
+    assert all(f"{store}/{one}" in said for one in waits)
+    # What is there is known.
+    again = await _run(confiner, f"touch sub/{store}/new; mv sub/{store}/p/a.js sub/{store}/b")
+    assert "new here" not in again
+
+
+async def test_what_a_command_closes_in_third_party_code_is_looked_at(
+    confiner: Confiner, folder: Path
+) -> None:
+    (folder / "sub" / "venv" / "closed").mkdir(parents=True)
+    (folder / "sub" / "venv" / "closed").chmod(0)
+    command = "cd sub/venv; mkdir -p p/q; echo x > p/q/.envrc; chmod 0 p/q p"
+    said = await _run(confiner, command)
+    assert "venv/p/q/.envrc" in said
+    assert (folder / "sub" / "venv" / "closed").stat().st_mode & 0o777 == 0
+    (folder / "sub" / "venv" / "closed").chmod(0o700)
+
+
+async def test_a_repository_in_third_party_code_cannot_be_changed(
+    confiner: Confiner, folder: Path
+) -> None:
+    config = folder / "sub" / "venv" / "src" / "p" / ".git" / "config"
+    _git("init", "-q", config.parent.parent)
+    before = config.read_text()
+    await _run(confiner, "cd sub/venv/src; echo x >> p/.git/config; mv p q; echo x > q/.git/config")
+    assert config.read_text() == before
 
 
 async def test_a_link_to_third_party_code_that_was_there_stays(

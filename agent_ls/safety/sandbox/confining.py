@@ -31,7 +31,7 @@ from agent_ls.safety.made_files import close_watch, made_files, open_watch
 from agent_ls.safety.own_places import own_folders
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
 from agent_ls.safety.sandbox.newcomers import Newcomers
-from agent_ls.safety.sandbox.other_names import linked_outside
+from agent_ls.safety.sandbox.other_names import Found, look_around
 from agent_ls.safety.sandbox.own_git import close_view, open_view
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.sandbox.surroundings import git_files, toolchains
@@ -80,7 +80,10 @@ class Confiner:
         surveys = {root: survey(root) for root in self.roots()}
         outer = Repositories.of(tuple(surveys))
         repositories = outer.with_nested(_dots(surveys.values()))
-        confinement = self._confinement(bounds, env, surveys, repositories, text)
+        may_commit = _may_commit(bounds, text)
+        changed = (*surveys, *(repositories.folders if may_commit else ()))
+        found = look_around(changed) if bounds.view != "look" else Found([], frozenset())
+        confinement = self._confinement(bounds, env, surveys, repositories, found, text)
         with ExitStack() as ends:
             if bounds.texts:
                 texts = _without(bounds.texts, confinement.hidden)
@@ -95,9 +98,11 @@ class Confiner:
             if bounds.view != "look":
                 self.newcomers.begin(
                     surveys,
-                    repositories if _may_commit(bounds, text) else outer,
+                    repositories if may_commit else outer,
                     tuple(work_trees(repositories)),
+                    found.steering,
                     is_approved=bounds.consent == "person",
+                    has_network=bool(bounds.network),
                 )
                 ends.callback(lambda: wrapped.notes.extend(self.newcomers.end()))
             ends.callback(wrapped.end)
@@ -176,6 +181,7 @@ class Confiner:
         env: Mapping[str, str],
         surveys: Mapping[Path, Survey],
         repositories: Repositories,
+        found: Found,
         text: str,
     ) -> Confinement:
         roots, may_commit = tuple(surveys), _may_commit(bounds, text)
@@ -190,6 +196,7 @@ class Confiner:
         shown, links = self._shown(bounds.readable, env)
         protected += _inside(_led_to(repositories), roots)
         if bounds.consent != "person":
+            protected += [path for path in found.steering if path.name == ".git"]
             # agent-ls may be installed in the workspace, and runs outside of the sandbox.
             protected += _inside((Path(sys.prefix), _PACKAGE), roots)
         readable = [*shown, *repositories.folders, *tops]
@@ -201,8 +208,6 @@ class Confiner:
             protected += [path for one in repositories.folders for path in git_steering(one)]
             if _WORK_TREES.search(text):
                 protected = list(_besides_work_trees(protected, repositories, roots))
-        changed = [*roots, *(repositories.folders if may_commit else ())]
-        linked = linked_outside(changed) if bounds.view != "look" else []
         hidden = [path for path in own_folders() if path.exists()]
         if bounds.consent != "person":
             hidden += hidden_secrets(secrets, roots)
@@ -215,7 +220,7 @@ class Confiner:
             writable=tuple(writable),
             protected=tuple(dict.fromkeys(protected)),
             # A mount inside of what is hidden would show it.
-            linked=tuple(path for path in linked if not _is_below(path, hidden)),
+            linked=tuple(path for path in found.linked if not _is_below(path, hidden)),
             hidden=hidden,
             network=bounds.network,
             tmp=self.place,

@@ -12,7 +12,7 @@ import hashlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,10 +21,13 @@ from agent_ls.safety.control_files import names_of, names_own, steers
 from agent_ls.safety.git_made import is_made_by_git
 from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.made_files import MadeFiles, shown
+from agent_ls.safety.operands import NOT_WALKED
+from agent_ls.safety.sandbox.other_names import third_party_steering
 from agent_ls.safety.sandbox.survey import Survey, survey
 
 _log = logging.getLogger(__name__)
 _MAX_NAMED = 20
+_THIRD_PARTY = NOT_WALKED - {".git"}
 _Entry = tuple[Path, str]
 """A path, and what else of it a command can change: a link's target, a work tree's content."""
 
@@ -46,18 +49,22 @@ class Newcomers:
     _known: frozenset[Path] = frozenset()
     _trees: frozenset[Path] = frozenset()
     _is_approved: bool = True
+    _has_network: bool = False
 
     def begin(
         self,
         surveys: Mapping[Path, Survey],
         repositories: Repositories,
         trees: Collection[Path],
+        third_party: Collection[Path],
         *,
         is_approved: bool,
+        has_network: bool,
     ) -> None:
         """Take in a command that starts, and what was in each folder before.
 
-        It may remove the linked work ``trees``, so what they hold is not protected.
+        It may remove the linked work ``trees``, so what they hold is not protected. ``third_party``
+        is what steers programs in folders of third-party code.
         """
         with self._lock:
             if not self._running:
@@ -65,12 +72,14 @@ class Newcomers:
                 self._known = frozenset(path for one in surveys.values() for path in one.steering)
                 self._before = [
                     _Watched(
-                        root, _of_folder(root, one.closed), _entries(one.steering, self._trees)
+                        root,
+                        _of_folder(root, one.closed, self._trees),
+                        _entries(one.steering, self._trees) | _plain_entries(third_party),
                     )
                     for root, one in surveys.items()
                 ]
                 self._repositories = ()
-                self._is_approved = True
+                self._is_approved, self._has_network = True, False
             # Also those of a command that begins while others run.
             for place in repositories.places:
                 if place not in self._repositories:
@@ -78,6 +87,7 @@ class Newcomers:
                     self._repositories += (place,)
             self._running += 1
             self._is_approved &= is_approved
+            self._has_network |= has_network
 
     def is_new(self, path: Path) -> bool:
         """Say whether a command that runs may have made a file that steers programs."""
@@ -103,14 +113,14 @@ class Newcomers:
     def _look(self, watched: _Watched) -> list[str]:
         root = watched.root
         try:
-            new = _entries(watched.look(), self._trees) - watched.known
+            new = watched.look() - watched.known
         except OSError as error:
             return [f"sandbox: not checked for new files that steer other programs: {error}"]
         paths = sorted(
             _decisive(path, root)
             for path, _ in new
             if not is_made_by_git(path, [folder for folder, _ in self._repositories])
-            and not _is_copy(path, watched.known)
+            and not self._is_expected(path, watched)
         )
         if not paths:
             return []
@@ -124,6 +134,16 @@ class Newcomers:
             return [f"{named}. {error}"]
         return [f"{named}. It stays, and counts for nothing of agent-ls until the user keeps it"]
 
+    def _is_expected(self, path: Path, watched: _Watched) -> bool:
+        """Say whether it is a copy, or came with a package over the network.
+
+        Packages hold files such as ``.npmrc`` by the thousand, but no repositories.
+        """
+        parts = path.relative_to(watched.root).parts
+        if not _THIRD_PARTY.isdisjoint(parts[:-1]):
+            return self._has_network and path.name != ".git" and bool(steers(names_of(parts)))
+        return _is_copy(path, watched.known)
+
     def _folder_of(self, path: Path) -> Path:
         return next((one for one in self._roots if path.is_relative_to(one)), self._roots[0])
 
@@ -133,12 +153,19 @@ class _Watched:
     """A folder, and what in it steered programs before the commands."""
 
     root: Path
-    look: Callable[[], Iterable[Path]]
+    look: Callable[[], frozenset[_Entry]]
     known: frozenset[_Entry]
 
 
-def _of_folder(root: Path, closed: Collection[str]) -> Callable[[], Iterable[Path]]:
-    return lambda: survey(root, closed=closed).steering
+def _of_folder(
+    root: Path, closed: Collection[str], trees: Collection[Path]
+) -> Callable[[], frozenset[_Entry]]:
+    def look() -> frozenset[_Entry]:
+        found = survey(root, closed=closed)
+        third_party = third_party_steering(root, found.stores)
+        return _entries(found.steering, trees) | _plain_entries(third_party)
+
+    return look
 
 
 def _of_repository(folder: Path, top: Path, roots: Iterable[Path]) -> list[_Watched]:
@@ -147,14 +174,14 @@ def _of_repository(folder: Path, top: Path, roots: Iterable[Path]) -> list[_Watc
     # A work tree's data lie outside of it.
     root = above if folder.is_relative_to(above) else folder.parent
 
-    def led_to() -> Iterator[Path]:
-        led = (one for one in git_led_to(folder, top) if one.is_relative_to(top))
-        return (one for one in led if one.exists())
+    def steering() -> frozenset[_Entry]:
+        return _entries(git_steering(folder), ())
 
-    return [
-        _Watched(place, look, _entries(look(), ()))
-        for place, look in ((root, lambda: git_steering(folder)), (above, led_to))
-    ]
+    def led_to() -> frozenset[_Entry]:
+        led = (one for one in git_led_to(folder, top) if one.is_relative_to(top))
+        return _entries((one for one in led if one.exists()), ())
+
+    return [_Watched(place, look, look()) for place, look in ((root, steering), (above, led_to))]
 
 
 def _is_copy(path: Path, known: frozenset[_Entry]) -> bool:
@@ -190,6 +217,10 @@ def _decisive(path: Path, root: Path) -> Path:
 
 def _entries(steering: Iterable[Path], trees: Collection[Path]) -> frozenset[_Entry]:
     return frozenset((path, _changeable(path, trees)) for path in steering)
+
+
+def _plain_entries(paths: Iterable[Path]) -> frozenset[_Entry]:
+    return frozenset((path, "") for path in paths)
 
 
 def _changeable(path: Path, trees: Collection[Path]) -> str:

@@ -1,7 +1,8 @@
 """Finds files that have other names (hard links) outside of what a command may change.
 
-Whoever writes such a file changes it under all its names, so no command may. Each command waits for
-this, so folders of third-party code are looked into again only when they have changed.
+Whoever writes such a file changes it under all its names, so no command may. On the way it finds
+what steers other programs in folders of third-party code. Each command waits for this, so these are
+looked into again only when they have changed.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import os
 import stat
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from agent_ls.safety.control_files import NOT_WALKED
-from agent_ls.safety.sandbox.survey import MAX_FILES, stamp_of
+from agent_ls.safety.sandbox.survey import MAX_FILES, is_repository, kind_of, stamp_of
 
 MAX_LINKED = 100
 """Read-only places for such files. Where there are more files, whole folders are read-only."""
@@ -38,10 +40,101 @@ class _Folder(NamedTuple):
     number: int
     linked: tuple[_Linked, ...]
     below: tuple[str, ...]
+    steering: frozenset[str] = frozenset()
+    """Entries that steer other programs; only of third-party code."""
+    is_repository: bool = False
 
 
-_remembered: dict[tuple[str, ...], dict[str, _Folder]] = {}
-"""Folders of third-party code by path, for each set of folders."""
+class Found(NamedTuple):
+    """What is found in one walk."""
+
+    linked: list[Path]
+    """What must be read-only, as ``linked_outside`` returns it."""
+    steering: frozenset[Path]
+    """What steers other programs in folders of third-party code, outermost."""
+
+
+class _Walk:
+    """One walk through a folder. Third-party code is listed again only where it has changed."""
+
+    def __init__(self, top: str) -> None:
+        self.top = top
+        self._known = _remembered.get(top, {})
+        self._seen = dict[str, _Folder]()
+        self._number = 0
+        self.steering = set[Path]()
+        self.is_after = False
+        """Whether a command may have closed folders that it filled: they are opened."""
+
+    def through(
+        self, stack: list[tuple[str, bool, bool]]
+    ) -> Iterator[tuple[str, tuple[_Linked, ...] | None]]:
+        """Yield each folder with files of several names, with these; None: it cannot be looked at.
+
+        ``stack`` are folders to begin with, whether each is third-party code, and whether it steers
+        programs as a whole.
+        """
+        while stack:
+            path, is_store, steers = stack.pop()
+            folder = self._folder(path) if is_store else _listed(path, ())
+            if is_store:
+                self._seen[path] = folder or _CLOSED
+            if folder is None or self._number > MAX_FILES:
+                yield path, None
+                continue
+            self._number += folder.number
+            if folder.linked:
+                yield path, folder.linked
+            if folder.is_repository and not steers:
+                self.steering.add(Path(path))
+                steers = True
+            if not steers:
+                self.steering.update(Path(path, name) for name in folder.steering)
+            for name in folder.below:
+                is_inner = is_store or name in NOT_WALKED
+                held = steers or name in folder.steering or (is_inner and name == ".git")
+                stack.append((f"{path}/{name}", is_inner, held))
+        # After a command only some folders are walked through.
+        _remembered[self.top] = {**self._known, **self._seen} if self.is_after else self._seen
+        while len(_remembered) > _MAX_REMEMBERED:
+            _remembered.pop(next(iter(_remembered)), None)
+
+    def _folder(self, path: str) -> _Folder | None:
+        now, known = stamp_of(path), self._known.get(path)
+        if known is not None and now and known.stamp == now:
+            return known
+        found = _listed(path, now, is_store=True)
+        if found is None and self.is_after and known is not _CLOSED:
+            with suppress(OSError):
+                os.chmod(path, 0o700)  # noqa: PTH101 - a path for each folder would cost too much
+                found = _listed(path, now, is_store=True)
+        return found
+
+
+_CLOSED = _Folder((), 0, (), ())
+"""Stands for a folder that cannot be listed."""
+
+
+_remembered: dict[str, dict[str, _Folder]] = {}
+"""Folders of third-party code by path, for each folder that was walked through."""
+
+
+def look_around(folders: Iterable[Path]) -> Found:
+    """Return what must be read-only in these folders, and what steers programs in third-party code.
+
+    Looks at each file.
+    """
+    tops = _outermost(folders)
+    walks = [_Walk(top) for top in tops]
+    looked_at = [one for walk in walks for one in walk.through([(walk.top, False, False)])]
+    inside = Counter(one.file for _, linked in looked_at for one in linked or ())
+    places = dict[str, list[str]]()
+    for path, linked in looked_at:
+        outside = [f"{path}/{one.name}" for one in linked or () if inside[one.file] < one.names]
+        if outside or linked is None:
+            places[path] = outside
+    steering = frozenset(path for walk in walks for path in walk.steering)
+    return Found(list(map(Path, _few(places, tops))), steering)
 
 
 def linked_outside(folders: Iterable[Path]) -> list[Path]:
@@ -50,15 +143,19 @@ def linked_outside(folders: Iterable[Path]) -> list[Path]:
     A file whose names all lie in the folders is none. Neither is a link that leads elsewhere.
     A folder that cannot be listed, or too many files, count as such.
     """
-    tops = _outermost(folders)
-    looked_at = list(_looked_at(tops))
-    inside = Counter(one.file for _, linked in looked_at for one in linked or ())
-    places = dict[str, list[str]]()
-    for path, linked in looked_at:
-        outside = [f"{path}/{one.name}" for one in linked or () if inside[one.file] < one.names]
-        if outside or linked is None:
-            places[path] = outside
-    return list(map(Path, _few(places, tops)))
+    return look_around(folders).linked
+
+
+def third_party_steering(folder: Path, stores: Iterable[Path]) -> frozenset[Path]:
+    """Return what steers other programs in a folder's ``stores`` of third-party code.
+
+    For after a command: what it closed is opened for its owner.
+    """
+    walk = _Walk(str(folder))
+    walk.is_after = True
+    for _ in walk.through([(str(one), True, one.name == ".git") for one in stores]):
+        pass
+    return frozenset(walk.steering)
 
 
 def _outermost(folders: Iterable[Path]) -> tuple[str, ...]:
@@ -67,35 +164,9 @@ def _outermost(folders: Iterable[Path]) -> tuple[str, ...]:
     return tuple(str(one) for one in sorted(every) if every.isdisjoint(one.parents))
 
 
-def _looked_at(tops: tuple[str, ...]) -> Iterator[tuple[str, tuple[_Linked, ...] | None]]:
-    """Yield each folder that has such files, with these; None: it cannot be looked into."""
-    known, seen, number = _remembered.get(tops, {}), dict[str, _Folder](), 0
-    stack = [(top, False) for top in tops]
-    while stack:
-        path, is_store = stack.pop()
-        folder = _folder(path, known.get(path)) if is_store else _listed(path, ())
-        if folder is None or number > MAX_FILES:
-            yield path, None
-            continue
-        if is_store:
-            seen[path] = folder
-        number += folder.number
-        if folder.linked:
-            yield path, folder.linked
-        stack += [(f"{path}/{name}", is_store or name in NOT_WALKED) for name in folder.below]
-    _remembered[tops] = seen
-    while len(_remembered) > _MAX_REMEMBERED:
-        _remembered.pop(next(iter(_remembered)), None)
-
-
-def _folder(path: str, known: _Folder | None) -> _Folder | None:
-    now = stamp_of(path)
-    return known if known is not None and now and known.stamp == now else _listed(path, now)
-
-
-def _listed(path: str, now: tuple[int, ...]) -> _Folder | None:
+def _listed(path: str, now: tuple[int, ...], *, is_store: bool = False) -> _Folder | None:
     """Return what is in a folder; None if it cannot be listed."""
-    linked, below = list[_Linked](), list[str]()
+    linked, below, steering = list[_Linked](), list[str](), set[str]()
     try:
         with os.scandir(path) as entries:
             found = list(entries)
@@ -112,7 +183,17 @@ def _listed(path: str, now: tuple[int, ...]) -> _Folder | None:
         return _Folder((), 0, (), ())
     except OSError:
         return None
-    return _Folder(now, len(found), tuple(linked), tuple(below))
+    if is_store:
+        above = path.rsplit("/", 2)[1:]
+        steering = {one.name for one in found if "steering" in kind_of((*above, one.name))}
+    return _Folder(
+        now,
+        len(found),
+        tuple(linked),
+        tuple(below),
+        frozenset(steering),
+        is_store and is_repository(found),
+    )
 
 
 def _few(places: Mapping[str, list[str]], tops: Iterable[str]) -> list[str]:

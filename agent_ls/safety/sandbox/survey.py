@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from agent_ls.safety.control_files import NOT_WALKED, names_of, names_own, names
 MAX_FILES = 1_000_000
 _MAX_REMEMBERED = 16
 """Workspace folders whose listings are kept."""
+_STORE = "store"
 _SETTLED_NS = 100_000_000
 """A folder that has just changed may change again within the same tick of its time."""
 _REPOSITORY = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commondir"}))
@@ -33,6 +34,8 @@ class Survey:
     """Files and folders that steer editors, git, CI and agents, ours included."""
     closed: frozenset[str]
     """Folders that could not be listed."""
+    stores: tuple[Path, ...] = field(default=(), compare=False)
+    """Folders of third-party code, which are not looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class _Folder:
     special: tuple[tuple[str, frozenset[str]], ...]
     below: tuple[tuple[str, frozenset[str]], ...]
     """The folders to look into."""
+    stores: tuple[str, ...]
     is_repository: bool
 
 
@@ -60,13 +64,13 @@ def survey(root: Path, *, closed: Collection[str] | None = None) -> Survey:
     they stay as they are.
     Errors: ``OSError`` if there is more than can be looked at.
     """
-    secret, steering, shut = list[Path](), list[Path](), set[str]()
+    found = dict[str, list[Path]]()
+    shut = set[str]()
     for path, kind in _special(root, closed, shut):
-        if "secret" in kind:
-            secret.append(Path(path))
-        if "steering" in kind:
-            steering.append(Path(path))
-    return Survey(tuple(secret), tuple(steering), frozenset(shut))
+        for one in kind:
+            found.setdefault(one, []).append(Path(path))
+    secret, steering, stores = (tuple(found.get(one, ())) for one in ("secret", "steering", _STORE))
+    return Survey(secret, steering, frozenset(shut), stores)
 
 
 def _special(
@@ -96,6 +100,8 @@ def _special(
             yield path, frozenset({"steering"})
         for name, kind in folder.special:
             yield f"{path}/{name}", kind - held
+        for name in folder.stores:
+            yield f"{path}/{name}", frozenset({_STORE})
         for name, kind in folder.below:
             stack.append((f"{path}/{name}", (*above[-2:], name), held | kind))
     _remembered[str(root)] = seen
@@ -114,16 +120,21 @@ def _folder(
     if entries is None:
         return None
     special, below = list[tuple[str, frozenset[str]]](), list[tuple[str, frozenset[str]]]()
+    stores = list[str]()
     for entry in entries:
-        parts = (*above[-2:], entry.name)
-        kind = _kind(parts) if _needs_context(parts) else _kind((entry.name,))
+        kind = kind_of((*above[-2:], entry.name))
         if _leads_past_survey(entry):
             kind |= {"steering"}
         if kind:
             special.append((entry.name, kind))
-        if entry.name not in NOT_WALKED and entry.is_dir(follow_symlinks=False):
-            below.append((entry.name, kind))
-    return _Folder(stamp, len(entries), tuple(special), tuple(below), _is_repository(entries))
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name not in NOT_WALKED:
+                below.append((entry.name, kind))
+            elif entry.name != ".git":
+                stores.append(entry.name)
+    return _Folder(
+        stamp, len(entries), tuple(special), tuple(below), tuple(stores), is_repository(entries)
+    )
 
 
 def stamp_of(path: str) -> tuple[int, ...]:
@@ -151,7 +162,8 @@ def _listed(path: str, closed: Collection[str] | None) -> list[os.DirEntry[str]]
         return None
 
 
-def _is_repository(entries: Iterable[os.DirEntry[str]]) -> bool:
+def is_repository(entries: Iterable[os.DirEntry[str]]) -> bool:
+    """Say whether git takes a folder with these entries for a repository."""
     names = {entry.name.lower() for entry in entries}
     return any(names >= one for one in _REPOSITORY)
 
@@ -162,6 +174,11 @@ def _leads_past_survey(entry: os.DirEntry[str]) -> bool:
         return False
     own, real = Path(entry.path).parent, Path(os.path.realpath(entry.path))
     return not NOT_WALKED.isdisjoint(set(real.parts) - set(own.parts))
+
+
+def kind_of(parts: tuple[str, ...]) -> frozenset[str]:
+    """Return what a place is by its name and those of two folders above."""
+    return _kind(parts) if _needs_context(parts) else _kind(parts[-1:])
 
 
 def _needs_context(parts: tuple[str, ...]) -> bool:
