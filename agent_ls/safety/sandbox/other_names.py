@@ -36,12 +36,14 @@ class _Linked(NamedTuple):
 class _Folder(NamedTuple):
     """What matters of a folder's entries."""
 
-    stamp: tuple[int, ...]
+    changed: tuple[int, ...]
+    """Changes with the entries; empty: it cannot be relied on."""
     number: int
     linked: tuple[_Linked, ...]
     below: tuple[str, ...]
+    """The folders in it, by their paths."""
     steering: frozenset[str] = frozenset()
-    """Entries that steer other programs; only of third-party code."""
+    """Paths that steer other programs; only of third-party code."""
     is_repository: bool = False
 
 
@@ -66,43 +68,74 @@ class _Walk:
         self.is_after = False
         """Whether a command may have closed folders that it filled: they are opened."""
 
-    def through(
-        self, stack: list[tuple[str, bool, bool]]
-    ) -> Iterator[tuple[str, tuple[_Linked, ...] | None]]:
+    def through_all(self) -> Iterator[tuple[str, tuple[_Linked, ...] | None]]:
         """Yield each folder with files of several names, with these; None: it cannot be looked at.
 
-        ``stack`` are folders to begin with, whether each is third-party code, and whether it steers
-        programs as a whole.
+        Each file is looked at.
         """
+        stack, stores = [self.top], list[str]()
         while stack:
-            path, is_store, steers = stack.pop()
-            folder = self._folder(path) if is_store else _listed(path, ())
-            if is_store:
-                self._seen[path] = folder or _CLOSED
+            path = stack.pop()
+            folder = _listed(path, ())
             if folder is None or self._number > MAX_FILES:
                 yield path, None
                 continue
             self._number += folder.number
             if folder.linked:
                 yield path, folder.linked
-            if folder.is_repository and not steers:
-                self.steering.add(Path(path))
-                steers = True
-            if not steers:
-                self.steering.update(Path(path, name) for name in folder.steering)
-            for name in folder.below:
-                is_inner = is_store or name in NOT_WALKED
-                held = steers or name in folder.steering or (is_inner and name == ".git")
-                stack.append((f"{path}/{name}", is_inner, held))
+            for one in folder.below:
+                (stores if one.rpartition("/")[2] in NOT_WALKED else stack).append(one)
+        yield from self.through(stores)
+
+    def through(self, stores: Iterable[str]) -> Iterator[tuple[str, tuple[_Linked, ...] | None]]:
+        """Yield the same of folders of third-party code, and find what steers programs there."""
+        stack, held = list[str](), list[str]()
+        for one in stores:
+            (held if one.endswith("/.git") else stack).append(one)
+        yield from self._through(stack, held)
+        # What steers programs as a whole is one find.
+        yield from self._through(held, None)
         # After a command only some folders are walked through.
         _remembered[self.top] = {**self._known, **self._seen} if self.is_after else self._seen
         while len(_remembered) > _MAX_REMEMBERED:
             _remembered.pop(next(iter(_remembered)), None)
 
-    def _folder(self, path: str) -> _Folder | None:
-        now, known = stamp_of(path), self._known.get(path)
-        if known is not None and now and known.stamp == now:
-            return known
+    def _through(
+        self, stack: list[str], held: list[str] | None
+    ) -> Iterator[tuple[str, tuple[_Linked, ...] | None]]:
+        """Each command waits twice for this loop, which comes by each folder."""
+        known_at, seen, lstat, number = self._known.get, self._seen, os.lstat, self._number
+        while stack:
+            path = stack.pop()
+            folder = known_at(path)
+            try:
+                facts = lstat(path)
+            except OSError:
+                continue
+            now = (facts.st_ctime_ns, facts.st_mtime_ns, facts.st_ino)
+            if folder is None or folder.changed != now:
+                folder = self._listed_anew(path, folder)
+            seen[path] = folder or _CLOSED
+            if folder is None or number > MAX_FILES:
+                yield path, None
+                continue
+            number += folder.number
+            if folder.linked:
+                yield path, folder.linked
+            if held is None or not (folder.steering or folder.is_repository):
+                stack.extend(folder.below)
+            elif folder.is_repository:
+                self.steering.add(Path(path))
+                held.extend(folder.below)
+            else:
+                self.steering.update(map(Path, folder.steering))
+                for one in folder.below:
+                    (held if one in folder.steering else stack).append(one)
+        self._number = number
+
+    def _listed_anew(self, path: str, known: _Folder | None) -> _Folder | None:
+        stamp = stamp_of(path)
+        now = (stamp[5], stamp[6], stamp[1]) if stamp else ()
         found = _listed(path, now, is_store=True)
         if found is None and self.is_after and known is not _CLOSED:
             with suppress(OSError):
@@ -126,7 +159,7 @@ def look_around(folders: Iterable[Path]) -> Found:
     """
     tops = _outermost(folders)
     walks = [_Walk(top) for top in tops]
-    looked_at = [one for walk in walks for one in walk.through([(walk.top, False, False)])]
+    looked_at = [one for walk in walks for one in walk.through_all()]
     inside = Counter(one.file for _, linked in looked_at for one in linked or ())
     places = dict[str, list[str]]()
     for path, linked in looked_at:
@@ -153,7 +186,7 @@ def third_party_steering(folder: Path, stores: Iterable[Path]) -> frozenset[Path
     """
     walk = _Walk(str(folder))
     walk.is_after = True
-    for _ in walk.through([(str(one), True, one.name == ".git") for one in stores]):
+    for _ in walk.through(map(str, stores)):
         pass
     return frozenset(walk.steering)
 
@@ -166,13 +199,13 @@ def _outermost(folders: Iterable[Path]) -> tuple[str, ...]:
 
 def _listed(path: str, now: tuple[int, ...], *, is_store: bool = False) -> _Folder | None:
     """Return what is in a folder; None if it cannot be listed."""
-    linked, below, steering = list[_Linked](), list[str](), set[str]()
+    linked, below = list[_Linked](), list[str]()
     try:
         with os.scandir(path) as entries:
             found = list(entries)
             for entry in found:
                 if entry.is_dir(follow_symlinks=False):
-                    below.append(entry.name)
+                    below.append(entry.path)
                 elif entry.is_file(follow_symlinks=False):
                     facts = entry.stat(follow_symlinks=False)
                     if facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode):
@@ -183,17 +216,12 @@ def _listed(path: str, now: tuple[int, ...], *, is_store: bool = False) -> _Fold
         return _Folder((), 0, (), ())
     except OSError:
         return None
-    if is_store:
-        above = path.rsplit("/", 2)[1:]
-        steering = {one.name for one in found if "steering" in kind_of((*above, one.name))}
-    return _Folder(
-        now,
-        len(found),
-        tuple(linked),
-        tuple(below),
-        frozenset(steering),
-        is_store and is_repository(found),
-    )
+    known = _Folder(now, len(found), tuple(linked), tuple(below))
+    if not is_store:
+        return known
+    above = path.rsplit("/", 2)[1:]
+    steering = (one.path for one in found if "steering" in kind_of((*above, one.name)))
+    return known._replace(steering=frozenset(steering), is_repository=is_repository(found))
 
 
 def _few(places: Mapping[str, list[str]], tops: Iterable[str]) -> list[str]:

@@ -138,7 +138,10 @@ def _folder(
 
 
 def stamp_of(path: str) -> tuple[int, ...]:
-    """Return what changes with a folder's entries; empty if they have changed just now."""
+    """Return what changes with a folder's entries; empty if they have changed just now.
+
+    Shape: device, inode, links, size, mode, and when it and its entries changed.
+    """
     now_ns = time.time_ns()
     try:
         facts = os.lstat(path)
