@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_ls.domain.errors import SettingsError
-from agent_ls.safety.control_files import names_of, names_own, steers
+from agent_ls.safety.control_files import NOT_WALKED, names_of, names_own, steers
 from agent_ls.safety.git_made import is_made_by_git
 from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.made_files import MadeFiles, shown
-from agent_ls.safety.operands import NOT_WALKED
 from agent_ls.safety.sandbox.other_names import third_party_steering
 from agent_ls.safety.sandbox.survey import Survey, survey
 
