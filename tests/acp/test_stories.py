@@ -102,6 +102,7 @@ STORIES = (
         choices=("allow_once",),
         files={"app.py": LONG},
         after={"app.py": LONG.replace("b=1", "b=2")},
+        writes=("app.py",),
     ),
     Story(
         "an edit is rejected",
