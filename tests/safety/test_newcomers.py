@@ -92,6 +92,8 @@ def _waiting(folder: Path) -> list[str]:
                          ".npmrc", ".gitattributes", ".yarnrc.yml", ".pnpmfile.cjs", ".mise.toml",
                          ".tool-versions", ".env.local", ".gdbinit", ".bazelrc", "Jenkinsfile",
                          "a.code-workspace", ".lvimrc", ".latexmkrc", ".ghci")), id="names"),
+        pytest.param("mkdir -p sub/.bsp; echo {} > sub/.bsp/x.json", ["sub/.bsp/x.json"],
+                     id="a-build-server"),
         pytest.param("mkdir -p sub/.cargo sub/.circleci; echo x > sub/.cargo/config.toml; "
                      "echo x > sub/.circleci/config.yml",
                      ["sub/.cargo/config.toml", "sub/.circleci/config.yml"], id="folders"),
