@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from agent_ls.safety.shell_parts import words_behind_redirections
 from agent_ls.safety.text import words
 from agent_ls.syntax.parsing import Node, parse_shell, shell_captures, walk
 
@@ -76,7 +77,8 @@ class _Search:
             if _DEVICE.search(_loose(node)):
                 return "it would overwrite a device"
         for node in captures.get("command", []):
-            written = [_loose(one) for one in node.named_children if one.type != "file_redirect"]
+            named = [one for one in node.named_children if one.type != "file_redirect"]
+            written = list(map(_loose, (*named, *words_behind_redirections(node))))
             if found := self._judged(written, depth):
                 return found
         return ""

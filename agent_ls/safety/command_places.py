@@ -49,6 +49,7 @@ _MAX_FITTING = 200
 _MAX_DEPTH = 3
 _TEMPORARY = ("/tmp", "/var/tmp")
 _DEVICES = ("/dev/", "/proc/self/fd/")
+_LANGUAGES = frozenset({"sed", "awk", "gawk", "perl"})
 _SPEAKERS = frozenset({"git", "echo", "printf", "gh"})
 """Programs whose texts are for people."""
 _IN_TEXT = re.compile(r"[\w.~-]*(?:/[\w.~-]+)+|(?<![\w)\]])\.\w[\w.-]*")
@@ -86,7 +87,7 @@ def judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Deny | str:
     if text is None:
         return "Its text cannot be read."
     own = OwnPlaces.now()
-    reason = next((one for part in text.parts if (one := _deletes_widely(part))), "")
+    reason = next((one for part in text.parts if (one := _deletes_widely(part, cwd, roots))), "")
     for number, named in enumerate(named_places(command, cwd, roots)):
         if number >= _MAX_PLACES:
             return "The command names more places than can be checked."
@@ -106,16 +107,19 @@ def judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Deny | str:
     return reason
 
 
-def _deletes_widely(part: Part) -> str:
-    wide = deletes_widely(part.words)
+def _deletes_widely(part: Part, cwd: Path, roots: Sequence[Root]) -> str:
+    wide = deletes_widely(part.words, cwd, roots)
     return f"The command is not plain: {wide}." if wide else ""
 
 
 def named_places(command: str, cwd: Path, roots: Sequence[Root]) -> Iterator[Named]:
     """Yield the places that a command's words name. Looks at the disk."""
+    known: dict[int, tuple[Path, ...]] = {}
     for word, use, text in _written(command, 0):
+        folders = known.setdefault(id(text), ()) or text.folders(cwd)
+        known[id(text)] = folders
         for path in spellings(word):
-            for folder in text.folders(cwd):
+            for folder in folders:
                 for place in _places(path, use, folder):
                     yield Named(path, use, place, frozenset(_names(place, roots)))
 
@@ -131,6 +135,8 @@ def _written(command: str, depth: int) -> Iterator[tuple[str, Use, ShellText]]:
         if depth < _MAX_DEPTH:
             for script in scripts_in(part):
                 yield from _written(script, depth + 1)
+    for one in text.others:
+        yield one, "any", text
     for one in text.reads:
         yield one, "read", text
     for one in text.writes:
@@ -142,6 +148,7 @@ def _operands(part: Part) -> Iterator[tuple[str, Use]]:
     use, last = _use(part), ""
     operands = [one for one in part.words[1:] if one and not one.startswith("-")]
     goal = part.words[part.words.index("-t") + 1] if "-t" in part.words[:-1] else operands[-1:]
+    is_language = any(base_name(one) in _LANGUAGES for one in part.words)
     for word in part.words[1:]:
         is_output, last = bool(_OUTPUT.fullmatch(last)), word
         joined = _JOINED_OUTPUT.match(word)
@@ -154,7 +161,11 @@ def _operands(part: Part) -> Iterator[tuple[str, Use]]:
         if re.search(r"[\s'\"()]", word) and part.name not in _SPEAKERS:
             for one in _IN_TEXT.findall(word):
                 yield one, "any"
-        if word.startswith("-") or re.search(r"\s", word) or _is_program_text(part, word):
+        if (
+            word.startswith("-")
+            or re.search(r"\s", word)
+            or (is_language and _is_program_text(word))
+        ):
             # An option, or a text, is no path.
             continue
         is_source = part.name in _COPIERS and len(operands) > 1 and word != operands[-1]
@@ -164,9 +175,8 @@ def _operands(part: Part) -> Iterator[tuple[str, Use]]:
             yield f"{''.join(goal)}/{base_name(word.rstrip('/'))}", use
 
 
-def _is_program_text(part: Part, word: str) -> bool:
-    is_language = any(base_name(one) in ("sed", "awk", "gawk", "perl") for one in part.words)
-    return is_language and word.startswith("/") and not Path(word).parent.is_dir()
+def _is_program_text(word: str) -> bool:
+    return word.startswith("/") and not Path(word).parent.is_dir()
 
 
 def _use(part: Part) -> Use:

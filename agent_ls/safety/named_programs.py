@@ -7,6 +7,7 @@ when it cannot see a program's name.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -24,7 +25,7 @@ from agent_ls.safety.shell_parts import (
     spellings,
 )
 from agent_ls.safety.text import has_hidden, words
-from agent_ls.safety.views import WRAPPERS, sort_text, view_words
+from agent_ls.safety.views import WRAPPERS, sort_write, view_words
 
 _RUNS_OTHERS = (
     SHELLS
@@ -41,6 +42,7 @@ _RUNS_OTHERS = (
 """Programs that may run a program which they are given."""
 _MAX_DEPTH = 3
 _MAX_LISTS = 32
+_MAX_WRAPPED = 100
 _MAX_FOUND = 2_000
 
 
@@ -56,10 +58,10 @@ def named_programs(command: str, depth: int = 0) -> list[tuple[str, ...]] | None
         if text is None or not text.is_certain:
             return None
         for part in text.parts:
-            if part.name in SHELLS and part.fed_by and len(part.words) == 1:
-                # It runs a text that is none of its words.
+            if part.fed_by and not _is_told(part):
+                # A shell runs a text that is none of its words.
                 return None
-            found += _programs(part)
+            found += islice(_programs(part), _MAX_FOUND)
             if len(found) > _MAX_FOUND:
                 return None
             for script in scripts_in(part) if part.name in _RUNS_OTHERS else ():
@@ -67,16 +69,31 @@ def named_programs(command: str, depth: int = 0) -> list[tuple[str, ...]] | None
                 if inner is None:
                     return None
                 found += inner
+        for script in (one for one in text.others if re.search(r"\s", one)):
+            # Such as an editor that a variable names.
+            found += named_programs(script, depth + 1) or () if depth < _MAX_DEPTH else ()
     return list(dict.fromkeys(found))
+
+
+_READ_INPUT = SHELLS | {"source", ".", "at", "batch"}
+
+
+def _is_told(part: Part) -> bool:
+    """Say whether no program of a part runs what it reads."""
+    is_shell = any(base_name(one) in _READ_INPUT for one in part.words)
+    return not is_shell or any(re.fullmatch(r"-\w*c", one) for one in part.words)
 
 
 def _programs(part: Part) -> Iterator[tuple[str, ...]]:
     spelled = (spellings(one) for one in part.words)
     for written in islice(itertools.product(*spelled), _MAX_LISTS):
         runs_others = base_name(written[0]) in _RUNS_OTHERS or " ".join(written[:2]) in WRAPPERS
-        ends = len(written) if runs_others else 1
+        ends = min(len(written), _MAX_WRAPPED) if runs_others else 1
         for at in range(ends):
-            yield base_name(written[at]), *written[at + 1 :]
+            name = base_name(written[at])
+            yield name, *written[at + 1 :]
+            if name.startswith("git-"):
+                yield "git", name.removeprefix("git-"), *written[at + 1 :]
 
 
 def is_covered(
@@ -95,7 +112,7 @@ def is_covered(
     text = read_parts(command)
     if text is None or not text.is_certain or text.functions or has_hidden(command):
         return False
-    if not is_held and (text.reads or text.writes or text.sets_for_one):
+    if not is_held and (not text.is_plain or text.reads or text.writes or text.sets_for_one):
         return False
     folders = text.folders(cwd)
 
@@ -105,15 +122,13 @@ def is_covered(
         return all(is_look(part.words, folder, roots) for folder in folders)
 
     for part in text.parts:
+        if any(UNKNOWN in one for one in part.words) and not (is_held and is_free(part)):
+            return False
         if is_free(part) or (part.name == "cd" and all(_is_in(one, roots) for one in folders)):
             continue
-        if any(UNKNOWN in one for one in part.words):
-            return False
         if not all(covers(part.words, folder) for folder in folders):
             return False
-    # What else the text does, such as a write by redirection.
-    rest = sort_text("".join(f"> '{one}';" for one in text.writes) or ":", cwd, roots)
-    return rest.kind in ("look", "work")
+    return all(sort_write(one, folders, roots).kind == "work" for one in text.writes)
 
 
 def _is_in(folder: Path, roots: Sequence[Root]) -> bool:

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from agent_ls.loop.ports.workspace import Root
@@ -29,9 +30,13 @@ _LETTERS = {
 """Programs, and the letters that their options may have; a number may always stand among them."""
 _TEXTS = frozenset({"echo", "tr", "basename", "dirname", "which", "date"})
 """Programs whose operands are no files."""
-_SHORT_VALUE = re.compile(r"\d+|[,:;.\t ]|\d+(,\d+)*")
+_SHORT_VALUE = re.compile(r"\+?\d+|[,:;.\t ]|\d+(,\d+)*")
+"""What may stand behind an option that takes a value."""
+_TAKES_VALUE = re.compile(r"-\w*[ncdfABCm]")
+_CHAIN = re.compile(r"cd [^\s;&|'\"]+ &&[^;\n]*")
 _SED = re.compile(r"(\d+|\$)(,(\d+|\$))?p")
-_FIND = re.compile(r"-(name|iname|type|maxdepth|mindepth|size|print|not|o|a)|!")
+_FIND = re.compile(r"-(print|not|o|a)|!")
+_FIND_VALUE = re.compile(r"-(name|iname|type|maxdepth|mindepth|size)")
 _VERSIONS = ("--version", "-V")
 
 
@@ -39,14 +44,18 @@ def is_plain_look(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
     """Say whether a command plainly reads. Looks at the disk (links, secrets, programs)."""
     if len(command) > _MAX_CHARS or not command.replace("\n", " ").isprintable():
         return False
+    if "\\" in command:
+        return False
     found = read_parts(command)
     if found is None or not found.is_plain or found.writes or found.reads or found.sets_for_one:
         return False
     if not _is_inside(".", cwd, roots):
         return False
     folder, parts = cwd, list(found.parts)
-    if len(parts) > 1 and parts[0].words[0] == "cd" and command.count("&&") == len(parts) - 1:
+    if len(parts) > 1 and parts[0].words[0] == "cd":
         # The rest runs there, or not at all.
+        if not _CHAIN.fullmatch(command.strip()) or "||" in command:
+            return False
         first = parts.pop(0)
         goal = first.words[1] if len(first.words) == 2 else "-"
         folder = real_path(cwd / goal)
@@ -67,31 +76,45 @@ def is_look(words: Sequence[str], folder: Path, roots: Sequence[Root]) -> bool:
         return is_known and _is_inside(rest[2 if name == "sed" else 0], folder, roots)
     if name not in _LETTERS:
         return False
-    if len(rest) == 1 and rest[0] in _VERSIONS:
+    if name == "echo" or (len(rest) == 1 and rest[0] in _VERSIONS):
         return True
     options = [one for one in rest if one[:1] == "-" and one != "-"]
     if any(not (one in _LETTERS[name] or one.isdigit()) for word in options for one in word[1:]):
         return False
     operands = [one for one in rest if one not in options]
+    values = {
+        at
+        for at, (option, one) in enumerate(pairwise(words))
+        if _TAKES_VALUE.fullmatch(option) and _SHORT_VALUE.fullmatch(one)
+        if not os.path.lexists(folder / one)
+    }
+    files = [one for at, one in enumerate(rest) if one not in options and at not in values]
     if name in _TEXTS:
         return name != "date" or all(one.startswith("+") for one in operands)
     if name == "grep":
-        del operands[:1]
+        del files[:1]
     # uniq writes its second operand, and diff follows the links in folders.
     if name == "uniq" and len(operands) > 1:
         return False
     if name == "diff" and any((folder / one).is_dir() for one in operands):
         return False
-    return all(_SHORT_VALUE.fullmatch(o) or _is_inside(o, folder, roots) for o in operands)
+    return all(_is_inside(one, folder, roots) and one[:1] != "+" for one in files)
 
 
 def _prints_lines(rest: Sequence[str]) -> bool:
-    return len(rest) == 3 and rest[0] == "-n" and bool(_SED.fullmatch(rest[1]))
+    is_print = len(rest) == 3 and rest[0] == "-n" and bool(_SED.fullmatch(rest[1]))
+    return is_print and not rest[2].startswith("-")
 
 
 def _finds_names(rest: Sequence[str]) -> bool:
-    is_known = all(_FIND.fullmatch(one) or one[:1] not in "-!(" for one in rest if one)
-    return is_known and bool(rest) and not any("/" in one for one in rest[1:])
+    if not rest or rest[0][:1] in "-!(":
+        return False
+    return all(
+        _FIND.fullmatch(one)
+        or _FIND_VALUE.fullmatch(one)
+        or (_FIND_VALUE.fullmatch(option) and "/" not in one)
+        for option, one in pairwise(rest)
+    )
 
 
 def _is_systems(name: str, roots: Sequence[Root]) -> bool:

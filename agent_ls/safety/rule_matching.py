@@ -27,6 +27,7 @@ from agent_ls.safety.control_files import names_of
 from agent_ls.safety.named_programs import is_covered, named_programs
 from agent_ls.safety.prefixes import leads_away
 from agent_ls.safety.shell_parts import UNKNOWN, at_home
+from agent_ls.safety.text import words as words_of
 from agent_ls.safety.views import LOOKS
 
 _UNNAMED = "a rule about reading may apply, but which files it opens cannot be seen"
@@ -48,7 +49,7 @@ def objection(
         is_long = sum(map(len, seen)) > _MAX_WORDS
         if commands and (is_long or any(_may_be_about(one, commands) for one in seen)):
             return Ask(f"The command is not run unasked: {_UNSEEN}.", broad=False)
-        if readings and any(_reads_found(one) or _prints_tracked(one) for one in seen):
+        if readings and any(_opens_unseen(one) for one in seen):
             return Ask(f"The command is not run unasked: {_UNNAMED}.", broad=False)
     return None
 
@@ -57,8 +58,16 @@ _GIT_RUNS = re.compile(
     r" (?:alias\.|--exe?c?[ =]|--config-env|rebase .*-x|submodule .*foreach|bisect run"
     r"|-c (?i:\S*(?:pager|editor|command|program|helper|external|driver|cmd|hooks|fsmonitor)))"
 )
+_SPEAK = frozenset({"echo", "printf", "test", "["})
 _PRINTS = frozenset({"diff", "show", "log", "grep", "blame", "cat-file", "stash", "archive"})
-_NO_WRAPPERS = LOOKS - {"command", "trap", "alias"} | {"npm", "pnpm", "yarn", "bun", "cargo"}
+_NO_WRAPPERS = words_of(
+    """
+    echo printf grep egrep fgrep cat ls head tail wc test [ pwd cd sleep true false diff cmp stat
+    uniq cut tr basename dirname realpath readlink file du df date npm pnpm yarn bun cargo git
+    """
+)
+_PACKAGE_PROGRAMS = frozenset({"npm", "pnpm", "yarn", "bun", "cargo"})
+_PACKAGE_RUNS = frozenset({"x", "exec", "dlx", "run", "run-script", "explore", "create", "init"})
 """Programs that run no other that they are given; some have a subcommand ``rm`` of their own."""
 _MAX_WORDS = 20_000
 _MAX_PLACES = 2_000
@@ -66,11 +75,12 @@ _MAX_PLACES = 2_000
 
 def _may_be_about(words: Sequence[str], rules: Sequence[PatternRule]) -> bool:
     """Say whether a rule may be about a program that is not seen, or about one that it runs."""
-    if UNKNOWN in words[0]:
+    if UNKNOWN in words[0] or "{" in words[0]:
         return True
     if words[0] == "git":
         return bool(_GIT_RUNS.search(f"{' '.join(words)} "))
-    if words[0] in _NO_WRAPPERS and not _reads_found(words):
+    is_package_run = words[0] in _PACKAGE_PROGRAMS and bool(_PACKAGE_RUNS & set(words[1:3]))
+    if words[0] in _NO_WRAPPERS and not is_package_run:
         return False
     pieces = re.findall(r"[\w./-]+", " ".join(words[1:]))
     names = [one.rpartition("/")[2] for one in pieces]
@@ -87,6 +97,12 @@ def _reads_found(words: Sequence[str]) -> bool:
     """Say whether a program opens files whose names another one finds."""
     runs_on_found = words[0] == "find" and any(one.startswith(("-exec", "-ok")) for one in words)
     return runs_on_found or words[0] in ("xargs", "parallel")
+
+
+def _opens_unseen(words: Sequence[str]) -> bool:
+    """Say whether a program opens files that the text does not name."""
+    is_open = any(UNKNOWN in one or "{" in one or "@(" in one for one in words[1:])
+    return _reads_found(words) or _prints_tracked(words) or (is_open and words[0] in LOOKS - _SPEAK)
 
 
 def _prints_tracked(words: Sequence[str]) -> bool:

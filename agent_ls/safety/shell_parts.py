@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -33,9 +34,13 @@ _NO_WORDS = words(
     """
 )
 _FREE_TARGETS = words("/dev/null /dev/stdout /dev/stderr /dev/tty")
-_BRACED = re.compile(r"^([^{}]*)\{([^{}]*,[^{}]*)\}(.*)$", re.DOTALL)
+_BRACED = re.compile(r"^([^{}]*)\{([^{},]*,[^{}]*)\}(.*)$", re.DOTALL)
 _MAX_SPELLINGS = 32
+_MAX_BRACED_CHARS = 2_000
 _MAX_FOLDERS = 16
+_MAX_READ_TWICE_CHARS = 100_000
+_COMMANDS = ("command", "declaration_command", "unset_command")
+_DIVIDED = re.compile(r"\S\\\r?\n\S")
 _PATTERN = re.compile(r"[*?\[\]{}~^!#\\]")
 
 
@@ -65,6 +70,8 @@ class ShellText:
     """Files that ``>`` writes, without /dev/null and the like."""
     functions: frozenset[str] = frozenset()
     """The functions that it defines; their bodies' programs are among the parts."""
+    others: tuple[str, ...] = ()
+    """The values of variables, and the words that ``for`` goes through."""
     sets_for_one: bool = False
     """Whether it sets a variable for one program alone."""
     is_plain: bool = True
@@ -75,19 +82,17 @@ class ShellText:
 
     def folders(self, cwd: Path) -> tuple[Path, ...]:
         """Return the folders in which its programs may run."""
-        found = [cwd]
+        found = {cwd: None}
         for part in self.parts:
             goals = [one for one in part.words[1:] if not one.startswith("-")]
             goal = (goals or ["~"])[0]
-            if part.name in ("cd", "pushd") and UNKNOWN not in goal:
-                places = (
-                    Path(os.path.normpath(one / at_home(goal))) for one in found[:_MAX_FOLDERS]
-                )
-                found += [one for one in places if one not in found]
-            elif part.name == "git" and "-C" in part.words[1:-1]:
+            if part.name == "git" and "-C" in part.words[1:-1]:
                 goal = part.words[part.words.index("-C") + 1]
-                if UNKNOWN not in goal:
-                    found.append(Path(os.path.normpath(found[-1] / at_home(goal))))
+            elif part.name not in ("cd", "pushd"):
+                continue
+            if UNKNOWN not in goal:
+                places = [Path(os.path.normpath(one / at_home(goal))) for one in found]
+                found |= dict.fromkeys(places[: max(_MAX_FOLDERS - len(found), 0)])
         return tuple(found)
 
 
@@ -105,19 +110,20 @@ def read_parts(text: str, *, follows: bool = True) -> ShellText | None:
     ``follows``: a variable that the text sets once stands for its value.
     """
     tree, is_certain = _parsed(text), True
-    if tree is None:
+    if tree is None and len(text) <= _MAX_READ_TWICE_CHARS:
         # The grammar stumbles over words behind the end word of a here-document.
         tree, is_certain = _parsed(_HERE_DOCUMENT.sub(_without_body, text)), False
     if tree is None:
         return None
     nodes = list(walk(tree.root_node))
+    # The shell joins a word that a line end divides, and what touches a substitution.
+    is_certain = is_certain and "`" not in text and not _DIVIDED.search(text)
     values = _values(nodes) if follows else {}
-    parts: list[Part] = []
-    for node in nodes:
-        if node.type in ("command", "declaration_command", "unset_command"):
-            words = _words(node, values)
-            if words:
-                parts.append(Part(words, _fed_by(node)))
+    commands = [one for one in nodes if one.type in _COMMANDS]
+    if len(commands) > _MAX_PARTS or any(map(_has_stray_words, nodes)):
+        return None
+    written = ((one, _words(one, values)) for one in commands)
+    parts = [Part(found, _fed_by(one)) for one, found in written if found]
     redirects = [_target(one, values) for one in nodes if one.type == "file_redirect"]
     functions = frozenset(
         _text(name)
@@ -128,8 +134,6 @@ def read_parts(text: str, *, follows: bool = True) -> ShellText | None:
         one.type in _PLAIN_NODES and not (one.type == "word" and _PATTERN.search(_text(one)))
         for one in nodes
     )
-    if len(parts) > _MAX_PARTS:
-        return None
     return ShellText(
         tuple(parts),
         reads=tuple(target for target, writes in redirects if target and not writes),
@@ -137,6 +141,12 @@ def read_parts(text: str, *, follows: bool = True) -> ShellText | None:
             target for target, writes in redirects if writes and target not in _FREE_TARGETS
         ),
         functions=functions,
+        others=tuple(
+            _word(value, values)
+            for one in nodes
+            for value in one.children_by_field_name("value")
+            if one.type in ("variable_assignment", "for_statement")
+        ),
         sets_for_one=any(
             one.type == "command" and one.named_children[0].type == "variable_assignment"
             for one in nodes
@@ -149,7 +159,7 @@ def read_parts(text: str, *, follows: bool = True) -> ShellText | None:
 
 
 _HERE_DOCUMENT = re.compile(
-    r"<<-?[ \t]*(['\"]?)(\w+)\1(?P<rest>[^\n]*\n)(?P<body>(?:.*\n)*?)[ \t]*\2(?=\n|\Z)"
+    r"<<-?[ \t]*(['\"]?)(\w{1,64})\1(?P<rest>[^\n]*\n)(?P<body>(?:.*\n)*?)[ \t]*\2(?=\n|\Z)"
 )
 
 
@@ -166,14 +176,20 @@ def _parsed(text: str) -> Tree | None:
 
 def scripts_in(part: Part) -> Iterator[str]:
     """Yield the words of a program that may be a shell's text, such as those behind ``sh -c``."""
-    for word in part.words[1:]:
+    if part.name == "eval":
+        yield " ".join(part.words[1:])
+    for option, word in pairwise(part.words):
         text = word.partition("=")[2] if re.match(r"\w+=\w", word) else word
-        if UNKNOWN not in text and re.search(r"[\s;&|()`<>]", text) and re.search(r"\w", text):
+        is_text = bool(re.search(r"[\s;&|()`<>]", text) and re.search(r"\w", text))
+        is_script = part.name in SHELLS and bool(re.fullmatch(r"-\w*c", option))
+        if (is_text and UNKNOWN not in text) or is_script:
             yield text
 
 
 def spellings(word: str) -> list[str]:
     """Return what braces make of a word."""
+    if len(word) > _MAX_BRACED_CHARS:
+        return [word]
     done: list[str] = []
     open_ = [word]
     while open_ and len(done) + len(open_) <= _MAX_SPELLINGS:
@@ -211,14 +227,39 @@ def _values(nodes: Iterable[Node]) -> dict[str, str]:
 
 
 def _words(node: Node, values: Mapping[str, str]) -> tuple[str, ...]:
-    words: list[str] = []
+    found: list[str] = []
     if node.type != "command":
-        words.append(_text(node.children[0]))
+        found.append(_text(node.children[0]))
     for child in node.named_children:
         if child.type not in _NO_WORDS:
             inner = child.named_children[0] if child.type == "command_name" else child
-            words.append(_word(inner, values))
-    return tuple(words)
+            found.append(_word(inner, values))
+    return (*found, *(_word(one, values) for one in words_behind_redirections(node)))
+
+
+def words_behind_redirections(node: Node) -> Iterator[Node]:
+    """Yield the words of a command that the grammar takes for parts of its redirections."""
+    above = node.parent
+    is_body = above is not None and above.type == "redirected_statement"
+    for one in (*node.children, *(above.children if above is not None and is_body else ())):
+        yield from _stray_words(one)
+
+
+def _stray_words(redirection: Node) -> Iterator[Node]:
+    if redirection.type == "file_redirect":
+        yield from redirection.children_by_field_name("destination")[1:]
+    elif redirection.type == "heredoc_redirect":
+        yield from redirection.children_by_field_name("argument")
+        for child in redirection.children:
+            yield from _stray_words(child)
+
+
+def _has_stray_words(node: Node) -> bool:
+    """Say whether words behind a redirection belong to a command that cannot be told."""
+    body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
+    if body is None or body.type == "command":
+        return False
+    return any(True for one in node.children for _ in _stray_words(one))
 
 
 def _fed_by(node: Node) -> Literal["", "program", "text"]:
@@ -236,8 +277,8 @@ def _fed_by(node: Node) -> Literal["", "program", "text"]:
 def _target(node: Node, values: Mapping[str, str]) -> tuple[str, bool]:
     """Return the file of a redirection, and whether it is written; empty for a descriptor."""
     sign = next((one.type for one in node.children if not one.is_named), "")
-    goal = node.named_children[-1] if node.named_children else None
-    if goal is None or goal.type == "file_descriptor":
+    goal = next(iter(node.children_by_field_name("destination")), None)
+    if goal is None:
         return "", False
     target = _word(goal, values)
     if sign in ("<&", ">&") and (target.isdigit() or target == "-"):
@@ -284,8 +325,9 @@ def _joined(node: Node, values: Mapping[str, str]) -> str:
 
 
 def _between(data: bytes) -> str:
-    text = data.decode("utf-8", "replace").removeprefix("$").replace('"', "")
-    return re.sub(r"\\([\"\\$`\n])", lambda one: one[1].strip("\n"), text)
+    """Return the text between the parts of a word: quotes are gone, escapes are read."""
+    text = data.decode("utf-8", "replace").removeprefix("$")
+    return re.sub(r'\\([\"\\$`\n])|"', lambda one: (one[1] or "").strip("\n"), text)
 
 
 def _text(node: Node) -> str:

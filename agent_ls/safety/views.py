@@ -72,6 +72,9 @@ _CLIENT_VALUES = words("-H -d -X -o -w -F -u -A -b -c -e -T -m --data --header -
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffd]")
 _TEMPORARY = ("/tmp", "/var/tmp")
 _MOST_DEPTH = 3
+_MOST_WRAPPED = 6
+"""Programs that each only start the next one."""
+_NARROWING = words("-name -iname -path -ipath -regex -iregex -empty -newer -mtime -mmin -perm")
 _MOST_WORDS = 8
 """Words behind a wrapper that may be the program."""
 _DELETING = frozenset({"rm", "mv", "shred", "truncate", "rsync"})
@@ -103,7 +106,7 @@ def sort_text(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> So
         return Sorting("ask", "its text cannot be read")
     sorter = _Sorter(found, cwd, tuple(roots), depth)
     sorted_ = [sorter.part(part) for part in found.parts]
-    sorted_ += [_written(target, found.folders(cwd), roots) for target in found.writes]
+    sorted_ += [sort_write(target, found.folders(cwd), roots) for target in found.writes]
     alone = next((one for one in sorted_ if one.is_alone), None)
     return alone or max(sorted_, key=lambda one: _ORDER.index(one.kind), default=_LOOK)
 
@@ -113,18 +116,36 @@ def view_words(words: Sequence[str], cwd: Path, roots: Sequence[Root]) -> Sortin
     return _Sorter(ShellText(()), cwd, tuple(roots), 0).part(Part(tuple(words)))
 
 
-def deletes_widely(words: Sequence[str]) -> str:
+def deletes_widely(words: Sequence[str], cwd: Path, roots: Sequence[Root]) -> str:
     """Say what a program deletes that may be everything; empty if nothing."""
     for at, word in enumerate(words):
-        rest = words[at + 1 : -1] if base_name(word) in ("mv", "rsync") else words[at + 1 :]
-        wide = next(filter(_WIDE.fullmatch, rest), "")
-        if wide and base_name(word) in _DELETING:
-            return f"{base_name(word)} deletes {_shown(wide)}, which may be everything"
+        name = base_name(word)
+        if name not in _DELETING:
+            continue
+        rest = words[at + 1 : -1] if name in ("mv", "rsync") else words[at + 1 :]
+        for one in rest:
+            if not one.startswith("-") and _is_wide(one, cwd, roots):
+                return f"{name} deletes {_shown(one)}, which may be everything"
+        if name == "rm" and UNKNOWN in rest and any(re.match(r"-\w*[rR]|--rec", o) for o in rest):
+            return "rm deletes a folder that only the running shell knows"
     return ""
 
 
-def _written(target: str, folders: Sequence[Path], roots: Sequence[Root]) -> Sorting:
-    """Sort a write by redirection."""
+def _is_wide(word: str, cwd: Path, roots: Sequence[Root]) -> bool:
+    """Say whether an operand stands for a whole folder of the workspace, or for more."""
+    if _WIDE.fullmatch(word):
+        return True
+    if UNKNOWN in word:
+        return False
+    first = re.sub(r"\[[^\]]*\]", "", word.partition("/")[0])
+    if re.search(r"[*?{\[]", word.partition("/")[0]) and not re.search(r"\w", first):
+        return True
+    place = Path(os.path.normpath(cwd / word))
+    return any(root.path.is_relative_to(place) for root in roots)
+
+
+def sort_write(target: str, folders: Sequence[Path], roots: Sequence[Root]) -> Sorting:
+    """Sort a write by redirection. Looks at the disk."""
     if UNKNOWN in target:
         return _WORK
     for folder in folders:
@@ -151,35 +172,42 @@ class _Sorter:
             return Sorting("ask", f"{name} runs what another program prints", is_alone=True)
         return self._words(part.words) if name not in self.text.functions else _LOOK
 
-    def _words(self, words: Sequence[str]) -> Sorting:
+    def _words(self, words: Sequence[str], wrapped: int = 0) -> Sorting:
+        """Sort a program by its words; ``wrapped`` counts the programs that start it."""
+        if wrapped > _MOST_WRAPPED:
+            return Sorting("ask", "it starts too many programs by each other")
         name, rest = base_name(words[0]), tuple(words[1:])
         if UNKNOWN in words[0] or re.search(r"[*?\[{~]", name.replace("[", "", 1)):
             return Sorting("ask", "only the running shell knows which program it starts")
         if name in _ALONE:
             return Sorting("ask", f"{name} gives it other rights", is_alone=True)
         if wrapper := _wrapper(words):
-            return self._wrapped(wrapper, words)
+            return self._wrapped(wrapper, words, wrapped)
         if name in SHELLS:
             return self._shell(Part(tuple(words)))
         if name in LOOKS:
-            return self._look(name, rest)
+            return self._look(name, rest, wrapped)
         if name in _CLIENTS:
             return self._client(name, rest)
-        return _sorted_by_table(words[0], rest)
+        return _sorted_by_table(words[0], rest, self.cwd, self.roots)
 
-    def _look(self, name: str, rest: Sequence[str]) -> Sorting:
+    def _look(self, name: str, rest: Sequence[str], wrapped: int) -> Sorting:
         changing = _LOOK_CHANGES.get(name, ())
         if any(one.startswith(changing) for one in rest if changing):
-            return Sorting("edit", f"{name} changes files")
+            is_wide = "-delete" in rest and not _NARROWING & set(rest)
+            return _finds_all(name) if is_wide else Sorting("edit", f"{name} changes files")
         runs = [at for at, one in enumerate(rest) if one in ("-exec", "-execdir", "-ok", "-x")]
         if name in ("find", "fd", "fdfind") and runs:
-            found = [self._words(rest[at + 1 :]) for at in runs if rest[at + 1 :]]
-            return max(found, key=lambda one: _ORDER.index(one.kind), default=_LOOK)
+            if len(runs) > 1:
+                return Sorting("ask", f"{name} runs several programs")
+            inner = rest[runs[0] + 1 :]
+            found = self._words(inner, wrapped + 1) if inner else _LOOK
+            return found if found.kind != "edit" or _NARROWING & set(rest) else _finds_all(name)
         if name == "command" and rest and rest[0] not in ("-v", "-V"):
-            return self._words(rest)
+            return self._words(rest, wrapped + 1)
         return _LOOK
 
-    def _wrapped(self, wrapper: str, words: Sequence[str]) -> Sorting:
+    def _wrapped(self, wrapper: str, words: Sequence[str], wrapped: int) -> Sorting:
         """Sort what a wrapper starts: the first word of it that a table names."""
         rest, last = words[len(wrapper.split()) :], ""
         named: list[Sorting] = []
@@ -192,7 +220,7 @@ class _Sorter:
             if wrapper in _FETCHING and not self._is_installed(word):
                 return Sorting("ask", f"{_shown(word)} is not installed in the workspace")
             module = ("python", "-m") if option == "-m" else ()
-            found = self._words((*module, *rest[at:]))
+            found = self._words((*module, *rest[at:]), wrapped + 1)
             if found.kind == "ask" and not found.is_alone and (may_be_value or named):
                 other = other or found
             else:
@@ -257,7 +285,9 @@ def _script(rest: Sequence[str]) -> str:
     return ""
 
 
-def _sorted_by_table(program: str, rest: Sequence[str]) -> Sorting:
+def _sorted_by_table(
+    program: str, rest: Sequence[str], cwd: Path, roots: Sequence[Root]
+) -> Sorting:
     """Sort a program that starts no other one."""
     name = base_name(program)
     if len(rest) == 1 and rest[0] in _VERSIONS:
@@ -267,7 +297,7 @@ def _sorted_by_table(program: str, rest: Sequence[str]) -> Sorting:
         return _LOOK
     if name == "git":
         return _git(rest)
-    return _edit(name, rest) if name in EDITS else _work(program, rest)
+    return _edit(name, rest, cwd, roots) if name in EDITS else _work(program, rest)
 
 
 def _reads_program(part: Part) -> bool:
@@ -278,11 +308,17 @@ def _reads_program(part: Part) -> bool:
     return kinds[0] == "script" and not is_given
 
 
-def _edit(name: str, rest: Sequence[str]) -> Sorting:
+def _finds_all(name: str) -> Sorting:
+    return Sorting("ask", f"{name} changes all that it finds")
+
+
+def _edit(name: str, rest: Sequence[str], cwd: Path, roots: Sequence[Root]) -> Sorting:
     if any(one in _EDIT_LISTS.get(name, ()) for one in rest):
         return _LOOK
-    if wide := deletes_widely((name, *rest)):
+    if wide := deletes_widely((name, *rest), cwd, roots):
         return Sorting("ask", wide)
+    if name == "rsync" and any(one.startswith("--del") for one in rest):
+        return Sorting("ask", "rsync deletes what the source lacks")
     if name == "rsync" and any(re.match(r"(?:[\w.-]+@)?[\w.-]+:", one) for one in rest):
         return Sorting("ask", "rsync reaches another machine")
     return Sorting("edit", f"{name} changes files")
@@ -293,7 +329,11 @@ def _git(rest: Sequence[str]) -> Sorting:
     sub = operands[0] if operands else ""
     words = rest[rest.index(sub) + 1 :] if sub else ()
     kept = any(one in _GIT_KEEPS.get(sub, ()) for one in words)
-    lost = any(fnmatchcase(one, word) for word in _GIT_LOSES.get(sub, ()) for one in words)
+    kept &= not {"-W", "--worktree"} & set(words)
+    lost = any(_is_option(one, word) for word in _GIT_LOSES.get(sub, ()) for one in words)
+    if sub == "checkout" and not {"-b", "--orphan", "--track", "-t"} & set(words):
+        # ``git checkout HEAD src`` takes files.
+        lost |= len(operands) > 2
     if not sub or (sub in _GIT["look"] and not lost):
         return _LOOK
     if sub in _GIT["lists"] and not lost:
@@ -305,6 +345,15 @@ def _git(rest: Sequence[str]) -> Sorting:
         return Sorting("edit", f"git {sub} changes the repository")
     why = "may lose work" if lost and not kept else "does more than to read"
     return Sorting("ask", f"git {_shown(sub)} {why}")
+
+
+def _is_option(given: str, wanted: str) -> bool:
+    """Say whether a word is one that git takes for this one: joined, or cut short."""
+    if given.startswith("--") and wanted.startswith("--") and len(given) > 3:
+        return wanted.startswith(given.partition("=")[0])
+    if re.fullmatch(r"-[A-Za-z]{2,}", given) and re.fullmatch(r"-[A-Za-z]", wanted):
+        return wanted[1] in given
+    return fnmatchcase(given, wanted)
 
 
 def _work(program: str, rest: Sequence[str]) -> Sorting:

@@ -74,11 +74,16 @@ async def _ask(found: Sequence[MadeFile], made: MadeFiles, turn: Turn) -> str:
         answer = await turn.kit.approver.ask(question)
         words = answer.text.strip()
         if words.lower() == _KEEP.lower():
-            await asyncio.to_thread(made.keep, found)
+            # What was not named is asked about next.
+            await asyncio.to_thread(made.keep, found[:_MAX_NAMED])
             return ""
         if words.lower() == _REMOVE.lower():
             await _remove(found, made, turn)
-            return ""
+            left = await _undecided(made, turn)
+            if not left:
+                return ""
+            listed = "\n".join(f"- {one.shown}" for one in left[:_MAX_NAMED])
+            why = "The user wants these removed, and that failed."
         why = f"The user says: “{words}”." if answer.is_answered else why
     return (
         f"Nothing runs unasked before the user keeps or removes what commands made:\n{listed}\n"

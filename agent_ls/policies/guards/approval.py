@@ -143,7 +143,8 @@ class Approval:
             return Allow(consent="mode")
         grant = planned.grant
         if view.mode is not Mode.PLAN and (rule := await self._permitted(planned, view)):
-            return Allow(rule=rule, consent="person")
+            # A rule by pattern is about some of a command's programs; nobody has seen the rest.
+            return Allow(rule=rule, consent="person" if rule == grant else "mode")
         if await is_as_approved(planned, view):
             return Allow(consent="person")
         return Ask(f"Mode {view.mode}: {needs}", broad=grant is not None)

@@ -141,7 +141,9 @@ class Newcomers:
         parts = path.relative_to(watched.root).parts
         if not _THIRD_PARTY.isdisjoint(parts[:-1]):
             return self._has_network and path.name != ".git" and bool(steers(names_of(parts)))
-        return _is_copy(path, watched.known)
+        # Only what no command could change is worth comparing with.
+        kept = frozenset(one for one in watched.known if one[0] in self._known)
+        return _is_copy(path, kept)
 
     def _folder_of(self, path: Path) -> Path:
         return next((one for one in self._roots if path.is_relative_to(one)), self._roots[0])
