@@ -79,7 +79,8 @@ def _may_be_about(words: Sequence[str], rules: Sequence[PatternRule]) -> bool:
         return True
     if words[0] == "git":
         return bool(_GIT_RUNS.search(f"{' '.join(words)} "))
-    is_package_run = words[0] in _PACKAGE_PROGRAMS and bool(_PACKAGE_RUNS & set(words[1:3]))
+    first = next((one for one in words[1:] if not one.startswith("-")), "")
+    is_package_run = words[0] in _PACKAGE_PROGRAMS and first in _PACKAGE_RUNS
     if words[0] in _NO_WRAPPERS and not is_package_run:
         return False
     pieces = re.findall(r"[\w./-]+", " ".join(words[1:]))

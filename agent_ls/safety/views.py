@@ -135,7 +135,7 @@ def _is_wide(word: str, cwd: Path, roots: Sequence[Root]) -> bool:
     """Say whether an operand stands for a whole folder of the workspace, or for more."""
     if _WIDE.fullmatch(word):
         return True
-    if UNKNOWN in word:
+    if UNKNOWN in word or word == "{}":
         return False
     first = re.sub(r"\[[^\]]*\]", "", word.partition("/")[0])
     if re.search(r"[*?{\[]", word.partition("/")[0]) and not re.search(r"\w", first):

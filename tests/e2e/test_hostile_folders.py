@@ -62,12 +62,6 @@ _STEPS = """\
 open(app.py)
 open(web.ts)
 prompt("Look around")
-wait(end, "Done|completed")
-"""
-_ASKED = """\
-open(app.py)
-open(web.ts)
-prompt("Look around")
 wait(approval)
 codeaction(app.py:1, "Agent: Reject —")
 wait(end, "Done|completed")
@@ -108,15 +102,13 @@ class Folder:
     """What a hostile folder holds, with ``{marker}`` and ``{url}``; scripts can be executed."""
 
     files: Mapping[str, str]
-    is_asked: bool = False
-    """``git status`` asks there."""
     plant: Callable[[Path, Path], None] | None = None
     """Adds what is no plain file; also gets a folder outside."""
 
 
-def _repository(config: str, *, is_asked: bool = True, **files: str) -> Folder:
+def _repository(config: str, **files: str) -> Folder:
     git = {".git/HEAD": "ref: refs/heads/main\n", ".git/objects/x": "", ".git/refs/heads/x": ""}
-    return Folder({**git, ".git/config": _GIT + config, **files}, is_asked=is_asked)
+    return Folder({**git, ".git/config": _GIT + config, **files})
 
 
 _SH, _PY, _JS = _EVIL, _EVIL_PY, _EVIL_JS
@@ -250,10 +242,9 @@ FOLDERS: dict[str, Folder] = {
             "evil.py": _PY,
         }
     ),
-    "git_fsmonitor": _repository("\tfsmonitor = ./evil\n", is_asked=False, evil=_SH),
+    "git_fsmonitor": _repository("\tfsmonitor = ./evil\n", evil=_SH),
     "git_hooks": _repository(
         "\thooksPath = hooks\n",
-        is_asked=False,
         **{".git/hooks/post-index-change": _SH, "hooks/post-index-change": _SH},
     ),
     "git_programs": _repository(
@@ -275,7 +266,6 @@ FOLDERS: dict[str, Folder] = {
             ".gitmodules": '[submodule "x"]\n\tpath = x\n\turl = ext::./evil\n\tupdate = !./evil\n',
             "evil": _SH,
         },
-        is_asked=True,
         plant=_git_file,
     ),
     "ripgrep_settings": Folder(
@@ -380,7 +370,7 @@ async def check(
     Not trusted, nothing may run, connect, be written, or reach the model of what it must not read.
     """
     marker = folder / "marker"
-    steps = [parse_step(one) for one in (_ASKED if hostile.is_asked else _STEPS).splitlines()]
+    steps = [parse_step(one) for one in _STEPS.splitlines()]
     members = {f"file {name}": text for name, text in _PLAIN.items()}
     client = {"trusted": is_trusted}
     story = Story("hostile", Archive("", members), tuple(steps), client)

@@ -199,3 +199,23 @@ def test_the_reason_says_what_is_missing(
     verdict = decide_command("make", project, (Root("proj", project, True),), boundary)
     assert isinstance(verdict, Ask)
     assert said in verdict.reason
+
+
+HOSTILE = [
+    # The grammar takes words behind a redirection for a part of it.
+    *("cat 2>/dev/null .env /dev/null", "cat 2>&1 .env 1", "ls > /dev/null /etc /dev/null"),
+    *("sort 2>&1 -o../victim src/a.py 1", "tail 2>&1 -f src/a.py 1"),
+    # The shell joins what a line end divides.
+    *("sort src/a.py -\\\no/x", "cat .e\\\nnv", "cat .gi\\\nt/config"),
+    *("sed -n 1p -ew/x", "sed -n 1p -i", "sed -n 1p -fx", "tail +1f src/a.py"),
+    *('cd nosuch && echo "&&"; cat ../x', "cd src || cat ../x", "find . ..", "find src .. -name x"),
+    *("cat 5", "sort -n 5", "grep x 5", "head -n 3 5", "ls 5", "diff 5 src/a.py", 'cat "x\\"/p"'),
+]
+
+
+@pytest.mark.parametrize("command", HOSTILE)
+def test_odd_spellings_of_plain_words_ask(command: str, project: Path) -> None:
+    for name, goal in (("5", "/etc/passwd"), ('x"', "/etc")):
+        if not (project / name).is_symlink():
+            (project / name).symlink_to(goal)
+    check(command, project, Ask)

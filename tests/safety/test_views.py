@@ -163,3 +163,22 @@ def test_nothing_that_loses_work_or_leaves_the_workspace_is_sorted_as_a_look(
     ]
     # In the read-only view these see nothing: no home folder, no secrets, nothing beside.
     assert all(re.search(r"~|\.env|\.\.|kill", one) for one in wrong), wrong
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("git 2>/dev/null clean -fdx", "rm 2>/dev/null -rf *", "rm <<E -rf *\nE"),
+        *("git reset 2>&1 --hard", "git restore --staged --worktree .", "git restore -S -W src"),
+        *("git checkout -qf main", "git rm -rf src", "git branch -qD x", "git branch --del x"),
+        *("git reset --har", "git checkout HEAD src", 'rm -rf "$(pwd)"', "rm -rf src/.."),
+        *("rm -rf ?*", "rm -rf [a-z]*", "rm -rf *.*", "rm -rf {*,.*}", "rm -rf ../work"),
+        *("find . -delete", "find . -type f -exec rm {} +", "rsync -a --delete empty/ ./"),
+        *("find . -exec " * 14 + "ls", "env -a " * 30 + "ls", "command " * 2_000 + "ls"),
+    ],
+)
+def test_what_may_lose_all_asks_however_it_is_written(
+    roots: tuple[Root, ...], command: str
+) -> None:
+    assert sorted_(command, roots).kind == "ask"
+    assert not isinstance(decided(command, roots, edits=True), Allow)
