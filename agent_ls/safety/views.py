@@ -1,7 +1,8 @@
 """Sorts a shell text by the programs that it starts: which view of the sandbox it gets, or it asks.
 
 The text says what a command is for; the sandbox holds what it can do. So names are looked up, and
-options, operands and places are not read: a wrong row costs a failed command, never an effect.
+few words more: those that make a program edit, or lose what no review brings back. A wrong row
+costs a failed command, or a change of the workspace that nobody was asked about.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ _LOOK, _WORK = Sorting("look"), Sorting("work")
 
 
 def sort_text(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> Sorting:
-    """Sort a shell text. Looks at the disk for programs that npx and the like would fetch."""
+    """Sort a shell text. Looks at the disk: for what npx and the like would fetch, and for links."""
     if not text.strip() or _CONTROL.search(text):
         return Sorting("ask", "it holds characters that cannot be seen", is_alone=True)
     found = read_parts(text)
