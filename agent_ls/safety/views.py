@@ -99,7 +99,7 @@ _LOOK, _WORK = Sorting("look"), Sorting("work")
 
 
 def sort_text(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> Sorting:
-    """Sort a shell text. Looks at the disk: for what npx and the like would fetch, and for links."""
+    """Sort a shell text. Looks at the disk for what npx and the like would fetch, and for links."""
     if not text.strip() or _CONTROL.search(text):
         return Sorting("ask", "it holds characters that cannot be seen", is_alone=True)
     found = read_parts(text)
