@@ -31,7 +31,6 @@ from agent_ls.safety.paths import MAX_PATH_BYTES, components_below, is_inside, r
 from agent_ls.safety.shell_parts import (
     UNKNOWN,
     Part,
-    ShellText,
     at_home,
     base_name,
     read_parts,
@@ -114,33 +113,31 @@ def _deletes_widely(part: Part, cwd: Path, roots: Sequence[Root]) -> str:
 
 def named_places(command: str, cwd: Path, roots: Sequence[Root]) -> Iterator[Named]:
     """Yield the places that a command's words name. Looks at the disk."""
-    known: dict[int, tuple[Path, ...]] = {}
-    for word, use, text in _written(command, 0):
-        folders = known.setdefault(id(text), ()) or text.folders(cwd)
-        known[id(text)] = folders
+    for word, use, folders in _written(command, cwd, 0):
         for path in spellings(word):
             for folder in folders:
                 for place in _places(path, use, folder):
                     yield Named(path, use, place, frozenset(_names(place, roots)))
 
 
-def _written(command: str, depth: int) -> Iterator[tuple[str, Use, ShellText]]:
-    """Yield each word that may be a path, with its use and the text that it stands in."""
+def _written(command: str, cwd: Path, depth: int) -> Iterator[tuple[str, Use, tuple[Path, ...]]]:
+    """Yield each word that may be a path, with its use and the folders that it may start from."""
     text = read_parts(command)
     if text is None:
         return
+    folders = text.folders(cwd)
     for part in text.parts:
         for one, use in _operands(part):
-            yield one, use, text
+            yield one, use, folders
         if depth < _MAX_DEPTH:
             for script in scripts_in(part):
-                yield from _written(script, depth + 1)
+                yield from _written(script, cwd, depth + 1)
     for one in text.others:
-        yield one, "any", text
+        yield one, "any", folders
     for one in text.reads:
-        yield one, "read", text
+        yield one, "read", folders
     for one in text.writes:
-        yield one, "write", text
+        yield one, "write", folders
 
 
 def _operands(part: Part) -> Iterator[tuple[str, Use]]:
