@@ -184,7 +184,9 @@ def _use(part: Part) -> Use:
         return "delete"
     if names & _MAKERS:
         return "make"
-    if names & _WRITERS or view_words(part.words, Path("/"), ()).kind == "edit":
+    kind = view_words(part.words, Path("/"), ()).kind
+    # `find -delete` asks, as a wide deletion does, and writes none the less.
+    if names & _WRITERS or kind == "edit" or (part.name in LOOKS and kind != "look"):
         return "write"
     return "read" if part.name in LOOKS or part.name in WORK else "any"
 
