@@ -35,6 +35,8 @@ class Dialect(Record):
     """Fields for the first call of a message whose calls have none of their own."""
     user_after_tool: Literal["keep", "join"] = "keep"
     """Whether a user's message after a tool's result is joined to that result."""
+    no_text: Literal["empty", "null"] = "empty"
+    """The content of a message that holds calls and no text."""
     alternates: bool = False
     """Whether messages of one role in a row are joined."""
     system_as_user: bool = False

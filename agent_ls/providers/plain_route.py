@@ -20,6 +20,7 @@ from agent_ls.providers.chat_request import (
     needs_cache_markers,
     optional_fields,
     origin_of,
+    with_content,
 )
 from agent_ls.providers.chat_stream import ChatChunks
 from agent_ls.providers.dialects import ADDRESSES, Dialect
@@ -81,6 +82,7 @@ class PlainRoute:
 
     def _body(self, request: ModelRequest) -> Object:
         messages = chat_messages(request, self.dialect, origin_of(self, request.model))
+        messages = with_content(messages, self.dialect)
         effort = request.reasoning_effort if self.known.is_reasoning else None
         if needs_cache_markers(request.model):
             messages = mark_for_cache(messages)

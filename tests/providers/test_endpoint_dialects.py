@@ -75,6 +75,10 @@ CASES: dict[str, tuple[object, Any]] = {
         openai("System role not supported"),
         lambda body: roles(body)[0] == "user" and "Be brief." in body["messages"][0]["content"],
     ),
+    "an empty text beside calls": (
+        openai("messages.2: text content blocks must be non-empty"),
+        lambda body: body["messages"][2]["content"] is None,
+    ),
     "missing thinking": (
         openai("reasoning_content is missing in assistant tool call message at index 2"),
         lambda body: any(m.get("reasoning_content") == " " for m in body["messages"]),
@@ -104,6 +108,36 @@ async def test_what_is_refused_is_changed_and_stays_so(
     assert not is_changed(first)
     assert is_changed(second)
     assert is_changed(third), "remembered for the endpoint"
+
+
+@pytest.mark.parametrize(
+    "model, before, after",
+    [
+        ("openai/m", "", None),
+        ("openai/claude-sonnet-4-5", None, ""),
+        ("openai/gemini-3-pro", None, ""),
+    ],
+)
+async def test_calls_without_a_text_are_sent_with_a_content_that_the_endpoint_takes(
+    asking: Asking, model: str, before: str | None, after: str | None
+) -> None:
+    """Templates of local models need a text, gateways to Claude refuse an empty one."""
+    words = "content must be a string, was null" if before is None else "content must be non-empty"
+    async with faulty(0, [refuses(openai(words)), GOOD]) as endpoint:
+        asking.use(f"{endpoint.url}/v1")
+        await asking.ask(asked(model))
+    sent = [body["messages"][2] for body in endpoint.requests]
+    assert [one["content"] for one in sent] == [before, after]
+    assert all(one["tool_calls"] for one in sent)
+
+
+async def test_an_endpoint_that_takes_no_content_at_all_is_told_of(asking: Asking) -> None:
+    plays = [refuses(openai(f"content must {one}")) for one in ("be non-empty", "not be null") * 20]
+    async with faulty(0, plays) as endpoint:
+        asking.use(f"{endpoint.url}/v1")
+        with pytest.raises(ProviderError, match="content must"):
+            await asking.ask(asked())
+    assert len(endpoint.requests) < 20
 
 
 async def test_two_refusals_in_a_row_change_two_things(asking: Asking) -> None:
