@@ -68,14 +68,19 @@ class HttpPipes:
             self.trouble = ""
         if "text/event-stream" not in response.headers.get("content-type", ""):
             # The library bounds the events of a stream itself.
-            response.stream = _Bounded(response.stream)
+            response.stream = _Bounded(response.stream, self._break_off)
+
+    def _break_off(self, why: str) -> None:
+        # The library ends the session some time after such an error, and calls in between fail.
+        self.trouble = why
 
 
 class _Bounded(httpx2.AsyncByteStream):
     """A response's body, up to a size."""
 
-    def __init__(self, stream: object) -> None:
+    def __init__(self, stream: object, break_off: Callable[[str], None]) -> None:
         self._stream = stream
+        self._break_off = break_off
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
@@ -83,7 +88,9 @@ class _Bounded(httpx2.AsyncByteStream):
         async for part in self._stream:
             size += len(part)
             if size > MAX_LINE_BYTES:
-                raise httpx2.ReadError(f"it sent an answer of over {MAX_LINE_BYTES:,} bytes")
+                why = f"it sent an answer of over {MAX_LINE_BYTES:,} bytes"
+                self._break_off(why)
+                raise httpx2.ReadError(why)
             yield part
 
     async def aclose(self) -> None:
