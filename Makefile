@@ -80,11 +80,10 @@ test-python: setup
 	$(PYTEST) -m "($(UNIT)) or smoke"
 
 test-stories: setup node-tools editors $(CLIENT_MODULES)
-	scripts/test_stories.sh
+	scripts/test_editors.sh story
 
-# pytest's own tracebacks have ended a run with an error of their own, and hidden which tests failed.
 test-real: setup node-tools editors
-	$(PYTEST) --tb=native -m "(editor or e2e or heavy) and not long and not smoke"
+	scripts/test_editors.sh "(editor or e2e or heavy) and not long and not smoke"
 
 test-client: setup $(if $(CLIENT),$(CLIENT_MODULES))
 ifneq ($(CLIENT),)

@@ -53,7 +53,7 @@ def test_every_editor_and_server_has_a_story(stories: dict[str, set[str]]) -> No
 
 
 def test_only_stories_of_editors_are_played_once_more(stories: dict[str, set[str]]) -> None:
-    """`scripts/test_stories.sh` does that for what fails in this folder."""
+    """`scripts/test_editors.sh` does that for what fails in this folder."""
     folder = "tests/editors/"
     apart = {name for name, files in stories.items() if any(folder in file for file in files)}
     assert apart == set(stories) - SERVERS
