@@ -86,12 +86,16 @@ def data_folder(dot: Path) -> Path:
     return dot if dot.is_dir() else _named_in(dot, "gitdir:")
 
 
+def top_of(folder: Path) -> Path | None:
+    """Return the top folder of the repository at or above a folder; None without one."""
+    return next((one for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), None)
+
+
 def _repository(root: Path) -> Iterator[tuple[Path, Path]]:
     """Yield the data folder of the repository at or above a folder, and its top."""
-    dots = (top / ".git" for top in (root, *root.parents))
-    dot = next((one for one in dots if os.path.lexists(one)), None)
-    if dot is not None:
-        yield from _at(dot)
+    top = top_of(root)
+    if top is not None:
+        yield from _at(top / ".git")
 
 
 def _at(dot: Path) -> Iterator[tuple[Path, Path]]:

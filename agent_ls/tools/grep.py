@@ -14,22 +14,18 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Allow
 from agent_ls.edits.shown_marks import cut_line
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import Listed, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.control_files import has_secret_name, judge_read
+from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.glob import matching
 from agent_ls.tools.plain_tool import PlainTool
-from agent_ls.tools.searching import (
-    BadPattern,
-    Found,
-    Hit,
-    Query,
-    find_ripgrep,
-    search_below,
-    search_texts,
-)
+from agent_ls.tools.searching import BadPattern, Found, Hit, Query, search_below, search_texts
+
+_MAX_TRACKED = 2_000
+"""Files searched although a rule excludes them, since git tracks them."""
 
 
 class GrepArguments(Arguments):
@@ -125,12 +121,24 @@ class Grep(PlainTool):
         root, place = self.workspace.locate(top)
         if not await asyncio.to_thread(place.exists):
             raise ToolError(f"{top} does not exist.")
-        found = await search_below(
-            query, program, root.path, place.relative_to(root.path).as_posix()
-        )
         is_file = await asyncio.to_thread(place.is_file)
+        files = Listed() if is_file else await self.workspace.files(top)
+        more = await asyncio.to_thread(matching, sorted(files.tracked), query.glob, top)
+        found_at = ((name, self.workspace.locate(name)[1]) for name in more[:_MAX_TRACKED])
+        # Links are not followed: their files are searched by their own names.
+        places = [place for name, place in found_at if self.workspace.shown(place) == name]
+        # A glob makes ripgrep search ignored files too, and those of ``more`` again.
+        listed = None if is_file or files.is_cut or not query.glob else frozenset(files)
+        found = await search_below(
+            query,
+            program,
+            root.path,
+            place.relative_to(root.path).as_posix(),
+            more=[one.relative_to(root.path).as_posix() for one in places],
+            counts=lambda path: listed is None or self.workspace.shown(root.path / path) in listed,
+        )
         hits: list[Hit] = []
-        for hit in found.hits:
+        for hit in dict.fromkeys(found.hits):
             name = self.workspace.shown(root.path / hit.path)
             # Reading a file of secrets needs approval, so a search over many files skips it.
             if name is not None and (is_file or not has_secret_name(hit.path.split("/"))):

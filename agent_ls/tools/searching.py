@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import os
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_ls.domain import temporary_files
 from agent_ls.processes.launching import start_piped
-from agent_ls.safety.programs import find_outside
+from agent_ls.safety.ripgrep import walk_environment, walk_flags
 
 _STREAM_LIMIT_BYTES = 4 * 2**20
 _MAX_FILE_SIZE = "64M"
@@ -53,24 +50,28 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-def find_ripgrep(roots: Iterable[Path]) -> str | None:
-    """Return ripgrep's executable: on the PATH, or beside the interpreter.
+async def search_below(
+    query: Query,
+    program: str,
+    root: Path,
+    below: str,
+    *,
+    more: Iterable[str] = (),
+    counts: Callable[[str], bool] = lambda path: True,
+) -> Found:
+    """Search ``root/below`` with ripgrep; all paths are relative to ``root``.
 
-    Invariant: never one from a folder of the workspace, unless agent-ls itself runs from there.
+    ``more`` are files to search although a rule excludes them. A hit is left out unless its path
+    ``counts``.
     """
-    found = find_outside("rg", tuple(roots)) or Path(sys.executable).with_name("rg")
-    return str(found) if found.exists() else None
-
-
-async def search_below(query: Query, program: str, root: Path, below: str) -> Found:
-    """Search ``root/below`` with ripgrep; the paths of hits are relative to ``root``."""
     globs = [query.glob] if query.glob else []
     if query.glob and "/" in query.glob and below != ".":
         # The model may mean the pattern from the top or from the folder it named.
         globs.append(f"{below}/{query.glob}")
-    globs += ["!.git", f"!{temporary_files.GLOB}"]
-    options = [*_flags(query), *(f"--glob={one}" for one in globs)]
-    return await _run([program, *options, "--", f"./{below}"], query, root)
+    # The last glob that matches wins: what is never listed comes after the query's own.
+    walk = [*(f"--glob={one}" for one in globs), *await asyncio.to_thread(walk_flags, root, below)]
+    places = ("." if below == "." else f"./{below}", *(f"./{one}" for one in more))
+    return await _run([program, *_flags(query), *walk, "--", *places], query, root, counts=counts)
 
 
 async def search_texts(query: Query, program: str, texts: Mapping[str, str]) -> Found:
@@ -86,7 +87,7 @@ async def search_texts(query: Query, program: str, texts: Mapping[str, str]) -> 
 
 
 def _flags(query: Query) -> list[str]:
-    """Return ripgrep's flags; no file of the workspace or the user configures it.
+    """Return ripgrep's flags for a search.
 
     No ``--sort``: with it, ripgrep uses one thread and prints nothing before its end.
     """
@@ -94,22 +95,24 @@ def _flags(query: Query) -> list[str]:
         "--json",
         "--no-config",
         "--no-messages",
-        "--hidden",
-        "--no-require-git",
-        "--no-ignore-global",
         f"--max-filesize={_MAX_FILE_SIZE}",
         f"--regexp={query.pattern}",
     ]
     return [*flags, "--ignore-case"] if query.ignore_case else flags
 
 
-async def _run(command: list[str], query: Query, cwd: Path | None, data: bytes = b"") -> Found:
+async def _run(
+    command: list[str],
+    query: Query,
+    cwd: Path | None,
+    data: bytes = b"",
+    counts: Callable[[str], bool] = lambda path: True,
+) -> Found:
     """Run ripgrep until it ends, has enough hits or reaches its time limit."""
     piped = await start_piped(
         command,
         cwd=cwd,
-        # ripgrep needs no other variable, which may hold secrets, and no PATH: it starts nothing.
-        env={name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ},
+        env=walk_environment(),
         limit=_STREAM_LIMIT_BYTES,
     )
     hits: list[Hit] = []
@@ -118,7 +121,7 @@ async def _run(command: list[str], query: Query, cwd: Path | None, data: bytes =
     feeding = asyncio.create_task(piped.feed(data))
     try:
         async with asyncio.timeout(query.limit_s):
-            if await _take(piped.stdout, hits, query.max_hits):
+            if await _take(piped.stdout, hits, query.max_hits, counts):
                 errors = await piped.stderr.read(4_096)
                 await piped.program.wait()
     except TimeoutError:
@@ -134,7 +137,9 @@ async def _run(command: list[str], query: Query, cwd: Path | None, data: bytes =
     return Found(hits, notes)
 
 
-async def _take(stdout: asyncio.StreamReader, hits: list[Hit], max_hits: int) -> bool:
+async def _take(
+    stdout: asyncio.StreamReader, hits: list[Hit], max_hits: int, counts: Callable[[str], bool]
+) -> bool:
     """Collect hits as they come; False if it stopped at ``max_hits``."""
     while line := await stdout.readline():
         message = json.loads(line)
@@ -142,7 +147,8 @@ async def _take(stdout: asyncio.StreamReader, hits: list[Hit], max_hits: int) ->
             continue
         data = message["data"]
         path = _text(data["path"]).removeprefix("./")
-        hits.append(Hit(path, data["line_number"], _text(data["lines"])))
+        if counts(path):
+            hits.append(Hit(path, data["line_number"], _text(data["lines"])))
         if len(hits) >= max_hits:
             return False
     return True

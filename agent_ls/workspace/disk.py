@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,7 +34,7 @@ from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Unsaved
 from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
 from agent_ls.workspace import disk_files
-from agent_ls.workspace.ignore import MAX_FILES, at_most, walk
+from agent_ls.workspace.listing import MAX_FILES, list_files
 from agent_ls.workspace.read_cache import ReadCache
 from agent_ls.workspace.tree import tree_of
 
@@ -164,8 +165,11 @@ class DiskWorkspace:
         """Return all files below a folder, sorted, without ignored ones, and if the list is cut."""
         if len(self._roots) > 1 and path in (".", "./", ""):
             found = [await self.files(root.name) for root in await self._run(self._present_roots)]
-            names = sorted(name for names in found for name in names)
-            return Listed(names, is_cut=any(one.is_cut for one in found))
+            return Listed(
+                sorted(chain.from_iterable(found)),
+                is_cut=any(one.is_cut for one in found),
+                tracked=chain.from_iterable(one.tracked for one in found),
+            )
         return await self._run(lambda: self._files(paths.locate(path, self._roots), path))
 
     async def dirty(self) -> list[TextFile]:
@@ -279,9 +283,12 @@ class DiskWorkspace:
             raise WorkspaceError(f"{path} is not a folder.")
         below = place.absolute.relative_to(place.root.path).as_posix()
         front = "" if len(self._roots) == 1 else f"{place.root.name}/"
-        start = "" if below == "." else below
-        found = at_most(self._max_files, walk(place.root.path, start))
-        return Listed((front + name for name in found), is_cut=found.is_cut) if front else found
+        roots = [root.path for root in self._roots]
+        found = list_files(place.root.path, roots, below, max_files=self._max_files)
+        tracked = [front + name for name in found.tracked]
+        walked = (front + name for name in found.walked) if front else found.walked
+        names = sorted((*walked, *tracked)) if tracked else walked
+        return Listed(names, is_cut=found.is_cut, tracked=tracked)
 
     async def _run(self, work: Callable[[], T]) -> T:
         """Run blocking work in a thread; it finishes even if the caller is cancelled."""

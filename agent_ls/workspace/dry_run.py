@@ -129,7 +129,8 @@ class DryRunWorkspace:
                 raise
             real = Listed()
         kept = (one for one in real if self._texts.get(one, "") is not None)
-        return Listed(sorted({*kept, *self._below(name)}), is_cut=real.is_cut)
+        names = sorted({*kept, *self._below(name)})
+        return Listed(names, is_cut=real.is_cut, tracked=real.tracked)
 
     async def dirty(self) -> list[TextFile]:
         """Return the unsaved open files and all simulated texts."""

@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from subprocess import SubprocessError
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
@@ -28,8 +26,8 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.control_files import names_of, steers
-from agent_ls.safety.sandbox.own_git import runs_nothing, tracked_names, view_of
-from agent_ls.workspace.ignore import MAX_FILES, Entry, files_below, walk_entries
+from agent_ls.workspace.ignored_files import Entry, files_below, ignored_beside
+from agent_ls.workspace.listing import MAX_FILES, list_files
 from agent_ls.workspace.seen_changes import FileChange, arrived, command_change, with_moves
 from agent_ls.workspace.seen_files import SeenFiles, Signature, identity, signature, signature_of
 
@@ -39,18 +37,10 @@ _LINUX_COARSE = 5
 """CLOCK_REALTIME_COARSE, by which Linux dates files; Python has no name for it."""
 _COMPILED = "__pycache__"
 
-_NO_REPOSITORY: Signature = (0, 0, 0, 0)
 _MAX_IGNORED = 50_000
 """Ignored files per folder whose names are known."""
 
 T = TypeVar("T")
-
-
-class _Tracked(NamedTuple):
-    """What git tracks and the rules exclude, at a state of the index."""
-
-    stamp: Signature | None
-    others: tuple[str, ...]
 
 
 class TreeWatch:
@@ -76,7 +66,6 @@ class TreeWatch:
         self._gap = ""
         self._ignored: dict[str, Signature] = {}
         """Ignored files and folders before the commands, by path; folders end with a slash."""
-        self._tracked: dict[Path, _Tracked] = {}
 
     async def begin(self, planned: PlannedCall) -> CommandMark | None:
         """Look before a command; None if the command only reads and needs no second look."""
@@ -214,25 +203,7 @@ class TreeWatch:
             listed.add(path)
             if now != self._files.signature(path):
                 changed.append(path)
-        for path in self._tracked_too(listed):
-            if (now := signature(path)) is not None:
-                listed.add(path)
-                if now != self._files.signature(path):
-                    changed.append(path)
         return changed, [path for path in self._files if path not in listed]
-
-    def _tracked_too(self, listed: Collection[str]) -> list[str]:
-        """Return the files that git tracks although they are not listed. Asks git as it changes."""
-        found: list[str] = []
-        for root in self._workspace.roots:
-            if self._gap:
-                continue
-            stamp = _index_stamp(root.path)
-            known = self._tracked.get(root.path)
-            if known is None or stamp is None or known.stamp != stamp:
-                known = self._tracked[root.path] = _tracked(root.path, self._roots(), stamp, listed)
-            found += [path for path in known.others if path not in listed]
-        return found
 
     def _listed(
         self, ignored: dict[Path, list[Entry]] | None = None
@@ -240,23 +211,21 @@ class TreeWatch:
         """Yield the files of all folders with their signatures; sets ``_gap``."""
         self._gap = ""
         for root in self._workspace.roots:
+            found = list_files(root.path, self._roots(), max_files=self._max_files)
+            if found.is_cut:
+                number = len(found.walked)
+                self._gap = f"only the first {number:,} files of {root.name} are watched"
+            names = {*found.walked, *found.tracked, *found.hidden}
+            left = ignored_beside(root.path, names)
+            if ignored is not None:
+                ignored[root.path] = left
+            names.update(name for name, _ in files_below(one for one in left if _steers(one[0])))
             front = f"{root.path.as_posix().rstrip('/')}/"
-            left: list[Entry] = [] if ignored is None else ignored.setdefault(root.path, [])
-            for number, (name, entry) in enumerate(walk_entries(root.path, ignored=left)):
-                if number == self._max_files:
-                    self._gap = f"only the first {number:,} files of {root.name} are watched"
-                    break
+            for name in sorted(names):
                 if _COMPILED in name and _COMPILED in name.split("/"):
                     continue
-                try:
-                    facts = entry.stat(follow_symlinks=False)
-                except OSError:
-                    continue
-                if stat.S_ISREG(facts.st_mode):
-                    yield front + name, signature_of(facts)
-            for name, entry in files_below(one for one in left if _steers(one[0])):
-                with suppress(OSError):
-                    yield front + name, signature_of(entry.stat(follow_symlinks=False))
+                if (now := signature(front + name)) is not None:
+                    yield front + name, now
 
     def _roots(self) -> list[Path]:
         return [root.path for root in self._workspace.roots]
@@ -274,35 +243,6 @@ def _signatures(root: Path, ignored: Iterable[Entry]) -> dict[str, Signature]:
         with suppress(OSError):
             found[f"{root}/{name}"] = signature_of(entry.stat(follow_symlinks=False))
     return found
-
-
-def _index_stamp(root: Path) -> Signature | None:
-    """Return what changes with the repository's index; None if it cannot be told."""
-    for top in (root, *root.parents):
-        if os.path.lexists(top / ".git"):
-            return signature(_data_folder(top / ".git") / "index")
-    return _NO_REPOSITORY
-
-
-def _data_folder(dot: Path) -> Path:
-    """Return where a ``.git`` leads: in a work tree and a submodule it is a file that says so."""
-    try:
-        return dot.parent / dot.read_text("utf-8").strip().removeprefix("gitdir: ")
-    except (OSError, ValueError):
-        return dot
-
-
-def _tracked(
-    root: Path, roots: Sequence[Path], stamp: Signature | None, listed: Collection[str]
-) -> _Tracked:
-    """Return the files that git tracks besides those listed; none where git cannot tell."""
-    names: list[str] = []
-    if stamp != _NO_REPOSITORY:
-        with suppress(OSError, ValueError, SubprocessError):
-            if view_of(root) is not None or runs_nothing(root, roots):
-                names = tracked_names(root, roots) or []
-    paths = (f"{root}/{name}" for name in names)
-    return _Tracked(stamp, tuple(one for one in paths if one not in listed and signature(one)))
 
 
 async def _in_thread(how: Callable[[], T]) -> T:

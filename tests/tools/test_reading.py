@@ -17,11 +17,11 @@ from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import AgentLsError, ToolError, WorkspaceError
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.processes.launching import get_ready
+from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.tools.glob import Glob
 from agent_ls.tools.grep import Grep, GrepOptions
 from agent_ls.tools.list_dir import ListDir
 from agent_ls.tools.read_file import ReadFile, ReadFileOptions
-from agent_ls.tools.searching import find_ripgrep
 from tests.support.programs import programs
 from tests.tools.conftest import BufferedWorkspace, Place
 

@@ -46,10 +46,16 @@ class Look:
 class Listed(list[str]):
     """Names of files, sorted."""
 
-    def __init__(self, names: Iterable[str] = (), *, is_cut: bool = False) -> None:
-        """Take the names; ``is_cut`` means that more files exist."""
+    def __init__(
+        self, names: Iterable[str] = (), *, is_cut: bool = False, tracked: Iterable[str] = ()
+    ) -> None:
+        """Take the names; ``is_cut`` means that more files exist.
+
+        ``tracked`` are those that a rule excludes, but that git tracks: they are not ignored.
+        """
         super().__init__(names)
         self.is_cut = is_cut
+        self.tracked = frozenset(tracked)
 
     @property
     def gap(self) -> str:

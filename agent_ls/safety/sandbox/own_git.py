@@ -13,7 +13,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agent_ls.safety.git_config import CLEAN_GIT, config_objection
 from agent_ls.safety.paths import components_below
@@ -21,6 +21,8 @@ from agent_ls.safety.programs import find_outside, path_outside
 from agent_ls.safety.sandbox.confinement import Wrapped
 
 _ANSWER_S = 5.0
+_FILE, _LINK = "100", "120"
+"""Beginnings of the modes of files and links in the index."""
 
 
 class ReadOnlyView(Protocol):
@@ -124,13 +126,30 @@ def runs_nothing(folder: Path, roots: Sequence[Path]) -> bool:
     )
 
 
-def tracked_names(folder: Path, roots: Sequence[Path]) -> list[str] | None:
-    """Return the names that git tracks below a folder, relative to it; None if git cannot say.
+class IndexFiles(NamedTuple):
+    """The files of git's index that are checked out, relative to a folder."""
 
-    Errors: ``OSError`` and ``SubprocessError``.
+    regular: frozenset[str] = frozenset()
+    links: frozenset[str] = frozenset()
+
+
+def index_files(folder: Path, roots: Sequence[Path], top: Path) -> IndexFiles:
+    """Return the files that git tracks below a folder of the repository with this top folder.
+
+    None if git cannot say. Errors: ``OSError`` and ``SubprocessError``.
     """
-    done = run(folder, roots, "ls-files", "-z")
-    return os.fsdecode(done.stdout).split("\0")[:-1] if done.returncode == 0 else None
+    below = folder.relative_to(top).as_posix()
+    # From the top: in a view, git does not look for it beyond the folder.
+    place = ("--literal-pathspecs", "-C", str(top))
+    done = run(folder, roots, *place, "ls-files", "-t", "-s", "-z", "--", below)
+    rows = os.fsdecode(done.stdout).split("\0")[:-1] if done.returncode == 0 else []
+    front = 0 if below == "." else len(below) + 1
+    # A row is "H 100644 OBJECT STAGE<tab>NAME"; what is not checked out has another mark than H.
+    named = [(row[2:5], row.partition("\t")[2][front:]) for row in rows if row[0] in "HM"]
+    return IndexFiles(
+        frozenset(name for mode, name in named if mode == _FILE),
+        frozenset(name for mode, name in named if mode == _LINK),
+    )
 
 
 def _avoided(folder: Path, roots: Sequence[Path]) -> tuple[Path, ...]:

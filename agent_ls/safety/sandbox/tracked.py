@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from subprocess import SubprocessError
 
-from agent_ls.safety.git_places import data_folder
+from agent_ls.safety.git_places import data_folder, top_of
 from agent_ls.safety.sandbox import own_git
 
 _MAX_FILES = 300
@@ -59,7 +59,7 @@ def _held_by_git(paths: Iterable[Path], roots: Sequence[Path]) -> set[Path]:
     """Return the files whose content is that of git's index."""
     asked = dict[Path, list[Path]]()
     for path in paths:
-        top = next((one for one in path.parents if os.path.lexists(one / ".git")), None)
+        top = top_of(path.parent)
         if top is not None:
             asked.setdefault(top, []).append(path)
     ids = _object_ids(asked, roots) if asked else {}
@@ -68,7 +68,7 @@ def _held_by_git(paths: Iterable[Path], roots: Sequence[Path]) -> set[Path]:
 
 def _object_ids(asked: dict[Path, list[Path]], roots: Sequence[Path]) -> dict[Path, str]:
     """Return the objects of these files in the indexes of their repositories."""
-    states = {top: (_index_stamp(top), tuple(paths)) for top, paths in asked.items()}
+    states = {top: (index_stamp(top), tuple(paths)) for top, paths in asked.items()}
     unknown = [top for top in asked if top not in _known or _known[top][0] != states[top]]
     # Git never runs outside of a view here.
     folder = next((root for root in roots if own_git.view_of(root) is not None), None)
@@ -98,7 +98,7 @@ def _rows(answer: bytes, top: Path) -> Iterator[tuple[Path, str]]:
             yield top / name, words[1]
 
 
-def _index_stamp(top: Path) -> tuple[int, ...] | None:
+def index_stamp(top: Path) -> tuple[int, ...] | None:
     """Return what changes with a repository's index: git replaces the file."""
     try:
         facts = (data_folder(top / ".git") / "index").lstat()

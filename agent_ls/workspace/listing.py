@@ -1,0 +1,145 @@
+"""Lists the files of a folder that are not ignored, in git's meaning. Blocking.
+
+ripgrep walks; the files of git's index are added, which no rule ignores. Only an ``.ignore`` file,
+which is no rule of git's, excludes those too. Without ripgrep, ``ignore.py`` walks.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Iterator, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import SubprocessError
+
+from agent_ls.safety.ripgrep import find_ripgrep, repository_above, walk_environment, walk_flags
+from agent_ls.safety.sandbox.own_git import IndexFiles, index_files, runs_nothing, view_of
+from agent_ls.safety.sandbox.tracked import index_stamp
+from agent_ls.workspace.ignore import DotIgnore, is_text, walk
+
+MAX_FILES = 500_000
+"""More are not listed; the result says that it is cut."""
+_LIMIT_S = 10.0
+"""A walk that takes longer is ended."""
+
+_indexes: dict[Path, tuple[object, IndexFiles]] = {}
+"""By root: a state of its repository's index, and the files in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFiles:
+    """The files below a folder, relative to the root, each group sorted."""
+
+    walked: list[str]
+    """No rule excludes these."""
+    tracked: list[str]
+    """git tracks these although a rule excludes them, so they are not ignored."""
+    hidden: list[str]
+    """git tracks these, but an ``.ignore`` file excludes them: not ignored, but not listed."""
+    is_cut: bool
+
+
+def list_files(
+    root: Path, roots: Sequence[Path], below: str = ".", *, max_files: int = MAX_FILES
+) -> FolderFiles:
+    """Return the files below a folder of a resolved root, at most ``max_files`` walked ones.
+
+    ``roots`` are all folders of the workspace, none of whose programs is started.
+    """
+    walked, is_cut = _walked(root, roots, below)
+    is_cut |= len(walked) > max_files
+    del walked[max_files:]
+    others = [] if is_cut else sorted(_only_in_index(root, roots, below, set(walked)))
+    rules = DotIgnore(root)
+    is_hidden = {name: rules.excludes(name) for name in others}
+    return FolderFiles(
+        walked,
+        [name for name in others if not is_hidden[name]],
+        [name for name in others if is_hidden[name]],
+        is_cut,
+    )
+
+
+def _walked(root: Path, roots: Sequence[Path], below: str) -> tuple[list[str], bool]:
+    """Return the files that no rule excludes, sorted, and whether the walk was ended early."""
+    program = find_ripgrep(roots)
+    found = _by_ripgrep(program, root, below) if program else None
+    if found is None:
+        return sorted(walk(root, "" if below == "." else below)), False
+    return found
+
+
+def _by_ripgrep(program: str, root: Path, below: str) -> tuple[list[str], bool] | None:
+    """Return what ``_walked`` does; None if ripgrep could not walk."""
+    start = [] if below == "." else ["--", f"./{below}"]
+    try:
+        with subprocess.Popen(
+            [program, "--files", "--null", *walk_flags(root, below), *start],
+            cwd=root,
+            env=walk_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            try:
+                output, is_ended = process.communicate(timeout=_LIMIT_S)[0], False
+            except subprocess.TimeoutExpired:
+                process.kill()
+                output, is_ended = process.communicate()[0], True
+    except OSError:
+        return None
+    if not output and (is_ended or process.returncode not in (0, 1)):
+        # An old ripgrep that does not know a flag, or a pipe in the place of a rules file.
+        return None
+    names = os.fsdecode(output).split("\0")[:-1]
+    return sorted(name.removeprefix("./") for name in names if is_text(name)), is_ended
+
+
+def _only_in_index(
+    root: Path, roots: Sequence[Path], below: str, walked: Set[str]
+) -> Iterator[str]:
+    """Yield the files of git's index that the walk did not find, but that exist below a folder."""
+    front = "" if below == "." else f"{below}/"
+    index = _index(root, roots)
+    for names, is_there in ((index.regular, _is_file), (index.links, _leads_inside)):
+        for name in names - walked:
+            if name.startswith(front) and is_text(name) and is_there(root, name):
+                yield name
+
+
+def _is_file(root: Path, name: str) -> bool:
+    """Say whether a regular file exists, not behind a link to a folder."""
+    place = root / name
+    try:
+        is_plain = os.path.realpath(place.parent) == str(place.parent)
+        return is_plain and stat.S_ISREG(place.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _leads_inside(root: Path, name: str) -> bool:
+    """Say whether a link leads to a file below the root."""
+    real = Path(os.path.realpath(root / name))
+    return real.is_relative_to(root) and real.is_file()
+
+
+def _index(root: Path, roots: Sequence[Path]) -> IndexFiles:
+    """Return the files below a folder that git tracks; none where git cannot tell.
+
+    Asks git once for each state of the index.
+    """
+    top = repository_above(root)
+    if top is None:
+        return IndexFiles()
+    state = index_stamp(top)
+    known = _indexes.get(root)
+    if known is None or state is None or known[0] != state:
+        files = IndexFiles()
+        with suppress(OSError, ValueError, SubprocessError):
+            if view_of(root) is not None or runs_nothing(root, roots):
+                files = index_files(root, roots, top)
+        known = _indexes[root] = state, files
+    return known[1]
