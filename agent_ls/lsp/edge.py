@@ -75,7 +75,13 @@ class Edge:
         self.pending_edits = PendingEdits(server.documents, self._refresh_marks)
         self.editor = EditorClient(server, self.pending_edits.offer)
         saved = server.protocol.saved_texts
-        self.workspace = EditorWorkspace(DiskWorkspace(()), server.documents, self.editor, saved)
+        self.workspace = EditorWorkspace(
+            DiskWorkspace(()),
+            server.documents,
+            self.editor,
+            saved,
+            folders=lambda: server.protocol.folders,
+        )
         self.attention = Attention(server.documents, self.workspace)
         self.file_names = FileNames(self.workspace)
         self.instructions = Instructions(server.documents)

@@ -24,11 +24,11 @@ from agent_ls.domain.symbols import (
     TextChange,
 )
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.lsp.beside.multiplexer import Multiplexer
 from agent_ls.lsp.connection.documents import DocumentStore
 from agent_ls.lsp.connection.positions import TextPositions, index_to_column, split_lines
-from agent_ls.lsp.connection.uris import path_to_uri, uri_to_path
+from agent_ls.lsp.connection.uris import uri_to_path
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.syntax.languages import language_of
 
 _MOST_DEFINITIONS = 4
@@ -42,7 +42,11 @@ class CodeBeside:
     """Answers as ``inner`` does, but takes references from the other server where it has some."""
 
     def __init__(
-        self, inner: CodeIntel, other: Multiplexer, workspace: Workspace, documents: DocumentStore
+        self,
+        inner: CodeIntel,
+        other: Multiplexer,
+        workspace: EditorWorkspace,
+        documents: DocumentStore,
     ) -> None:
         self._inner, self._other = inner, other
         self._workspace, self._documents = workspace, documents
@@ -132,8 +136,7 @@ class CodeBeside:
                 raise ToolError(f"{self._other.name} would rename files as well.") from None
             files = list(cast(dict[str, list[Any]], edit.get("changes") or {}).items())
         for uri, edits in files:
-            path = uri_to_path(uri)
-            shown = None if path is None else self._workspace.shown(path)
+            shown = self._shown(uri)
             if shown is None:
                 raise ToolError(f"{self._other.name} would change {uri}, outside the workspace.")
             yield shown, edits
@@ -173,7 +176,7 @@ class CodeBeside:
         if named is None:
             return None
         column = index_to_column(line[0], named.start(), self._documents.encoding)
-        uri = path_to_uri(self._workspace.locate(definition.path)[1])
+        uri = self._workspace.uri(definition.path)
         params = {
             "textDocument": {"uri": uri},
             "position": {"line": definition.line - 1, "character": column},
@@ -183,11 +186,15 @@ class CodeBeside:
         async with self._other.shown(uri, language.id if language else "", text):
             return await self._other.ask(method, params, _LIMIT_S)
 
+    def _shown(self, uri: str) -> str | None:
+        """Return the agent's name for a file; None outside the workspace."""
+        path = uri_to_path(uri)
+        return None if path is None else self._workspace.shown(path.resolve())
+
     async def _use(self, place: Any) -> Occurrence | None:
         """Return an LSP location as an occurrence; None outside the workspace."""
         with suppress(WorkspaceError, KeyError, TypeError, ValueError):
-            path = uri_to_path(place["uri"])
-            shown = None if path is None else self._workspace.shown(path)
+            shown = self._shown(place["uri"])
             if shown is not None:
                 number = int(place["range"]["start"]["line"])
                 lines = split_lines((await self._workspace.read(shown)).text)

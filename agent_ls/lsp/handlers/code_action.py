@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
-from agent_ls.lsp.connection.uris import path_to_uri
 from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.handlers import comments, conversation
@@ -113,7 +112,9 @@ def _add_trust(menu: Menu, edge: Edge) -> None:
     for root in edge.workspace.roots:
         if not root.is_trusted and any((root.path / one).exists() for one in _FOR_AGENTS):
             is_agreed = root.path in edge.trust_shown
-            offer = offers.trust_offer(root.name, path_to_uri(root.path), is_agreed=is_agreed)
+            offer = offers.trust_offer(
+                root.name, edge.workspace.uri_at(root.path), is_agreed=is_agreed
+            )
             menu.seldom.append(offer)
 
 

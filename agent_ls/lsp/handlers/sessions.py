@@ -10,7 +10,6 @@ from agent_ls import catalogue
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import MODE_WORDS
 from agent_ls.lsp import wire
-from agent_ls.lsp.connection.uris import path_to_uri
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.faces.publisher import session_info
 
@@ -145,7 +144,9 @@ async def configure(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
             for mode, (name, description) in MODE_WORDS.items()
         ],
         roots=[
-            wire.RootInfo(name=root.name, uri=path_to_uri(root.path), is_trusted=root.is_trusted)
+            wire.RootInfo(
+                name=root.name, uri=edge.workspace.uri_at(root.path), is_trusted=root.is_trusted
+            )
             for root in edge.workspace.roots
         ],
         problems=list(edge.loaded.problems),

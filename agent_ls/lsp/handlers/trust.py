@@ -9,7 +9,7 @@ from pathlib import Path
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp import wire
 from agent_ls.lsp.connection.options import without_defaults
-from agent_ls.lsp.connection.uris import path_to_uri, uri_to_path
+from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.edge import Edge
 from agent_ls.safety.text import visible_line
 from agent_ls.trusting import SwitchedOn, switched_on
@@ -28,7 +28,7 @@ async def answer(edge: Edge, asked: wire.TrustParams) -> wire.TrustResult:
     return wire.TrustResult(
         folders=[
             wire.TrustOffer(
-                uri=path_to_uri(folder),
+                uri=edge.workspace.uri_at(folder),
                 is_trusted=edge.trust.is_trusted(folder),
                 switches_on=list(one.on),
                 stays_off=list(one.off),

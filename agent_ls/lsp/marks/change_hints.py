@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agent_ls.domain.sentences import counted
 from agent_ls.lsp.connection.documents import DocumentStore
-from agent_ls.lsp.connection.uris import path_to_uri, uri_to_path
+from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.marks.mark import ChangeHint, Mark, Span
 from agent_ls.lsp.marks.reviews import Change, Reviews
 from agent_ls.lsp.workspace.attention import Attention, lines_of_document
@@ -32,7 +32,7 @@ class _Closed:
     """The hints of one closed file."""
 
     made_of: object
-    """File stamp and changes the hints were made from; the hints are reused while it is equal."""
+    """File stamp, changes and URI that the hints are of; these are reused while it is equal."""
     hints: tuple[Mark, ...]
 
 
@@ -92,10 +92,13 @@ class ChangeHints:
         stamps = await self._files.stamps(changed)
         found: dict[str, _Closed] = {}
         for path, stamp in stamps.items():
-            made_of = (stamp, changed[path])
+            uri = self._attention.uri(path)
+            if uri is None:
+                continue
+            made_of = (stamp, changed[path], uri)
             known = self._closed.get(path)
             if known is None or known.made_of != made_of:
-                known = _Closed(made_of, await self._hints_in(path, path_to_uri(stamp.place)))
+                known = _Closed(made_of, await self._hints_in(path, uri))
             found[path] = known
         self._closed = found
         # Files in a missing folder cannot be watched: watch for the folder to come back.

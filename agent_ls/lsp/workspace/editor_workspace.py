@@ -32,8 +32,9 @@ from agent_ls.lsp.connection.documents import (
     Snapshot,
 )
 from agent_ls.lsp.connection.saved_texts import SavedTexts, as_bytes, digests_of, version_of
-from agent_ls.lsp.connection.uris import path_to_uri, uri_to_path
+from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.workspace.buffer_edits import BufferEdits
+from agent_ls.lsp.workspace.editor_names import EditorNames
 from agent_ls.lsp.workspace.editor_port import Editor
 from agent_ls.lsp.workspace.open_files import OpenFiles
 from agent_ls.lsp.workspace.saving import SaveFallback, Saving
@@ -53,14 +54,19 @@ class EditorWorkspace:
         saved: SavedTexts | None = None,
         *,
         save_fallback: SaveFallback = "ask",
+        folders: Callable[[], Iterable[str]] = tuple,
     ) -> None:
-        """``saved`` has followed the documents from the start, if given."""
+        """``saved`` has followed the documents from the start, if given.
+
+        ``folders`` returns the URIs of the editor's folders.
+        """
         self._editor = editor
         self._saved = saved or SavedTexts(documents)
         self._open = OpenFiles(disk, documents, self._saved)
         self._buffers = BufferEdits(documents, editor)
         self._saving = Saving(self._open, editor, self._saved, save_fallback, self.note_step)
-        self._taking_away = TakingAway(self._open, documents, editor, self._saving)
+        self._names = EditorNames(documents, folders)
+        self._taking_away = TakingAway(self._open, documents, editor, self._saving, self._names.uri)
         self._followers: list[Callable[[Path], None]] = []
         """Called with each path that the user or the editor writes, creates, moves or deletes."""
         self._told_older: set[str] = set()
@@ -97,9 +103,13 @@ class EditorWorkspace:
         return self._open.closed_places(paths)
 
     def uri(self, path: str) -> str:
-        """Return the URI of a path, in the editor's spelling when it is open."""
+        """Return the URI of a path in the editor's spelling."""
         document = self.open_document(path)
-        return document.uri if document else path_to_uri(self.locate(path)[1])
+        return document.uri if document else self.uri_at(self.locate(path)[1])
+
+    def uri_at(self, place: Path) -> str:
+        """Return the editor's URI of a resolved path, as if it were closed."""
+        return self._names.uri(place)
 
     async def read(self, path: str) -> TextFile:
         """Return the newest text, from the buffer or the disk."""

@@ -7,13 +7,13 @@ the calling tool has seen it.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 
 from agent_ls.domain.edits import DeleteFile, EditOutcome, MoveFile
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.lsp.connection.documents import DocumentStore, Snapshot
 from agent_ls.lsp.connection.saved_texts import version_of
-from agent_ls.lsp.connection.uris import path_to_uri
 from agent_ls.lsp.workspace.editor_port import Editor
 from agent_ls.lsp.workspace.open_files import OpenFile, OpenFiles
 from agent_ls.lsp.workspace.saving import Saving
@@ -28,10 +28,16 @@ class TakingAway:
     """Deletes and moves files of open documents."""
 
     def __init__(
-        self, files: OpenFiles, documents: DocumentStore, editor: Editor, saving: Saving
+        self,
+        files: OpenFiles,
+        documents: DocumentStore,
+        editor: Editor,
+        saving: Saving,
+        uri_of: Callable[[Path], str],
     ) -> None:
+        """``uri_of`` returns the editor's URI of a resolved path."""
         self._files, self._documents = files, documents
-        self._editor, self._saving = editor, saving
+        self._editor, self._saving, self._uri_of = editor, saving, uri_of
         self._moves: deque[tuple[Path, Path]] = deque(maxlen=_MOST_MOVES)
         """Moves that the editor was asked for and has not reported; some editors never do."""
 
@@ -96,7 +102,7 @@ class TakingAway:
         else:
             place, new_place = (self._files.disk.locate(one)[1] for one in (path, new_path))
             self._moves.append((place, new_place))
-            reply = await self._editor.take_away(document.uri, path_to_uri(new_place))
+            reply = await self._editor.take_away(document.uri, self._uri_of(new_place))
             if reply.said != "yes":
                 # A move that the editor reports later is the user's.
                 self.is_own_move(place, new_place)
