@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NoReturn
@@ -60,8 +62,11 @@ def locate(path: str, roots: Sequence[Root]) -> Place:
     """
     _check_spelling(path)
     root, parts = _spelled_in(path, roots)
-    spelled = _by_name(path, parts)
     plain = _without_links(root, parts)
+    if plain is None and not path.isascii():
+        parts = _as_on_disk(root, parts)
+        plain = _without_links(root, parts)
+    spelled = _by_name(path, parts)
     try:
         absolute = plain or real_path(root.path.joinpath(*parts))
     except OSError:
@@ -96,6 +101,24 @@ def _without_links(root: Root, parts: tuple[str, ...]) -> Path | None:
             # It does not exist or cannot be read, which resolving finds out.
             return None
     return Path(place)
+
+
+def _as_on_disk(root: Root, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the parts with the names that exist: accents may be composed there or decomposed.
+
+    Models write composed names, macOS made decomposed ones. A name that exists as written is kept.
+    """
+    found: list[str] = []
+    for part in parts:
+        folder = root.path.joinpath(*found)
+        if not part.isascii() and not os.path.lexists(folder / part):
+            composed = unicodedata.normalize("NFC", part)
+            with suppress(OSError):
+                names = (one.name for one in folder.iterdir())
+                same = (n for n in names if unicodedata.normalize("NFC", n) == composed)
+                part = min(same, default=part)
+        found.append(part)
+    return tuple(found)
 
 
 def locate_file(path: str, roots: Sequence[Root]) -> Place:
@@ -227,7 +250,7 @@ def _spelled_in(path: str, roots: Sequence[Root]) -> tuple[Root, tuple[str, ...]
     if len(roots) == 1:
         return roots[0], parts
     for root in roots:
-        if parts[:1] == (root.name,):
+        if _is_same(parts[:1], (root.name,)):
             return root, parts[1:]
     names = ", ".join(f"{root.name}/" for root in roots)
     raise PathRefused(f"{_quoted(path)} does not begin with a folder of the workspace: {names}.")
@@ -241,7 +264,15 @@ def _below(path: str, root: Root) -> tuple[str, ...] | None:
     """Return an absolute path's components below a root; None if it does not begin with it."""
     parts = _components(path)
     front = root.path.parts[1:]
-    return parts[len(front) :] if parts[: len(front)] == front else None
+    return parts[len(front) :] if _is_same(parts[: len(front)], front) else None
+
+
+def _is_same(parts: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Say whether these are the same names, with accents composed or decomposed."""
+    if parts == others:
+        return True
+    names = ("/".join(one) for one in (parts, others))
+    return len({unicodedata.normalize("NFC", name) for name in names}) == 1
 
 
 def _through_links(path: str, roots: Sequence[Root]) -> tuple[Root, tuple[str, ...]]:

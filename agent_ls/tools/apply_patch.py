@@ -41,6 +41,7 @@ from agent_ls.tools.changing import (
     places_of,
 )
 from agent_ls.tools.edit_tool import EditTool
+from agent_ls.tools.nearest import check_new_names
 from agent_ls.tools.other_words import is_same_file
 from agent_ls.tools.showing import preview
 
@@ -141,6 +142,7 @@ class ApplyPatch(EditTool):
         edits: list[FileEdit] = []
         for plan in plans:
             edits += await self._edits(plan, texts[plan.path])
+        await check_new_names(edits, self.workspace)
         told = "; ".join(_told(plan, texts[plan.path]) for plan in plans)
         merged = ", ".join(plan.path for plan in plans if plan.is_merged)
         return ToolOutput(

@@ -18,6 +18,7 @@ from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import check_may_go, preview_of
 from agent_ls.tools.edit_tool import EditTool
+from agent_ls.tools.nearest import read_file_named
 
 
 class DeleteFileArguments(Arguments):
@@ -56,7 +57,7 @@ class DeleteFile(EditTool):
 
     async def _file(self, path: str) -> TextFile:
         """Return the file; ``ToolError`` when others changed it since the model read it."""
-        file = await self.workspace.read(path)
+        file = await read_file_named(path, self.workspace)
         check_may_go(file)
         read = None if self.seen is None else await self.seen.text(path)
         if read is not None and flattened(read) != flattened(file.text):

@@ -20,7 +20,7 @@ from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import MERGED, check_whole, places_of, preview_of
 from agent_ls.tools.edit_tool import EditTool
-from agent_ls.tools.nearest import read_file_named
+from agent_ls.tools.nearest import check_new_names, read_file_named
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -75,7 +75,7 @@ class EditFile(EditTool):
     async def plan(self, arguments: EditFileArguments) -> ToolOutput:
         """Return the change and its diff."""
         if _creates(arguments) and not await self.workspace.exists(arguments.path):
-            return self._created(arguments)
+            return await self._created(arguments)
         file, change, note = await self._change(arguments)
         title, grant = f"Edit {arguments.path}", self.grant(arguments)
         after = apply_replacements(file.text, change.replacements)
@@ -87,11 +87,12 @@ class EditFile(EditTool):
             preview=lambda: preview_of(title, self.kind, change, file.text, grant),
         )
 
-    def _created(self, arguments: EditFileArguments) -> ToolOutput:
+    async def _created(self, arguments: EditFileArguments) -> ToolOutput:
         """Return the creation of a file from an edit of nothing, as other agents create files."""
         text = arguments.edits[0].new_string
         check_whole(text, None)
         edit = CreateFile(path=arguments.path, text=text)
+        await check_new_names((edit,), self.workspace)
         title, grant = f"Create {arguments.path}", self.grant(arguments)
         return ToolOutput(
             f"Created {arguments.path}.",

@@ -15,6 +15,7 @@ from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import check_may_go, preview_of
 from agent_ls.tools.edit_tool import EditTool
+from agent_ls.tools.nearest import check_new_names, read_file_named
 
 
 class MoveFileArguments(Arguments):
@@ -50,11 +51,13 @@ class MoveFile(EditTool):
         )
 
     async def _move(self, arguments: MoveFileArguments) -> MoveEdit:
-        file = await self.workspace.read(arguments.path)
+        file = await read_file_named(arguments.path, self.workspace)
         check_may_go(file)
         if await self.workspace.exists(arguments.new_path):
             raise ToolError(
                 f"{arguments.new_path} exists already, so nothing was moved. Choose another "
                 "name, or delete that file first."
             )
-        return MoveEdit(path=arguments.path, base_version=file.version, new_path=arguments.new_path)
+        edit = MoveEdit(path=arguments.path, base_version=file.version, new_path=arguments.new_path)
+        await check_new_names((edit,), self.workspace)
+        return edit

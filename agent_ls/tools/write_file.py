@@ -24,6 +24,7 @@ from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import MERGED, change_of, check_whole, marked_as, preview_of
 from agent_ls.tools.edit_tool import EditTool
+from agent_ls.tools.nearest import check_new_names
 
 
 class WriteFileArguments(Arguments):
@@ -69,7 +70,9 @@ class WriteFile(EditTool):
         """Return the change, the text before it, and a note for the model."""
         if not await self.workspace.exists(arguments.path):
             check_whole(arguments.content, None)
-            return CreateFile(path=arguments.path, text=arguments.content), None, ""
+            edit = CreateFile(path=arguments.path, text=arguments.content)
+            await check_new_names((edit,), self.workspace)
+            return edit, None, ""
         file = await self.workspace.read(arguments.path)
         read = None if self.seen is None else await self.seen.text(arguments.path)
         size = len(file.text) + len(arguments.content)
