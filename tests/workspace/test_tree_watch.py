@@ -523,3 +523,24 @@ async def test_a_deleted_file_that_is_too_large_to_keep_is_lost(folder: Path) ->
 
     found = await check(TreeWatch(workspace(folder)), folder, do)
     assert [one.path for one in found if one.is_lost] == ["large"]
+
+
+async def test_what_the_repository_above_ignores_is_not_watched(folder: Path) -> None:
+    """Files that git tracks are, also those that an ``.ignore`` file hides from searches."""
+    top = folder.parent
+    (top / ".gitignore").write_text("dist/\n*.log\n")
+    (folder / ".ignore").write_text("large/\n")
+    _make(folder / "large/x", "old\n")
+    _make(folder / "kept.log", "old\n")
+    _sh(top, "git init -q; git add -f proj/kept.log proj/large/x")
+    (top / ".git/info/exclude").write_text("*.own\n")
+
+    def do() -> None:
+        for name in ("dist/a", "b.log", "c.own", "kept.log", "large/x", "large/y", "d.txt"):
+            _make(folder / name)
+
+    assert await check(TreeWatch(workspace(folder)), folder, do) == (
+        CommandChange("d.txt", None, b"new\n"),
+        CommandChange("kept.log", b"old\n", b"new\n"),
+        CommandChange("large/x", b"old\n", b"new\n"),
+    )
