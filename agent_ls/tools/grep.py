@@ -14,7 +14,7 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Allow
 from agent_ls.edits.shown_marks import cut_line
-from agent_ls.loop.ports.workspace import Listed, Workspace
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.control_files import has_secret_name, judge_read
 from agent_ls.safety.ripgrep import find_ripgrep
@@ -122,20 +122,17 @@ class Grep(PlainTool):
         if not await asyncio.to_thread(place.exists):
             raise ToolError(f"{top} does not exist.")
         is_file = await asyncio.to_thread(place.is_file)
-        files = Listed() if is_file else await self.workspace.files(top)
-        more = await asyncio.to_thread(matching, sorted(files.tracked), query.glob, top)
+        tracked = [] if is_file else await self.workspace.tracked_though_excluded(top)
+        more = await asyncio.to_thread(matching, tracked, query.glob, top)
         found_at = ((name, self.workspace.locate(name)[1]) for name in more[:_MAX_TRACKED])
         # Links are not followed: their files are searched by their own names.
         places = [place for name, place in found_at if self.workspace.shown(place) == name]
-        # A glob makes ripgrep search ignored files too, and those of ``more`` again.
-        listed = None if is_file or files.is_cut or not query.glob else frozenset(files)
         found = await search_below(
             query,
             program,
             root.path,
             place.relative_to(root.path).as_posix(),
             more=[one.relative_to(root.path).as_posix() for one in places],
-            counts=lambda path: listed is None or self.workspace.shown(root.path / path) in listed,
         )
         hits: list[Hit] = []
         for hit in dict.fromkeys(found.hits):

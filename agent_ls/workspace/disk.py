@@ -34,7 +34,7 @@ from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Unsaved
 from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
 from agent_ls.workspace import disk_files
-from agent_ls.workspace.listing import MAX_FILES, list_files
+from agent_ls.workspace.listing import MAX_FILES, list_files, tracked_though_excluded
 from agent_ls.workspace.read_cache import ReadCache
 from agent_ls.workspace.tree import tree_of
 
@@ -165,12 +165,18 @@ class DiskWorkspace:
         """Return all files below a folder, sorted, without ignored ones, and if the list is cut."""
         if len(self._roots) > 1 and path in (".", "./", ""):
             found = [await self.files(root.name) for root in await self._run(self._present_roots)]
-            return Listed(
-                sorted(chain.from_iterable(found)),
-                is_cut=any(one.is_cut for one in found),
-                tracked=chain.from_iterable(one.tracked for one in found),
-            )
+            names = sorted(chain.from_iterable(found))
+            return Listed(names, is_cut=any(one.is_cut for one in found))
         return await self._run(lambda: self._files(paths.locate(path, self._roots), path))
+
+    async def tracked_though_excluded(self, path: str) -> list[str]:
+        """Return the files below a folder that only a rule ignores."""
+        place = paths.locate(path, self._roots)
+        below = place.absolute.relative_to(place.root.path).as_posix()
+        roots = [root.path for root in self._roots]
+        found = await self._run(lambda: tracked_though_excluded(place.root.path, roots, below))
+        front = "" if len(self._roots) == 1 else f"{place.root.name}/"
+        return [front + name for name in found]
 
     async def dirty(self) -> list[TextFile]:
         """Return nothing: on disk everything is saved."""
@@ -285,10 +291,8 @@ class DiskWorkspace:
         front = "" if len(self._roots) == 1 else f"{place.root.name}/"
         roots = [root.path for root in self._roots]
         found = list_files(place.root.path, roots, below, max_files=self._max_files)
-        tracked = [front + name for name in found.tracked]
-        walked = (front + name for name in found.walked) if front else found.walked
-        names = sorted((*walked, *tracked)) if tracked else walked
-        return Listed(names, is_cut=found.is_cut, tracked=tracked)
+        names = sorted((*found.walked, *found.tracked)) if found.tracked else found.walked
+        return Listed((front + name for name in names) if front else names, is_cut=found.is_cut)
 
     async def _run(self, work: Callable[[], T]) -> T:
         """Run blocking work in a thread; it finishes even if the caller is cancelled."""

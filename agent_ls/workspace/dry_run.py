@@ -130,7 +130,11 @@ class DryRunWorkspace:
             real = Listed()
         kept = (one for one in real if self._texts.get(one, "") is not None)
         names = sorted({*kept, *self._below(name)})
-        return Listed(names, is_cut=real.is_cut, tracked=real.tracked)
+        return Listed(names, is_cut=real.is_cut)
+
+    async def tracked_though_excluded(self, path: str) -> list[str]:
+        """Return the files below a folder that only a rule ignores."""
+        return await self._inner.tracked_though_excluded(path)
 
     async def dirty(self) -> list[TextFile]:
         """Return the unsaved open files and all simulated texts."""

@@ -27,6 +27,8 @@ _LIMIT_S = 10.0
 
 _indexes: dict[Path, tuple[object, IndexFiles]] = {}
 """By root: a state of its repository's index, and the files in it."""
+_excluded: dict[Path, tuple[object, list[str]]] = {}
+"""By root: such a state, and the files of the index that a rule excluded then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,22 @@ def list_files(
         [name for name in others if is_hidden[name]],
         is_cut,
     )
+
+
+def tracked_though_excluded(root: Path, roots: Sequence[Path], below: str) -> list[str]:
+    """Return the files below a folder that git tracks although a rule excludes them, sorted.
+
+    A root is listed once for each state of the index; a rule that changes later counts from then.
+    """
+    top = repository_above(root)
+    if top is None:
+        return []
+    state = index_stamp(top)
+    known = _excluded.get(root)
+    if known is None or known[0] != state:
+        known = _excluded[root] = state, list_files(root, roots).tracked
+    front = "" if below == "." else f"{below}/"
+    return [name for name in known[1] if name.startswith(front)]
 
 
 def _walked(root: Path, roots: Sequence[Path], below: str) -> tuple[list[str], bool]:

@@ -46,16 +46,10 @@ class Look:
 class Listed(list[str]):
     """Names of files, sorted."""
 
-    def __init__(
-        self, names: Iterable[str] = (), *, is_cut: bool = False, tracked: Iterable[str] = ()
-    ) -> None:
-        """Take the names; ``is_cut`` means that more files exist.
-
-        ``tracked`` are those that a rule excludes, but that git tracks: they are not ignored.
-        """
+    def __init__(self, names: Iterable[str] = (), *, is_cut: bool = False) -> None:
+        """Take the names; ``is_cut`` means that more files exist."""
         super().__init__(names)
         self.is_cut = is_cut
-        self.tracked = frozenset(tracked)
 
     @property
     def gap(self) -> str:
@@ -139,6 +133,13 @@ class Workspace(Protocol):
 
     async def files(self, path: str = ".") -> Listed:
         """Return all files below the path, sorted, without ignored ones; may be cut."""
+        ...
+
+    async def tracked_though_excluded(self, path: str) -> list[str]:
+        """Return the files below a folder that a rule excludes, but that git tracks.
+
+        They are not ignored. As of the last change of git's index, so that it costs little.
+        """
         ...
 
     async def dirty(self) -> list[TextFile]:

@@ -192,6 +192,10 @@ class EditorWorkspace:
         """Return all files below a path."""
         return await self._open.disk.files(path)
 
+    async def tracked_though_excluded(self, path: str) -> list[str]:
+        """Return the files below a folder that only a rule ignores."""
+        return await self._open.disk.tracked_though_excluded(path)
+
     def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
         """Call ``written`` for each file that the editor changes; call the result to stop."""
         self._followers.append(written)
