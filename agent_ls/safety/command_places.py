@@ -194,7 +194,8 @@ def _use(part: Part) -> Use:
 def _places(path: str, use: Use, folder: Path) -> Iterator[Path]:
     """Yield what a word may stand for: as written, with links resolved, and what a pattern fits."""
     written = Path(os.path.normpath(folder / at_home(path.replace(UNKNOWN, "_"))))
-    if not re.search(r"[*?\[]", path):
+    if not re.search(r"[*?]", path):
+        # Brackets that fit nothing, or are quoted, are those of a name.
         yield written
     with suppress(ValueError):
         # To remove a link does not touch what it leads to.

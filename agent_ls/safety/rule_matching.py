@@ -12,8 +12,6 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
-import pathspec
-
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.rules import Decision, PatternRule
@@ -25,6 +23,7 @@ from agent_ls.safety.command_places import Use, named_places
 from agent_ls.safety.commands import COMMAND_TOOL
 from agent_ls.safety.control_files import names_of
 from agent_ls.safety.named_programs import is_covered, named_programs
+from agent_ls.safety.path_patterns import PathPattern
 from agent_ls.safety.prefixes import leads_away
 from agent_ls.safety.shell_parts import UNKNOWN, at_home
 from agent_ls.safety.text import words as words_of
@@ -184,9 +183,19 @@ def _allowed_edit(
     place = paths.locate(path, roots)
     spellings = {"/".join(place.spelled), str(place.below)}
     for one in _about(rules, "edit"):
-        if all(_spec(one.pattern).match_file(name) for name in spellings):
+        pattern, top = one.pattern, place.root.path
+        # A pattern from the top may begin as an absolute one does, as below /app.
+        if _is_below(pattern, top) and not (top / pattern.split("/")[1]).exists():
+            pattern = pattern.removeprefix(str(top))
+        read = _read(pattern, is_strict=True)
+        if spellings == set(read.filter(spellings, also_below=True)):
             return one
     return None
+
+
+def _is_below(pattern: str, top: Path) -> bool:
+    """Say whether a pattern is absolute and about files in a folder of the workspace."""
+    return pattern.startswith(f"{top}/")
 
 
 def _covering(
@@ -197,6 +206,11 @@ def _covering(
         if fnmatchcase(planned.tool.name.lower(), one.pattern.lower()):
             return one
     files = [one for one in rules if one.subject in ("edit", "read")]
+    files += [
+        one.model_copy(update={"pattern": f"/{one.pattern}"})
+        for one in files
+        if any(_is_below(one.pattern, root.path) for root in workspace.roots)
+    ]
     for path in planned.paths if files else ():
         use: Use = "write" if planned.effect is Effect.WRITE else "read"
         if found := _about_file(files, use, *_place(path, workspace.roots)):
@@ -248,15 +262,16 @@ def _about_file(
         if pattern.startswith(("~/", "//")):
             pattern = at_home(one.pattern).lower()
             spellings = names_of(place.parts[1:])
-        spec = _spec(f"/{pattern.lstrip('/')}" if pattern.startswith("/") else pattern)
-        if any(spec.match_file(name) or spec.match_file(f"{name}/_") for name in spellings):
+        covered = _read(f"/{pattern.lstrip('/')}" if pattern.startswith("/") else pattern)
+        below = [f"{name}/_" for name in spellings]
+        if covered.filter((*spellings, *below), also_below=True):
             return one
     return None
 
 
 @lru_cache(maxsize=1_000)
-def _spec(pattern: str) -> pathspec.GitIgnoreSpec:
-    return pathspec.GitIgnoreSpec.from_lines([pattern])
+def _read(pattern: str, *, is_strict: bool = False) -> PathPattern:
+    return PathPattern(pattern, is_strict=is_strict)
 
 
 def _fits_exactly(rule: PatternRule, words: Sequence[str]) -> bool:
