@@ -25,6 +25,8 @@ class TextFile(Record):
     text: str
     version: str
     """Opaque; an edit planned on it is stale once the file has another version."""
+    encoding: str = ""
+    """Python's name of the file's encoding; empty: UTF-8, or only the editor knows."""
     is_open: bool = False
     is_dirty: bool = False
     """Open, and the buffer differs from the disk."""

@@ -6,7 +6,11 @@ If a model copies such a mark into a new text, the text that was cut would be lo
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+_MAX_PIECES = 3
+_MIN_PIECE = 100
+"""Characters around each match at least, if several of a line are shown."""
 _MARK = re.compile(
     r"(?:…|\.{3}) ?\(\+?[\d,]+ (?:changed )?(?:characters?|bytes)(?: more| left out)?\)"
     r"|\[(?:…|\.{3}) ?[\d,]+ characters\b[^\]\n]*\]"
@@ -20,7 +24,39 @@ def cut_line(line: str, limit: int) -> str:
     left = len(line) - limit
     if left <= 0:
         return line
-    return f"{line[:limit]}… (+{left} {'character' if left == 1 else 'characters'})"
+    return f"{line[:limit]}… (+{_counted(left)})"
+
+
+def cut_around(line: str, spans: Sequence[tuple[int, int]], limit: int, skipped: int = 0) -> str:
+    """Cut a line to about ``limit`` characters around the first of these spans, with marks.
+
+    Shape: ``skipped`` are characters of the line before the text that is given.
+    """
+    if len(line) <= limit and not skipped:
+        return line
+    count = max(1, min(len(spans), _MAX_PIECES, limit // _MIN_PIECE))
+    pieces: list[tuple[int, int]] = []
+    for start, end in spans[:count] or [(0, 0)]:
+        room = max(limit // count, 1)
+        first = max(0, min(start, start - (room - (end - start)) // 2, len(line) - room))
+        if pieces and first <= pieces[-1][1]:
+            first = pieces.pop()[0]
+        pieces.append((first, min(max(start + room // 2, first + room), len(line))))
+    parts: list[str] = []
+    at = -skipped
+    for first, last in pieces:
+        if first > at:
+            parts.append(f"… ({_counted(first - at)} left out) ")
+        parts.append(line[first:last])
+        at = last
+    if left := len(line) - at:
+        parts.append(f"… (+{_counted(left)})")
+    hidden = sum(all(not first <= start < last for first, last in pieces) for start, _ in spans)
+    return "".join(parts) + (f" ({hidden} more matches in this line)" if hidden else "")
+
+
+def _counted(characters: int) -> str:
+    return f"{characters} {'character' if characters == 1 else 'characters'}"
 
 
 def leaked_mark(new: str, before: str | None) -> str | None:

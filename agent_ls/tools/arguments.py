@@ -93,7 +93,9 @@ class _NamesFile:
 
 
 PathText = Annotated[str, Field(min_length=1, max_length=4_096), AfterValidator(tidied)]
-"""A path or pattern as the model writes it."""
+"""A path as the model writes it."""
+PatternText = Annotated[str, Field(min_length=1, max_length=4_096)]
+"""A pattern for paths as the model writes it: ``./`` has a meaning in it."""
 FilePath = Annotated[PathText, _NamesFile()]
 """A file or folder that the call is about."""
 

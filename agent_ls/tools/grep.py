@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from agent_ls.domain.calls import ErrorKind, ToolKind
-from agent_ls.domain.errors import ToolError
+from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Allow
-from agent_ls.edits.shown_marks import cut_line
+from agent_ls.edits.shown_marks import cut_around
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.control_files import has_secret_name, judge_read
+from agent_ls.safety.path_patterns import PathPattern
 from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.glob import matching
+from agent_ls.tools.patterns import read_pattern, why_nothing
 from agent_ls.tools.plain_tool import PlainTool
-from agent_ls.tools.searching import BadPattern, Found, Hit, Query, search_below, search_texts
+from agent_ls.tools.search_messages import Hit
+from agent_ls.tools.searching import (
+    BadPattern,
+    Found,
+    Query,
+    files_in_other_encodings,
+    search_below,
+    search_texts,
+)
 
 _MAX_TRACKED = 2_000
 """Files searched although a rule excludes them, since git tracks them."""
+_MAX_OTHERS = 100
+"""Files that are not UTF-8 and are read to be searched for other than plain characters."""
 
 
 class GrepArguments(Arguments):
@@ -71,11 +84,12 @@ class Grep(PlainTool):
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolOutput:
         """Return the matching lines, of unsaved buffers and of all other files on disk."""
-        if arguments.glob and arguments.glob.startswith(("!", "#")):
-            raise ToolError(f"{arguments.glob!r} is no pattern for names.", ErrorKind.STRUCTURAL)
+        names = arguments.glob and await read_pattern(
+            arguments.glob, arguments.path, self.workspace
+        )
         query = Query(
             pattern=arguments.pattern,
-            glob=arguments.glob,
+            names=names or None,
             ignore_case=arguments.ignore_case,
             max_hits=self.options.max_hits + 1,
             limit_s=self.options.limit_s,
@@ -85,10 +99,13 @@ class Grep(PlainTool):
         except BadPattern as error:
             raise ToolError(f"The pattern cannot be read: {error}", ErrorKind.STRUCTURAL) from None
         hits.sort(key=lambda hit: (hit.path, hit.line))
-        lines = [self._line(hit) for hit in hits[: self.options.max_hits]]
+        lines = [await self._line(hit) for hit in hits[: self.options.max_hits]]
         if len(hits) > self.options.max_hits:
             lines.append(f"(more than {self.options.max_hits} lines; narrow the search)")
-        lines = lines or ["Nothing found so far." if notes else "Nothing matches."]
+        if not lines:
+            lines.append("Nothing found so far." if notes else "Nothing matches.")
+            if names and not notes and not await self._has_files(names, arguments.path):
+                lines.append(f"No file fits the glob. {await why_nothing(names, self.workspace)}")
         lines += [f"({note})" for note in notes]
         return ToolOutput("\n".join(lines), data={"hits": len(hits)})
 
@@ -122,30 +139,61 @@ class Grep(PlainTool):
         if not await asyncio.to_thread(place.exists):
             raise ToolError(f"{top} does not exist.")
         is_file = await asyncio.to_thread(place.is_file)
-        tracked = [] if is_file else await self.workspace.tracked_though_excluded(top)
-        more = await asyncio.to_thread(matching, tracked, query.glob, top)
-        found_at = ((name, self.workspace.locate(name)[1]) for name in more[:_MAX_TRACKED])
-        # Links are not followed: their files are searched by their own names.
-        places = [place for name, place in found_at if self.workspace.shown(place) == name]
-        found = await search_below(
-            query,
-            program,
-            root.path,
-            place.relative_to(root.path).as_posix(),
-            more=[one.relative_to(root.path).as_posix() for one in places],
-        )
-        hits: list[Hit] = []
-        for hit in dict.fromkeys(found.hits):
-            name = self.workspace.shown(root.path / hit.path)
+        names = None if is_file else query.names
+
+        def wanted(path: str) -> bool:
+            name = self.workspace.shown(root.path / path)
+            if name is None or (names is not None and not names.matches(name)):
+                return False
             # Reading a file of secrets needs approval, so a search over many files skips it.
-            if name is not None and (is_file or not has_secret_name(hit.path.split("/"))):
-                hits.append(Hit(name, hit.line, hit.text))
+            return is_file or not has_secret_name(path.split("/"))
+
+        below = place.relative_to(root.path).as_posix()
+        tracked = [] if is_file else await self.workspace.tracked_though_excluded(top)
+        more = [one for one in map(self._place, tracked[:_MAX_TRACKED]) if one]
+        found = await search_below(query, program, root.path, below, wanted, more=more)
+        hits = [self._named(hit, root.path) for hit in found.hits]
+        if not query.pattern.isascii():
+            others = await files_in_other_encodings(
+                *(query, program, root.path, below, wanted), more=more
+            )
+            hits += await self._search_others(query, program, root.path, others)
         if is_file:
             return Found(hits, found.notes)
         asked = await asyncio.to_thread(self._asked_about, {hit.path for hit in hits})
         return Found(
             [hit for hit in hits if hit.path not in asked], (*found.notes, *_left_out(asked))
         )
+
+    def _place(self, name: str) -> str:
+        """Return a file's path below its root; empty for a link, which is not followed."""
+        root, place = self.workspace.locate(name)
+        is_own = self.workspace.shown(place) == name
+        return place.relative_to(root.path).as_posix() if is_own else ""
+
+    def _named(self, hit: Hit, root: Path) -> Hit:
+        return replace(hit, path=self.workspace.shown(root / hit.path) or hit.path)
+
+    async def _search_others(
+        self, query: Query, program: str, root: Path, paths: Sequence[str]
+    ) -> list[Hit]:
+        """Return the hits in files that are not UTF-8, as far as their encoding is known."""
+        texts: dict[str, str] = {}
+        for path in paths[:_MAX_OTHERS]:
+            name = self.workspace.shown(root / path) or path
+            if await asyncio.to_thread(self._asked_about, (name,)):
+                continue
+            with suppress(WorkspaceError):
+                texts[name] = (await self.workspace.read(name)).text
+        return (await search_texts(query, program, texts)).hits
+
+    async def _has_files(self, names: PathPattern, path: str) -> bool:
+        try:
+            files = await self.workspace.files(path)
+        except WorkspaceError:
+            # A single file is searched whatever the glob says.
+            return True
+        return bool(await asyncio.to_thread(names.filter, files))
 
     def _asked_about(self, names: Iterable[str]) -> list[str]:
         """Return the files that need approval to be read, such as hard links."""
@@ -156,16 +204,30 @@ class Grep(PlainTool):
         """Return the unsaved texts to search, by path."""
         _, place = self.workspace.locate(top)
         inside = [name for name in buffers if self.workspace.locate(name)[1].is_relative_to(place)]
-        wanted = inside if inside == [top] else matching(inside, query.glob, top)
+        is_all = inside == [top] or query.names is None
+        wanted = inside if is_all or query.names is None else query.names.filter(inside)
         return {
             name: buffers[name]
             for name in wanted
             if name == top or not has_secret_name(name.split("/"))
         }
 
-    def _line(self, hit: Hit) -> str:
-        text = cut_line(cleaned(hit.text).rstrip(), self.options.max_line_chars)
-        return f"{visible_line(hit.path)}:{hit.line}: {text}"
+    async def _line(self, hit: Hit) -> str:
+        """Return a hit as it is shown: the match is always in what is shown of its line."""
+        encoding = "utf-8"
+        if not hit.is_utf8:
+            with suppress(WorkspaceError):
+                encoding = (await self.workspace.read(hit.path)).encoding or encoding
+
+        def decoded(data: bytes) -> str:
+            return data.decode(encoding, "replace")
+
+        text = decoded(hit.data).rstrip()
+        spans = [(len(decoded(hit.data[:a])), len(decoded(hit.data[:b]))) for a, b in hit.spans]
+        shown = cut_around(text, spans, self.options.max_line_chars, hit.skipped)
+        more = " (the line is very long; read_file shows more with start_column)"
+        place = f"{visible_line(hit.path)}:{hit.line}"
+        return f"{place}: {cleaned(shown).rstrip()}{'' if hit.offset is None else more}"
 
 
 def _left_out(names: list[str]) -> list[str]:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
+import codecs
+import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 
 from agent_ls.processes.launching import start_piped
+from agent_ls.safety.beneath import open_beneath
+from agent_ls.safety.path_patterns import PathPattern
 from agent_ls.safety.ripgrep import walk_environment, walk_flags
+from agent_ls.tools.search_messages import Hit, messages
 
-_STREAM_LIMIT_BYTES = 4 * 2**20
+_STREAM_LIMIT_BYTES = 2**18
 _MAX_FILE_SIZE = "64M"
+_NEAR_BYTES = 1_000
+"""What is read around a match in a line that is too long to keep."""
+_FOREIGN = r"(?-u:[\x80-\xff])"
 
 
 class BadPattern(Exception):
@@ -25,21 +31,11 @@ class Query:
     """What to look for, and when to stop."""
 
     pattern: str
-    glob: str | None
+    names: PathPattern | None
+    """Only files like these; None: all."""
     ignore_case: bool
     max_hits: int
     limit_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One line that matches."""
-
-    path: str
-    """Relative to the folder that was searched from, or the name of a text."""
-    line: int
-    """1-based."""
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +51,44 @@ async def search_below(
     program: str,
     root: Path,
     below: str,
-    *,
+    wanted: Callable[[str], bool] = lambda path: True,
+    *options: str,
     more: Iterable[str] = (),
-    counts: Callable[[str], bool] = lambda path: True,
 ) -> Found:
     """Search ``root/below`` with ripgrep; all paths are relative to ``root``.
 
-    ``more`` are files to search although a rule excludes them. A hit is left out unless its path
-    ``counts``.
+    Shape: only files that are ``wanted``. ``more`` are files to search although a rule excludes
+    them. No pattern for names is given to ripgrep as ``--glob``, which would also search ignored
+    files.
     """
-    globs = [query.glob] if query.glob else []
-    if query.glob and "/" in query.glob and below != ".":
-        # The model may mean the pattern from the top or from the folder it named.
-        globs.append(f"{below}/{query.glob}")
-    # The last glob that matches wins: what is never listed comes after the query's own.
-    walk = [*(f"--glob={one}" for one in globs), *await asyncio.to_thread(walk_flags, root, below)]
-    places = ("." if below == "." else f"./{below}", *(f"./{one}" for one in more))
-    return await _run([program, *_flags(query), *walk, "--", *places], query, root, counts=counts)
+    walk = await asyncio.to_thread(walk_flags, root, below)
+    flags = [*_flags(query), *walk, *_types(query.names), *options]
+    if not await asyncio.to_thread((root / below).is_file):
+        # A large file is searched when it is named.
+        flags.append(f"--max-filesize={_MAX_FILE_SIZE}")
+    places = (f"./{one}" for one in (below, *more))
+    found = await _run([program, *flags, "--", *places], query, root, wanted=wanted)
+    if any(hit.offset is not None for hit in found.hits):
+        hits = await asyncio.to_thread(_with_surroundings, found.hits, root)
+        return Found(hits, found.notes)
+    return found
+
+
+async def files_in_other_encodings(
+    query: Query,
+    program: str,
+    root: Path,
+    below: str,
+    wanted: Callable[[str], bool],
+    more: Iterable[str],
+) -> list[str]:
+    """Return the files whose first unusual bytes are not UTF-8; the query's pattern is not used.
+
+    ripgrep searches such files byte by byte, so it finds only plain characters in them.
+    """
+    looking = replace(query, pattern=_FOREIGN, ignore_case=False)
+    found = await search_below(looking, program, root, below, wanted, "--max-count=1", more=more)
+    return sorted({hit.path for hit in found.hits if not hit.is_utf8})
 
 
 async def search_texts(query: Query, program: str, texts: Mapping[str, str]) -> Found:
@@ -80,10 +97,66 @@ async def search_texts(query: Query, program: str, texts: Mapping[str, str]) -> 
     notes: tuple[str, ...] = ()
     for name, text in texts.items():
         data = text.encode(errors="replace")
-        found = await _run([program, *_flags(query), "-"], query, None, data)
-        hits += [Hit(name, hit.line, hit.text) for hit in found.hits]
+        # A text may not be in the encoding that a mark at its beginning says.
+        found = await _run([program, *_flags(query), "--encoding=utf-8", "-"], query, None, data)
+        hits += [replace(_near(hit, data), path=name) for hit in found.hits]
         notes = notes or found.notes
     return Found(hits, notes)
+
+
+def _with_surroundings(hits: Iterable[Hit], root: Path) -> list[Hit]:
+    """Return the hits; those in very long lines with what stands around them in the file."""
+    return [hit if hit.offset is None else _surrounded(hit, hit.offset, root) for hit in hits]
+
+
+def _surrounded(hit: Hit, offset: int, root: Path) -> Hit:
+    try:
+        descriptor = open_beneath(root, PurePosixPath(hit.path), os.O_RDONLY)
+    except OSError:
+        return hit
+    try:
+        mark = os.pread(descriptor, 3, 0)
+        if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            # The offset counts in another encoding.
+            return hit
+        # ripgrep does not count a mark at the beginning.
+        at = offset + 3 * (mark == codecs.BOM_UTF8)
+        before = min(hit.skipped, _NEAR_BYTES)
+        return _placed(hit, os.pread(descriptor, before + _NEAR_BYTES, at - before), before)
+    except OSError:
+        return hit
+    finally:
+        os.close(descriptor)
+
+
+def _near(hit: Hit, data: bytes) -> Hit:
+    """Return a hit in a text; one in a very long line with what stands around it."""
+    if hit.offset is None:
+        return hit
+    before = min(hit.skipped, _NEAR_BYTES)
+    start = hit.offset - before
+    return _placed(hit, data[start : hit.offset + _NEAR_BYTES], before)
+
+
+def _placed(hit: Hit, data: bytes, at: int) -> Hit:
+    """Return a hit in a very long line with the bytes around it, ``at`` of them before it."""
+    line = data[: at + len(data[at:].split(b"\n", 1)[0])]
+    # The cut may have divided a character.
+    lead = next((n for n, byte in enumerate(line[:4]) if byte & 0xC0 != 0x80), 0) if at else 0
+    size = hit.spans[0][1]
+    spans = ((at - lead, min(at + size, len(line)) - lead),)
+    return replace(hit, data=line[lead:], spans=spans, skipped=hit.skipped - at + lead)
+
+
+def _types(names: PathPattern | None) -> list[str]:
+    """Return flags by which ripgrep skips files with other names; the result may still have some.
+
+    A file type of ripgrep's is looked for in names alone, and does not touch what is ignored.
+    """
+    endings = names.endings if names else ()
+    if not endings or any(":" in one for one in endings):
+        return []
+    return [*(f"--type-add=wanted:{one}" for one in endings), "--type=wanted"]
 
 
 def _flags(query: Query) -> list[str]:
@@ -95,7 +168,6 @@ def _flags(query: Query) -> list[str]:
         "--json",
         "--no-config",
         "--no-messages",
-        f"--max-filesize={_MAX_FILE_SIZE}",
         f"--regexp={query.pattern}",
     ]
     return [*flags, "--ignore-case"] if query.ignore_case else flags
@@ -106,7 +178,7 @@ async def _run(
     query: Query,
     cwd: Path | None,
     data: bytes = b"",
-    counts: Callable[[str], bool] = lambda path: True,
+    wanted: Callable[[str], bool] = lambda path: True,
 ) -> Found:
     """Run ripgrep until it ends, has enough hits or reaches its time limit."""
     piped = await start_piped(
@@ -121,14 +193,12 @@ async def _run(
     feeding = asyncio.create_task(piped.feed(data))
     try:
         async with asyncio.timeout(query.limit_s):
-            if await _take(piped.stdout, hits, query.max_hits, counts):
+            if await _take(piped.stdout, hits, query.max_hits, wanted):
                 errors = await piped.stderr.read(4_096)
                 await piped.program.wait()
     except TimeoutError:
         ended = f"partial: the search was ended after {query.limit_s:g} s"
         notes = (f"{ended}; give a path or a glob to see all",)
-    except ValueError:
-        notes = ("a matching line is too long to show; the search ended there",)
     finally:
         feeding.cancel()
         await asyncio.shield(asyncio.ensure_future(piped.end()))
@@ -138,24 +208,15 @@ async def _run(
 
 
 async def _take(
-    stdout: asyncio.StreamReader, hits: list[Hit], max_hits: int, counts: Callable[[str], bool]
+    stdout: asyncio.StreamReader, hits: list[Hit], max_hits: int, wanted: Callable[[str], bool]
 ) -> bool:
-    """Collect hits as they come; False if it stopped at ``max_hits``."""
-    while line := await stdout.readline():
-        message = json.loads(line)
-        if message["type"] != "match":
-            continue
-        data = message["data"]
-        path = _text(data["path"]).removeprefix("./")
-        if counts(path):
-            hits.append(Hit(path, data["line_number"], _text(data["lines"])))
-        if len(hits) >= max_hits:
-            return False
+    """Collect the hits in wanted files as they come; False if it stopped at ``max_hits``."""
+    is_wanted = True
+    async for message in messages(stdout):
+        if isinstance(message, str):
+            is_wanted = wanted(message)
+        elif is_wanted:
+            hits.append(message)
+            if len(hits) >= max_hits:
+                return False
     return True
-
-
-def _text(value: dict[str, str]) -> str:
-    """Return a text of ripgrep's, which is in base64 if it is not UTF-8."""
-    if "text" in value:
-        return value["text"]
-    return base64.b64decode(value["bytes"]).decode(errors="replace")

@@ -106,7 +106,12 @@ def _program(folder: Path, *lines: str) -> str:
 
 
 async def test_a_search_that_is_ended_hands_over_what_it_found(place: Place) -> None:
-    hit = {"path": {"text": "./a"}, "lines": {"text": "needle"}, "line_number": 1}
+    hit = {
+        "path": {"text": "./a"},
+        "lines": {"text": "needle"},
+        "line_number": 1,
+        "submatches": [],
+    }
     program = _program(
         place.root,
         f"print(json.dumps({{'type': 'match', 'data': {hit!r}}}), flush=True)",
