@@ -152,7 +152,8 @@ class Grep(PlainTool):
         tracked = [] if is_file else await self.workspace.tracked_though_excluded(top)
         more = [one for one in map(self._place, tracked[:_MAX_TRACKED]) if one]
         found = await search_below(query, program, root.path, below, wanted, more=more)
-        hits = [self._named(hit, root.path) for hit in found.hits]
+        # A folder that is named is walked though a rule excludes it, with the tracked files in it.
+        hits = [self._named(hit, root.path) for hit in dict.fromkeys(found.hits)]
         if not query.pattern.isascii():
             others = await files_in_other_encodings(
                 *(query, program, root.path, below, wanted), more=more
