@@ -17,6 +17,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.loop.ports.workspace import Root
+from agent_ls.loop.state.folding import fold
 from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.marks.rechecks import Rechecks
@@ -259,4 +260,57 @@ async def test_nobody_looks_without_a_reason(
     for _ in range(10):
         await asyncio.sleep(0)
     assert not editor.reads.is_set()
+    rechecks.close()
+
+
+def after_a_fix(path: str = "a.py") -> SessionState:
+    """Return the state of a session whose second turn fixed what its first had brought in."""
+    state = of()
+    for findings in ((UNUSED.model_copy(update={"path": path}),), ()):
+        state = fold(state, stored(e.FindingsReported(paths=(path,), findings=findings)))
+    return state
+
+
+def stored(event: e.Event) -> e.StoredEvent:
+    return e.StoredEvent(session_id="ses_1", seq=1, at_ms=0, event=event)
+
+
+APPLIED = stored(e.ReviewApplied(review_id="rev_1", path="a.py", status="applied"))
+
+
+async def test_what_an_undo_brings_back_is_found_again_and_then_followed(tmp_path: Path) -> None:
+    editor = Editor(tmp_path, after_a_fix(), "import os\nos.name\n")
+    rechecks = editor.rechecks()
+    assert dict(rechecks.of(editor.state)) == {"a.py": ()}
+
+    async def told() -> list[int]:
+        async with asyncio.timeout(60):
+            return [one.start_line for one in await editor.told.get()]
+
+    rechecks.on_event(APPLIED)
+    assert await told() == []
+    editor.text = "import os\n"
+    rechecks.on_event(APPLIED)
+    assert await told() == [0]
+    # It is shown now, so typing is a reason to look again.
+    editor.text = "\nimport os\n"
+    rechecks.on_document(event())
+    assert await told() == [1]
+    editor.text = "import os\nos.name\n"
+    rechecks.on_document(event())
+    assert await told() == []
+    # The user's own undo is looked at when the file is saved.
+    editor.text = "import os\n"
+    rechecks.on_document(event(DocumentEventKind.SAVED))
+    assert await told() == [0]
+    rechecks.close()
+
+
+async def test_what_an_undo_brings_back_in_a_renamed_file_is_found_there(tmp_path: Path) -> None:
+    state = fold(after_a_fix("b.py"), stored(e.FileRenamed(path="b.py", new_path="a.py")))
+    editor = Editor(tmp_path, state, "import os\n")
+    rechecks = editor.rechecks()
+    rechecks.on_event(APPLIED)
+    async with asyncio.timeout(60):
+        assert [one.path for one in await editor.told.get()] == ["a.py"]
     rechecks.close()

@@ -29,6 +29,8 @@ _TELLS_CALL = frozenset(
 )
 """Failures after which the model reads its call again, unless the result already quotes it."""
 _SHOWN_CHARS = 1_000
+_MAX_FIXED = 100
+"""Fixed findings kept of one file, newest last."""
 
 
 def _results(turn: TurnState | None) -> int:
@@ -107,9 +109,13 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
         case e.AttemptFinished() | e.AdviceGiven() | e.ChildEnded():
             return replace(state, usage=state.usage + event.usage)
         case e.FindingsReported():
-            return replace(state, findings=_findings_after(state.findings, event))
+            return _with_findings(state, event)
         case e.FileRenamed():
-            return replace(state, findings=_findings_renamed(state.findings, event))
+            return replace(
+                state,
+                findings=findings_renamed(state.findings, event),
+                fixed_findings=findings_renamed(state.fixed_findings, event),
+            )
         case _:
             return _fold_conversation(_fold_pending(_fold_seen(state, event), event), event)
 
@@ -277,16 +283,28 @@ def _with_call_text(call: ToolCall, result: ToolResult) -> str:
     return f"{result.text}\ncall: {call.tool}({call.arguments_json[:_SHOWN_CHARS]})"
 
 
-def _findings_after(
+def _with_findings(state: SessionState, event: e.FindingsReported) -> SessionState:
+    findings = findings_after(state.findings, event)
+    fixed = dict(state.fixed_findings)
+    for path in {*event.paths, *(one.path for one in event.findings)}:
+        there = {one.fingerprint for one in findings.get(path, ())}
+        past = (*fixed.pop(path, ()), *state.findings.get(path, ()))
+        if gone := [one for one in past if one.fingerprint not in there]:
+            fixed[path] = tuple(gone[-_MAX_FIXED:])
+    return replace(state, findings=findings, fixed_findings=MappingProxyType(fixed))
+
+
+def findings_after(
     before: Mapping[str, tuple[Finding, ...]], event: e.FindingsReported
 ) -> Mapping[str, tuple[Finding, ...]]:
+    """Return the findings by path after a report, which replaces those of its files."""
     after = {path: found for path, found in before.items() if path not in event.paths}
     for finding in event.findings:
         after[finding.path] = (*after.get(finding.path, ()), finding)
     return MappingProxyType(after)
 
 
-def _findings_renamed(
+def findings_renamed(
     before: Mapping[str, tuple[Finding, ...]], event: e.FileRenamed
 ) -> Mapping[str, tuple[Finding, ...]]:
     """Return the findings after a rename; findings of an overwritten file are dropped."""

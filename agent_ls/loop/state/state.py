@@ -167,6 +167,10 @@ class SessionState:
         default_factory=lambda: MappingProxyType({})
     )
     """The last findings of the checkers, by path; clean files are absent."""
+    fixed_findings: Mapping[str, tuple[Finding, ...]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """Earlier findings that the last ones no longer have, by path: an undo may bring them back."""
 
     @property
     def mode_of_turn(self) -> Mode:

@@ -1,7 +1,8 @@
 """Re-runs checkers after a text changed, to update the findings of finished turns.
 
-A recheck removes fixed findings and moves shifted ones. It adds none: problems in the user's own
-text are not the agent's. While a turn runs, its own checks report.
+A recheck removes fixed findings, moves shifted ones, and shows again those that an undo brings
+back. It adds no others: problems in the user's own text are not the agent's. While a turn runs, its
+own checks report.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ class Rechecks:
         self._checks: CompileChecks | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
+        self._seeks_fixed = False
+        """The next recheck also seeks findings that later turns have fixed: an undo may have
+        brought them back. Typing alone does not set it, as checkers of whole projects are slow.
+        """
         self._known: dict[tuple[str, str], tuple[Findings, Findings]] = {}
         """By session and path: findings as reported, and those left at the last recheck. Closed
         sessions are dropped.
@@ -53,8 +58,8 @@ class Rechecks:
 
     def of(self, state: SessionState) -> Iterator[tuple[str, Findings]]:
         """Yield a session's files and their findings as of the last recheck."""
-        for path, reported in state.findings.items():
-            yield path, self._last(state.session_id, path, reported)
+        for path in dict.fromkeys((*state.findings, *state.fixed_findings)):
+            yield path, self._last(state, path)
 
     def use(self, checks: CompileChecks | None) -> None:
         """Use these checkers from now on; None stops rechecking."""
@@ -65,6 +70,7 @@ class Rechecks:
     def close(self) -> None:
         """Cancel pending and running rechecks."""
         self._files.follow(self.look_soon, {})
+        self._seeks_fixed = False
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
@@ -74,7 +80,7 @@ class Rechecks:
     def on_document(self, event: DocumentEvent) -> None:
         """Schedule a recheck when a document was changed, saved or closed."""
         if event.kind is not DocumentEventKind.OPENED:
-            self.look_soon()
+            self._look_soon(seeks_fixed=event.kind is DocumentEventKind.SAVED)
 
     def on_event(self, stored: e.StoredEvent) -> None:
         """Schedule a recheck after an undo, a rename or a turn.
@@ -82,13 +88,17 @@ class Rechecks:
         An undo or rename may touch no open document; a turn rechecks no findings of earlier turns.
         """
         if isinstance(stored.event, e.ReviewApplied | e.FileRenamed | e.TurnEnded):
-            self.look_soon()
+            self._look_soon(seeks_fixed=isinstance(stored.event, e.ReviewApplied))
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
         """Ignore streamed pieces."""
 
     def look_soon(self) -> None:
-        """Recheck after a pause, if any idle session has findings."""
+        """Recheck after a pause, if any idle session has findings or had some."""
+        self._look_soon(seeks_fixed=True)
+
+    def _look_soon(self, *, seeks_fixed: bool) -> None:
+        self._seeks_fixed |= seeks_fixed
         if not self._concerned():
             return
         if self._timer is not None:
@@ -96,7 +106,13 @@ class Rechecks:
         self._timer = asyncio.get_running_loop().call_later(self._pause_s, self._begin)
 
     def _concerned(self) -> list[SessionState]:
-        return [one for one in self._states() if one.findings and not one.is_running]
+        return [one for one in self._states() if not one.is_running and self._paths(one)]
+
+    def _paths(self, state: SessionState) -> list[str]:
+        """Return the files whose findings a recheck seeks."""
+        fixed = state.fixed_findings
+        back = [path for path in fixed if self._seeks_fixed or self._last(state, path)]
+        return list(dict.fromkeys((*state.findings, *back)))
 
     def _begin(self) -> None:
         self._timer = None
@@ -110,40 +126,50 @@ class Rechecks:
             return
         there = {one.session_id for one in self._states()}
         self._known = {key: known for key, known in self._known.items() if key[0] in there}
-        paths = sorted({path for state in self._concerned() for path in state.findings})
-        self._files.follow(self.look_soon, await self._files.stamps(paths))
+        paths = {one.session_id: self._paths(one) for one in self._concerned()}
+        of_all = sorted({path for each in paths.values() for path in each})
+        self._files.follow(self.look_soon, await self._files.stamps(of_all))
         for state in self._concerned():
             try:
-                found = await self._still_there(state, self._checks)
+                found = await self._still_there(
+                    state, paths.get(state.session_id, ()), self._checks
+                )
             except Exception:
                 _log.exception("could not look again for what checkers had found")
                 continue
             # A turn may have started meanwhile; its own findings are newer.
             if any(one.findings is state.findings for one in self._concerned()):
                 for path, still in found.items():
-                    self._known[state.session_id, path] = state.findings[path], still
+                    self._known[state.session_id, path] = state.findings.get(path, ()), still
                 self._tell_changed()
+        if self._timer is None:
+            # Else another undo waits for its own recheck.
+            self._seeks_fixed = False
 
-    async def _still_there(self, state: SessionState, checks: CompileChecks) -> dict[str, Findings]:
+    async def _still_there(
+        self, state: SessionState, paths: Iterable[str], checks: CompileChecks
+    ) -> dict[str, Findings]:
         """Return a session's findings that remain; unchanged for checkers that did not run."""
-        texts = {path: await self._text_of(path) for path in state.findings}
+        texts = {path: await self._text_of(path) for path in paths}
         report = await checks.found(texts)
         now: defaultdict[object, list[Finding]] = defaultdict(list)
         for one in report.findings:
             now[one.fingerprint].append(one)
         found: dict[str, Findings] = {}
-        for path, reported in state.findings.items():
+        for path in texts:
             # Start from all reported findings: one that was fixed may be back.
+            reported = (*state.findings.get(path, ()), *state.fixed_findings.get(path, ()))
             asked = [one for one in reported if one.checker in report.checkers]
             there = [one for each in asked for one in _nearest(each, now[each.fingerprint])]
-            last = self._last(state.session_id, path, reported)
+            last = self._last(state, path)
             silent = [one for one in last if one.checker not in report.checkers]
             found[path] = () if texts[path] is None else (*there, *silent)
         return found
 
-    def _last(self, session_id: str, path: str, reported: Findings) -> Findings:
-        """Return the findings of the last recheck, if it was based on ``reported``."""
-        of, last = self._known.get((session_id, path), (None, reported))
+    def _last(self, state: SessionState, path: str) -> Findings:
+        """Return a file's findings of the last recheck; as reported if that was about others."""
+        reported = state.findings.get(path, ())
+        of, last = self._known.get((state.session_id, path), (None, reported))
         return last if of is reported else reported
 
 
