@@ -6,7 +6,7 @@ Source: seed 002, "Human logging". Streamed text is shown elsewhere.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -20,6 +20,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.sentences import counted
 from agent_ls.domain.stops import PLAIN, STATUS_WORDS, TurnStatus
 from agent_ls.domain.usage import Usage
+from agent_ls.loop.state.folding import findings_after, findings_renamed
 from agent_ls.observers.call_summary import short, summary_of
 
 _RUNS = "run_command"
@@ -70,7 +71,7 @@ class HumanLog:
         self._stream = stream
         self._with_answers, self._with_approvals = with_answers, with_approvals
         self._turn = _Turn()
-        self._findings: dict[str, list[Finding]] = {}
+        self._findings: Mapping[str, tuple[Finding, ...]] = {}
         """The checkers' last findings by path, to tell which findings are new."""
 
     def on_event(self, stored: ev.StoredEvent) -> None:
@@ -172,6 +173,9 @@ class HumanLog:
                 return [f"      ↳ {_DECIDED[answer.choice]} ({by}){note}"]
             case ev.FindingsReported():
                 return self._checked(event)
+            case ev.FileRenamed():
+                self._findings = findings_renamed(self._findings, event)
+                return []
             case ev.AdvisoryRaised(origin=origin, text=text):
                 return [f"   ⚠️  {origin}: {short(text)}"]
             case ev.GateFailed(origin=origin, text=text):
@@ -246,10 +250,9 @@ class HumanLog:
         return [*lines, f"   ✓ The model answered with {what}"]
 
     def _checked(self, event: ev.FindingsReported) -> list[str]:
-        before = [one for path in event.paths for one in self._findings.get(path, ())]
-        now = event.findings if not event.unanswered else (*event.findings, *before)
-        for path in event.paths:
-            self._findings[path] = [one for one in now if one.path == path]
+        paths = {*event.paths, *(one.path for one in event.findings)}
+        before = [one for path in paths for one in self._findings.get(path, ())]
+        self._findings = findings_after(self._findings, event)
         return _checked(event, before)
 
     def _result(self, event: ev.ToolCallFinished) -> str:
@@ -335,34 +338,30 @@ def _changed(event: ev.CommandChanged) -> str:
 
 def _checked(event: ev.FindingsReported, before: Sequence[Finding]) -> list[str]:
     """Return the lines for findings, the first new ones in full; ``before``: earlier findings."""
-    known = Counter(map(_identity, before))
+    known = Counter(one.fingerprint for one in before)
     new: list[Finding] = []
     for one in event.findings:
-        known[_identity(one)] -= 1
-        if known[_identity(one)] < 0:
+        known[one.fingerprint] -= 1
+        if known[one.fingerprint] < 0:
             new.append(one)
     count, old = len(event.findings), len(event.findings) - len(new)
-    mended = 0 if event.unanswered or event.problems else len(before) - old
+    gone = len(before) - old
     parts = (
         counted(len(new), "new finding") if new else "",
         f"{old} as before" if old else "",
-        f"{mended} mended" if mended else "",
+        f"{gone} mended" if gone and not event.problems else "",
+        "not everything was looked at" if gone and count and event.problems else "",
     )
     words = ", ".join(filter(None, parts))
     sign = f"⚠️  {words}" if count else f"✓ {words}".rstrip()
     if event.problems and not count:
         sign = "nothing found, but not everything was looked at"
     elif event.unanswered and not count:
-        sign = "nothing so far"
+        sign = f"{words}, nothing more so far" if words else "nothing so far"
     lines = [f"      🔍 Checks: {sign}", *map(_finding, new[:_MAX_FINDINGS])]
     if event.unanswered:
         lines.append(f"      🔍 Still looking: {', '.join(event.unanswered)}")
     return [*lines, *(f"      🔍 {short(problem, 200)}" for problem in event.problems)]
-
-
-def _identity(finding: Finding) -> tuple[str, str, str, str]:
-    """Return a finding's identity, which does not depend on its line."""
-    return finding.path, finding.checker, finding.code, finding.message
 
 
 def _finding(finding: Finding) -> str:

@@ -526,9 +526,36 @@ def test_only_what_checkers_had_not_said_is_new(
 
 def test_a_checker_that_still_looks_has_mended_nothing() -> None:
     log = HumanLog(io.StringIO())
-    log.lines_of(reported(finding("x")))
+    log.lines_of(reported(finding("x"), finding("y")))
+    # What it found before stands in the report until it has answered.
+    looks = reported(finding("x"), finding("y"), unanswered=("tsc",))
+    assert log.lines_of(looks)[0].endswith("2 as before")
+    assert log.lines_of(reported(finding("x")))[0].endswith("1 as before, 1 mended")
+    assert log.lines_of(reported(unanswered=("ruff",)))[0].endswith("1 mended, nothing more so far")
     assert log.lines_of(reported(unanswered=("tsc",)))[0].endswith("nothing so far")
-    assert log.lines_of(reported(finding("x")))[0].endswith("1 as before")
+
+
+def test_a_line_that_moved_in_a_message_makes_no_new_finding() -> None:
+    log = HumanLog(io.StringIO())
+    log.lines_of(reported(finding("x is already defined on line 3")))
+    moved = finding("x is already defined on line 5", line=9)
+    assert log.lines_of(reported(moved))[0].endswith("1 as before")
+
+
+def test_findings_follow_a_renamed_file() -> None:
+    log = HumanLog(io.StringIO())
+    log.lines_of(reported(finding("x"), finding("y", path="lib/c.ts")))
+    log.lines_of(ev.FileRenamed(path="a.ts", new_path="b.ts"))
+    log.lines_of(ev.FileRenamed(path="lib", new_path="src"))
+    now = reported(finding("x", path="b.ts"), finding("y", path="src/c.ts"))
+    assert log.lines_of(now)[0].endswith("2 as before")
+
+
+def test_what_could_not_be_looked_at_is_not_called_mended() -> None:
+    log = HumanLog(io.StringIO())
+    log.lines_of(reported(finding("x"), finding("y")))
+    said = log.lines_of(reported(finding("x"), problems=("a.ts was not checked: it is locked",)))
+    assert said[0].endswith("1 as before, not everything was looked at")
 
 
 @pytest.mark.parametrize(
