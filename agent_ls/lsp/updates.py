@@ -6,7 +6,7 @@ same ``Translation``, so they agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import assert_never
 
 from agent_ls.domain import events as e
@@ -361,7 +361,7 @@ class Translation:
                 return [
                     wire.FindingsUpdate(
                         paths=list(event.paths),
-                        findings=[self._finding(one) for one in event.findings],
+                        findings=self.problems(event.findings),
                         problems=list(event.problems),
                         unanswered=list(event.unanswered),
                     )
@@ -402,6 +402,10 @@ class Translation:
             status=event.status,
             reason=event.reason,
         )
+
+    def problems(self, findings: Iterable[Finding]) -> list[wire.FoundProblem]:
+        """Return checkers' findings as the client gets them."""
+        return [self._finding(one) for one in findings]
 
     def _finding(self, finding: Finding) -> wire.FoundProblem:
         return wire.FoundProblem(

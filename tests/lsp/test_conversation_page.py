@@ -333,3 +333,83 @@ def test_a_file_is_private_and_keeps_the_words(
 
 def test_a_fence_is_longer_than_any_in_the_text() -> None:
     assert fenced("a\n`````\nb\n", "sh") == ["``````sh", "a", "`````", "b", "``````"]
+
+
+def finds(*findings: str, paths: tuple[str, ...] = ("a.py",), **more: object) -> wire.Update:
+    """Return an update; each finding is ``path:line message``, with the line as people count."""
+    problems: list[dict[str, object]] = []
+    for one in findings:
+        place, _, message = one.partition(" ")
+        path, _, line = place.partition(":")
+        where = {"path": path, "uri": None, "line": int(line) - 1, "column": 0}
+        of = {"checker": "ruff", "code": "F821", "message": message, "severity": "error"}
+        problems.append({**where, **of})
+    update = {"sessionUpdate": "findings", "paths": paths, "findings": problems}
+    return UPDATE.validate_python({"problems": [], "unanswered": [], **update, **more})
+
+
+def found_lines(transcript: Transcript) -> list[str]:
+    lines = transcript.page().text.splitlines()
+    return [one for one in lines if one.startswith(("- found", "- mended"))]
+
+
+def transcript_of(*updates: wire.Update) -> Transcript:
+    transcript = Transcript("ses_1")
+    for one in [*map(UPDATE.validate_python, BEGIN), *updates]:
+        transcript.feed(one)
+    return transcript
+
+
+@pytest.mark.parametrize(
+    "updates, expected",
+    [
+        pytest.param([finds("a.py:1 x"), finds()], ["- mended: a.py:1 x"], id="mended"),
+        pytest.param(
+            [finds("a.py:1 x", "a.py:2 y"), finds("a.py:4 y")],
+            ["- mended: a.py:1 x", "- found: a.py:4 y"],
+            id="one-of-two-and-the-other-moved",
+        ),
+        pytest.param([finds("a.py:1 x"), finds("a.py:1 x")], ["- found: a.py:1 x"], id="told-once"),
+        pytest.param(
+            [finds("a.py:1 x", "a.py:9 x"), finds("a.py:8 x")],
+            ["- mended: a.py:1 x", "- found: a.py:8 x"],
+            id="of-two-alike-the-nearer-stays",
+        ),
+        pytest.param(
+            [finds("a.py:1 x"), finds("b.py:1 x", paths=("b.py",))],
+            ["- found: a.py:1 x", "- found: b.py:1 x"],
+            id="a-report-is-about-its-files",
+        ),
+        pytest.param(
+            [finds("a.py:1 x"), finds(), finds("a.py:1 x")], ["- found: a.py:1 x"], id="back"
+        ),
+    ],
+)
+def test_what_was_mended_does_not_stand_there_as_found(
+    updates: list[wire.Update], expected: list[str]
+) -> None:
+    assert found_lines(transcript_of(*updates)) == expected
+
+
+def test_a_finding_of_an_earlier_turn_is_shown_as_it_is_now() -> None:
+    transcript = transcript_of(finds("a.py:1 x"), *map(UPDATE.validate_python, BEGIN))
+    assert found_lines(transcript) == ["- found: a.py:1 x"]
+    transcript.feed(finds())
+    assert found_lines(transcript) == ["- mended: a.py:1 x"]
+    now = finds("a.py:3 x")
+    assert isinstance(now, wire.FindingsUpdate)
+    # As an undo brings it back, of which the panel gets no update.
+    assert transcript.renew_findings(now.findings)
+    assert not transcript.renew_findings(now.findings)
+    assert found_lines(transcript) == ["- found: a.py:3 x"]
+    transcript.rename("a.py", "b.py")
+    assert found_lines(transcript) == ["- found: b.py:3 x"]
+    assert transcript.renew_findings([])
+    assert found_lines(transcript) == ["- mended: b.py:3 x"]
+
+
+def test_why_a_checker_could_not_run_is_told_once() -> None:
+    why = "words waits for your trust:\n - it runs what the folder brings."
+    transcript = transcript_of(finds(problems=[why]), finds(problems=[why]))
+    page = transcript.page().text
+    assert page.count("- words waits for your trust: - it runs what the folder brings.") == 1

@@ -30,6 +30,7 @@ from agent_ls.lsp.conversation_page import (
     session_named,
     words_below,
 )
+from agent_ls.lsp.marks.marks import FindingsOf
 from agent_ls.lsp.updates import ENDS_PIECES, Translation
 from agent_ls.lsp.workspace.buffer_edits import BufferEdits
 from agent_ls.lsp.workspace.editor import EditorClient
@@ -79,13 +80,17 @@ class Conversations:
         uri_of: Callable[[str], str | None],
         sessions: Mapping[str, Session],
         resume: Callable[[str], Awaitable[Session]],
+        findings: FindingsOf,
     ) -> None:
-        """``resume`` opens the session of a document that the person opened."""
+        """``resume`` opens the session of a document that the person opened; ``findings`` yields
+        what checkers find now, of which some was mended since it was reported.
+        """
         self._server, self._editor = server, editor
         self._documents = server.documents
         self._buffers = BufferEdits(server.documents, editor)
         self._tool_kinds, self._uri_of = tool_kinds, uri_of
         self._sessions, self._resume = sessions, resume
+        self._findings_of = findings
         self._kept: dict[str, _Kept] = {}
         self._live: dict[str, tuple[int, list[e.Ephemeral]]] = {}
         """Per session: the pieces of the answer that streams, for a document opened meanwhile; and
@@ -152,6 +157,16 @@ class Conversations:
         kept.sent = kept.sent_last = words
         self._update(kept, at_once=True)
 
+    def renew_findings(self) -> None:
+        """Show soon which findings are still there."""
+        for kept in self._kept.values():
+            if kept.seq and self._renew_findings(kept):
+                self._update(kept)
+
+    def _renew_findings(self, kept: _Kept) -> bool:
+        found = (one for _, findings in self._findings_of(kept.session.state) for one in findings)
+        return kept.transcript.renew_findings(kept.translation.problems(found))
+
     def page(self, session_id: str) -> Page:
         """Return what a session's document holds above the person's words."""
         return self._kept[session_id].transcript.page()
@@ -206,6 +221,8 @@ class Conversations:
             kept.early.append(stored)
         elif stored.seq > kept.seq:
             kept.seq = stored.seq
+            if isinstance(stored.event, e.FileRenamed):
+                kept.transcript.rename(stored.event.path, stored.event.new_path)
             for update in kept.translation.feed(stored.event):
                 kept.transcript.feed(update)
 
@@ -247,6 +264,7 @@ class Conversations:
         Errors: ``OSError`` and ``UnicodeDecodeError`` of the file.
         """
         await self._read_journal(kept)
+        self._renew_findings(kept)
         kept.is_outdated = False
         page, sent = kept.transcript.page().text, kept.sent
         opened = self._documents.at_path(kept.place)

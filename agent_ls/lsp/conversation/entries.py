@@ -86,6 +86,26 @@ class Words:
 
 
 @dataclass(slots=True)
+class Found:
+    """One finding of a checker, and whether it is still there."""
+
+    problem: wire.FoundProblem
+    is_mended: bool = False
+
+    def page(self) -> Page:
+        """Return the lines that show it."""
+        one = self.problem
+        word = "mended" if self.is_mended else "found"
+        place = visible_line(f"{one.path}:{one.line + 1}")
+        return Page([f"- {word}: {place} {short_line(one.message)}"])
+
+
+def finding_key(problem: wire.FoundProblem) -> tuple[str, str, str, str]:
+    """Return what two reports of one finding have in common: its line may move."""
+    return problem.path, problem.checker, problem.code, problem.message
+
+
+@dataclass(slots=True)
 class Answer:
     """What the agent says in one step: the text that is certain, and pieces that stream."""
 
@@ -158,4 +178,4 @@ class Asked:
                 return
 
 
-Entry = Call | Words | Answer | Asked
+Entry = Call | Words | Found | Answer | Asked

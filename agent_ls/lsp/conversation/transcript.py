@@ -5,15 +5,24 @@ Owns what a turn looks like. Knows no editor, no file and no time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.lsp import wire
-from agent_ls.lsp.conversation.entries import Answer, Asked, Call, Entry, Words, short_line
+from agent_ls.lsp.conversation.entries import (
+    Answer,
+    Asked,
+    Call,
+    Entry,
+    Found,
+    Words,
+    finding_key,
+    short_line,
+)
 from agent_ls.lsp.conversation_page import HEADING, Page, Region, front_matter, plain_lines
 from agent_ls.safety.text import label, visible_line
 
@@ -91,8 +100,15 @@ class Transcript:
     """One session's text, so far."""
 
     def __init__(self, session_id: str) -> None:
-        self._past = Page(front_matter(session_id))
-        """All turns but the last, rendered."""
+        self._session_id = session_id
+        self._past: list[tuple[_Turn, tuple[int, float]]] = []
+        """All turns but the last, each with the session's usage at its end."""
+        self._past_page: Page | None = None
+        """These turns, rendered; None: something in them has changed."""
+        self._found: list[Found] = []
+        """The findings of all turns."""
+        self._problems: set[str] = set()
+        """Why checkers could not run, each told once."""
         self._turn: _Turn | None = None
         self._queue: list[str] = []
         self._usage = (0, 0.0)
@@ -100,8 +116,12 @@ class Transcript:
 
     def page(self) -> Page:
         """Return the text as it is now, up to the last heading."""
+        if self._past_page is None:
+            self._past_page = Page(front_matter(self._session_id))
+            for turn, usage in self._past:
+                self._past_page.add(turn.page(usage))
         page = Page()
-        page.add(self._past)
+        page.add(self._past_page)
         if self._turn is not None:
             page.add(self._turn.page(self._usage))
         for prompt in self._queue:
@@ -119,6 +139,8 @@ class Transcript:
                 self._usage = (total.input_tokens + total.output_tokens, cost.amount)
             case wire.QueuedUpdate(content=content):
                 self._queue.append(content.text)
+            case wire.FindingsUpdate() if self._turn is not None:
+                self._take_findings(self._turn, update)
             case _ if self._turn is not None:
                 for take in _TAKES:
                     take(self._turn, update)
@@ -128,8 +150,58 @@ class Transcript:
 
     def _begin(self, turn_id: str) -> None:
         if self._turn is not None:
-            self._past.add(self._turn.page(self._usage))
+            self._past.append((self._turn, self._usage))
+            if self._past_page is not None:
+                self._past_page.add(self._turn.page(self._usage))
         self._turn = _Turn(turn_id, usage_before=self._usage)
+
+    def renew_findings(self, now: Iterable[wire.FoundProblem]) -> bool:
+        """Show which findings are still there; ``now`` are all of the session.
+
+        Return whether that changes the text.
+        """
+        return self._renew(self._found, list(now))
+
+    def rename(self, path: str, new_path: str) -> None:
+        """Show findings under a file's new name; ``path`` may be a folder."""
+        for one in self._found:
+            old = one.problem.path
+            if old == path or old.startswith(f"{path}/"):
+                there = {"path": new_path + old.removeprefix(path)}
+                one.problem = one.problem.model_copy(update=there)
+                self._past_page = None
+
+    def _take_findings(self, turn: _Turn, update: wire.FindingsUpdate) -> None:
+        """Take in a report, which replaces what was found in its files before."""
+        files = {*update.paths, *(one.path for one in update.findings)}
+        new = list(update.findings)
+        self._renew([one for one in self._found if one.problem.path in files], new)
+        found = [Found(one) for one in new[:_MOST_FINDINGS]]
+        self._found += found
+        turn.items += found
+        for problem in update.problems:
+            if problem not in self._problems:
+                turn.items.append(Words(" ".join(problem.split()), "- "))
+        self._problems.update(update.problems)
+
+    def _renew(self, known: Sequence[Found], now: list[wire.FoundProblem]) -> bool:
+        """Mark which known findings are mended; take those still there out of ``now``."""
+        before = [replace(one) for one in known]
+        gone = list(known)
+        for problem in list(now):
+            key = finding_key(problem)
+            alike = [one for one in gone if finding_key(one.problem) == key]
+            if alike:
+                nearest = min(alike, key=lambda one: abs(one.problem.line - problem.line))
+                gone.remove(nearest)
+                now.remove(problem)
+                nearest.problem, nearest.is_mended = problem, False
+        for one in gone:
+            one.is_mended = True
+        if before == list(known):
+            return False
+        self._past_page = None
+        return True
 
     def _unqueue(self, turn: _Turn, update: wire.Update) -> None:
         """Take out of the queue what reached the model, or was stopped."""
@@ -235,11 +307,6 @@ def _take_notice(turn: _Turn, update: wire.Update) -> None:
         case wire.CompactedUpdate(before_tokens=before, after_tokens=after):
             words = f"shortened the conversation: {before:,} to {after:,} tokens"
             turn.items.append(Words(words, "- "))
-        case wire.FindingsUpdate(findings=findings) if findings:
-            turn.items += [
-                Words(f"found: {one.path}:{one.line + 1} {short_line(one.message)}", "- ")
-                for one in findings[:_MOST_FINDINGS]
-            ]
         case _:
             pass
 

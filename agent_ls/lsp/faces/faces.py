@@ -78,7 +78,7 @@ class Faces:
             lambda: server.protocol.folders,
             outdated,
         )
-        self.rechecks = Rechecks(self.states, attention.newest, files, self._refresh_marks)
+        self.rechecks = Rechecks(self.states, attention.newest, files, self._refresh_findings)
         self.marks = Marks(
             attention,
             self.states,
@@ -91,7 +91,7 @@ class Faces:
         self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
         has_panel = server.profile.opted_in
         self.conversations = Conversations(
-            server, editor, _tool_kinds(), attention.uri, self.sessions, resume
+            server, editor, _tool_kinds(), attention.uri, self.sessions, resume, self.rechecks.of
         )
         self.notices = Notices(
             editor.say,
@@ -263,8 +263,9 @@ class Faces:
         self.marks.on_document()
         self.rechecks.on_document(event)
 
-    def _refresh_marks(self) -> None:
+    def _refresh_findings(self) -> None:
         self.marks.refresh()
+        self.conversations.renew_findings()
 
     def _send_updates(self, params: wire.UpdateParams) -> None:
         size = droppable_size(params)
