@@ -19,7 +19,7 @@ from agent_ls.checkers.command_output import CommandRun, report_of
 from agent_ls.checkers.copies import FolderCopy
 from agent_ls.checkers.overlay import Copies, Overlay, folders_up, overlays
 from agent_ls.checkers.process import run_program
-from agent_ls.checkers.programs import find_program, own_programs, untrusted
+from agent_ls.checkers.programs import find_program, own_programs, trust_words, untrusted
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.loop.ports.workspace import Root, Workspace
@@ -65,6 +65,7 @@ class CommandChecker:
         """
         parts, problems = await overlays(self.workspace, texts, self.name)
         findings: list[Finding] = []
+        waits: list[str] = []
         has_run = False
         for part in parts:
             folders = await asyncio.to_thread(self._folders, part)
@@ -72,6 +73,7 @@ class CommandChecker:
                 report = await self._check_in(folder, files, part)
                 findings += report.findings
                 problems += report.problems
+                waits += report.untrusted
                 has_run |= bool(report.checkers)
         return CheckReport(
             findings=tuple(
@@ -79,15 +81,13 @@ class CommandChecker:
             ),
             checkers=(self.name,) if has_run else (),
             problems=tuple(dict.fromkeys(problems)),
+            untrusted=tuple(dict.fromkeys(waits)),
         )
 
     def obstacle(self, root: Root, folders: Sequence[Path] = ()) -> str:
         """Return a message why it cannot run in a folder; empty if it can. Blocking."""
         if not root.is_trusted:
-            return (
-                f"{self.name} did not run: you do not trust the folder {root.path}, and such a "
-                "program runs what a folder brings. Trust the folder (agent-ls.trust)."
-            )
+            return trust_words(self.name, root)
         if self._program(folders or (root.path,)) is None:
             return (
                 f"{self.name} did not run: there is no program {self._words()[0]}. "
@@ -119,7 +119,8 @@ class CommandChecker:
             return CheckReport(checkers=(self.name,))
         folders = (folder, *folders_up(folder, root))
         if obstacle := await asyncio.to_thread(self.obstacle, root, folders):
-            return CheckReport(problems=(obstacle,))
+            untrusted = () if root.is_trusted else (str(root.path),)
+            return CheckReport(problems=(obstacle,), untrusted=untrusted)
         try:
             async with self._copies.of(part, self.workspace) as (copy, gap):
                 run = await self._run(copy, folders, present)

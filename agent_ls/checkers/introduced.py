@@ -259,6 +259,7 @@ def _joined(reports: Sequence[CheckReport]) -> CheckReport:
         mended=tuple(dict.fromkeys(path for report in reports for path in report.mended)),
         problems=tuple(dict.fromkeys(problems)),
         unanswered=tuple(name for report in reports for name in report.unanswered),
+        untrusted=tuple(dict.fromkeys(one for report in reports for one in report.untrusted)),
     )
 
 

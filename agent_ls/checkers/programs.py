@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -86,6 +87,17 @@ def find_typescript(
         if found is not None and not lies_in(found.package, avoid):
             return found
     return None
+
+
+def trust_words(checker: str, root: Root) -> str:
+    """Return a message that a checker waits for the user's trust in a folder, and how to trust.
+
+    The action stands in front: some editors show the beginning only.
+    """
+    return (
+        f"{checker} waits for “Agent: Trust {root.name}” (a code action, or "
+        f"agent-ls trust {shlex.quote(str(root.path))}): it runs code that the folder brings."
+    )
 
 
 def has_typescript(folders: Iterable[Path]) -> bool:

@@ -13,7 +13,13 @@ from pydantic import Field
 from agent_ls.checkers.copies import FolderCopy
 from agent_ls.checkers.overlay import Copies, Overlay, folders_up, overlays
 from agent_ls.checkers.process import together
-from agent_ls.checkers.programs import find_program, find_typescript, has_typescript, untrusted
+from agent_ls.checkers.programs import (
+    find_program,
+    find_typescript,
+    has_typescript,
+    trust_words,
+    untrusted,
+)
 from agent_ls.checkers.said import finding_of
 from agent_ls.checkers.tsc_projects import (
     CONFIGURATION,
@@ -96,6 +102,7 @@ class Tsc:
             findings=tuple(found),
             checkers=(self.name,) if ran else (),
             problems=tuple(dict.fromkeys(problems)),
+            untrusted=tuple(path for report in reports for path in report.untrusted),
             is_cut_short=any(report.is_cut_short for report in reports),
             cautions=(*cautions, *{one.path: _caution(one) for one in reversed(doubts)}.values()),
         )
@@ -106,8 +113,8 @@ class Tsc:
         if not files:
             return CheckReport()
         job = await asyncio.to_thread(self._job, root, files, texts)
-        if isinstance(job, str):
-            return CheckReport(problems=(f"tsc did not run: {job}",))
+        if isinstance(job, CheckReport):
+            return job
         try:
             async with self._copies.of(part, self.workspace) as (copy, gap):
                 # The time limit excludes waiting for the copy.
@@ -128,12 +135,14 @@ class Tsc:
             is_cut_short=answer.is_cut_short,
         )
 
-    def _job(self, root: Root, files: list[Path], texts: Mapping[Path, str | None]) -> TscJob | str:
-        """Return what to run, or a message why nothing can. Blocking."""
+    def _job(
+        self, root: Root, files: list[Path], texts: Mapping[Path, str | None]
+    ) -> TscJob | CheckReport:
+        """Return what to run, or a report why nothing can. Blocking."""
         avoid = untrusted(self.workspace.roots)
         node = find_program("node", configured=self.options.node, avoid=avoid)
         if node is None:
-            return (
+            return _did_not_run(
                 "it needs Node.js. Install Node.js 18 or newer, "
                 "or set checkers.tsc.node in your settings."
             )
@@ -147,19 +156,18 @@ class Tsc:
             root, tuple(files), texts, typescript, node, path_outside(avoid), self.options.timeout_s
         )
 
-    def _missing(self, root: Root, folders: Iterable[Path]) -> str:
+    def _missing(self, root: Root, folders: Iterable[Path]) -> CheckReport:
         if self.options.typescript:
-            return (
+            return _did_not_run(
                 f"{self.options.typescript} is no TypeScript. "
                 "Correct checkers.tsc.typescript in your settings."
             )
         if not root.is_trusted and has_typescript(folders):
-            return (
-                f"you do not trust the folder {root.path}, so its own TypeScript may not run. "
-                "Trust the folder (agent-ls.trust), or install TypeScript for yourself "
-                "(npm install --global typescript)."
+            own = "Or install TypeScript for yourself (npm install --global typescript)."
+            return CheckReport(
+                problems=(f"{trust_words(self.name, root)} {own}",), untrusted=(str(root.path),)
             )
-        return (
+        return _did_not_run(
             f"there is no TypeScript for {root.path}. Install it there (npm install --save-dev "
             "typescript), or set checkers.tsc.typescript in your settings."
         )
@@ -180,6 +188,10 @@ class Tsc:
                 finding = finding.model_copy(update={"severity": Severity.INFORMATION})
             found.append(finding)
         return tuple(found)
+
+
+def _did_not_run(reason: str) -> CheckReport:
+    return CheckReport(problems=(f"tsc did not run: {reason}",))
 
 
 def _no_answer(reason: str) -> CheckReport:

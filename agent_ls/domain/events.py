@@ -286,6 +286,8 @@ class FindingsReported(_Event):
     problems: tuple[str, ...] = ()
     unanswered: tuple[str, ...] = ()
     """Checkers still running; their findings are reported later."""
+    untrusted: tuple[str, ...] = ()
+    """Folders that the user must trust before a checker runs there."""
 
 
 class CallDecided(_Event):

@@ -55,6 +55,8 @@ class CheckReport(Record):
     """Files that had a finding in the texts before and no longer have it."""
     problems: tuple[str, ...] = ()
     """For a person: why a checker could not run (not installed, timed out, not trusted)."""
+    untrusted: tuple[str, ...] = ()
+    """Folders that the user must trust before a checker runs there; ``problems`` say so."""
     cautions: tuple[str, ...] = ()
     """For a person: why findings may be wrong, such as a broken configuration."""
     is_cut_short: bool = False

@@ -138,9 +138,10 @@ async def test_nothing_runs_for_a_folder_that_is_not_trusted(folder: Path) -> No
     assert not marker.exists()
     assert (report.findings, report.checkers) == ((), ())
     assert report.problems == (
-        f"todo did not run: you do not trust the folder {folder}, and such a program runs what a "
-        "folder brings. Trust the folder (agent-ls.trust).",
+        "todo waits for “Agent: Trust ws” (a code action, or "
+        f"agent-ls trust {folder}): it runs code that the folder brings.",
     )
+    assert report.untrusted == (str(folder),)
 
 
 async def test_of_two_folders_only_the_trusted_one_is_checked(folder: Path) -> None:

@@ -349,8 +349,9 @@ async def test_before_trust_nothing_of_the_folder_runs(
     assert not marker.exists()
     if not report.checkers:
         (problem,) = report.problems
-        assert ", so its own TypeScript may not run" in problem
-        assert "agent-ls.trust" in problem
+        assert problem.startswith("tsc waits for “Agent: Trust ")
+        assert f"agent-ls trust {folder}" in problem
+        assert report.untrusted == (str(folder),)
         assert "npm install --global typescript" in problem
     await check(folder, {"src/a.ts": 'let a: number = "";\n'}, trusted=True)
     assert marker.exists()

@@ -447,7 +447,7 @@ def test_why_a_turn_failed_fits_on_the_last_line_and_is_whole_in_the_log() -> No
 
 
 def test_of_a_long_reason_the_beginning_is_shown() -> None:
-    problem = "words did not run: you do not trust the folder /home/me/project. Trust it."
+    problem = "words waits for “Agent: Trust ws” (a code action, or agent-ls trust /home/me/ws)."
     event = e.FindingsReported(paths=(), problems=(problem,))
     [(_, text)] = said(event, characters=60)
-    assert text == "words did not run: you do not trust t… (see agent-ls doctor)"
+    assert text == "words waits for “Agent: Trust ws” (a … (see agent-ls doctor)"

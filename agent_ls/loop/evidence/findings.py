@@ -113,6 +113,7 @@ def reported(
             findings=report.findings,
             problems=report.problems,
             unanswered=report.unanswered,
+            untrusted=report.untrusted,
         ),
     )
 

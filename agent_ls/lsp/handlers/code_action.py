@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
+from agent_ls.domain.events import FindingsReported
+from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.handlers import comments, conversation
@@ -31,6 +33,7 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
         menu.waiting += conversation.send_offers(edge, uri)
         _add_waiting(menu, edge, dict.fromkeys(conversation.waiting_on(edge, uri, where)))
         _add_turns(menu, edge)
+        _add_trust(menu, edge)
     else:
         edge.attention.touch(uri)
         problems = _problems(edge, uri, params.context.diagnostics)
@@ -108,14 +111,22 @@ def _add_mark(menu: Menu, mark: Mark, shown: types.Diagnostic) -> None:
 
 
 def _add_trust(menu: Menu, edge: Edge) -> None:
-    """Offer to trust folders that hold something for agents."""
+    """Offer to trust folders that hold something for agents, or that a checker waits for."""
+    waited_for = {path for one in edge.faces.states() for path in _untrusted(one)}
     for root in edge.workspace.roots:
-        if not root.is_trusted and any((root.path / one).exists() for one in _FOR_AGENTS):
+        is_waited_for = str(root.path) in waited_for
+        is_for_agents = any((root.path / one).exists() for one in _FOR_AGENTS)
+        if not root.is_trusted and (is_waited_for or is_for_agents):
             is_agreed = root.path in edge.trust_shown
-            offer = offers.trust_offer(
-                root.name, edge.workspace.uri_at(root.path), is_agreed=is_agreed
-            )
-            menu.seldom.append(offer)
+            uri = edge.workspace.uri_at(root.path)
+            offer = offers.trust_offer(root.name, uri, is_agreed=is_agreed)
+            (menu.waiting if is_waited_for else menu.seldom).append(offer)
+
+
+def _untrusted(state: SessionState) -> tuple[str, ...]:
+    """Return the folders whose trust a checker waits for, by the last report of the last turn."""
+    last = state.turn and next(state.turn.events.newest(FindingsReported), None)
+    return last.untrusted if last else ()
 
 
 def _add_turns(menu: Menu, edge: Edge) -> None:
