@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent_ls.edits.merge import Change, changes_between, shift_before
+from agent_ls.edits.reformatted import is_reformatted
 from agent_ls.review.hunks import Hunk, Lines, lines_of
 
 
@@ -48,12 +49,20 @@ def stepped(
             first=first,
             old=_old(group, lines),
             new=goal[first : first + group.high - group.low + grown],
-            is_mixed=not is_agent or any(one.is_mixed for one in group.hunks),
+            is_mixed=any(one.is_mixed for one in group.hunks)
+            or not (is_agent or is_only_reformatted(group.changes, lines, goal)),
         )
         is_settled = not is_agent and all(one.state != "open" for one in group.hunks)
         if hunk.old != hunk.new and not is_settled:
             hunks.append(_trimmed(hunk))
     return tuple(sorted(hunks, key=lambda one: (one.first, one.past)))
+
+
+def is_only_reformatted(changes: Sequence[Change], lines: Lines, goal: Lines) -> bool:
+    """Say whether all of these changes of ``lines`` to ``goal`` are only formatting."""
+    return all(
+        is_reformatted(lines[one.low : one.high], goal[one.first : one.past]) for one in changes
+    )
 
 
 def _grouped(

@@ -17,6 +17,7 @@ from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.modes import FileModes
+from agent_ls.edits.reformatted import is_reformatted
 from agent_ls.review.edit_steps import stepped
 from agent_ls.review.hunks import Hunk, flat, lines_of
 
@@ -174,7 +175,11 @@ class FileLedger:
         if flat(now) == flat(self.text):
             return replace(self, text=now)
         if any(one.kind == "created" for one in self.hunks):
-            hunks = (replace(one, new=lines_of(now), is_mixed=True) for one in self.hunks)
+            is_mixed = not is_reformatted(lines_of(self.text), lines_of(now))
+            hunks = (
+                replace(one, new=lines_of(now), is_mixed=one.is_mixed or is_mixed)
+                for one in self.hunks
+            )
             return replace(self, text=now, hunks=tuple(hunks))
         return self._stepped(now, at, is_agent=False)
 

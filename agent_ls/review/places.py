@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agent_ls.edits.merge import changes_between, shift_before
+from agent_ls.review.edit_steps import is_only_reformatted
 from agent_ls.review.file_changes import FileLedger
 from agent_ls.review.hunks import Hunk, lines_of
 
@@ -39,7 +40,7 @@ def placed(ledger: FileLedger, now: str) -> list[HunkPlace]:
     for one in ledger.hunks:
         if one.kind != "text":
             if one.kind == "created":
-                is_changed = bool(changes) or one.is_mixed
+                is_changed = not is_only_reformatted(changes, lines, goal) or one.is_mixed
                 found.append(HunkPlace(one, 0, len(goal), is_changed))
             elif one.kind == "moved":
                 found.append(HunkPlace(one, 0, 0, False))
@@ -55,5 +56,6 @@ def placed(ledger: FileLedger, now: str) -> list[HunkPlace]:
         past = touched[-1].past + (high - touched[-1].high)
         whole = (*lines[low : one.first], *one.old, *lines[one.past : high])
         if goal[first:past] != whole or one.state == "undone":
-            found.append(HunkPlace(one, first, past, True))
+            is_changed = one.is_mixed or not is_only_reformatted(touched, lines, goal)
+            found.append(HunkPlace(one, first, past, is_changed or one.state == "undone"))
     return found

@@ -20,6 +20,7 @@ from agent_ls.domain.errors import bug
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.merge import changes_between
+from agent_ls.edits.reformatted import is_reformatted
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.review.file_changes import FileLedger
 from agent_ls.review.hunks import Hunk, flat, lines_of
@@ -214,7 +215,7 @@ def _of_file(
             return Step(ids, None)
         # A deletion that is done again takes what it took, and nothing that came since.
         taken = file.lost if hunk.kind == "deleted" else file.text
-        if hunk.is_mixed or flat(now.text) != flat(taken or ""):
+        if hunk.is_mixed or not is_reformatted(lines_of(taken or ""), lines_of(now.text)):
             return Clash(file.path, 0, now.text, None, "it was changed since")
         return Step(ids, DeleteFile(path=file.path, base_version=now.version))
     return _back(file, whole, now, place)

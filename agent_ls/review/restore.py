@@ -27,10 +27,11 @@ from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.modes import FileModes
+from agent_ls.edits.reformatted import is_reformatted
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.review.file_changes import holds_same, joined
-from agent_ls.review.hunks import flat
+from agent_ls.review.hunks import flat, lines_of
 from agent_ls.review.ledger import FileChain, Ledger, names_in
 from agent_ls.review.steps import APART, MISSING, Clash, merged_texts, put_back
 from agent_ls.review.touches import Touch, both_images, images_of, text_of, texts_of
@@ -274,7 +275,7 @@ async def _taken_back(before: str | None, after: str | None, now: str | None) ->
             return None
         raise _Contradiction(MISSING)
     if before is None:
-        if flat(now) != flat(after):
+        if not is_reformatted(lines_of(after), lines_of(now)):
             raise _Contradiction("it was made by the agent and changed since")
         return None
     text = now.removeprefix(BOM)

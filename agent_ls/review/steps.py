@@ -10,7 +10,8 @@ from typing import Literal
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import FileImage, Images, PutImage
-from agent_ls.edits.merge import Merged, merge
+from agent_ls.edits.merge import Merged
+from agent_ls.edits.reformatted import merge_reformatted
 from agent_ls.loop.calls.edit_recorder import NOT_HELD, look_at
 from agent_ls.loop.off_loop import off_loop
 from agent_ls.loop.ports.workspace import Workspace
@@ -96,9 +97,12 @@ def places(workspace: Workspace, names: Iterable[str]) -> list[Path]:
 
 
 async def merged_texts(base: str, ours: str, theirs: str) -> Merged:
-    """Return the three-way merge, off the event loop where it may take long."""
+    """Return the three-way merge, off the event loop where it may take long.
+
+    What only a formatter changed since, as on a save, is in nobody's way.
+    """
     size = len(base) + len(ours) + len(theirs)
-    return await off_loop(size, lambda: merge(base, ours, theirs, beside=True))
+    return await off_loop(size, lambda: merge_reformatted(base, ours, theirs))
 
 
 async def put_back(workspace: Workspace, path: str, images: Images) -> PutImage | Clash | None:
