@@ -174,20 +174,25 @@ class Review:
 
         Errors: ``AgentLsError`` where another process writes the session, or the store fails.
         """
-        if (await self.ledger()).renamed(path) or self._has_findings(path):
+        if (await self.ledger()).renamed(path) or self._concerns(path):
             # Without a limit: a rename that is not recorded would be lost.
             await self._wholly(self._follow(path, new_path), f"rename of {path}", is_limited=False)
 
     async def _follow(self, path: str, new_path: str) -> None:
-        if (await self.ledger()).renamed(path) or self._has_findings(path):
+        if (await self.ledger()).renamed(path) or self._concerns(path):
             # Whoever goes on with it elsewhere is not kept from that.
             async with self._claimed():
                 self._begun()
                 await self._recorder.emit(e.FileRenamed(path=path, new_path=new_path))
 
-    def _has_findings(self, path: str) -> bool:
-        """Say whether there are findings at a path, which may be a file without changes."""
-        found = self._recorder.state.findings
+    def _concerns(self, path: str) -> bool:
+        """Say whether findings, or something that waits, are about a file without changes."""
+        state = self._recorder.state
+        asked = [one.preview.path for one in state.approvals.values()]
+        asked += [one.path for request in state.approvals.values() for one in request.covers]
+        if state.is_running and state.turn is not None and state.turn.anchor is not None:
+            asked.append(state.turn.anchor.path)
+        found = (*state.findings, *state.fixed_findings, *filter(None, asked))
         return any(one == path or one.startswith(f"{path}/") for one in found)
 
     async def _wholly(

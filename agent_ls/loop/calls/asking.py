@@ -21,7 +21,7 @@ from agent_ls.loop.calls.arguments import changed_call
 from agent_ls.loop.calls.denials import denied
 from agent_ls.loop.calls.guarding import decide
 from agent_ls.loop.calls.planning import preview_of, with_edits
-from agent_ls.loop.calls.plans import digest
+from agent_ls.loop.calls.renamed import as_shown, under_new_name
 from agent_ls.loop.calls.together import Shown, edits_with, preview_together
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.sockets import PlannedCall
@@ -65,12 +65,7 @@ async def _answered_with_others(
         if not answer.choice.allows:
             return await denied(planned, _refusal_words(answer, len(request.covers)), turn)
         planned = replace(planned, plan=turn.edits_shown.pop(planned.call.id, None))
-        try:
-            planned = await with_edits(planned, turn.kit.workspace)
-            is_same = digest(planned, await preview_of(planned)) == edit.digest
-        except (ToolError, WorkspaceError):
-            return None
-        return replace(planned, approved=edit.digest) if is_same else None
+        return await as_shown(planned, edit.digest, request, turn)
     return None
 
 
@@ -91,7 +86,10 @@ async def _ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | 
     await _remember(answer, request, turn)
     if answer.choice.allows:
         # Also a yes to all later edits is about the change that was shown.
-        return replace(planned, approved=shown.digest)
+        if (moved := under_new_name(planned, request, turn)) is None:
+            return replace(planned, approved=shown.digest)
+        same = await as_shown(planned, shown.digest, request, turn)
+        return same or await _ask(moved, verdict, turn)
     if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
         tool = answer.tool or planned.call.tool
         return changed_call(planned, answer.arguments_json, tool, turn.kit.tools, turn.specs)

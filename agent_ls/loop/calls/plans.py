@@ -36,7 +36,7 @@ def digest(planned: PlannedCall, preview: Preview) -> str:
     The position in the file does not count: other lines may come and go.
     """
     bound = preview.bound or preview.payload
-    parts = (planned.tool.name, planned.call.arguments_json, bound)
+    parts = (planned.tool.name, planned.call.arguments_json, preview.path or "", bound)
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
 

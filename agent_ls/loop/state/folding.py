@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from agent_ls.domain import events as e
-from agent_ls.domain.approvals import ApprovalChoice
+from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.findings import Finding
@@ -22,7 +22,7 @@ from agent_ls.loop.state.compaction import compacted
 from agent_ls.loop.state.folding_turn import fold_turn, with_entry, without_entry
 from agent_ls.loop.state.outputs import with_output
 from agent_ls.loop.state.seen import after_edit, after_result
-from agent_ls.loop.state.state import SessionState, TurnState
+from agent_ls.loop.state.state import SessionState, TurnState, renamed_path
 
 _TELLS_CALL = frozenset(
     {ErrorKind.STRUCTURAL, ErrorKind.RUNTIME, ErrorKind.TIMEOUT, ErrorKind.DENIED}
@@ -115,6 +115,8 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
                 state,
                 findings=findings_renamed(state.findings, event),
                 fixed_findings=findings_renamed(state.fixed_findings, event),
+                approvals=_approvals_renamed(state.approvals, event),
+                turn=state.turn and _turn_renamed(state.turn, event),
             )
         case _:
             return _fold_conversation(_fold_pending(_fold_seen(state, event), event), event)
@@ -310,12 +312,34 @@ def findings_renamed(
     """Return the findings after a rename; findings of an overwritten file are dropped."""
     after: dict[str, tuple[Finding, ...]] = {}
     for path, found in before.items():
-        if path == event.path or path.startswith(f"{event.path}/"):
-            there = event.new_path + path.removeprefix(event.path)
+        if (there := renamed_path(path, event)) != path:
             after[there] = tuple(one.model_copy(update={"path": there}) for one in found)
         elif path != event.new_path:
             after[path] = found
     return MappingProxyType(after)
+
+
+def _approvals_renamed(
+    before: Mapping[str, ApprovalRequest], event: e.FileRenamed
+) -> Mapping[str, ApprovalRequest]:
+    """Return the approvals, each asking about its file under the new name."""
+    after: dict[str, ApprovalRequest] = {}
+    for key, request in before.items():
+        preview = request.preview
+        path = preview.path and renamed_path(preview.path, event)
+        if path != preview.path:
+            title = preview.title.replace(preview.path or "", path or "")
+            preview = preview.model_copy(update={"path": path, "title": title})
+        after[key] = request.model_copy(update={"preview": preview})
+    return MappingProxyType(after)
+
+
+def _turn_renamed(turn: TurnState, event: e.FileRenamed) -> TurnState:
+    """Return the turn, asked at the same lines of a renamed file."""
+    if turn.anchor is None:
+        return turn
+    there = {"path": renamed_path(turn.anchor.path, event)}
+    return replace(turn, anchor=turn.anchor.model_copy(update=there))
 
 
 def _said(state: SessionState, *messages: Message) -> SessionState:

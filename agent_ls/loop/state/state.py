@@ -191,3 +191,10 @@ class SessionState:
         if self.turn.ended is not None:
             return self.turn.ended.status
         return TurnStatus.WAITING if self.approvals or self.questions else TurnStatus.RUNNING
+
+
+def renamed_path(path: str, event: e.FileRenamed) -> str:
+    """Return a path after a rename of it or of a folder above it; unchanged for any other."""
+    if path == event.path or path.startswith(f"{event.path}/"):
+        return event.new_path + path.removeprefix(event.path)
+    return path
