@@ -30,6 +30,10 @@ from agent_ls.safety.paths import Place, components_below, locate, real_path
 NOT_WALKED = frozenset({".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__"})
 """Folders of third-party code, where files named like secrets are test data."""
 IS_HARD_LINK = "is a hard link, so its content may belong elsewhere"
+_WRITES_HARD_LINK = (
+    "is a hard link: a change shows under its other names too, and an undone deletion does not "
+    "link them again"
+)
 PathVerdict = Allow | Ask | Deny
 
 _LINKED_STORES = frozenset({"node_modules", ".venv", "venv", "site-packages", ".pnpm-store"})
@@ -82,8 +86,7 @@ def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
     if is_secret(place):
         return Ask(f"{path} looks like a file that holds secrets.", broad=False)
     if has_other_names(place.absolute):
-        # Many editors write in place, which changes the file under its other names too.
-        return Ask(f"{path} {IS_HARD_LINK}.", broad=False)
+        return Ask(f"{path} {_WRITES_HARD_LINK}.", broad=False)
     return Allow()
 
 

@@ -1,6 +1,7 @@
 """Read and write single files below a root, by descriptor, wholly or not at all. Blocking.
 
-A write goes to a temporary file beside the target, is synced, and is renamed over the target.
+A write goes to a temporary file beside the target, is synced, and is renamed over the target. A
+file that would lose something by that, or cannot be replaced, is written in place (``keeping``).
 Handles bytes and error messages; ``disk`` handles texts and versions.
 """
 
@@ -23,7 +24,9 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.permissions import PERMISSIONS, ModeChange
 from agent_ls.loop.ports.workspace import DirEntry
 from agent_ls.safety.beneath import folder_beneath, open_beneath, rename_new
+from agent_ls.safety.control_files import has_other_names
 from agent_ls.safety.paths import Place
+from agent_ls.workspace.keeping import CANNOT_REPLACE, give_attributes, overwrite
 from agent_ls.workspace.read_cache import Signature
 
 _log = logging.getLogger(__name__)
@@ -46,6 +49,18 @@ class _Facts:
     mode: int
     owner: int
     group: int
+
+
+@dataclass(frozen=True, slots=True)
+class _NewContent:
+    """What a file of a version becomes."""
+
+    data: bytes
+    version: str
+    """The file's until then."""
+    kept: _Facts
+    mode: int | None
+    """Its new permissions; None: they stay."""
 
 
 def read_bytes(place: Place, shown: str, *, limit: int | None = MAX_BYTES) -> bytes:
@@ -188,7 +203,8 @@ def replace(
 ) -> None:
     """Replace the content of a file that still has ``version``.
 
-    Its owner stays. Its permissions become ``mode_after`` of the old ones; by default they stay.
+    Its owner, attributes and other names stay. Its permissions become ``mode_after`` of the old
+    ones; by default they stay.
     Errors: ``Stale``, ``WorkspaceError``.
     """
     with (
@@ -203,16 +219,69 @@ def replace(
                 "writable first."
             )
         goal = mode_after(kept.mode)
-        temporary = _written(folder, data, kept, None if goal == kept.mode else goal)
-        try:
-            # Check again as late as possible: another process may have written meanwhile.
-            _check_version(place, shown, version)
-            os.rename(temporary, place.absolute.name, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary, dir_fd=folder)
-            raise
+        new = _NewContent(data, version, kept, None if goal == kept.mode else goal)
+        if has_other_names(place.absolute):
+            _overwrite(place, shown, folder, new)
+        elif not _replaced(place, shown, folder, new):
+            try:
+                _overwrite(place, shown, folder, new)
+            except PermissionError:
+                # It is another user's, in a folder of ours: only a new file can take its place.
+                _replaced(place, shown, folder, new, is_last=True)
         _sync(folder)
+
+
+def _replaced(
+    place: Place,
+    shown: str,
+    folder: int,
+    new: _NewContent,
+    *,
+    is_last: bool = False,
+) -> bool:
+    """Put a new file in the old one's place; False if that cannot be, or would lose something.
+
+    If it ``is_last``, a loss is accepted. Errors: ``Stale``, ``OSError``.
+    """
+    temporary = _written(folder, new.data, new.kept, new.mode)
+    try:
+        with _opened(place) as old, _opened_in(folder, temporary) as made:
+            is_whole = give_attributes(old, made)
+        # Check again as late as possible: another process may have written meanwhile.
+        _check_version(place, shown, new.version)
+        if is_whole or is_last:
+            os.rename(temporary, place.absolute.name, src_dir_fd=folder, dst_dir_fd=folder)
+            return True
+    except OSError as error:
+        if is_last or error.errno not in CANNOT_REPLACE:
+            raise
+    finally:
+        _remove(folder, temporary)
+    return False
+
+
+def _remove(folder: int, name: str) -> None:
+    with suppress(OSError):
+        os.unlink(name, dir_fd=folder)
+
+
+def _overwrite(place: Place, shown: str, folder: int, new: _NewContent) -> None:
+    """Write a file in place. Errors: ``Stale``, ``OSError``, ``WorkspaceError``."""
+    with _opened(place, os.O_RDWR) as descriptor:
+        before = b"".join(iter(lambda: os.read(descriptor, _BLOCK), b""))
+        if digest(before) != new.version:
+            raise Stale
+        copy = _written(folder, before, new.kept, None)
+        try:
+            overwrite(descriptor, shown, before, new.data, copy)
+        except WorkspaceError:
+            raise
+        except BaseException:
+            _remove(folder, copy)
+            raise
+        _remove(folder, copy)
+        if new.mode is not None:
+            _permitted(descriptor, new.mode)
 
 
 def create(place: Place, shown: str, data: bytes, *, mode: int | None = None) -> None:
@@ -311,8 +380,18 @@ def _written(folder: int, data: bytes, kept: _Facts | None, mode: int | None) ->
 
 
 @contextmanager
-def _opened(place: Place) -> Generator[int]:
-    descriptor = open_beneath(place.root.path, PurePosixPath(place.below), os.O_RDONLY)
+def _opened_in(folder: int, name: str) -> Generator[int]:
+    flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(name, flags, dir_fd=folder)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _opened(place: Place, flags: int = os.O_RDONLY) -> Generator[int]:
+    descriptor = open_beneath(place.root.path, PurePosixPath(place.below), flags)
     try:
         yield descriptor
     finally:

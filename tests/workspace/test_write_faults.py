@@ -21,7 +21,10 @@ from agent_ls.domain.edits import ChangeText, CreateFile, DeleteFile, MoveFile, 
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.workspace.disk import DiskWorkspace
 
-_CALLS = ("open", "write", "fsync", "fchmod", "rename", "link", "unlink", "mkdir", "read", "fstat")
+_CALLS = (
+    "open", "write", "fsync", "fchmod", "rename", "link", "unlink", "mkdir", "read", "fstat",
+    "pwrite", "ftruncate",
+)  # fmt: skip
 pytestmark = pytest.mark.heavy
 
 _ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES)
@@ -29,6 +32,7 @@ _MOST_CALLS = 40
 _BEFORE = {"a.txt": b"one\ntwo\n"}
 _AFTER = {
     "change": {"a.txt": b"one\n2\n"},
+    "change in place": {"a.txt": b"one\n2\n"},
     "create": {"a.txt": b"one\ntwo\n", "new/b.txt": b"new\n"},
     "delete": {},
     "move": {"new/b.txt": b"one\ntwo\n"},
@@ -68,14 +72,16 @@ async def check(folder: Path, kind: str, call: str, number: int, error: int) -> 
     """Carry out one edit with one fault; say whether there was one."""
     for name, content in _BEFORE.items():
         (folder / name).write_bytes(content)
+    if kind == "change in place":
+        os.link(folder / "a.txt", folder.with_suffix(".linked"))
     disk = workspace(folder)
     version = (await disk.read("a.txt")).version
+    change = ChangeText(
+        path="a.txt", base_version=version, replacements=(Replacement(start=4, end=7, text="2"),)
+    )
     edit = {
-        "change": ChangeText(
-            path="a.txt",
-            base_version=version,
-            replacements=(Replacement(start=4, end=7, text="2"),),
-        ),
+        "change": change,
+        "change in place": change,
         "create": CreateFile(path="new/b.txt", text="new\n"),
         "delete": DeleteFile(path="a.txt", base_version=version),
         "move": MoveFile(path="a.txt", new_path="new/b.txt", base_version=version),
