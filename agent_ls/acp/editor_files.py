@@ -74,9 +74,14 @@ class EditorFiles(DiskWorkspace):
         )
 
     async def snapshot(self, path: str) -> bytes | None:
-        """Return the newest content: unsaved text in UTF-8, else the disk's exact bytes."""
+        """Return the newest content: unsaved text in UTF-8, else as the disk's workspace."""
         text = await self._unsaved(path)
         return await super().snapshot(path) if text is None else _encoded(text)
+
+    async def saved(self, path: str) -> bytes | None:
+        """Return unsaved text in UTF-8, else the disk's exact bytes."""
+        text = await self._unsaved(path)
+        return await super().saved(path) if text is None else _encoded(text)
 
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
         """Return for each look the file's name and whether it holds, also of unsaved text."""
@@ -145,6 +150,10 @@ class EditorFiles(DiskWorkspace):
     async def _may_change_in_editor(self, edit: FileEdit) -> bool:
         if not self._writes or not isinstance(edit, ChangeText):
             return False
+        with suppress(WorkspaceError):
+            if (await super().read(edit.path)).encoding:
+                # The protocol cannot say in which encoding the editor is to write.
+                return False
         # An editor may lose the mark at the beginning of a file.
         return not (await super().snapshot(edit.path) or b"").startswith(_BOM)
 
@@ -210,7 +219,7 @@ class EditorFiles(DiskWorkspace):
     async def _both(self, path: str, place: Path) -> tuple[str, str] | None:
         """Return the texts of the editor and the disk; None if they are one, or not both there."""
         try:
-            on_disk = (await super().read(path)).text
+            file = await super().read(path)
         except WorkspaceError:
             # Missing, binary, too large: the disk's reader says so.
             return None
@@ -220,10 +229,16 @@ class EditorFiles(DiskWorkspace):
         except RequestError:
             # The editor does not show files outside of its project, or has none of this name.
             return None
-        if _plain_digest(said) == _plain_digest(on_disk):
+        if _plain_digest(said) == _plain_digest(file.text):
             self._agreed[place] = _plain_digest(said)
             return None
-        return said, on_disk
+        if file.encoding:
+            # The editor may have unsaved text, or have read the file in another encoding.
+            raise WorkspaceError(
+                f"{path} is in {file.encoding}, and the editor shows another text of it. The user "
+                "has to save and close it in the editor first."
+            )
+        return said, file.text
 
     async def _asked(self, request: Awaitable[T], path: str) -> T:
         try:

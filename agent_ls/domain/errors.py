@@ -4,7 +4,8 @@
     ├── SettingsError      the user can fix it
     ├── ProviderError      a model request failed; tells why, and whether a retry can help
     ├── WorkspaceError     a file or folder could not be read, listed or named
-    │   └── PathRefused    the path is outside the roots, or off limits for tools
+    │   ├── PathRefused    the path is outside the roots, or off limits for tools
+    │   └── FileTooLarge   the file can only be read in parts
     ├── ToolError          a tool has no good result; ACT turns it into one
     ├── StoreError         the store could not read or write
     │   ├── BytesDamaged   stored bytes no longer match their digest
@@ -98,6 +99,10 @@ class WorkspaceError(AgentLsError):
 
 class PathRefused(WorkspaceError):
     """The path is outside the roots, or of a kind no tool may touch."""
+
+
+class FileTooLarge(WorkspaceError):
+    """The file is a text that can only be read in parts."""
 
 
 class ToolError(AgentLsError):

@@ -19,9 +19,12 @@ _WORDS = ("character", "bytes")
 """Every mark has one of these; a cheap test first, because most texts have none."""
 
 
-def cut_line(line: str, limit: int) -> str:
-    """Cut a line to ``limit`` characters and append a mark for the rest."""
-    left = len(line) - limit
+def cut_line(line: str, limit: int, length: int = 0) -> str:
+    """Cut a line to ``limit`` characters and append a mark for the rest.
+
+    Shape: ``length`` is that of the whole line, if only its beginning is given.
+    """
+    left = max(len(line), length) - limit
     if left <= 0:
         return line
     return f"{line[:limit]}… (+{_counted(left)})"

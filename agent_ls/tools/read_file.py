@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -9,6 +10,7 @@ from pydantic import Field
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.edits import TextFile
+from agent_ls.domain.errors import FileTooLarge
 from agent_ls.domain.record import Record
 from agent_ls.edits.lines import split_lines
 from agent_ls.edits.shown_marks import cut_line
@@ -73,7 +75,10 @@ class ReadFile(PlainTool):
 
     async def run(self, arguments: ReadFileArguments, context: ToolContext) -> ToolOutput:
         """Return the numbered lines of the range."""
-        file = await read_file_named(arguments.path, self.workspace)
+        try:
+            file = await read_file_named(arguments.path, self.workspace)
+        except FileTooLarge:
+            return await self._part_of_large(arguments)
         lines = split_lines(file.text)
         first = arguments.start_line
         if first > max(len(lines), 1):
@@ -97,6 +102,8 @@ class ReadFile(PlainTool):
             notes.append("The file is empty.")
         if last < len(lines):
             notes.append(f"Lines {first}-{last} of {len(lines)}; go on with start_line={last + 1}.")
+        if file.encoding:
+            notes.append(f"In {file.encoding}, which edits keep.")
         if file.is_dirty:
             notes.append("This is the editor's text; it is not saved yet.")
         note = "".join(f"\n({one})" for one in notes)
@@ -112,12 +119,53 @@ class ReadFile(PlainTool):
             value_is_cut=len(shown) < len(wanted),
         )
 
-    def _numbered(self, lines: list[str], first: int) -> list[str]:
-        """Return the numbered lines that fit; at least one."""
+    async def _part_of_large(self, arguments: ReadFileArguments) -> ToolOutput:
+        """Return lines of a file of which the text is not read as a whole."""
+        path, first = arguments.path, arguments.start_line
+        start = (arguments.start_column or 1) - 1
+        is_part = arguments.start_column is not None
+        count = 1 if is_part else arguments.lines or self.options.max_lines
+        part = await self.workspace.read_part(
+            path, first, count, start=start, max_chars=self.options.max_chars
+        )
+        if not part.lines:
+            return ToolOutput(f"{path} has only {part.count} lines.")
+        size = f"{part.size_bytes / 2**20:.1f} MB"
+        if is_part:
+            if start >= part.lengths[0]:
+                return ToolOutput(f"Line {first} has only {part.lengths[0]} characters.")
+            shown, note = self._rest(cleaned(part.lines[0]), first, start, part.lengths[0])
+            return ToolOutput(
+                f"{shown}\n({note}.)", data={"path": path}, value=shown, value_is_cut=True
+            )
+        shown = self._numbered(list(part.lines), first, part.lengths)
+        last = first + len(shown) - 1
+        is_end = part.is_end and len(shown) == len(part.lines)
+        notes = [f"Lines {first}-{last} of a file of {size}"]
+        notes[0] += ", to its end." if is_end else f"; go on with start_line={last + 1}."
+        limit = self.options.max_line_chars
+        if cut := [
+            n for n, length in enumerate(part.lengths[: len(shown)], first) if length > limit
+        ]:
+            where = f"start_line={cut[0]}, start_column={limit + 1}"
+            notes.append(f"Cut: line {', '.join(map(str, cut[:10]))}; {where} shows the rest.")
+        notes.append("It is too large for edit_file; a command can change it.")
+        text = "\n".join([*shown, *(f"({one})" for one in notes)])
+        return ToolOutput(text, data={"path": path}, value="\n".join(part.lines), value_is_cut=True)
+
+    def _numbered(
+        self, lines: list[str], first: int, lengths: Sequence[int] | None = None
+    ) -> list[str]:
+        """Return the numbered lines that fit; at least one.
+
+        Shape: ``lengths`` are those of the whole lines, if the lines are cut.
+        """
         shown: list[str] = []
         room = self.options.max_chars
         for number, line in enumerate(lines, first):
-            text = f"{number:>5}\t{cut_line(cleaned(line), self.options.max_line_chars)}"
+            length = lengths[number - first] if lengths else 0
+            line = cut_line(cleaned(line), self.options.max_line_chars, length)
+            text = f"{number:>5}\t{line}"
             room -= len(text) + 1
             if room < 0 and shown:
                 break
@@ -132,11 +180,7 @@ class ReadFile(PlainTool):
         number, start = arguments.start_line, (arguments.start_column or 1) - 1
         if start >= max(len(line), 1):
             return ToolOutput(f"Line {number} has only {len(line)} characters.")
-        shown = line[start : start + self.options.max_chars]
-        end = start + len(shown)
-        note = f"Characters {start + 1}-{end} of {len(line)} of line {number}"
-        if end < len(line):
-            note += f"; go on with start_line={number}, start_column={end + 1}"
+        shown, note = self._rest(line[start:], number, start, len(line))
         return ToolOutput(
             f"{shown}\n({note}.)",
             data={
@@ -147,3 +191,12 @@ class ReadFile(PlainTool):
             value=shown,
             value_is_cut=len(shown) < len(line),
         )
+
+    def _rest(self, text: str, number: int, start: int, length: int) -> tuple[str, str]:
+        """Return what fits of a line's text from ``start`` on, and a note on where it goes on."""
+        shown = text[: self.options.max_chars]
+        end = start + len(shown)
+        note = f"Characters {start + 1}-{end} of {length} of line {number}"
+        if end < length:
+            note += f"; go on with start_line={number}, start_column={end + 1}"
+        return shown, note

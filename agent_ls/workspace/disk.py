@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -30,10 +31,15 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
-from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Unsaved
+from agent_ls.edits.encodings import Encoding
+from agent_ls.edits.file_encodings import UTF_8, encoding_of, is_utf8, text_in
+from agent_ls.loop.ports.workspace import DirEntry, FilePart, Listed, Look, Root, Unsaved
 from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
 from agent_ls.workspace import disk_files
+from agent_ls.workspace.declared_encodings import declared_encoding
+from agent_ls.workspace.disk_texts import encoded, known_encoding, versions_of
+from agent_ls.workspace.large_files import part_of, sample_of
 from agent_ls.workspace.listing import MAX_FILES, list_files, tracked_though_excluded
 from agent_ls.workspace.read_cache import ReadCache
 from agent_ls.workspace.tree import tree_of
@@ -42,12 +48,6 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_BOM = "\ufeff"
-_OPEN_IT = (
-    "Open it in the editor, where it is read, edited and undone as it is shown; else convert it to "
-    "UTF-8 first, or leave it alone."
-)
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _THREADS = 4
 _TREE_S = 300.0
 
@@ -65,6 +65,8 @@ class DiskWorkspace:
         self._writing = threading.Lock()
         self._cache = cache or ReadCache()
         self._tree: tuple[float, str] | None = None
+        self._encodings: dict[Path, str] = {}
+        """Encodings that were guessed, by file: an edit may leave too little to guess it again."""
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -92,20 +94,73 @@ class DiskWorkspace:
         if (known := self._cache.get(place.absolute, before)) is not None:
             return known.model_copy(update={"path": path})
         data = disk_files.read_bytes(place, path)
-        file = TextFile(path=path, text=decoded(data, path), version=disk_files.digest(data))
+        encoding = self._encoding(place, path, data)
+        file = TextFile(
+            path=path,
+            text=text_in(encoding, data),
+            version=disk_files.digest(data),
+            encoding="" if encoding.name == "utf-8" else encoding.name,
+        )
         if disk_files.signature(place, path) == before:
             self._cache.put(place.absolute, before, file)
         return file
 
+    def _encoding(self, place: Place, path: str, data: bytes) -> Encoding:
+        """Return the encoding of a file's bytes. Errors: ``WorkspaceError``."""
+        if is_utf8(data):
+            return encoding_of(data) or UTF_8
+        declared = declared_encoding(place.root.path, place.below)
+        guessed = self._encodings.get(place.absolute, "")
+        encoding = known_encoding(data, path, declared or guessed)
+        if not declared:
+            self._encodings[place.absolute] = encoding.name
+        return encoding
+
+    async def read_part(
+        self, path: str, first: int, count: int, *, start: int = 0, max_chars: int
+    ) -> FilePart:
+        """Return lines of a file, also of one that is too large to be read as a whole."""
+
+        def read() -> FilePart:
+            place = paths.locate_file(path, self._roots)
+            with disk_files.opened(place, path) as descriptor:
+                size = os.fstat(descriptor).st_size
+                encoding = self._encoding(place, path, sample_of(descriptor))
+                name = "utf-8-sig" if encoding.name == "utf-8" else encoding.name
+                os.lseek(descriptor, len(encoding.mark) if encoding.name != "utf-8" else 0, 0)
+                part = part_of(
+                    descriptor,
+                    path,
+                    encoding=name,
+                    first=first,
+                    count=count,
+                    start=start,
+                    max_chars=max_chars,
+                )
+            named = "" if encoding.name == "utf-8" else encoding.name
+            return replace(part, size_bytes=size, encoding=named)
+
+        return await self._run(read)
+
     async def snapshot(self, path: str) -> bytes | None:
-        """Return the exact bytes; None if there is no file."""
+        """Return the exact bytes, or a text of another encoding in UTF-8; None: no file."""
         return await self._run(lambda: self._snapshot(path))
 
-    async def saved(self, path: str) -> bytes | None:
-        """Return the same as ``snapshot``: on disk everything is saved."""
-        return await self.snapshot(path)
-
     def _snapshot(self, path: str) -> bytes | None:
+        data = self._saved(path)
+        if data is None or len(data) > disk_files.MAX_BYTES or is_utf8(data):
+            return data
+        try:
+            encoding = self._encoding(paths.locate_file(path, self._roots), path, data)
+        except WorkspaceError:
+            return data
+        return text_in(encoding, data).encode("utf-8")
+
+    async def saved(self, path: str) -> bytes | None:
+        """Return the exact bytes; None if there is no file."""
+        return await self._run(lambda: self._saved(path))
+
+    def _saved(self, path: str) -> bytes | None:
         place = paths.locate_file(path, self._roots)
         if not os.path.lexists(place.absolute):
             return None
@@ -138,17 +193,18 @@ class DiskWorkspace:
             return name, look.version is None and look.digest is None
         known = self._cache.get(place.absolute, seen)
         try:
-            version = known.version if known else self._version(place, look.path)
+            versions = versions_of(known) if known else self._versions(place, look.path)
         except WorkspaceError:
             return name, False
-        return name, version in (look.version, look.digest and disk_files.version(look.digest))
+        looked = (look.version, look.digest and disk_files.version(look.digest))
+        return name, any(one in looked for one in versions)
 
-    def _version(self, place: Place, path: str) -> str:
+    def _versions(self, place: Place, path: str) -> tuple[str, ...]:
         try:
-            return self._read_at(place, path).version
+            return versions_of(self._read_at(place, path))
         except WorkspaceError:
             # Files that are not readable text are compared by their bytes.
-            return disk_files.version_of(place, path)
+            return (disk_files.version_of(place, path),)
 
     async def exists(self, path: str) -> bool:
         """Tell whether the path exists."""
@@ -246,9 +302,9 @@ class DiskWorkspace:
         before = disk_files.read_bytes(place, edit.path)
         if disk_files.digest(before) != edit.base_version:
             raise disk_files.Stale
-        text = apply_replacements(decoded(before, edit.path), edit.replacements)
-        bom = _BOM if before.startswith(_BOM.encode()) else ""
-        data = encoded(bom + text, edit.path)
+        encoding = self._encoding(place, edit.path, before)
+        text = apply_replacements(text_in(encoding, before), edit.replacements)
+        data = encoding.mark + encoded(text, edit.path, encoding.name)
         after = edit.mode.after if edit.mode else disk_files.same_mode
         disk_files.replace(place, edit.path, data, version=edit.base_version, mode_after=after)
         return _applied(data, text)
@@ -300,29 +356,6 @@ class DiskWorkspace:
         # Retrieve the exception, else asyncio logs it when the caller was cancelled.
         future.add_done_callback(lambda one: one.cancelled() or one.exception())
         return await asyncio.shield(future)
-
-
-def decoded(data: bytes, shown: str) -> str:
-    """Return the text of a file's bytes, without its byte order mark.
-
-    Errors: ``WorkspaceError`` if the bytes are not UTF-8 text.
-    """
-    if data.startswith(_UTF_16):
-        raise WorkspaceError(f"{shown} is UTF-16. {_OPEN_IT}")
-    if b"\0" in data:
-        raise WorkspaceError(f"{shown} is a binary file, so there is no text to read or edit.")
-    try:
-        return data.decode("utf-8").removeprefix(_BOM)
-    except UnicodeDecodeError as error:
-        raise WorkspaceError(f"{shown} is not UTF-8 (byte {error.start}). {_OPEN_IT}") from None
-
-
-def encoded(text: str, shown: str, encoding: str | None = None) -> bytes:
-    """Return the bytes of a text. Errors: ``WorkspaceError`` for unencodable characters."""
-    try:
-        return text.encode(encoding or "utf-8")
-    except UnicodeEncodeError:
-        raise WorkspaceError(f"{shown}: the new text holds half of a character.") from None
 
 
 def _applied(data: bytes, text: str) -> EditOutcome:

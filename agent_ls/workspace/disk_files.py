@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agent_ls.domain import temporary_files
-from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.errors import FileTooLarge, WorkspaceError
 from agent_ls.domain.permissions import PERMISSIONS, ModeChange
 from agent_ls.loop.ports.workspace import DirEntry
 from agent_ls.safety.beneath import folder_beneath, open_beneath, rename_new
@@ -71,10 +71,10 @@ def read_bytes(place: Place, shown: str, *, limit: int | None = MAX_BYTES) -> by
     with _in_words(shown), _opened(place) as descriptor:
         size = _regular_size(descriptor, shown)
         if limit is not None and size > limit:
-            raise WorkspaceError(
+            raise FileTooLarge(
                 f"{shown} is too large to read ({size / 2**20:.1f} MB; the limit is "
-                f"{limit / 2**20:.0f} MB). Search in it with grep, or look at parts of it with "
-                "a command such as head."
+                f"{limit / 2**20:.0f} MB). read_file shows parts of it and grep searches it; "
+                "only a command can change it."
             )
         parts: list[bytes] = []
         left = size + 1 if limit is None else limit + 1
@@ -387,6 +387,14 @@ def _opened_in(folder: int, name: str) -> Generator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def opened(place: Place, shown: str) -> Generator[int]:
+    """Yield a regular file's descriptor. Errors: ``WorkspaceError``."""
+    with _in_words(shown), _opened(place) as descriptor:
+        _regular_size(descriptor, shown)
+        yield descriptor
 
 
 @contextmanager

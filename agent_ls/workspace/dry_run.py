@@ -15,7 +15,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.commands import WORK, Boundary, Bounds, CommandOutcome
-from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Unsaved, Workspace
+from agent_ls.loop.ports.workspace import DirEntry, FilePart, Listed, Look, Root, Unsaved, Workspace
 from agent_ls.loop.state.spelling import canonical
 
 _CHANGED = EditOutcome(status="stale")
@@ -54,6 +54,12 @@ class DryRunWorkspace:
         if text is None:
             raise WorkspaceError(f"{path} does not exist.")
         return TextFile(path=name, text=text, version=self._versions[name])
+
+    async def read_part(
+        self, path: str, first: int, count: int, *, start: int = 0, max_chars: int
+    ) -> FilePart:
+        """Return lines of a file on disk."""
+        return await self._inner.read_part(path, first, count, start=start, max_chars=max_chars)
 
     async def snapshot(self, path: str) -> bytes | None:
         """Return the simulated text as bytes, else the real content."""

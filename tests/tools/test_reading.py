@@ -66,6 +66,47 @@ async def test_a_very_long_line_is_cut_and_says_so(place: Place) -> None:
           "(Cut: line 1; start_line=1, start_column=11 shows the rest.)")  # fmt: skip
 
 
+async def test_a_file_too_large_to_edit_is_read_by_lines(place: Place) -> None:
+    lines = [f"line {number}" for number in range(1, 400_001)]
+    place.write("a.log", "\n".join(lines))
+    tool = ReadFile(place.workspace)
+    output = await place.call(tool, path="a.log", start_line=300_000, lines=2)
+    check(output.text, "300000\tline 300000", "300001\tline 300001",
+          "(Lines 300000-300001 of a file of 4.5 MB; go on with start_line=300002.)",
+          "(It is too large for edit_file; a command can change it.)")  # fmt: skip
+    output = await place.call(tool, path="a.log")
+    assert output.text.startswith("    1\tline 1\n")
+    assert len(output.text) < 33_000
+    assert "go on with start_line=1001" in output.text
+    output = await place.call(tool, path="a.log", start_line=400_000)
+    assert "(Lines 400000-400000 of a file of 4.5 MB, to its end.)" in output.text
+    output = await place.call(tool, path="a.log", start_line=400_001)
+    assert output.text == "a.log has only 400000 lines."
+
+
+async def test_a_giant_line_is_read_in_parts(place: Place) -> None:
+    text = "".join(f"{number:>8}" for number in range(400_000))
+    place.write("a.json", f"{text}\nlast\n")
+    tool = ReadFile(place.workspace)
+    output = await place.call(tool, path="a.json")
+    assert f"… (+{len(text) - 500} characters)" in output.text
+    assert "Cut: line 1; start_line=1, start_column=501 shows the rest." in output.text
+    assert "    2\tlast" in (await place.call(tool, path="a.json", start_line=2)).text
+    column = 3_000_001
+    output = await place.call(tool, path="a.json", start_line=1, start_column=column)
+    shown, note = output.text.split("\n")
+    assert text[column - 1 :].startswith(shown)
+    assert f"start_column={column + len(shown)}" in note
+    output = await place.call(tool, path="a.json", start_line=1, start_column=9_000_000)
+    assert output.text == f"Line 1 has only {len(text)} characters."
+
+
+async def test_another_encoding_is_named(place: Place) -> None:
+    (place.root / "a.js").write_bytes("// função não é\n".encode("cp1252"))
+    output = await place.call(ReadFile(place.workspace), path="a.js")
+    check(output.text, "    1\t// função não é", "(In cp1252, which edits keep.)")
+
+
 @pytest.mark.parametrize(
     "text, start, words",
     [("", 1, "(The file is empty.)"), ("a\n", 5, "has only 1 lines"), ("\n", 1, "    1\t")],

@@ -129,3 +129,36 @@ def test_a_line_is_cut_around_its_match(
     line: str, spans: list[tuple[int, int]], limit: int, expected: str
 ) -> None:
     assert cut_around(line, spans, limit) == expected
+
+
+_WORDS = "// função de configuração\nvar não = 'coração';\n"
+
+
+@pytest.mark.parametrize("name", ["cp1252", "utf-16", "shift_jis", "utf-8"])
+async def test_texts_in_other_encodings_are_searched_and_shown(
+    place: Place, grep: Grep, name: str
+) -> None:
+    text = "// これは設定ファイルです。\nint x;\n" if name == "shift_jis" else _WORDS
+    (place.root / "src").mkdir()
+    (place.root / "src/a.c").write_bytes(text.encode(name))
+    place.write("b.c", "plain\n")
+    first = text.split("\n")[0]
+    for pattern in (first[3:9], first[-9:], f"(?i){first[-9:].upper()}"):
+        for path in (".", "src", "src/a.c"):
+            output = await place.call(grep, pattern=pattern, path=path)
+            assert output.text == f"src/a.c:1: {first}"
+    assert (await place.call(grep, pattern="//")).text == f"src/a.c:1: {first}"
+    assert (await place.call(grep, pattern="ção", glob="*.h")).text.startswith("Nothing matches.")
+
+
+async def test_secrets_in_other_encodings_stay_unread(place: Place, grep: Grep) -> None:
+    (place.root / ".env").write_bytes("clé=à la carte, où\n".encode("cp1252"))
+    assert (await place.call(grep, pattern="à la")).text == "Nothing matches."
+
+
+async def test_a_text_of_unknown_encoding_is_shown_as_far_as_it_is_plain(
+    place: Place, grep: Grep
+) -> None:
+    (place.root / "a.c").write_bytes("// Größe prüfen\n".encode("cp850"))
+    assert (await place.call(grep, pattern="Gr")).text == "a.c:1: // Gr��e pr�fen"
+    assert (await place.call(grep, pattern="ß")).text == "Nothing matches."

@@ -173,8 +173,11 @@ class EditRecorder:
         return before if is_hidden else after
 
     async def _content(self, edit: FileEdit, path: str) -> bytes | None:
-        """Return the disk's bytes for a deletion, else the text the edit was planned on."""
-        if edit.kind == "delete":
+        """Return the text the edit was planned on; the disk's bytes if they are what it is about.
+
+        These are a deletion, and a new file in a given encoding.
+        """
+        if edit.kind == "delete" or (edit.kind == "create" and edit.encoding is not None):
             return await self.workspace.saved(path)
         return await self.workspace.snapshot(path)
 

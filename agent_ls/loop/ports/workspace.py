@@ -60,6 +60,22 @@ class Listed(list[str]):
 
 
 @dataclass(frozen=True, slots=True)
+class FilePart:
+    """Some lines of a large file."""
+
+    lines: tuple[str, ...]
+    """Without their ends, and each at most as long as there was room."""
+    lengths: tuple[int, ...]
+    """The characters of each whole line."""
+    is_end: bool
+    """No line follows."""
+    count: int = 0
+    """How many lines the file has, with ``is_end``."""
+    size_bytes: int = 0
+    encoding: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Unsaved:
     """Open files with unsaved text that could not be saved."""
 
@@ -93,14 +109,27 @@ class Workspace(Protocol):
         ...
 
     async def read(self, path: str) -> TextFile:
-        """Return the newest text; ``WorkspaceError`` for missing, binary and too large files."""
+        """Return the newest text; ``WorkspaceError`` for missing, binary and unknown files.
+
+        Errors: ``FileTooLarge`` for one that can only be read in parts.
+        """
+        ...
+
+    async def read_part(
+        self, path: str, first: int, count: int, *, start: int = 0, max_chars: int
+    ) -> FilePart:
+        """Return lines of a file on disk, also of one too large for ``read``.
+
+        Shape: from line ``first``, 1-based; of each line what comes after ``start`` characters;
+        about ``max_chars`` in all.
+        """
         ...
 
     async def snapshot(self, path: str) -> bytes | None:
         """Return the newest content, None when there is no file.
 
-        An open buffer gives its text in UTF-8, with the file's byte order mark; otherwise the
-        disk's raw bytes.
+        A text that is not in UTF-8 on disk is given in UTF-8, as ``read`` returns it, and so is an
+        open buffer, with the file's byte order mark; otherwise the disk's raw bytes.
         """
         ...
 

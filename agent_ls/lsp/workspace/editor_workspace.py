@@ -24,7 +24,7 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
-from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Unsaved, Workspace
+from agent_ls.loop.ports.workspace import DirEntry, FilePart, Listed, Look, Root, Unsaved, Workspace
 from agent_ls.lsp.connection.documents import (
     DocumentEvent,
     DocumentEventKind,
@@ -39,8 +39,8 @@ from agent_ls.lsp.workspace.editor_port import Editor
 from agent_ls.lsp.workspace.open_files import OpenFiles
 from agent_ls.lsp.workspace.saving import SaveFallback, Saving
 from agent_ls.lsp.workspace.taking_away import TakingAway, why_it_stays
-from agent_ls.workspace.disk import decoded
 from agent_ls.workspace.disk_files import version as disk_version
+from agent_ls.workspace.disk_texts import decoded
 
 
 class EditorWorkspace:
@@ -135,8 +135,15 @@ class EditorWorkspace:
             why_it_stays="" if may_go else why_it_stays(opened),
         )
 
+    async def read_part(
+        self, path: str, first: int, count: int, *, start: int = 0, max_chars: int
+    ) -> FilePart:
+        """Return lines of a file on disk."""
+        disk = self._open.disk
+        return await disk.read_part(path, first, count, start=start, max_chars=max_chars)
+
     async def snapshot(self, path: str) -> bytes | None:
-        """Return the newest content: a buffer's text in UTF-8, else the disk's exact bytes."""
+        """Return the newest content: a buffer's text in UTF-8, else as the disk's workspace."""
         opened = await self._open.holding_newest(path)
         if opened is None:
             return await self._open.disk.snapshot(path)
@@ -149,7 +156,7 @@ class EditorWorkspace:
         """
         opened = await self._open.holding_newest(path)
         if opened is None:
-            return await self._open.disk.snapshot(path)
+            return await self._open.disk.saved(path)
         return opened.on_disk if opened.standing == "same" else self._saving.bytes_of(opened)
 
     async def mode(self, path: str) -> int | None:

@@ -102,7 +102,7 @@ class OpenFiles:
 
     async def _beside(self, path: str, document: Snapshot) -> OpenFile | None:
         """Return a document with its file's content; None when it was closed meanwhile."""
-        on_disk = await self.disk.snapshot(path)
+        on_disk = await self.disk.saved(path)
         now = self._documents.get(document.uri)
         if now is None:
             return None
