@@ -30,36 +30,45 @@ def cut_line(line: str, limit: int, length: int = 0) -> str:
     return f"{line[:limit]}… (+{_counted(left)})"
 
 
-def cut_around(line: str, spans: Sequence[tuple[int, int]], limit: int, skipped: int = 0) -> str:
+def cut_around(
+    line: str, spans: Sequence[tuple[int, int]], limit: int, skipped: int = 0, left: int = 0
+) -> str:
     """Cut a line to about ``limit`` characters around the first of these spans, with marks.
 
-    Shape: ``skipped`` are characters of the line before the text that is given.
+    Shape: ``skipped`` and ``left`` are the bytes of the line before and after the given text.
     """
-    if len(line) <= limit and not skipped:
+    if len(line) <= limit and not (skipped or left):
         return line
-    count = max(1, min(len(spans), _MAX_PIECES, limit // _MIN_PIECE))
-    pieces: list[tuple[int, int]] = []
-    for start, end in spans[:count] or [(0, 0)]:
-        room = max(limit // count, 1)
-        first = max(0, min(start, start - (room - (end - start)) // 2, len(line) - room))
-        if pieces and first <= pieces[-1][1]:
-            first = pieces.pop()[0]
-        pieces.append((first, min(max(start + room // 2, first + room), len(line))))
+    pieces = _pieces(line, spans, limit)
+    unit = "byte" if skipped or left else "character"
     parts: list[str] = []
     at = -skipped
     for first, last in pieces:
         if first > at:
-            parts.append(f"… ({_counted(first - at)} left out) ")
+            parts.append(f"… ({_counted(first - at, unit)} left out) ")
         parts.append(line[first:last])
         at = last
-    if left := len(line) - at:
-        parts.append(f"… (+{_counted(left)})")
+    if rest := len(line) + left - at:
+        parts.append(f"… (+{_counted(rest, unit)})")
     hidden = sum(all(not first <= start < last for first, last in pieces) for start, _ in spans)
     return "".join(parts) + (f" ({hidden} more matches in this line)" if hidden else "")
 
 
-def _counted(characters: int) -> str:
-    return f"{characters} {'character' if characters == 1 else 'characters'}"
+def _pieces(line: str, spans: Sequence[tuple[int, int]], limit: int) -> list[tuple[int, int]]:
+    """Return the parts of a line to show, one around each of the first spans."""
+    count = max(1, min(len(spans), _MAX_PIECES, limit // _MIN_PIECE))
+    room = max(limit // count, 1)
+    pieces: list[tuple[int, int]] = []
+    for start, end in spans[:count] or [(0, 0)]:
+        first = max(0, min(start, start - (room - (end - start)) // 2, len(line) - room))
+        if pieces and first <= pieces[-1][1]:
+            first = pieces.pop()[0]
+        pieces.append((first, min(max(start + room // 2, first + room), len(line))))
+    return pieces
+
+
+def _counted(count: int, unit: str = "character") -> str:
+    return f"{count} {unit}" if count == 1 and unit == "character" else f"{count} {unit}s"
 
 
 def leaked_mark(new: str, before: str | None) -> str | None:

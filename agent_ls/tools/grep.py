@@ -19,7 +19,7 @@ from agent_ls.edits.shown_marks import cut_around
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.control_files import has_secret_name, judge_read
-from agent_ls.safety.path_patterns import PathPattern
+from agent_ls.safety.path_patterns import PathPattern, is_plain
 from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
@@ -137,7 +137,8 @@ class Grep(PlainTool):
         """Return the hits on disk, with paths as the model knows them and without secrets."""
         root, place = self.workspace.locate(top)
         if not await asyncio.to_thread(place.exists):
-            raise ToolError(f"{top} does not exist.")
+            hint = "" if is_plain(top) else " A pattern for names goes into glob."
+            raise ToolError(f"{top} does not exist.{hint}")
         is_file = await asyncio.to_thread(place.is_file)
         names = None if is_file else query.names
 
@@ -225,7 +226,7 @@ class Grep(PlainTool):
 
         text = decoded(hit.data).rstrip()
         spans = [(len(decoded(hit.data[:a])), len(decoded(hit.data[:b]))) for a, b in hit.spans]
-        shown = cut_around(text, spans, self.options.max_line_chars, hit.skipped)
+        shown = cut_around(text, spans, self.options.max_line_chars, hit.skipped, hit.left)
         more = " (the line is very long; read_file shows more with start_column)"
         place = f"{visible_line(hit.path)}:{hit.line}"
         return f"{place}: {cleaned(shown).rstrip()}{'' if hit.offset is None else more}"

@@ -44,6 +44,8 @@ class Hit:
     """Of a line that is too long to keep: where its first match begins in the file, in bytes."""
     skipped: int = 0
     """Bytes of the line before ``data``."""
+    left: int = 0
+    """Bytes of the line after ``data``."""
 
 
 async def messages(stdout: asyncio.StreamReader) -> AsyncIterator[Hit | str]:

@@ -19,6 +19,7 @@ _STREAM_LIMIT_BYTES = 2**18
 _MAX_FILE_SIZE = "64M"
 _NEAR_BYTES = 1_000
 """What is read around a match in a line that is too long to keep."""
+_BLOCK = 2**20
 _FOREIGN = r"(?-u:[\x80-\xff])"
 
 
@@ -122,11 +123,21 @@ def _surrounded(hit: Hit, offset: int, root: Path) -> Hit:
         # ripgrep does not count a mark at the beginning.
         at = offset + 3 * (mark == codecs.BOM_UTF8)
         before = min(hit.skipped, _NEAR_BYTES)
-        return _placed(hit, os.pread(descriptor, before + _NEAR_BYTES, at - before), before)
+        near = _placed(hit, os.pread(descriptor, before + _NEAR_BYTES, at - before), before)
+        return replace(near, left=_bytes_to_line_end(descriptor, at + _NEAR_BYTES))
     except OSError:
         return hit
     finally:
         os.close(descriptor)
+
+
+def _bytes_to_line_end(descriptor: int, at: int) -> int:
+    start = at
+    while block := os.pread(descriptor, _BLOCK, at):
+        if (end := block.find(b"\n")) >= 0:
+            return at + end - start
+        at += len(block)
+    return at - start
 
 
 def _near(hit: Hit, data: bytes) -> Hit:
@@ -134,8 +145,10 @@ def _near(hit: Hit, data: bytes) -> Hit:
     if hit.offset is None:
         return hit
     before = min(hit.skipped, _NEAR_BYTES)
-    start = hit.offset - before
-    return _placed(hit, data[start : hit.offset + _NEAR_BYTES], before)
+    start, end = hit.offset - before, hit.offset + _NEAR_BYTES
+    line_end = data.find(b"\n", hit.offset)
+    left = (len(data) if line_end < 0 else line_end) - end
+    return replace(_placed(hit, data[start:end], before), left=max(left, 0))
 
 
 def _placed(hit: Hit, data: bytes, at: int) -> Hit:

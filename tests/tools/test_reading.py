@@ -297,6 +297,8 @@ async def test_hidden_characters_of_a_hit_do_not_reach_the_model(place: Place, g
 async def test_a_missing_place_says_so(place: Place, grep: Grep) -> None:
     with pytest.raises(ToolError, match="does not exist"):
         await place.call(grep, pattern="x", path="missing")
+    with pytest.raises(ToolError, match="goes into glob"):
+        await place.call(grep, pattern="x", path="src/*.ts")
 
 
 def test_a_ripgrep_of_the_workspace_is_not_used() -> None:

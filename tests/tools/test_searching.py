@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,10 @@ async def test_a_giant_line_costs_that_line_and_not_the_search(
     assert "API_URL=1" in lines[1]
     assert "the line is very long" in lines[1]
     assert len(lines[1]) < 600
+    assert leaked_mark(lines[1], None) is not None
+    skipped, rest = (int(one) for one in re.findall(r"\((?:\+)?(\d+) bytes", lines[1]))
+    # The two counts are of bytes, but a character that is shown near the match counts as one.
+    assert 0 <= len(giant.encode()) - skipped - rest <= 2_000
 
 
 async def test_a_giant_line_of_matches_is_one_line_of_the_answer(place: Place, grep: Grep) -> None:
