@@ -253,6 +253,10 @@ def _spelled_in(path: str, roots: Sequence[Root]) -> tuple[Root, tuple[str, ...]
         if _is_same(parts[:1], (root.name,)):
             return root, parts[1:]
     names = ", ".join(f"{root.name}/" for root in roots)
+    if not parts:
+        raise PathRefused(
+            f"Several folders are open. Name one instead of {_quoted(path)}: {names}."
+        )
     raise PathRefused(f"{_quoted(path)} does not begin with a folder of the workspace: {names}.")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, cast
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, JsonValue
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
@@ -18,15 +18,17 @@ from agent_ls.edits.shell_call import is_patch_call
 from agent_ls.loop.ports.commands import Bounds, CommandOutcome, Runner
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.commands import READ_ONLY_ENV
 from agent_ls.safety.prefixes import prefix_rule
 from agent_ls.safety.sandbox.beyond import in_words
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS
 from agent_ls.safety.sandbox.hosts import read_grant
-from agent_ls.safety.text import plain_output_slowly
+from agent_ls.safety.text import plain_output_slowly, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.showing import preview
+from agent_ls.tools.spec import parameters_of
 
 _MAX_COMMAND_BYTES = 100_000
 """The system takes no more than 128 KiB in one argument."""
@@ -106,6 +108,18 @@ class RunCommand(PlainTool):
     workspace: Workspace
     runner: Runner
     options: RunCommandOptions = RunCommandOptions()
+
+    def parameters(self, view: TurnView) -> dict[str, JsonValue]:
+        """Return the parameters; where several folders are open, ``cwd`` is required."""
+        parameters = parameters_of(self.Arguments)
+        names = [f"{visible_line(root.name)}/" for root in self.workspace.roots]
+        if len(names) < 2:
+            return parameters
+        own = cast("dict[str, JsonValue]", parameters["properties"])
+        words = f"Folder to run it in: {', '.join(names)} or one below."
+        cwd: JsonValue = {"type": "string", "description": words}
+        required = [*cast("list[JsonValue]", parameters["required"]), "cwd"]
+        return {**parameters, "properties": {**own, "cwd": cwd}, "required": required}
 
     def grant(self, arguments: RunCommandArguments) -> str | None:
         """Return the rule for exactly this command in exactly this folder; None if it gets none.

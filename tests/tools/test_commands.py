@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +11,15 @@ import pytest
 from pydantic import ValidationError
 
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
-from agent_ls.domain.errors import ToolError
+from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.domain.events import Answered, Event, ToolCallFinished, ToolCallStarted
 from agent_ls.domain.messages import AssistantMessage
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.tools.read_output import ReadOutput
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments, RunCommandOptions
 from agent_ls.workspace.runner import ShellRunner
-from tests.tools.conftest import Place
+from tests.tools.conftest import BufferedWorkspace, Place
 
 
 async def check(place: Place, command: str, expected: str, **call: object) -> None:
@@ -149,3 +151,25 @@ async def test_only_outputs_of_this_session_can_be_read(place: Place, store: Sql
 def test_a_handle_is_nothing_else(handle: str) -> None:
     with pytest.raises(ValidationError):
         ReadOutput.Arguments.model_validate({"handle": handle})
+
+
+@pytest.mark.parametrize("names", [("proj",), ("proj", "other")])
+async def test_with_several_folders_the_schema_wants_one(
+    place: Place, names: tuple[str, ...]
+) -> None:
+    roots = [Root(name, place.root.parent / name, is_trusted=True) for name in names]
+    for root in roots:
+        root.path.mkdir(exist_ok=True)
+    tool = RunCommand(BufferedWorkspace(roots), ShellRunner())
+    parameters = tool.parameters(place.context().view)
+    described = json.dumps(parameters["properties"])
+    if len(names) == 1:
+        assert parameters["required"] == ["command"]
+        assert "proj/" not in described
+        return
+    assert parameters["required"] == ["command", "cwd"]
+    assert "Folder to run it in: proj/, other/ or one below." in described
+    with pytest.raises(WorkspaceError, match=r"Name one instead of '\.': proj/, other/"):
+        await place.call(tool, command="pwd")
+    output = await place.call(tool, command="basename $PWD", cwd="other")
+    assert output.text == "Exit code 0.\nother"

@@ -77,12 +77,13 @@ def changed_call(
 def _unknown(
     call: ToolCall, tools: Mapping[str, Tool[Any]], specs: tuple[ToolSpec, ...]
 ) -> ToolResult:
-    """Return the result for an unknown tool, naming our tool that does the same."""
-    if why := why_absent(call.tool, {spec.name for spec in specs}):
+    """Return the result for an unknown tool, naming the offered tool that does the same."""
+    offered = [spec.name for spec in specs] or list(tools)
+    if why := why_absent(call.tool, offered):
         return structural(call, f"There is no tool {call.tool!r}: {why}.", specs, of=_ENDS_A_TURN)
-    ours = counterpart(call.tool, call.arguments_json, tools)
+    ours = counterpart(call.tool, call.arguments_json, offered)
     if not ours:
-        names = ", ".join(tools)
+        names = ", ".join(offered)
         return structural(call, f"There is no tool {call.tool!r}. The tools are: {names}.")
     why = f"There is no tool {call.tool!r}; {ours} does this here."
     return structural(call, why, specs, of=ours)

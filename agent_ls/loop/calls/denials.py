@@ -28,12 +28,14 @@ _LOOKS = (ToolKind.READ, ToolKind.SEARCH)
 _SERVES: dict[ToolKind, tuple[ToolKind, ...]] = {
     ToolKind.READ: _LOOKS,
     ToolKind.SEARCH: _LOOKS,
-    ToolKind.EDIT: (ToolKind.EDIT,),
     ToolKind.EXECUTE: (*_LOOKS, ToolKind.EDIT),
     ToolKind.FETCH: _LOOKS,
     ToolKind.OTHER: _LOOKS,
 }
-"""Kinds of tools that may serve instead of a refused tool, by the refused tool's kind."""
+"""Kinds of tools that may serve instead of a refused tool, by the refused tool's kind.
+
+None for a refused edit: most are refused for their file, which no other tool may change then.
+"""
 _FREE = {
     Mode.PLAN: (Effect.READ,),
     Mode.ASK_ALL: (),
@@ -64,8 +66,9 @@ async def denied(
     if limit and in_a_row >= limit:
         text += "\n" + await _put_to_the_person(planned, reason, turn)
     elif in_a_row > 1 and not whatever_tool:
-        agents = [one.name for one in turn.kit.tools.values() if one.effect is Effect.DELEGATE]
-        for tool in agents:
+        for tool in _offered_names(turn):
+            if turn.kit.tools[tool].effect is not Effect.DELEGATE:
+                continue
             text += f" A sub-agent ({tool}) may know another way; it has no more rights than you."
     return ToolResult(call_id=planned.call.id, text=text, error=ErrorKind.DENIED)
 
@@ -92,16 +95,19 @@ def _alternatives(planned: PlannedCall, turn: Turn) -> list[str]:
     denied_ids = {one.call_id for one in finished if one.error is ErrorKind.DENIED}
     refused = {call.tool for call in calls.values() if call.id in denied_ids}
     free = _FREE[turn.view.mode]
-    prefix = turn.session.prefix
-    offered = prefix.tools if prefix is not None else tuple(turn.kit.tools)
     return [
         tool.name
-        for tool in turn.kit.tools.values()
-        if tool.kind in kinds
+        for name in _offered_names(turn)
+        if (tool := turn.kit.tools[name]).kind in kinds
         and tool.effect in free
-        and tool.name in offered
-        and tool.name not in refused | {planned.tool.name}
+        and name not in refused | {planned.tool.name}
     ]
+
+
+def _offered_names(turn: Turn) -> list[str]:
+    """Return the names of our tools that the model was offered, in their order."""
+    prefix = turn.session.prefix
+    return [one for one in turn.kit.tools if prefix is None or one in prefix.tools]
 
 
 def _denials(turn: Turn) -> int:

@@ -66,8 +66,8 @@ _LIKE = {
 
 _FINISH = "to finish, answer with your closing words and call no tool"
 _ABSENT = {
-    "no tool reads the web; ask the user for the text, or call run_command with curl and the "
-    "argument network": "web_fetch fetch fetch_url fetch_webpage fetch_url_content url_fetch "
+    "no tool reads the web; ask_user for the text; or run_command with curl and the argument "
+    "network": "web_fetch fetch fetch_url fetch_webpage fetch_url_content url_fetch "
     "web_read web_search google_web_search search_web read_url browser browser_action "
     "open_simple_browser",
     "a command runs to its end and then nothing of it is left to ask; start it again with "
@@ -81,11 +81,14 @@ _ABSENT = {
     "write it into a file of the project if the user wants it kept": "save_memory update_memory "
     "memory",
     "pictures are not shown here": "view_image generate_image image_generation",
-    "folders are made with the files in them: call write_file": "create_directory make_dir mkdir",
+    "folders are made with the files in them; call write_file": "create_directory make_dir mkdir",
     "a server's tool is called by its own name": "use_mcp_tool access_mcp_resource "
     "load_mcp_documentation",
 }
-"""Why there is no such tool here and what to do instead, and the names it answers."""
+"""Why there is no such tool here and what to do instead, and the names it answers.
+
+A clause that names a tool is left out where that tool is not offered.
+"""
 
 _PATHS = ("path", "filepath", "filename", "file", "targetfile", "absolutepath", "notebookpath")
 _TEXTS = ("diff", "patch", "edits", "input", "patchtext", "blocks")
@@ -130,8 +133,13 @@ def counterpart(name: str, arguments_json: str, tools: Container[str]) -> str:
 def why_absent(name: str, offered: Container[str]) -> str:
     """Return what to do instead of calling a tool that has no counterpart here; else empty."""
     why = _NOT_HERE.get(plain(name.rpartition(".")[2]), "")
-    is_form_asked = why == _FINISH and "final_output" in offered
-    return "to finish, call final_output" if is_form_asked else why
+    if why == _FINISH and "final_output" in offered:
+        return "to finish, call final_output"
+    return "; ".join(
+        clause
+        for clause in why.split("; ")
+        if all(name in offered for name in _SAME if name in clause.split())
+    )
 
 
 def in_our_words(call: ToolCall, tools: Container[str]) -> ToolCall:

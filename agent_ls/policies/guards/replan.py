@@ -52,9 +52,10 @@ class Replan:
             return Allow()
         last = failures[-1].result
         if last.error is ErrorKind.DENIED:
+            asks = ", or ask with ask_user" if _is_offered("ask_user", view) else ""
             return Deny(
                 "The user has rejected exactly this call and said nothing since, so they are not "
-                "asked again. Do it another way, or ask with ask_user."
+                f"asked again. Do it another way{asks}."
             )
         if (met := failures[-1].met) and met != await met_by(planned, self.workspace):
             # Others changed the files that the call is about, which no event records.
@@ -73,7 +74,14 @@ class Replan:
 def _given_up(view: TurnView) -> str:
     current = [one.text for one in view.session.plan if one.status is PlanStatus.IN_PROGRESS]
     item = f"The plan item “{current[0]}” has failed" if current else "This way has failed"
+    if not _is_offered("update_plan", view):
+        return f"{item}: go on with what does not depend on it, or take a different approach."
     return (
         f"{item}: mark it blocked with update_plan and say why, then go on with what does not "
         "depend on it, or take a different approach."
     )
+
+
+def _is_offered(tool: str, view: TurnView) -> bool:
+    prefix = view.session.prefix
+    return prefix is None or tool in prefix.tools
