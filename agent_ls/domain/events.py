@@ -74,6 +74,12 @@ class SessionResumed(_Event):
     """Files that differ from what the turn left: unsaved text died with the editor."""
 
 
+class ResumeDeclined(_Event):
+    """The user does not want to be told of the interrupted turn; it can still be resumed."""
+
+    type: Literal["resume_declined"] = "resume_declined"
+
+
 class ModeChanged(_Event):
     """The person switched the permission mode."""
 
@@ -736,6 +742,7 @@ class TurnEnded(_Event):
 Event = Annotated[
     SessionCreated
     | SessionResumed
+    | ResumeDeclined
     | ModeChanged
     | ModelChanged
     | PolicySilenced
@@ -810,6 +817,7 @@ _DURABLE = (
     ReviewApplied,
     FileRenamed,
     SessionResumed,
+    ResumeDeclined,
     ChildStarted,
     ChildEnded,
     TurnEnded,

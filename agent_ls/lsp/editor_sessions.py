@@ -32,6 +32,7 @@ from agent_ls.settings import Settings
 _log = logging.getLogger(__name__)
 
 _TITLE_CHARACTERS = 80
+_RESUME, _NOT_NOW = "Resume", "Not now"
 _OPEN_S: Final = 30.0
 """Opening the store, the sandbox and the model host takes half a second, on a busy machine more."""
 _CLOSE_S: Final = 5.0
@@ -274,36 +275,39 @@ class EditorSessions:
         return self._faces.attach(session, is_current=True)
 
     async def offer_resuming(self) -> None:
-        """Tell the user of an interrupted turn, and resume it if they agree."""
+        """Tell the user of the newest interrupted turn, unless they said not now.
+
+        Its session is shown for review, so that code actions resume and decline it. Only where
+        buttons do not take the keyboard away does the message have some.
+        """
         async with self._request():
             if self._opened is None or not self._workspace.roots:
                 return
             try:
                 interrupted = await self._opened.interrupted()
-                if not interrupted:
-                    return
-                first = interrupted[0]
-                prompt = await self._opened.prompt_cut_off(first.session_id)
+                session = await self._review(interrupted[0].session_id) if interrupted else None
             except AgentLsError as error:
                 # Say it now: otherwise the user learns it only from the first prompt.
                 self._editor.say_brief("error", str(error))
                 return
+        turn = None if session is None else session.state.turn
+        if session is None or turn is None or turn.is_declined:
+            return
         # Without a stop: some editors put a colon behind the message.
-        title = clause(prompt.strip().partition("\n")[0][:_TITLE_CHARACTERS])
-        words = f"The agent was cut off in: {title}"
-        if self._server.profile.message_requests:
-            choices = ["Resume", "Not now"]
-            chosen = await self._editor.choose(words, choices)
-            if chosen == "Resume":
-                async with self._request():
-                    await self.resume(first.session_id)
-        else:
-            # The command first: some editors cut a message at the end of their line.
-            how = "With agent-ls.session.resume the agent goes on where it was cut off in"
-            self._editor.say("info", f"{how}: {title}.")
-            # Kate can run no command, but offers the code action of a session that is shown.
+        title = clause(turn.prompt.strip().partition("\n")[0][:_TITLE_CHARACTERS])
+        if self._server.profile.buttons_wait and self._editor.asks_choices:
+            words = f"The agent was cut off in: {title}"
+            chosen = await self._editor.choose(words, [_RESUME, _NOT_NOW])
             async with self._request():
-                await self._review(first.session_id)
+                if chosen == _RESUME:
+                    await self.resume(session.id)
+                elif chosen == _NOT_NOW:
+                    await session.decline()
+            return
+        # The command first: some editors cut a message at the end of their line.
+        how = "With agent-ls.session.resume the agent goes on where it was cut off in"
+        short = f"The agent was cut off in: {title}. Resume, or not now?"
+        self._editor.say_brief("info", f"{how}: {title}.", short)
 
     async def _begun(self) -> Session | None:
         shown = self._faces.sessions.values()
@@ -375,14 +379,15 @@ class EditorSessions:
                     except AgentLsError as error:
                         _log.warning("%s does not follow %s: %s", session.id, names[0], error)
 
-    async def _review(self, session_id: str) -> None:
+    async def _review(self, session_id: str) -> Session:
         session = await self._stored.open(session_id, to_look=True)
         if self._faces.sessions.get(session_id) is session:
             # A request has just started using it.
-            return
+            return session
         self._reviewed.add(session_id)
         self._faces.attach(session, is_reviewed=True)
         self._changed()
+        return session
 
     def _on_taken(self, session_id: str) -> None:
         """Stop showing a reviewed session that another process has continued."""

@@ -80,6 +80,7 @@ COMMANDS: Final = (
     "agent-ls.session.list",
     "agent-ls.session.new",
     "agent-ls.session.resume",
+    "agent-ls.session.decline",
     "agent-ls.session.fork",
     "agent-ls.approval.resolve",
     "agent-ls.approval.show",

@@ -19,6 +19,7 @@ from agent_ls.domain.events import (
     ModelChanged,
     PolicySilenced,
     PromptQueued,
+    ResumeDeclined,
     StoredEvent,
     TurnEnded,
     WrapUpRequested,
@@ -74,6 +75,7 @@ class Session:
             claim=claim,
             claimed=claimed,
         )
+        self._claimed = claimed
         self._runner = TurnRunner(self._kit, recorder)
 
     @property
@@ -190,6 +192,17 @@ class Session:
     def resume(self) -> bool:
         """Resume an interrupted turn or its queue; False when there is neither, or it runs."""
         return self._runner.wake()
+
+    async def decline(self) -> bool:
+        """Record that the user does not want to resume now; False when nothing is interrupted.
+
+        The turn can still be resumed. Errors: ``StoreError`` when another process has resumed it.
+        """
+        if not self.is_cut_off:
+            return False
+        async with self._claimed():
+            await self._recorder.emit(ResumeDeclined())
+        return True
 
     async def cancel(self, by: str) -> bool:
         """Stop the running turn and clear the queue; False when there is neither.

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import SessionCreated, TurnStarted
+from agent_ls.domain.events import SessionCreated
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports.checks import CompileChecks
@@ -178,11 +178,6 @@ class Sessions:
             ):
                 found.append(one)
         return found
-
-    async def prompt_cut_off(self, session_id: str) -> str:
-        """Return the prompt of a session's interrupted turn."""
-        events = (one.event for one in reversed(await self._store.load(session_id)))
-        return next((one.prompt for one in events if isinstance(one, TurnStarted)), session_id)
 
     async def to_review(self) -> SessionSummary | None:
         """Return the newest free session of these folders with open changes.

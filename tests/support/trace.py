@@ -37,6 +37,8 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             return f"session created, mode {event.mode}"
         case e.SessionResumed():
             return f"session resumed, interrupted: {' '.join(event.interrupted_calls) or 'none'}"
+        case e.ResumeDeclined():
+            return "not resumed now"
         case e.ModeChanged():
             return f"mode {event.mode}"
         case e.ModelChanged():

@@ -23,6 +23,7 @@ def fold_turn(turn: TurnState, event: e.Event) -> TurnState:
             return replace(
                 turn,
                 phase=event.to,
+                is_declined=False,
                 stop=event.stop or turn.stop,
                 why=event.why or turn.why,
                 text_only=event.text_only if event.to is Phase.PREPARE else turn.text_only,
@@ -80,6 +81,8 @@ def _fold_recovery(turn: TurnState, event: e.RecoveryChosen) -> TurnState:
 
 def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
     match event:
+        case e.ResumeDeclined():
+            return replace(turn, is_declined=True)
         case e.EditIntended():
             return replace(turn, intents=with_entry(turn.intents, event.edit.path, event))
         case e.EditApplied():

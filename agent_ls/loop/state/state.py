@@ -74,6 +74,8 @@ class TurnState:
     limits: TurnLimits = TurnLimits()
     """What a custom command leaves the turn."""
     phase: Phase = Phase.CHECK
+    is_declined: bool = False
+    """It was interrupted, and the user said that it is not to be resumed now."""
     stop: StopReason | None = None
     why: str = ""
     recovers: bool = False

@@ -55,6 +55,9 @@ class ClientProfile:
     """The editor itself shows the error that a command is answered with."""
     message_requests: bool = True
     """`window/showMessageRequest` is worth a try; the answer may still be an error or nothing."""
+    buttons_wait: bool = False
+    """A message with buttons stands beside the text until the user comes to it; elsewhere it takes
+    the keyboard, so it is sent only when the user has just asked for something."""
     show_document: bool = False
 
     hover_markdown: bool = True
@@ -243,7 +246,12 @@ _ROWS: Final[tuple[_Row, ...]] = (
     _Row(
         "vscode",
         re.compile(_VSCODE_NAMES),
-        {"stale_edit": "refused", "draws_lenses": True, "shows_gone": True},
+        {
+            "stale_edit": "refused",
+            "draws_lenses": True,
+            "shows_gone": True,
+            "buttons_wait": True,
+        },
         recognise=_is_of_vscode,
         sources="vscode-languageclient 9 to 11; VS Code 1.100 and 1.139 driven",
     ),
@@ -307,13 +315,13 @@ _ROWS: Final[tuple[_Row, ...]] = (
     _Row(
         "zed",
         re.compile("Zed.*"),
-        {"stale_edit": "applied", "shows_gone": True},
+        {"stale_edit": "applied", "shows_gone": True, "buttons_wait": True},
         sources="capabilities and pull requests of 2026",
     ),
     _Row(
         "jetbrains",
         re.compile(_JETBRAINS_NAMES),
-        {"stale_edit": "applied", "shows_gone": True},
+        {"stale_edit": "applied", "shows_gone": True, "buttons_wait": True},
         sources="LSP4IJ's source of 2026-06; after an exception it may not answer at all",
     ),
 )

@@ -134,13 +134,14 @@ def _add_turns(menu: Menu, edge: Edge) -> None:
         turn = session.state.turn
         if turn is None or not session.state.is_running:
             continue
-        menu.waiting.append(
-            offers.turn_offer(session.id, turn.prompt, is_cut_off=session.is_cut_off)
-        )
+        offer = offers.turn_offer(session.id, turn.prompt, is_cut_off=session.is_cut_off)
+        (menu.seldom if turn.is_declined else menu.waiting).append(offer)
         if not session.is_cut_off:
             menu.seldom.append(offers.finish_offer(session.id, turn.prompt))
 
 
+        elif not turn.is_declined:
+            menu.waiting.append(offers.decline_offer(session.id, turn.prompt))
 def _is_caret(where: types.Range, lines: Sequence[str]) -> bool:
     """Say whether nothing is selected: some editors send the character under the cursor."""
     start, end = where.start, where.end

@@ -16,6 +16,13 @@ from agent_ls.lsp.faces.publisher import session_info
 _OFFERED = 5
 
 
+class DeclineParams(wire.Deciding):
+    """Do not resume now."""
+
+    session_id: wire.Name | None = None
+    """Null: all that were cut off."""
+
+
 class ForkParams(wire.Deciding):
     """Begin a session that knows what another one knew after a turn."""
 
@@ -83,6 +90,15 @@ async def resume(edge: Edge, asked: wire.SessionsResumeParams) -> wire.SessionRe
         session_id = interrupted[0].session_id
     session = await edge.sessions.resume(session_id, continue_turn=asked.continue_turn)
     return wire.SessionResult(session=session_info(session.state))
+
+
+async def decline(edge: Edge, asked: DeclineParams) -> None:
+    """Say nothing more of an interrupted turn at a start; it can still be resumed."""
+    shown = [one for one in edge.faces.sessions.values() if asked.session_id in (None, one.id)]
+    declined = [await one.decline() for one in shown if one.is_cut_off]
+    if not any(declined):
+        raise AgentLsError("No session that is shown here was cut off.")
+    edge.editor.confirm("Not resumed. agent-ls.session.resume still does it.")
 
 
 async def fork(edge: Edge, asked: ForkParams) -> wire.SessionResult:

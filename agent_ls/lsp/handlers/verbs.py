@@ -99,6 +99,7 @@ VERBS: Final = (
         ("session_id",),
         "agent/sessions/resume",
     ),
+    Verb(sessions.DeclineParams, sessions.decline, "agent-ls.session.decline", ("session_id",)),
     Verb(sessions.ForkParams, sessions.fork, "agent-ls.session.fork", ("session_id", "turn")),
     Verb(
         wire.ApprovalResolveParams,

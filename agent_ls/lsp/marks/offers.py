@@ -202,6 +202,11 @@ def finish_offer(session_id: str, prompt: str) -> types.CodeAction:
 def _first_line(prompt: str) -> str:
     return short(prompt.strip().partition("\n")[0])
 
+def decline_offer(session_id: str, prompt: str) -> types.CodeAction:
+    """Return the action that stops the messages about an interrupted turn."""
+    return action(f"Not now: {_first_line(prompt)}", "agent-ls.session.decline", session_id)
+
+
 
 def conversation_offers(*, has_panel: bool) -> Iterator[types.CodeAction]:
     """Yield the action that opens the conversation document; the panel has it already."""
