@@ -25,13 +25,13 @@ class Focus(Record):
     """The editor's state around a prompt."""
 
     path: str = ""
-    """The active file; empty: none in the workspace."""
+    """The active file; empty: none in the workspace, such as a buffer without a file."""
     first_line: int | None = None
     """0-based; None: unknown."""
     last_line: int | None = None
     """Last selected line; None: no selection, and ``first_line`` is the cursor's."""
     excerpt: str = ""
-    """The selected lines, numbered."""
+    """The selected lines, numbered; of a text without a path those around the cursor."""
     open_files: tuple[str, ...] = ()
     """The other open files, most recently used first."""
     problems: tuple[Problem, ...] = ()
@@ -56,6 +56,10 @@ def _lines(focus: Focus) -> list[str]:
     lines: list[str] = []
     if focus.path:
         lines.append(f"Active file: {focus.path}{_place(focus)}")
+    elif focus.excerpt:
+        lines.append(
+            f"Active: a buffer without a file{_place(focus)}; no tool can read or change it:"
+        )
     if focus.excerpt:
         lines.append(focus.excerpt)
     if focus.open_files:

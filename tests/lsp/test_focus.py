@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from agent_ls.domain.events import Anchor
 from agent_ls.domain.focus import Focus, with_focus
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.lsp.connection.documents import DocumentStore
@@ -121,3 +124,59 @@ def test_whatever_is_open_and_reported_the_size_has_a_limit(tmp_path: Path) -> N
     for lines in ((0, 9_000), (0, 10**9), (10**9, 10**9 + 1), (5, None)):
         said = check(tmp_path, files, "a.py", lines, problems)
         assert len(said) < 12_000
+
+
+NO_FILE = "Active: a buffer without a file, "
+
+
+@pytest.mark.parametrize("uri", ["untitled:Untitled-1", "file://", "buffer:7"])
+@pytest.mark.parametrize(
+    ("lines", "place", "first", "last"),
+    [
+        ((2, 3), "selected: lines 3 to 4", 3, 4),
+        ((2, 2), "selected: line 3", 3, 3),
+        ((50, None), "the cursor in line 51", 21, 80),
+    ],
+)
+def test_of_a_buffer_without_a_file_the_text_is_told(
+    tmp_path: Path, uri: str, lines: tuple[int, int | None], place: str, first: int, last: int
+) -> None:
+    text = "".join(f"word{number} {KEY}\n" for number in range(1, 200))
+    said = with_focus("Do it.", focus_of(opened(tmp_path, uri, text), {}, uri, lines))
+    assert f"{NO_FILE}{place}; no tool can read or change it:" in said
+    shown = [line.split()[1] for line in said.splitlines() if "  word" in line]
+    assert shown == [f"word{number}" for number in range(first, last + 1)]
+    assert KEY not in said
+
+
+@pytest.mark.parametrize("uri", ["git:/work/.env", "output:log", "https://example.org/a"])
+def test_of_other_texts_without_a_file_nothing_is_told(tmp_path: Path, uri: str) -> None:
+    focus = focus_of(opened(tmp_path, uri, "PASSWORD=hunter2\n"), {}, uri, (0, 0))
+    assert with_focus("Do it.", focus) == "Do it."
+
+
+def test_where_the_user_was_is_the_line_that_a_request_named_last(tmp_path: Path) -> None:
+    attention = opened(tmp_path, "untitled:1", "a\n", "a.py", "b.py")
+    a, b = ((tmp_path.resolve() / "work" / name).as_uri() for name in ("a.py", "b.py"))
+    attention.touch(a, 7)
+    attention.touch(b)
+    assert attention.here() == Anchor(path="b.py", line=0)
+    attention.touch(a)
+    assert attention.here() == Anchor(path="a.py", line=7)
+    attention.touch("untitled:1", 3)
+    assert attention.here() is None
+
+
+def opened(folder: Path, uri: str, text: str, *names: str) -> Attention:
+    """Return where the user is with this document open, and files of the workspace."""
+    root = folder.resolve() / "work"
+    root.mkdir(exist_ok=True)
+    documents = DocumentStore()
+    workspace = EditorWorkspace(
+        DiskWorkspace([Root("work", root, False)]), documents, Editor(documents)
+    )
+    attention = Attention(documents, workspace)
+    documents.open(uri, "text", 1, text)
+    for name in names:
+        documents.open((root / name).as_uri(), "text", 1, "")
+    return attention

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 _FILE_URI = re.compile(r"file:(?://([^/]*)|(?!//))(/.*)", re.I | re.S)
+_UNSAVED = re.compile(r"(?:untitled|buffer):.*|file:/{0,2}", re.I | re.S)
 _DRIVE = re.compile(r"/([A-Za-z])[:|](?=/|$)")
 
 
@@ -21,6 +22,14 @@ def uri_to_path(uri: str) -> Path | None:
     """
     text = path_text(uri, windows=os.name == "nt")
     return None if text is None else Path(text)
+
+
+def is_unsaved(uri: str) -> bool:
+    """Say whether the URI names a buffer that has no file yet.
+
+    VS Code and others write ``untitled:``, Sublime Text ``buffer:``, Neovim an empty file URI.
+    """
+    return _UNSAVED.fullmatch(uri) is not None
 
 
 def path_to_uri(path: Path) -> str:

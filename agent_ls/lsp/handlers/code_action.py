@@ -13,6 +13,7 @@ from lsprotocol import types
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.events import FindingsReported
 from agent_ls.loop.state.state import SessionState
+from agent_ls.lsp.connection.uris import is_unsaved
 from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.handlers import comments, conversation
@@ -35,7 +36,7 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
         _add_turns(menu, edge)
         _add_trust(menu, edge)
     else:
-        edge.attention.touch(uri)
+        edge.attention.touch(uri, where.start.line)
         problems = _problems(edge, uri, params.context.diagnostics)
         # One without a source may be ours of a moment ago, which must not hide itself.
         foreign = offers.prompt_problems([one for one in problems if one.source])
@@ -71,7 +72,9 @@ async def _fill(
         menu.asking[:0] = run
     menu.asking += offers.problem_offers(uri, edge.attention.path(uri), problems)
     if not _is_caret(where, edge.attention.lines(uri) or ()):
-        menu.asking += offers.selection_offers(uri, where, problems)
+        can_change = edge.attention.path(uri) is not None
+        if can_change or is_unsaved(uri):
+            menu.asking += offers.selection_offers(uri, where, problems, can_change=can_change)
     menu.asking += offers.conversation_offers(has_panel=edge.server.profile.opted_in)
     _add_trust(menu, edge)
 
@@ -138,10 +141,10 @@ def _add_turns(menu: Menu, edge: Edge) -> None:
         (menu.seldom if turn.is_declined else menu.waiting).append(offer)
         if not session.is_cut_off:
             menu.seldom.append(offers.finish_offer(session.id, turn.prompt))
-
-
         elif not turn.is_declined:
             menu.waiting.append(offers.decline_offer(session.id, turn.prompt))
+
+
 def _is_caret(where: types.Range, lines: Sequence[str]) -> bool:
     """Say whether nothing is selected: some editors send the character under the cursor."""
     start, end = where.start, where.end

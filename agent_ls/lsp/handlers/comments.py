@@ -21,8 +21,10 @@ async def actions(
 ) -> tuple[list[types.CodeAction], list[types.CodeAction]]:
     """Return the actions of the comments on these lines: to say their words, and to run them.
 
-    A comment that is worked on has none.
+    A comment that is worked on has none, nor one outside the workspace: the agent cannot remove it.
     """
+    if edge.attention.path(uri) is None:
+        return [], []
     text = edge.attention.text(uri) or ""
     here = [
         comment
@@ -38,6 +40,8 @@ async def actions(
 async def lenses(edge: Edge, uri: str) -> list[types.CodeLens]:
     """Return a lens for each comment: to run it, or that the agent works on it."""
     found: list[types.CodeLens] = []
+    if edge.attention.path(uri) is None:
+        return found
     for comment in await edge.instructions.of(uri):
         place = types.Position(comment.line, 0)
         command = offers.comment_offer(uri, comment).command

@@ -102,7 +102,13 @@ async def send(edge: Edge, asked: SendParams) -> wire.ResolveResult:
 async def _say(edge: Edge, session: Session, subject_id: str | None, words: str) -> bool:
     if subject_id is None:
         text, goal = typed(words)
-        await session.submit(text, goal=goal, focus=edge.focus(), when_busy="steer")
+        await session.submit(
+            text,
+            anchor=edge.attention.here(),
+            goal=goal,
+            focus=edge.focus(),
+            when_busy="steer",
+        )
         return True
     if subject_id in session.state.approvals:
         answer = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, note=words)

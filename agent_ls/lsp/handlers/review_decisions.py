@@ -30,8 +30,12 @@ Chosen = Sequence[tuple[Session, Selection]]
 
 
 async def keep(edge: Edge, asked: ReviewArgument) -> dict[str, int]:
-    """Keep changes: they leave the review."""
-    return await _begin(edge, "keep", asked)
+    """Keep changes: they leave the review. Of all changes, some may be out of sight, so say it."""
+    kept = await _begin(edge, "keep", asked)
+    if asked.everything:
+        count = kept["changes"]
+        edge.editor.confirm(f"Kept {count} {'change' if count == 1 else 'changes'}.")
+    return kept
 
 
 async def undo(edge: Edge, asked: ReviewArgument) -> dict[str, int]:

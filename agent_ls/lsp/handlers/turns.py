@@ -8,6 +8,7 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.goals import goal_from, typed
 from agent_ls.loop.evidence.output_schema import check_schema
 from agent_ls.lsp import wire
+from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks.prompts import comment_note
 from agent_ls.session.session import Session
@@ -30,9 +31,11 @@ async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
         text, goal = typed(asked.text)
     else:
         text, goal = asked.text, goal_from(asked.goal, name="goal")
-    anchor, focus, note = None, edge.focus(), ""
-    if (place := asked.anchor) is not None:
-        edge.attention.touch(place.uri)
+    anchor, focus, note = edge.attention.here(), edge.focus(), ""
+    place = asked.anchor
+    # From a conversation the prompt is about the file that was used last.
+    if place is not None and not is_conversation(place.uri):
+        edge.attention.touch(place.uri, place.line)
         lines, around = (place.line, place.last_line), 0
         if place.is_comment:
             text, note, lines = await _comment(edge, place)
@@ -101,8 +104,12 @@ async def _meant(edge: Edge, session_id: str | None) -> list[Session]:
 
 async def _comment(edge: Edge, place: wire.AnchorParams) -> tuple[str, str, tuple[int, int]]:
     """Return the prompt of the instruction comment nearest to a place, a note, and its lines."""
-    path = edge.attention.path(place.uri) or place.uri
-    text = edge.attention.text(place.uri)
+    path, text = edge.attention.path(place.uri), edge.attention.text(place.uri)
+    if path is None:
+        raise AgentLsError(
+            "There is no instruction comment in a file of the workspace there. Save the text in "
+            "the workspace first, or give agent-ls.prompt your words and its lines."
+        )
     comments = await edge.instructions.of(place.uri)
     found = min(comments, key=lambda one: abs(one.line - place.line), default=None)
     if found is None or text is None:

@@ -33,6 +33,11 @@ _BY_HAND = (
 """Approval choices that need no text from the user, so a code action can give them."""
 _RARE = (ApprovalChoice.ALLOW_ALWAYS, ApprovalChoice.REJECT_ALWAYS)
 """More such choices, behind *More…*."""
+_OF_SELECTION = (
+    ("Ask the agent to explain this", "Explain this code. Change nothing."),
+    ("Ask the agent to write tests for this", "Write tests for this code, and run them."),
+    ("Ask the agent to improve this", "Improve this code without changing what it does."),
+)
 
 
 def action(
@@ -171,20 +176,23 @@ def problem_offers(
 
 
 def selection_offers(
-    uri: str, where: types.Range, problems: Sequence[types.Diagnostic] = ()
+    uri: str,
+    where: types.Range,
+    problems: Sequence[types.Diagnostic] = (),
+    *,
+    can_change: bool = True,
 ) -> Iterator[types.CodeAction]:
-    """Yield the prompts about a selection; nothing for a bare cursor."""
+    """Yield the prompts about a selection; nothing for a bare cursor.
+
+    What the agent cannot change it can only explain.
+    """
     first, last = where.start.line, where.end.line
     if where.start == where.end:
         return
     if where.end.character == 0 and last > first:
         last -= 1
     place = AnchorParams(uri=uri, line=first, last_line=last, problems=prompt_problems(problems))
-    for title, wish in (
-        ("Ask the agent to explain this", "Explain this code. Change nothing."),
-        ("Ask the agent to write tests for this", "Write tests for this code, and run them."),
-        ("Ask the agent to improve this", "Improve this code without changing what it does."),
-    ):
+    for title, wish in _OF_SELECTION if can_change else _OF_SELECTION[:1]:
         yield _asking(title, wish, place, kind=types.CodeActionKind.RefactorRewrite)
 
 
@@ -194,6 +202,11 @@ def turn_offer(session_id: str, prompt: str, *, is_cut_off: bool) -> types.CodeA
     return action(f"{verb} the agent: {_first_line(prompt)}", f"agent-ls.{command}", session_id)
 
 
+def decline_offer(session_id: str, prompt: str) -> types.CodeAction:
+    """Return the action that stops the messages about an interrupted turn."""
+    return action(f"Not now: {_first_line(prompt)}", "agent-ls.session.decline", session_id)
+
+
 def finish_offer(session_id: str, prompt: str) -> types.CodeAction:
     """Return the action that lets the agent end a turn with a last answer."""
     return action(f"Let the agent finish up: {_first_line(prompt)}", "agent-ls.finish", session_id)
@@ -201,11 +214,6 @@ def finish_offer(session_id: str, prompt: str) -> types.CodeAction:
 
 def _first_line(prompt: str) -> str:
     return short(prompt.strip().partition("\n")[0])
-
-def decline_offer(session_id: str, prompt: str) -> types.CodeAction:
-    """Return the action that stops the messages about an interrupted turn."""
-    return action(f"Not now: {_first_line(prompt)}", "agent-ls.session.decline", session_id)
-
 
 
 def conversation_offers(*, has_panel: bool) -> Iterator[types.CodeAction]:

@@ -1,4 +1,4 @@
-"""Which open document the user is at, and how URIs and paths map."""
+"""Which open document and line the user is at, and how URIs and paths map."""
 
 from __future__ import annotations
 
@@ -24,13 +24,24 @@ class Attention:
         self._workspace = workspace
         self._order: list[str] = [one for one in documents.uris() if not is_conversation(one)]
         """The open documents but the conversations, least recently used first."""
+        self._lines: dict[str, int] = {}
+        """By document, the line of the cursor that a request named last."""
         documents.listen(self._on_document)
 
-    def touch(self, uri: str) -> None:
-        """Record that the user did something in a document."""
+    def touch(self, uri: str, line: int | None = None) -> None:
+        """Record that the user did something in a document, with the cursor on ``line``."""
         found = None if is_conversation(uri) else self._documents.spelled(uri)
-        if found is not None and self._order[-1:] != [found]:
+        if found is None:
+            return
+        if line is not None:
+            self._lines[found] = line
+        if self._order[-1:] != [found]:
             self._order = [one for one in self._order if one != found] + [found]
+
+    def here(self) -> Anchor | None:
+        """Return where the user was last; None outside the folders, line 0 if none is known."""
+        uri = self.active()
+        return None if uri is None else self.anchor(uri, self._lines.get(uri, 0))
 
     def active(self) -> str | None:
         """Return the open document that the user used last."""
@@ -96,6 +107,7 @@ class Attention:
     def _on_document(self, event: DocumentEvent) -> None:
         if event.kind is DocumentEventKind.CLOSED:
             self._order = [one for one in self._order if one != event.uri]
+            self._lines.pop(event.uri, None)
         else:
             self.touch(event.uri)
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from agent_ls.domain.findings import Severity
 from agent_ls.domain.focus import MAX_OPEN_FILES, MAX_PROBLEMS, Focus, Problem
+from agent_ls.lsp.connection.uris import is_unsaved
 from agent_ls.lsp.wire import EditorDiagnostic
 from agent_ls.lsp.workspace.attention import Attention
 from agent_ls.safety.secrets import mask
@@ -38,17 +39,21 @@ def focus_of(
     """Return the user's place: ``uri``, or the document used last.
 
     ``lines`` is the cursor's line with None, or the first and last selected line. The excerpt has
-    ``around`` more lines on each side.
+    ``around`` more lines on each side. No tool can read a buffer without a file, so of that the
+    lines around the cursor are an excerpt, too.
     """
     here = uri or attention.active()
     path = "" if here is None else attention.path(here) or ""
     others = [found for one in attention.recent() if (found := attention.path(one))]
-    first, last = lines if lines and path else (None, None)
+    has_no_file = here is not None and is_unsaved(here)
+    first, last = lines if lines and (path or has_no_file) else (None, None)
     span = None if first is None or last is None else (max(0, first - around), last + around)
     excerpt = ""
-    if here is not None and span is not None:
+    if here is not None and first is not None and (span or has_no_file):
         text = attention.lines(here) or ()
-        excerpt = _WITHHELD if attention.is_secret(path) else _excerpt(text, *span)
+        shown = span or (max(0, first - _MAX_LINES // 2), first + _MAX_LINES // 2 - 1)
+        is_withheld = bool(path) and attention.is_secret(path)
+        excerpt = _WITHHELD if is_withheld else _excerpt(text, *shown)
     return Focus(
         path=visible_line(path),
         first_line=first,
