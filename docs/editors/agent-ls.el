@@ -32,6 +32,15 @@
       (lsp--buffer-uri)
     (plist-get (eglot--TextDocumentIdentifier) :uri)))
 
+(defun agent-ls-place ()
+  "Return this line, or the lines of the active region."
+  (let ((line (lambda (at) (1- (line-number-at-pos at t)))))
+    (if (use-region-p)
+        (list :uri (agent-ls-uri)
+              :line (funcall line (region-beginning))
+              :lastLine (funcall line (max (region-beginning) (1- (region-end)))))
+      (list :uri (agent-ls-uri) :line (funcall line nil)))))
+
 (defun agent-ls-run (command &optional argument then)
   (agent-ls-request "workspace/executeCommand"
                     (list :command (concat "agent-ls." command)
@@ -74,7 +83,8 @@
                    (lambda (&optional words) (interactive ,@(and arguments (list arguments)))
                      (ignore words) ,@body)))
 (agent-ls-key "r" nil (agent-ls-act "prompt")) ; run the instruction comment
-(agent-ls-key "p" "sAgent: " (agent-ls-run "prompt" words))
+(agent-ls-key "p" "sAgent: " ; about this line, or about the lines of the region
+  (agent-ls-run "prompt" (list :text words :anchor (agent-ls-place))))
 (agent-ls-key "t" "sTell the agent: " (agent-ls-run "steer" words))
 (agent-ls-key "d" nil ; all of what is said about this line, such as the diff of an approval
   (let ((said (flymake-diagnostics (line-beginning-position) (line-end-position))))
@@ -91,6 +101,8 @@
                                                         :line (1- (line-number-at-pos nil t)))))
 (agent-ls-key "s" nil (agent-ls-run "stop"))
 (agent-ls-key "g" nil (agent-ls-run "session.resume")) ; go on with what was cut off
+(agent-ls-key "G" nil (agent-ls-run "session.decline")) ; not now, and say no more of it
+(agent-ls-key "T" nil (agent-ls-run "trust")) ; what trusting the folder switches on
 (agent-ls-key "c" nil
   (let ((project (project-current)))
     (agent-ls-run "conversation" nil (lambda (path)

@@ -24,7 +24,7 @@ local function run(command, ...)
   if agent then agent:exec_cmd({ command = 'agent-ls.' .. command, arguments = { ... } }) end
 end
 -- Takes the first code action at the cursor with this command, and this choice if one is named.
-local function act(command, choice, more)
+local function act(command, nothing, choice, more)
   local agent = client()
   if not agent then return end
   local asked = vim.lsp.util.make_range_params(0, agent.offset_encoding)
@@ -37,7 +37,7 @@ local function act(command, choice, more)
         return run(command, vim.tbl_extend('force', given, more or {}))
       end
     end
-    vim.notify('Nothing here for agent-ls.' .. command)
+    vim.notify(nothing)
   end, 0)
 end
 local function with_words(prompt, use)
@@ -46,18 +46,36 @@ local function with_words(prompt, use)
   end
 end
 local function here() return { uri = vim.uri_from_bufnr(0), line = vim.fn.line('.') - 1 } end
+-- Asks with words about the line of the cursor, or about the selected lines.
+local function ask()
+  local place, other = here(), vim.fn.line('v') - 1
+  if vim.fn.mode():find('[vV\22]') then
+    place.line, place.lastLine = math.min(place.line, other), math.max(place.line, other)
+    vim.cmd('normal! \27') -- leaves the visual mode
+  end
+  with_words('Agent: ', function(words) run('prompt', { text = words, anchor = place }) end)()
+end
+-- Shows all of what is said about this line, such as the diff of an approval; else what waits.
+local function look()
+  if vim.diagnostic.open_float() then return end
+  for _, found in ipairs(vim.diagnostic.get(nil, { severity = vim.diagnostic.severity.INFO })) do
+    if found.source == 'agent-ls' then
+      return vim.diagnostic.open_float(found.bufnr, { scope = 'line', pos = found.lnum })
+    end
+  end
+  vim.notify('Nothing is said about this line, and nothing waits')
+end
+local function allow() act('approval.resolve', 'Nothing waits', 'allow_once') end
 
 local keys = {
-  r = function() act('prompt') end, -- run the instruction comment
-  p = with_words('Agent: ', function(words) run('prompt', words) end),
+  r = function() act('prompt', 'No instruction comment to run here') end,
+  p = ask,
   t = with_words('Tell the agent: ', function(words) run('steer', words) end),
-  d = function() -- all of what is said about this line, such as the diff of an approval
-    if not vim.diagnostic.open_float() then vim.notify('Nothing is said about this line') end
-  end,
-  y = function() act('approval.resolve', 'allow_once') end,
-  Y = function() act('approval.resolve', 'allow_session') end,
+  d = look,
+  y = allow,
+  Y = function() act('approval.resolve', 'Nothing waits', 'allow_session') end,
   n = with_words('No, because: ', function(words)
-    act('approval.resolve', 'reject_once', { note = words })
+    act('approval.resolve', 'Nothing waits', 'reject_once', { note = words })
   end),
   w = with_words('Answer: ', function(words) run('question.resolve', { text = words }) end),
   k = function() run('review.keep', 'all') end,
@@ -66,9 +84,13 @@ local keys = {
   [','] = function() run('review.previous', here()) end,
   s = function() run('stop') end,
   g = function() run('session.resume') end, -- go on with what was cut off
+  G = function() run('session.decline') end, -- not now, and say no more of it
+  T = function() run('trust') end, -- what trusting the folder switches on, and whether to
   c = function() run('conversation') end,
 }
 for key, action in pairs(keys) do vim.keymap.set('n', '<leader>a' .. key, action) end
+vim.keymap.set('x', '<leader>ap', ask)
+vim.keymap.set('n', 'gA', allow) -- the most frequent answer, with two keys
 
 vim.api.nvim_create_autocmd('BufRead', {
   pattern = '*.agent-ls.md',
@@ -79,7 +101,7 @@ vim.api.nvim_create_autocmd('BufRead', {
       vim.keymap.set({ 'n', 'i' }, key, leave_and_act, { buffer = event.buf })
     end
     set('<C-s>', function() run('conversation.send') end)
-    set('<C-y>', keys.y)
+    set('<C-y>', allow)
   end,
 })
 

@@ -30,7 +30,7 @@ local function run(command, argument, on_answer)
   end, vim.api.nvim_get_current_buf()) -- not 0: what was typed just now would be sent too late
 end
 -- Takes the first code action at the cursor with this command, and this choice if one is named.
-local function act(command, choice, more)
+local function act(command, nothing, choice, more)
   local agent = client()
   if not agent then return end
   local asked = vim.lsp.util.make_range_params(0, agent.offset_encoding)
@@ -43,7 +43,7 @@ local function act(command, choice, more)
         return run(command, vim.tbl_extend('force', given, more or {}))
       end
     end
-    vim.notify('Nothing here for agent-ls.' .. command)
+    vim.notify(nothing)
   end, vim.api.nvim_get_current_buf())
 end
 local function with_words(prompt, use)
@@ -52,23 +52,45 @@ local function with_words(prompt, use)
   end
 end
 local function here() return { uri = vim.uri_from_bufnr(0), line = vim.fn.line('.') - 1 } end
+-- Asks with words about the line of the cursor, or about the selected lines.
+local function ask()
+  local place, other = here(), vim.fn.line('v') - 1
+  if vim.fn.mode():find('[vV\22]') then
+    place.line, place.lastLine = math.min(place.line, other), math.max(place.line, other)
+    vim.cmd('normal! \27') -- leaves the visual mode
+  end
+  with_words('Agent: ', function(words) run('prompt', { text = words, anchor = place }) end)()
+end
+-- Shows all of what is said about this line, such as the diff of an approval; else what waits.
+local function look()
+  if vim.diagnostic.open_float() then return end
+  for _, found in ipairs(vim.diagnostic.get(nil, { severity = vim.diagnostic.severity.INFO })) do
+    if found.source == 'agent-ls' then
+      return vim.diagnostic.open_float(found.bufnr, { scope = 'line', pos = found.lnum })
+    end
+  end
+  vim.notify('Nothing is said about this line, and nothing waits')
+end
+local function allow() act('approval.resolve', 'Nothing waits', 'allow_once') end
 
 local keys = {
   a = vim.lsp.buf.code_action,
-  r = function() act('prompt') end, -- run the instruction comment
-  p = with_words('Agent: ', function(words) run('prompt', words) end),
+  r = function() act('prompt', 'No instruction comment to run here') end,
+  p = ask,
   t = with_words('Tell the agent: ', function(words) run('steer', words) end),
-  d = vim.diagnostic.open_float, -- all of what is said about this line, such as the diff of an approval
-  y = function() act('approval.resolve', 'allow_once') end,
-  Y = function() act('approval.resolve', 'allow_session') end,
+  d = look,
+  y = allow,
+  Y = function() act('approval.resolve', 'Nothing waits', 'allow_session') end,
   n = with_words('No, because: ', function(words)
-    act('approval.resolve', 'reject_once', { note = words })
+    act('approval.resolve', 'Nothing waits', 'reject_once', { note = words })
   end),
   w = with_words('Answer: ', function(words) run('question.resolve', { text = words }) end),
   k = function() run('review.keep', 'all') end,
   u = function() run('review.undo', here()) end,
   s = function() run('stop') end,
   g = function() run('session.resume') end, -- go on with what was cut off
+  G = function() run('session.decline') end, -- not now, and say no more of it
+  T = function() run('trust') end, -- what trusting the folder switches on, and whether to
   c = function()
     local agent = client()
     vim.g.agent_ls_root = agent and agent.config.root_dir
@@ -76,12 +98,14 @@ local keys = {
   end,
 }
 for key, action in pairs(keys) do vim.keymap.set('n', '<leader>a' .. key, action) end
+vim.keymap.set('x', '<leader>ap', ask)
+vim.keymap.set('n', 'gA', allow) -- the most frequent answer, with two keys
 
 vim.api.nvim_create_autocmd('BufRead', {
   pattern = '*.agent-ls.md',
   callback = function(event)
     local function set(key, action) vim.keymap.set({ 'n', 'i' }, key, action, { buffer = event.buf }) end
     set('<C-s>', function() run('conversation.send') end)
-    set('<C-y>', keys.y)
+    set('<C-y>', allow)
   end,
 })

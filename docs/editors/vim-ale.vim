@@ -59,6 +59,9 @@ function! s:Words(prompt, Use) abort
   let l:words = input(a:prompt)
   if !empty(l:words) | call a:Use(l:words) | endif
 endfunction
+function! s:Prompt(place) abort
+  call s:Words('Agent: ', {words -> s:Run('prompt', [{'text': words, 'anchor': a:place}])})
+endfunction
 function! s:Send() abort
   silent write!
   call s:Run('conversation.send', [])
@@ -66,7 +69,10 @@ endfunction
 
 nnoremap <leader>aa <Cmd>ALECodeAction<CR>
 nnoremap <leader>ar <Cmd>call <SID>Act('prompt', '', {})<CR>
-nnoremap <leader>ap <Cmd>call <SID>Words('Agent: ', {words -> <SID>Run('prompt', [words])})<CR>
+" About the line of the cursor, or about the selected lines.
+nnoremap <leader>ap <Cmd>call <SID>Prompt(<SID>Here())<CR>
+xnoremap <leader>ap <Esc><Cmd>call <SID>Prompt(extend(<SID>Here(),
+  \ {'line': line("'<") - 1, 'lastLine': line("'>") - 1}))<CR>
 nnoremap <leader>at <Cmd>call <SID>Words('Tell the agent: ', {words -> <SID>Run('steer', [words])})<CR>
 nnoremap <leader>ad <Cmd>ALEDetail<CR>
 nnoremap <leader>ay <Cmd>call <SID>Act('approval.resolve', 'allow_once', {})<CR>
@@ -78,6 +84,8 @@ nnoremap <leader>ak <Cmd>call <SID>Run('review.keep', ['all'])<CR>
 nnoremap <leader>au <Cmd>call <SID>Run('review.undo', [<SID>Here()])<CR>
 nnoremap <leader>as <Cmd>call <SID>Run('stop', [])<CR>
 nnoremap <leader>ag <Cmd>call <SID>Run('session.resume', [])<CR>
+nnoremap <leader>aG <Cmd>call <SID>Run('session.decline', [])<CR>
+nnoremap <leader>aT <Cmd>call <SID>Run('trust', [])<CR>
 nnoremap <leader>ac <Cmd>call <SID>Run('conversation', [],
   \ {path -> execute('edit ' . fnameescape(path) . ' \| normal! G')})<CR>
 

@@ -13,7 +13,7 @@ from tests.editors.talk import Act
 
 _TEXT = '"""Prices."""\n\n# agent: set the tax\nTAX = 0.07\nFEE = 1\nLAST = 2\n'
 _COMMENT = 2
-_EDIT = r"""
+EDIT = r"""
 [[answer]]
 [[answer.call]]
 tool = "edit_file"
@@ -33,7 +33,7 @@ The tax is 19 % now.
 '''
 """
 _REJECTED = (
-    _EDIT
+    EDIT
     + """
 [[answer]]
 expect = { last_contains = ["as a string"] }
@@ -52,7 +52,7 @@ edits = [{ old_string = "# agent: set the tax\nTAX = 0.07", new_string = "TAX = 
 repeat = 0
 text = "Done, but something is left."
 """
-_HANGS = """
+HANGS = """
 [[answer]]
 hang = "before"
 """
@@ -206,14 +206,14 @@ STORIES: Mapping[str, Story] = {
     "asks by comment": Story(ask_by_comment, _ANSWER),
     "asks by conversation": Story(ask_by_conversation, _ANSWER),
     "reads the answer": Story(read_the_answer, _ANSWER),
-    "gets an edit": Story(get_an_edit, _EDIT + _ANSWER, "accept-edits"),
-    "sees what it would change": Story(see_what_it_would_change, _EDIT + _ANSWER),
-    "allows": Story(allow, _EDIT + _ANSWER),
+    "gets an edit": Story(get_an_edit, EDIT + _ANSWER, "accept-edits"),
+    "sees what it would change": Story(see_what_it_would_change, EDIT + _ANSWER),
+    "allows": Story(allow, EDIT + _ANSWER),
     "rejects with words": Story(reject_with_words, _REJECTED),
     "sees a finding": Story(see_a_finding, _FAULT, "accept-edits"),
-    "undoes a hunk": Story(undo_a_hunk, _EDIT + _ANSWER, "accept-edits"),
-    "stops": Story(stop, _HANGS),
-    "leaves in mid-turn and resumes": Story(leave_and_resume, _HANGS + _ANSWER),
+    "undoes a hunk": Story(undo_a_hunk, EDIT + _ANSWER, "accept-edits"),
+    "stops": Story(stop, HANGS),
+    "leaves in mid-turn and resumes": Story(leave_and_resume, HANGS + _ANSWER),
 }
 
 

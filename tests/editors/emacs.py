@@ -15,6 +15,7 @@ _KEYS: Mapping[Act, str] = {
     "keep": "k",
     "undo": "u",
     "stop": "s",
+    "resume": "g",
     "converse": "c",
 }
 _QUIET = """\
@@ -87,10 +88,8 @@ class Emacs(Terminal):
         self.press("C-c", "a", "d")
 
     def resume(self) -> None:
-        self.wait_for_screen("cut off in")
-        if "lsp-mode" in self.name:
-            self.say("Resume")
-        self.press("Enter")
+        self.wait_until(lambda: "cut off in" in self.told(), "the message")
+        self.act("resume")
 
     def converse(self) -> None:
         self.act("converse")

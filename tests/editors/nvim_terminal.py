@@ -56,8 +56,8 @@ class NeovimTerminal(Terminal):
         self.press("Space", "a", "d")
 
     def resume(self) -> None:
-        self.wait_for_screen("Resume", "Not now")
-        self.press("1", "Enter")
+        self.wait_for_screen("cut off in")
+        self.act("resume")
 
     def converse(self) -> None:
         self.act("converse")
