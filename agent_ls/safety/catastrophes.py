@@ -10,21 +10,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent_ls.safety.shell_parts import words_behind_redirections
+from agent_ls.safety.shell_parts import SHELLS, words_behind_redirections
 from agent_ls.safety.text import words
+from agent_ls.safety.views import RUN_OTHERS
 from agent_ls.syntax.parsing import Node, parse_shell, shell_captures, walk
 
-_WRAPPERS = words(
-    """
-    sudo doas su env nohup time timeout nice ionice chrt taskset setsid stdbuf command builtin
-    exec xargs parallel busybox toybox unbuffer script watch strace ltrace gdb firejail bwrap
-    unshare chroot nsenter runuser pkexec eval then do else if while until ! { (
-    """
-)
+_LEADING = RUN_OTHERS | words("then do else if while until ! { (")
 _NAMING = words("-u --user -g --group -I -s --signal -k -n -C")
 """Options of wrappers behind which a user, a placeholder, a signal, or the like may stand."""
 _OPTION = re.compile(r"(?s)-.*|[\d.]+[smhd]?|\w+=.*")
-_SHELLS = words("sh bash dash zsh ksh ash fish mksh")
 _MAX_CHARS = 10_000
 _MAX_DEPTH = 3
 _MAX_WRAPPED = 100
@@ -78,7 +72,7 @@ class _Search:
                 return "it would overwrite a device"
         for node in captures.get("command", []):
             named = [one for one in node.named_children if one.type != "file_redirect"]
-            written = list(map(_loose, (*named, *words_behind_redirections(node))))
+            written = list(map(_loose, (*named, *words_behind_redirections(node, node.parent))))
             if found := self._judged(written, depth):
                 return found
         return ""
@@ -88,7 +82,7 @@ class _Search:
             if number > _MAX_WRAPPED:
                 return _TOO_MUCH
             name = program.rsplit("/", 1)[-1].lower()
-            if name in _SHELLS or name in ("eval", "su"):
+            if name in SHELLS or name in ("eval", "su"):
                 for script in (
                     (" ".join(one for one in arguments if one != "-c"), *arguments)
                     if depth < _MAX_DEPTH
@@ -135,7 +129,7 @@ def _unwrapped(written: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
             places.append((place + 1, False))
         else:
             yield program, words[place + 1 :]
-            if program.rsplit("/", 1)[-1].lower() in _WRAPPERS:
+            if program.rsplit("/", 1)[-1].lower() in _LEADING:
                 places.append((place + 1, True))
 
 

@@ -29,6 +29,7 @@ from agent_ls.safety.control_files import (
 from agent_ls.safety.own_places import OwnPlaces
 from agent_ls.safety.paths import MAX_PATH_BYTES, components_below, is_inside, real_path
 from agent_ls.safety.shell_parts import (
+    TEMPORARY,
     UNKNOWN,
     Part,
     at_home,
@@ -46,7 +47,6 @@ Use = Literal["read", "write", "make", "delete", "any"]
 _MAX_PLACES = 2_000
 _MAX_FITTING = 200
 _MAX_DEPTH = 3
-_TEMPORARY = ("/tmp", "/var/tmp")
 _DEVICES = ("/dev/", "/proc/self/fd/")
 _LANGUAGES = frozenset({"sed", "awk", "gawk", "perl"})
 _SPEAKERS = frozenset({"git", "echo", "printf", "gh"})
@@ -227,7 +227,7 @@ def _reason(named: Named, roots: Sequence[Root]) -> str:
         return "is run by builds, tests or tools later" if is_loaded else ""
     if named.use == "any":
         return ""
-    temporary = [real_path(Path(one)) for one in (*_TEMPORARY, os.environ.get("TMPDIR")) if one]
+    temporary = [real_path(Path(one)) for one in (*TEMPORARY, os.environ.get("TMPDIR")) if one]
     # What leads there from the workspace, by links or dots, was hardly meant as temporary.
     is_named = named.path.startswith("/")
     takes_all = any(one.path.is_relative_to(place) for one in roots)

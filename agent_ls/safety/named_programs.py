@@ -24,22 +24,9 @@ from agent_ls.safety.shell_parts import (
     scripts_in,
     spellings,
 )
-from agent_ls.safety.text import has_hidden, words
-from agent_ls.safety.views import WRAPPERS, sort_write, view_words
+from agent_ls.safety.text import has_hidden
+from agent_ls.safety.views import RUN_OTHERS, WRAPPERS, sort_write, view_words
 
-_RUNS_OTHERS = (
-    SHELLS
-    | {one for one in WRAPPERS if " " not in one}
-    | words(
-        """
-    sudo doas su chrt command builtin exec toybox script gdb firejail bwrap unshare chroot
-    nsenter runuser pkexec eval find fd fdfind flock chronic entr ssh trap alias fish mksh
-    uv poetry pdm hatch rye conda bundle systemd-run setarch catchsegv perf pipx
-    mamba direnv nix docker podman make source .
-    """
-    )
-)
-"""Programs that may run a program which they are given."""
 _MAX_DEPTH = 3
 _MAX_LISTS = 32
 _MAX_WRAPPED = 100
@@ -64,7 +51,7 @@ def named_programs(command: str, depth: int = 0) -> list[tuple[str, ...]] | None
             found += islice(_programs(part), _MAX_FOUND)
             if len(found) > _MAX_FOUND:
                 return None
-            for script in scripts_in(part) if part.name in _RUNS_OTHERS else ():
+            for script in scripts_in(part) if part.name in RUN_OTHERS else ():
                 inner = named_programs(script, depth + 1) if depth < _MAX_DEPTH else None
                 if inner is None:
                     return None
@@ -87,7 +74,7 @@ def _is_told(part: Part) -> bool:
 def _programs(part: Part) -> Iterator[tuple[str, ...]]:
     spelled = (spellings(one) for one in part.words)
     for written in islice(itertools.product(*spelled), _MAX_LISTS):
-        runs_others = base_name(written[0]) in _RUNS_OTHERS or " ".join(written[:2]) in WRAPPERS
+        runs_others = base_name(written[0]) in RUN_OTHERS or " ".join(written[:2]) in WRAPPERS
         ends = min(len(written), _MAX_WRAPPED) if runs_others else 1
         for at in range(ends):
             name = base_name(written[at])

@@ -21,7 +21,8 @@ from agent_ls.syntax.parsing import Node, Tree, parse_shell, walk
 UNKNOWN = "\0"
 """Placeholder in a word for text that only the running shell knows."""
 
-SHELLS = words("sh bash dash zsh ksh ash")
+SHELLS = words("sh bash dash zsh ksh ash fish mksh")
+TEMPORARY = ("/tmp", "/var/tmp")
 _MAX_PARTS = 2_000
 _EXPANSIONS = words(
     """
@@ -122,8 +123,10 @@ def read_parts(text: str, *, follows: bool = True) -> ShellText | None:
     commands = [one for one in nodes if one.type in _COMMANDS]
     if len(commands) > _MAX_PARTS or any(map(_has_stray_words, nodes)):
         return None
-    written = ((one, _words(one, values)) for one in commands)
-    parts = [Part(found, _fed_by(one)) for one, found in written if found]
+    # To ask each node for its parent would search the tree from its top.
+    above = {child.id: one for one in nodes for child in one.children}
+    written = ((one, _words(one, values, above.get(one.id))) for one in commands)
+    parts = [Part(found, _fed_by(one, above)) for one, found in written if found]
     redirects = [_target(one, values) for one in nodes if one.type == "file_redirect"]
     functions = frozenset(
         _text(name)
@@ -226,7 +229,7 @@ def _values(nodes: Iterable[Node]) -> dict[str, str]:
     return {name: set_to[0] for name, set_to in found.items() if len(set_to) == 1}
 
 
-def _words(node: Node, values: Mapping[str, str]) -> tuple[str, ...]:
+def _words(node: Node, values: Mapping[str, str], above: Node | None) -> tuple[str, ...]:
     found: list[str] = []
     if node.type != "command":
         found.append(_text(node.children[0]))
@@ -234,12 +237,14 @@ def _words(node: Node, values: Mapping[str, str]) -> tuple[str, ...]:
         if child.type not in _NO_WORDS:
             inner = child.named_children[0] if child.type == "command_name" else child
             found.append(_word(inner, values))
-    return (*found, *(_word(one, values) for one in words_behind_redirections(node)))
+    return (*found, *(_word(one, values) for one in words_behind_redirections(node, above)))
 
 
-def words_behind_redirections(node: Node) -> Iterator[Node]:
-    """Yield the words of a command that the grammar takes for parts of its redirections."""
-    above = node.parent
+def words_behind_redirections(node: Node, above: Node | None) -> Iterator[Node]:
+    """Yield the words of a command that the grammar takes for parts of its redirections.
+
+    ``above`` is the parent of its node.
+    """
     is_body = above is not None and above.type == "redirected_statement"
     for one in (*node.children, *(above.children if above is not None and is_body else ())):
         yield from _stray_words(one)
@@ -262,12 +267,12 @@ def _has_stray_words(node: Node) -> bool:
     return any(True for one in node.children for _ in _stray_words(one))
 
 
-def _fed_by(node: Node) -> Literal["", "program", "text"]:
-    above = node.parent
+def _fed_by(node: Node, parents: Mapping[int, Node]) -> Literal["", "program", "text"]:
+    above = parents.get(node.id)
     while above is not None and above.type in ("redirected_statement", "negated_command"):
         if any(one.type.startswith("here") for one in above.children):
             return "text"
-        node, above = above, above.parent
+        node, above = above, parents.get(above.id)
     if any(one.type.startswith("here") for one in node.children):
         return "text"
     is_piped = above is not None and above.type == "pipeline" and above.named_children[0] != node

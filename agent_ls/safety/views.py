@@ -20,6 +20,7 @@ from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.paths import is_inside, real_path
 from agent_ls.safety.shell_parts import (
     SHELLS,
+    TEMPORARY,
     UNKNOWN,
     Part,
     ShellText,
@@ -43,18 +44,32 @@ def _each(table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 LOOKS = frozenset(_TABLE["look"]["programs"].split())
 """Programs that only read and run no other; without the words in ``_LOOK_CHANGES``."""
 _LOOK_CHANGES = _each(_TABLE["look"]["changes"])
+_LOOK_WORDS = _each(_TABLE["look"]["words"])
 _GIT = {name: frozenset(words) for name, words in _each(_TABLE["git"]).items()}
-_GIT_LOSES, _GIT_KEEPS = _each(_TABLE["git"]["loses"]), _each(_TABLE["git"]["keeps"])
+_GIT_LOSES, _GIT_KEEPS, _GIT_DRY = (_each(_TABLE["git"][k]) for k in ("loses", "keeps", "dry"))
 EDITS = frozenset(_TABLE["edit"]["programs"].split())
 """Programs that change, move or delete files."""
 _EDIT_LISTS = _each(_TABLE["edit"]["lists"])
 _CHECKS = frozenset(_TABLE["shells"]["checks"].split())
 _ALONE = frozenset(_TABLE["alone"]["programs"].split())
-WORK = _each(_TABLE["work"])
+WORK = {
+    **dict.fromkeys(_TABLE["work"]["any"].split(), ("*",)),
+    **dict.fromkeys(_TABLE["work"]["targets"].split(), ("targets",)),
+    **_each(_TABLE["work"]["words"]),
+}
 """What tests, builds, checks or runs a project, and the words that make it so."""
-OFFERED = WORK | _each(_TABLE["offered"])
-"""Programs for which an approval offers a rule by prefix, likewise; no word: none is offered."""
-WRAPPERS = frozenset(_TABLE["wrappers"])
+_UNOFFERED = frozenset(_TABLE["offered"]["none"].split())
+OFFERED = {
+    name: kinds
+    for name, kinds in (WORK | _each(_TABLE["offered"])).items()
+    if name not in _UNOFFERED
+}
+"""Programs for which an approval offers a rule by prefix, likewise."""
+_WRAPPING = _TABLE["wrappers"]
+WRAPPERS = frozenset((*_WRAPPING["programs"].split(), *_WRAPPING["pairs"]))
+"""What stands in front of a program, and only starts it."""
+RUN_OTHERS = SHELLS | _ALONE | words(f"{_WRAPPING['programs']} {_WRAPPING['others']}")
+"""Programs that may run a program which they are given."""
 _FETCHING = ("npx", "bunx", "npm exec", "pnpm dlx", "yarn dlx")
 _REFUSED = frozenset(_TABLE["refused"]["words"].split())
 _MODULES = frozenset(_TABLE["refused"]["modules"].split())
@@ -71,7 +86,6 @@ _LOCAL = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]
 _CLIENTS = words("curl wget http https xh")
 _CLIENT_VALUES = words("-H -d -X -o -w -F -u -A -b -c -e -T -m --data --header --request --output")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffd]")
-_TEMPORARY = ("/tmp", "/var/tmp")
 _MOST_DEPTH = 3
 _MOST_WRAPPED = 6
 """Programs that each only start the next one."""
@@ -151,7 +165,7 @@ def sort_write(target: str, folders: Sequence[Path], roots: Sequence[Root]) -> S
         return _WORK
     for folder in folders:
         place = real_path(folder / at_home(target))
-        if not (is_inside(place, roots) or target.startswith(("/dev/fd/", *_TEMPORARY))):
+        if not (is_inside(place, roots) or target.startswith(("/dev/fd/", *TEMPORARY))):
             return Sorting("ask", f"it writes {_shown(target)}, which is outside of the workspace")
     return _WORK
 
@@ -293,8 +307,7 @@ def _sorted_by_table(
     name = base_name(program)
     if len(rest) == 1 and rest[0] in _VERSIONS:
         return _LOOK
-    if name == "kill" and all(one.startswith(("%", "-", UNKNOWN)) for one in rest):
-        # Its own jobs: it sees no other processes.
+    if rest and rest[0] in _LOOK_WORDS.get(name, ()):
         return _LOOK
     if name == "git":
         return _git(rest)
@@ -331,6 +344,8 @@ def _git(rest: Sequence[str]) -> Sorting:
     words = rest[rest.index(sub) + 1 :] if sub else ()
     kept = any(one in _GIT_KEEPS.get(sub, ()) for one in words)
     kept &= not {"-W", "--worktree"} & set(words)
+    if any(_is_option(one, word) for word in _GIT_DRY.get(sub, ()) for one in words):
+        return _LOOK
     lost = any(_is_option(one, word) for word in _GIT_LOSES.get(sub, ()) for one in words)
     if sub == "checkout" and not {"-b", "--orphan", "--track", "-t"} & set(words):
         # ``git checkout HEAD src`` takes files.
@@ -362,7 +377,7 @@ def _work(program: str, rest: Sequence[str]) -> Sorting:
     name = base_name(program)
     kinds = WORK.get(name) or WORK.get(re.sub(r"[\d.]+$", "", name))
     if kinds is None:
-        is_own = not program.startswith(("/", "~")) or program.startswith(_TEMPORARY)
+        is_own = not program.startswith(("/", "~")) or program.startswith(TEMPORARY)
         is_path = "/" in program and is_own
         unknown = Sorting("ask", f"{_shown(name)} is not known to only read, test or build")
         return _WORK if is_path else unknown
