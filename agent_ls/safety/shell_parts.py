@@ -116,6 +116,14 @@ def read_parts(text: str, *, follows: bool = True) -> ShellText | None:
         tree, is_certain = _parsed(_HERE_DOCUMENT.sub(_without_body, text)), False
     if tree is None:
         return None
+    try:
+        return _read(tree, text, follows=follows, is_certain=is_certain)
+    except RecursionError:
+        # Words within words, hundreds of times.
+        return None
+
+
+def _read(tree: Tree, text: str, *, follows: bool, is_certain: bool) -> ShellText | None:
     nodes = list(walk(tree.root_node))
     # The shell joins a word that a line end divides, and what touches a substitution.
     is_certain = is_certain and "`" not in text and not _DIVIDED.search(text)

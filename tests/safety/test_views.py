@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 
@@ -120,6 +121,18 @@ def test_the_text_of_a_here_document_is_no_command(roots: tuple[Root, ...], line
     command = f"{line}\nimport os\nrm = ['git push', \"it's\"]\nEOF"
     for more, kind in (("", "work"), ("\n", "work"), ("\nmake", "work"), ("\nrm a", "edit")):
         assert sorted_(command + more, roots).kind == kind
+
+
+@pytest.mark.parametrize("command", ["(a " * 400 + ")" * 400, "echo " + "$(a " * 400 + ")" * 400])
+def test_a_text_nested_without_end_asks(roots: tuple[Root, ...], command: str) -> None:
+    assert isinstance(decided(command, roots), Ask)
+
+
+@pytest.mark.parametrize("command", ["a | " * 1_500 + "b", "! " * 1_500 + "a"])
+def test_many_programs_are_read_in_time(roots: tuple[Root, ...], command: str) -> None:
+    begun = perf_counter()
+    decided(command, roots)
+    assert perf_counter() - begun < 5
 
 
 def test_a_catastrophe_is_denied_in_a_sandbox_too(roots: tuple[Root, ...]) -> None:
