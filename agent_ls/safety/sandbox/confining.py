@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import shutil
-import stat
 import sys
 import tempfile
 from collections.abc import (
@@ -19,7 +18,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,8 +29,8 @@ from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.made_files import close_watch, made_files, open_watch
 from agent_ls.safety.own_places import own_folders
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
+from agent_ls.safety.sandbox.hard_links import linked_elsewhere
 from agent_ls.safety.sandbox.newcomers import Newcomers
-from agent_ls.safety.sandbox.other_names import Found, look_around
 from agent_ls.safety.sandbox.own_git import close_view, open_view
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.sandbox.surroundings import git_files, toolchains
@@ -46,7 +45,6 @@ _SUPERVISOR = _PACKAGE / "workspace" / "supervisor.py"
 _TEMPORARY = ("tmp", "var-tmp", "cache")
 _UNREADABLE = "unreadable"
 _MAX_NAMED = 5
-_PLACEHOLDER_MODE = stat.S_ISVTX | 0o500
 MAX_PLACES = 300
 """Each place costs a mount, and a fifth of a millisecond."""
 
@@ -77,13 +75,17 @@ class Confiner:
         ``text`` is the shell command, if it is one. Looks at the disk: call it on a thread.
         Errors: ``OSError``.
         """
-        surveys = {root: survey(root) for root in self.roots()}
+        may_change = bounds.view != "look"
+        surveys = {root: survey(root, is_thorough=may_change) for root in self.roots()}
         outer = Repositories.of(tuple(surveys))
         repositories = outer.with_nested(_dots(surveys.values()))
         may_commit = _may_commit(bounds, text)
-        changed = (*surveys, *(repositories.folders if may_commit else ()))
-        found = look_around(changed) if bounds.view != "look" else Found([], frozenset())
-        confinement = self._confinement(bounds, env, surveys, repositories, found, text)
+        looked_at = dict(surveys)
+        if may_change and may_commit:
+            beside = (path for path in repositories.folders if not _is_below(path, surveys.keys()))
+            looked_at |= {path: survey(path, is_thorough=True) for path in beside}
+        linked = linked_elsewhere(looked_at) if may_change else []
+        confinement = self._confinement(bounds, env, surveys, repositories, linked, text)
         with ExitStack() as ends:
             if bounds.texts:
                 texts = _without(bounds.texts, confinement.hidden)
@@ -95,12 +97,11 @@ class Confiner:
             hints = [_hint(confinement.linked, confinement.roots)]
             hints += [_GIT_HINT] if _GIT.search(text) else []
             wrapped = replace(wrapped, hints=tuple(filter(None, hints)))
-            if bounds.view != "look":
+            if may_change:
                 self.newcomers.begin(
                     surveys,
                     repositories if may_commit else outer,
                     tuple(work_trees(repositories)),
-                    found.steering,
                     is_approved=bounds.consent == "person",
                     has_network=bool(bounds.network),
                 )
@@ -181,7 +182,7 @@ class Confiner:
         env: Mapping[str, str],
         surveys: Mapping[Path, Survey],
         repositories: Repositories,
-        found: Found,
+        linked: Sequence[Path],
         text: str,
     ) -> Confinement:
         roots, may_commit = tuple(surveys), _may_commit(bounds, text)
@@ -196,7 +197,8 @@ class Confiner:
         shown, links = self._shown(bounds.readable, env)
         protected += _inside(_led_to(repositories), roots)
         if bounds.consent != "person":
-            protected += [path for path in found.steering if path.name == ".git"]
+            packages = (path for one in surveys.values() for path in one.third_party)
+            protected += [path for path in packages if path.name == ".git"]
             # agent-ls may be installed in the workspace, and runs outside of the sandbox.
             protected += _inside((Path(sys.prefix), _PACKAGE), roots)
         readable = [*shown, *repositories.folders, *tops]
@@ -220,7 +222,7 @@ class Confiner:
             writable=tuple(writable),
             protected=tuple(dict.fromkeys(protected)),
             # A mount inside of what is hidden would show it.
-            linked=tuple(path for path in found.linked if not _is_below(path, hidden)),
+            linked=tuple(path for path in linked if not _is_below(path, hidden)),
             hidden=hidden,
             network=bounds.network,
             tmp=self.place,
@@ -261,7 +263,7 @@ async def held(wrap: Callable[[], Wrapped]) -> AsyncGenerator[Wrapped]:
 def open_confiner(
     sandbox: Sandbox, options: SandboxOptions, roots: Callable[[], Sequence[Path]]
 ) -> Confiner:
-    """Return a confiner with a temporary folder of its own; clear what a crash has left.
+    """Return a confiner with a temporary folder of its own.
 
     Until its ``end``, agent-ls's own git runs in it, too.
     """
@@ -269,23 +271,11 @@ def open_confiner(
     for name in _TEMPORARY:
         (place / name).mkdir()
     (place / _UNREADABLE).touch(mode=0)
-    for root in roots():
-        _remove_placeholders(root)
     newcomers = Newcomers(made_files())
     made = Confiner(sandbox, options, roots, place, newcomers)
     open_view(made)
     open_watch(newcomers.is_new)
     return made
-
-
-def _remove_placeholders(root: Path) -> None:
-    """Remove the empty folders with a mode of their own that older versions left when killed."""
-    with suppress(OSError), os.scandir(root) as entries:
-        for entry in entries:
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if is_folder and stat.S_IMODE(entry.stat().st_mode) == _PLACEHOLDER_MODE:
-                with suppress(OSError):
-                    Path(entry.path).rmdir()
 
 
 def _without(texts: Mapping[Path, bytes], hidden: Iterable[Path]) -> dict[Path, bytes]:

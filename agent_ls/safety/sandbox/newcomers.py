@@ -21,7 +21,6 @@ from agent_ls.safety.control_files import NOT_WALKED, names_of, names_own, steer
 from agent_ls.safety.git_made import is_made_by_git
 from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.made_files import MadeFiles, shown
-from agent_ls.safety.sandbox.other_names import third_party_steering
 from agent_ls.safety.sandbox.survey import Survey, survey
 
 _log = logging.getLogger(__name__)
@@ -55,15 +54,13 @@ class Newcomers:
         surveys: Mapping[Path, Survey],
         repositories: Repositories,
         trees: Collection[Path],
-        third_party: Collection[Path],
         *,
         is_approved: bool,
         has_network: bool,
     ) -> None:
         """Take in a command that starts, and what was in each folder before.
 
-        It may remove the linked work ``trees``, so what they hold is not protected. ``third_party``
-        is what steers programs in folders of third-party code.
+        It may remove the linked work ``trees``, so what they hold is not protected.
         """
         with self._lock:
             if not self._running:
@@ -73,7 +70,7 @@ class Newcomers:
                     _Watched(
                         root,
                         _of_folder(root, one.closed, self._trees),
-                        _entries(one.steering, self._trees) | _plain_entries(third_party),
+                        _all_entries(one, self._trees),
                     )
                     for root, one in surveys.items()
                 ]
@@ -162,9 +159,7 @@ def _of_folder(
     root: Path, closed: Collection[str], trees: Collection[Path]
 ) -> Callable[[], frozenset[_Entry]]:
     def look() -> frozenset[_Entry]:
-        found = survey(root, closed=closed)
-        third_party = third_party_steering(root, found.stores)
-        return _entries(found.steering, trees) | _plain_entries(third_party)
+        return _all_entries(survey(root, closed=closed, is_thorough=True), trees)
 
     return look
 
@@ -220,8 +215,8 @@ def _entries(steering: Iterable[Path], trees: Collection[Path]) -> frozenset[_En
     return frozenset((path, _changeable(path, trees)) for path in steering)
 
 
-def _plain_entries(paths: Iterable[Path]) -> frozenset[_Entry]:
-    return frozenset((path, "") for path in paths)
+def _all_entries(found: Survey, trees: Collection[Path]) -> frozenset[_Entry]:
+    return _entries(found.steering, trees) | {(path, "") for path in found.third_party}
 
 
 def _changeable(path: Path, trees: Collection[Path]) -> str:

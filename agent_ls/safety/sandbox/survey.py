@@ -1,4 +1,4 @@
-"""Finds what in a workspace is secret, and what steers programs, before and after commands.
+"""Finds what in a workspace is secret, steers programs or has other names, around each command.
 
 Remembers what is in each folder, because every command waits for this twice.
 """
@@ -7,22 +7,32 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from agent_ls.safety.control_files import NOT_WALKED, names_of, names_own, names_secret, steers
 
 MAX_FILES = 1_000_000
 _MAX_REMEMBERED = 16
 """Workspace folders whose listings are kept."""
-_STORE = "store"
 _SETTLED_NS = 100_000_000
 """A folder that has just changed may change again within the same tick of its time."""
 _REPOSITORY = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commondir"}))
 """What git takes for a repository, whose settings it obeys, wherever it lies."""
+_STEERING = frozenset({"steering"})
+
+
+class Linked(NamedTuple):
+    """A name of a file that has several (hard links)."""
+
+    name: str
+    file: tuple[int, int]
+    """Its device and inode."""
+    names: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,126 +44,148 @@ class Survey:
     """Files and folders that steer editors, git, CI and agents, ours included."""
     closed: frozenset[str]
     """Folders that could not be listed."""
-    stores: tuple[Path, ...] = field(default=(), compare=False)
-    """Folders of third-party code, which are not looked into."""
+    third_party: tuple[Path, ...] = ()
+    """What steers programs in folders of third-party code."""
+    linked: Mapping[str, tuple[Linked, ...] | None] = field(
+        default_factory=dict[str, tuple[Linked, ...] | None], compare=False
+    )
+    """By folder, its files that have several names; None: it cannot be looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(NamedTuple):
     """What matters of a folder's entries, each with its name and kind."""
 
-    stamp: tuple[int, ...]
+    changed: tuple[int, ...]
     """Changes with the entries; empty: it cannot be relied on."""
     number: int
     """How many entries there are."""
-    special: tuple[tuple[str, frozenset[str]], ...]
-    below: tuple[tuple[str, frozenset[str]], ...]
-    """The folders to look into."""
-    stores: tuple[str, ...]
-    is_repository: bool
+    special: tuple[tuple[str, frozenset[str]], ...] = ()
+    below: tuple[tuple[str, tuple[str, ...], frozenset[str], bool], ...] = ()
+    """The folders in it: path, names, kind, and whether it is of third-party code."""
+    is_repository: bool = False
+    linked: tuple[Linked, ...] = ()
+    """Only in third-party code, where a link that is made elsewhere is found late."""
 
 
 _remembered: dict[str, dict[str, _Folder]] = {}
 """By workspace folder, and in it by path."""
 
 
-def survey(root: Path, *, closed: Collection[str] | None = None) -> Survey:
-    """Return the special places in a folder. Folders of third-party code are left out.
+def survey(
+    root: Path, *, closed: Collection[str] | None = None, is_thorough: bool = False
+) -> Survey:
+    """Return the special places in a folder.
 
-    Folders that cannot be listed are opened for their owner, but for those in ``closed``; None:
-    they stay as they are.
+    ``is_thorough``: with those in third-party code, and with the files that have several names.
+    ``closed``: for after a command; other folders that cannot be listed are opened for their owner,
+    and files with several names are not looked for.
     Errors: ``OSError`` if there is more than can be looked at.
     """
-    found = dict[str, list[Path]]()
-    shut = set[str]()
-    for path, kind in _special(root, closed, shut):
-        for one in kind:
-            found.setdefault(one, []).append(Path(path))
-    secret, steering, stores = (tuple(found.get(one, ())) for one in ("secret", "steering", _STORE))
-    return Survey(secret, steering, frozenset(shut), stores)
-
-
-def _special(
-    root: Path, closed: Collection[str] | None, shut: set[str]
-) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield each special file and folder and what it is, unless a folder above it is the same.
-
-    Adds the folders that cannot be listed to ``shut``. Errors: ``OSError``.
-    """
-    known, seen, number = _remembered.get(str(root), {}), dict[str, _Folder](), 0
-    stack: list[tuple[str, tuple[str, ...], frozenset[str]]] = [(str(root), (), frozenset())]
+    known, seen = _remembered.get(str(root), {}), dict[str, _Folder]()
+    found: dict[str, list[Path]] = {"secret": [], "steering": [], "third-party": []}
+    shut, linked, numbers = set[str](), dict[str, tuple[Linked, ...] | None](), [0, 0]
+    # Each command waits twice for this loop.
+    known_at, lstat = known.get, os.lstat
+    stack: list[tuple[str, tuple[str, ...], frozenset[str], bool]]
+    stack = [(str(root), (), frozenset(), False)]
     while stack:
-        path, above, held = stack.pop()
-        folder = _folder(path, above, known.get(path), closed)
-        if folder is None:
-            shut.add(path)
+        path, above, held, is_store = stack.pop()
+        folder = known_at(path)
+        try:
+            facts = lstat(path)
+        except OSError:
+            # It went meanwhile.
             continue
-        seen[path] = folder
-        number += folder.number
-        if number > MAX_FILES:
+        changed = (facts.st_ctime_ns, facts.st_mtime_ns, facts.st_ino)
+        if folder is None or folder.changed != changed:
+            folder = _listed(path, above, changed, closed, is_store=is_store)
+        numbers[is_store] += folder.number if folder is not None else 0
+        if folder is None or (is_store and numbers[is_store] > MAX_FILES):
+            shut.add(path)
+            linked[path] = None
+            continue
+        if numbers[False] > MAX_FILES:
             raise OSError(
                 f"{root} holds more than {MAX_FILES:,} files, too many to look for what a command "
                 "must not see or change"
             )
-        if folder.is_repository and "steering" not in held:
-            held |= {"steering"}
-            yield path, frozenset({"steering"})
-        for name, kind in folder.special:
-            yield f"{path}/{name}", kind - held
-        for name in folder.stores:
-            yield f"{path}/{name}", frozenset({_STORE})
-        for name, kind in folder.below:
-            stack.append((f"{path}/{name}", (*above[-2:], name), held | kind))
-    _remembered[str(root)] = seen
+        seen[path] = folder
+        is_looked_at = is_thorough and closed is None and not is_store
+        if files := _links(path) if is_looked_at else folder.linked:
+            linked[path] = files
+        if folder.special or folder.is_repository:
+            held = _add(found, path, folder, held, is_store=is_store)
+        for inner, names, kind, is_third_party in folder.below:
+            if is_thorough or not is_third_party:
+                stack.append((inner, names, held | kind if kind else held, is_third_party))
+    # A quick look leaves what a thorough one knows of third-party code.
+    _remember(root, seen if is_thorough else {**known, **seen})
+    secret, steering, third_party = map(tuple, found.values())
+    return Survey(secret, steering, frozenset(shut), third_party, linked)
+
+
+def _add(
+    found: Mapping[str, list[Path]],
+    path: str,
+    folder: _Folder,
+    held: frozenset[str],
+    *,
+    is_store: bool,
+) -> frozenset[str]:
+    """Add what is special in a folder, but for what it is held to be; return what holds below."""
+    if folder.is_repository and "steering" not in held:
+        held |= _STEERING
+        found["third-party" if is_store else "steering"].append(Path(path))
+    for name, kind in folder.special:
+        for one in kind - held:
+            found["third-party" if is_store else one].append(Path(f"{path}/{name}"))
+    return held
+
+
+def _remember(root: Path, folders: dict[str, _Folder]) -> None:
+    _remembered[str(root)] = folders
     while len(_remembered) > _MAX_REMEMBERED:
         _remembered.pop(next(iter(_remembered)), None)
 
 
-def _folder(
-    path: str, above: tuple[str, ...], known: _Folder | None, closed: Collection[str] | None
+def _listed(
+    path: str,
+    above: tuple[str, ...],
+    changed: tuple[int, ...],
+    closed: Collection[str] | None,
+    *,
+    is_store: bool,
 ) -> _Folder | None:
-    """Return what is in a folder, as it is known if it is the same; None if it cannot be listed."""
-    stamp = stamp_of(path)
-    if known is not None and stamp and known.stamp == stamp:
-        return known
-    entries = _listed(path, closed)
+    """Return what is in a folder that has changed then; None if it cannot be listed."""
+    is_settled = time.time_ns() - max(changed[:2]) >= _SETTLED_NS
+    entries = _entries(path, closed)
     if entries is None:
         return None
-    special, below = list[tuple[str, frozenset[str]]](), list[tuple[str, frozenset[str]]]()
-    stores = list[str]()
+    special = list[tuple[str, frozenset[str]]]()
+    below = list[tuple[str, tuple[str, ...], frozenset[str], bool]]()
     for entry in entries:
-        kind = kind_of((*above[-2:], entry.name))
-        if _leads_past_survey(entry):
-            kind |= {"steering"}
+        names = (*above[-2:], entry.name)
+        kind = _kind_of(names)
+        if is_store:
+            kind &= _STEERING
+        elif _leads_past_survey(entry):
+            kind |= _STEERING
         if kind:
             special.append((entry.name, kind))
         if entry.is_dir(follow_symlinks=False):
-            if entry.name not in NOT_WALKED:
-                below.append((entry.name, kind))
-            elif entry.name != ".git":
-                stores.append(entry.name)
+            is_third_party = is_store or entry.name in NOT_WALKED
+            below.append((entry.path, names, kind, is_third_party))
     return _Folder(
-        stamp, len(entries), tuple(special), tuple(below), tuple(stores), is_repository(entries)
+        changed if is_settled else (),
+        len(entries),
+        tuple(special),
+        tuple(below),
+        _is_repository(entries),
+        _links(path) if is_store else (),
     )
 
 
-def stamp_of(path: str) -> tuple[int, ...]:
-    """Return what changes with a folder's entries; empty if they have changed just now.
-
-    Shape: device, inode, links, size, mode, and when it and its entries changed.
-    """
-    now_ns = time.time_ns()
-    try:
-        facts = os.lstat(path)
-    except OSError:
-        return ()
-    if now_ns - max(facts.st_ctime_ns, facts.st_mtime_ns) < _SETTLED_NS:
-        return ()
-    times = (facts.st_ctime_ns, facts.st_mtime_ns)
-    return (facts.st_dev, facts.st_ino, facts.st_nlink, facts.st_size, facts.st_mode, *times)
-
-
-def _listed(path: str, closed: Collection[str] | None) -> list[os.DirEntry[str]] | None:
+def _entries(path: str, closed: Collection[str] | None) -> list[os.DirEntry[str]] | None:
     """Return what is in a folder; None if it cannot be listed."""
     if closed is not None and path not in closed and not os.access(path, os.R_OK | os.X_OK):
         with suppress(OSError):
@@ -161,32 +193,50 @@ def _listed(path: str, closed: Collection[str] | None) -> list[os.DirEntry[str]]
     try:
         with os.scandir(path) as entries:
             return list(entries)
+    except FileNotFoundError:
+        # It went meanwhile.
+        return []
     except OSError:
         return None
 
 
-def is_repository(entries: Iterable[os.DirEntry[str]]) -> bool:
+def _links(path: str) -> tuple[Linked, ...]:
+    """Return the files in a folder that have several names. Looks at each file."""
+    with suppress(OSError), os.scandir(path) as entries:
+        facts = (
+            (one.name, one.stat(follow_symlinks=False))
+            for one in entries
+            if one.is_file(follow_symlinks=False)
+        )
+        return tuple(
+            Linked(name, (one.st_dev, one.st_ino), one.st_nlink)
+            for name, one in facts
+            if one.st_nlink > 1
+        )
+    return ()
+
+
+def _is_repository(entries: Iterable[os.DirEntry[str]]) -> bool:
     """Say whether git takes a folder with these entries for a repository."""
     names = {entry.name.lower() for entry in entries}
     return any(names >= one for one in _REPOSITORY)
 
 
 def _leads_past_survey(entry: os.DirEntry[str]) -> bool:
-    """Say whether an entry is a link to a folder that is not looked into."""
+    """Say whether an entry is a link to a folder of third-party code."""
     if not entry.is_symlink() or entry.name in NOT_WALKED or not entry.is_dir():
         return False
     own, real = Path(entry.path).parent, Path(os.path.realpath(entry.path))
     return not NOT_WALKED.isdisjoint(set(real.parts) - set(own.parts))
 
 
-def kind_of(parts: tuple[str, ...]) -> frozenset[str]:
+def _kind_of(parts: tuple[str, ...]) -> frozenset[str]:
     """Return what a place is by its name and those of two folders above."""
-    return _kind(parts) if _needs_context(parts) else _kind(parts[-1:])
-
-
-def _needs_context(parts: tuple[str, ...]) -> bool:
-    """Say whether the folders above can matter: each pattern of several names starts with a dot."""
-    return any(one.startswith(".") or "~" in one or not one.isascii() for one in parts[:-1])
+    # Each pattern of several names starts with a dot.
+    needs_context = any(
+        one.startswith(".") or "~" in one or not one.isascii() for one in parts[:-1]
+    )
+    return _kind(parts if needs_context else parts[-1:])
 
 
 @lru_cache(maxsize=200_000)

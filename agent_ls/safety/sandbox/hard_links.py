@@ -1,0 +1,60 @@
+"""Says what is read-only because files have other names (hard links) elsewhere.
+
+Whoever writes such a file changes it under all its names, so no command may.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from agent_ls.safety.sandbox.survey import Survey
+
+MAX_LINKED = 100
+"""Read-only places for such files. Where there are more files, whole folders are read-only."""
+
+
+def linked_elsewhere(surveys: Mapping[Path, Survey]) -> list[Path]:
+    """Return the files with names outside of the surveyed folders, or folders of such files.
+
+    A file whose names all lie in the folders is none. A folder that cannot be looked at counts.
+    """
+    # In a folder within another one no name counts twice.
+    tops = [one for one in surveys if surveys.keys().isdisjoint(one.parents)]
+    folders = {path: linked for one in tops for path, linked in surveys[one].linked.items()}
+    inside = Counter(one.file for linked in folders.values() for one in linked or ())
+    places = dict[str, list[str]]()
+    for path, linked in folders.items():
+        outside = [f"{path}/{one.name}" for one in linked or () if inside[one.file] < one.names]
+        if outside or linked is None:
+            places[path] = outside
+    return list(map(Path, _few(places, tuple(map(str, tops)))))
+
+
+def _few(places: Mapping[str, list[str]], tops: Iterable[str]) -> list[str]:
+    """Return the files, at most ``MAX_LINKED`` places: where there are more, folders above them.
+
+    ``places`` are the files by folder; a folder without files is a place itself.
+    """
+    below = {folder: list(files) for folder, files in places.items()}
+    for folder in places:
+        path = folder
+        while path not in tops:
+            inner, path = path, path.rpartition("/")[0]
+            is_known = path in below
+            below.setdefault(path, []).append(inner)
+            if is_known:
+                break
+    open_folders = deque(top for top in tops if top in below)
+    chosen, number = list[str](), len(open_folders)
+    while open_folders:
+        # Outer folders first: a folder far above would keep commands from much else.
+        path = open_folders.popleft()
+        inner = below.get(path, [])
+        if inner and number + len(inner) - 1 <= MAX_LINKED:
+            number += len(inner) - 1
+            open_folders.extend(inner)
+        else:
+            chosen.append(path)
+    return chosen
