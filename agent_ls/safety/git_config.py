@@ -1,23 +1,49 @@
-"""Overrides git configuration that can name programs, or refuses it.
-
-``CLEAN_GIT`` overrides what can be overridden. Other settings pass only if ``git_settings.toml``
-lists them as harmless.
-"""
+"""The environment under which git runs nothing that a repository's configuration names."""
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
-_TABLE: dict[str, dict[str, str]] = tomllib.loads(
-    Path(__file__).with_name("git_settings.toml").read_text("utf-8")
-)
-_OVERRIDES = _TABLE["overrides"]
-_HARMLESS_SECTIONS = frozenset(_TABLE["harmless"]["sections"].split())
-_HARMLESS_KEYS = frozenset(_TABLE["harmless"]["keys"].split())
-
+# So that the repository's own value does not count. What git has no general setting for, such as
+# ``filter.NAME.clean``, is held by the sandbox alone.
+_OVERRIDES = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.pager": "cat",
+    "core.editor": "false",
+    "core.sshCommand": "false",
+    "core.gitProxy": "",
+    "core.askPass": "false",
+    "core.attributesFile": "/dev/null",
+    "core.excludesFile": "/dev/null",
+    "diff.submodule": "short",
+    "core.untrackedCache": "keep",
+    "credential.helper": "",
+    "gpg.program": "false",
+    "gpg.ssh.program": "false",
+    "gpg.x509.program": "false",
+    "log.showSignature": "false",
+    "diff.ignoreSubmodules": "all",
+    "status.submoduleSummary": "false",
+    "submodule.recurse": "false",
+    "stash.showPatch": "false",
+    "stash.showIncludeUntracked": "false",
+    "protocol.allow": "never",
+    "safe.bareRepository": "explicit",
+    "color.ui": "false",
+}
 CLEAN_GIT: dict[str, str] = {
-    **_TABLE["environment"],
+    "LC_ALL": "C.UTF-8",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": "/dev/null",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "false",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "false",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
     # Before 2.31 git knew only this form; both say the same.
     "GIT_CONFIG_PARAMETERS": " ".join(f"'{key}={value}'" for key, value in _OVERRIDES.items()),
     "GIT_CONFIG_COUNT": str(len(_OVERRIDES)),
@@ -25,17 +51,3 @@ CLEAN_GIT: dict[str, str] = {
     **{f"GIT_CONFIG_VALUE_{n}": value for n, value in enumerate(_OVERRIDES.values())},
 }
 """The environment under which a repository's hooks, pagers, monitors and helpers do not run."""
-
-
-def config_objection(setting: str, value: str) -> str:
-    """Say why a setting of a repository may run a program; empty for one that does not.
-
-    ``setting`` is as git writes it: section and key in lower case, the subsection unchanged.
-    """
-    section, _, rest = setting.partition(".")
-    name = f"{section}.*.{rest.rpartition('.')[2]}" if "." in rest else setting
-    if name == "core.bare" and value.lower() in ("false", "no", "off", "0"):
-        return ""
-    if section in _HARMLESS_SECTIONS or name in _HARMLESS_KEYS:
-        return ""
-    return f"the repository's configuration sets {name}, which may run or read something else"

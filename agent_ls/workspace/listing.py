@@ -16,7 +16,7 @@ from pathlib import Path
 from subprocess import SubprocessError
 
 from agent_ls.safety.ripgrep import find_ripgrep, repository_above, walk_environment, walk_flags
-from agent_ls.safety.sandbox.own_git import IndexFiles, index_files, runs_nothing, view_of
+from agent_ls.safety.sandbox.own_git import IndexFiles, index_files
 from agent_ls.safety.sandbox.tracked import index_stamp
 from agent_ls.workspace.ignore import DotIgnore, is_text, walk
 
@@ -157,7 +157,6 @@ def _index(root: Path, roots: Sequence[Path]) -> IndexFiles:
     if known is None or state is None or known[0] != state:
         files = IndexFiles()
         with suppress(OSError, ValueError, SubprocessError):
-            if view_of(root) is not None or runs_nothing(root, roots):
-                files = index_files(root, roots, top)
+            files = index_files(root, roots, top)
         known = _indexes[root] = state, files
     return known[1]

@@ -181,6 +181,6 @@ def _status(folder: Path, folders: Sequence[Path]) -> Wrapped:
 
     Errors: ``OSError`` and ``SubprocessError``.
     """
-    if own_git.view_of(folder) is None and not own_git.runs_nothing(folder, folders):
-        raise OSError("the repository's settings may run programs")
+    if own_git.view_of(folder) is None:
+        raise OSError("no sandbox holds the filters that git runs for changed files")
     return own_git.wrapped(_GIT_STATUS, folder, folders)

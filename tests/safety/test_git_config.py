@@ -6,10 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from agent_ls.safety.commands import READ_ONLY_ENV
-from agent_ls.safety.git_config import CLEAN_GIT, config_objection
+from agent_ls.safety.git_config import CLEAN_GIT
 from agent_ls.safety.programs import child_path
 
 
@@ -54,29 +52,6 @@ def test_git_ignores_the_persons_settings_and_changes_nothing(tmp_path: Path) ->
         assert not mark.exists()
         # To compare, git always notes which files it has found unchanged.
         assert command == "diff" or (repository / ".git/index").read_bytes() == index
-
-
-@pytest.mark.parametrize(
-    "setting, value, objection",
-    [
-        ("user.name", "x", ""),
-        ("branch.feature/v1.2.merge", "refs/heads/x", ""),
-        ("remote.origin.url", "x", ""),
-        ("remote.my.fork.url", "x", ""),
-        *(("core.bare", value, "") for value in ("false", "False", "no", "off", "0")),
-        ("core.bare", "true", "core.bare"),
-        ("core.worktree", "0", "core.worktree"),
-        ("diff.external", "x", "diff.external"),
-        ("filter.my.lfs.clean", "x", "filter.*.clean"),
-        ("remote.origin.vcs", "x", "remote.*.vcs"),
-        ("include.path", "x", "include.path"),
-    ],
-)
-def test_only_settings_that_name_no_program_are_harmless(
-    setting: str, value: str, objection: str
-) -> None:
-    found = config_objection(setting, value)
-    assert f" {objection}," in found if objection else not found
 
 
 def test_a_git_of_any_age_gets_the_same_settings(tmp_path: Path) -> None:

@@ -113,6 +113,15 @@ async def test_the_prompts_line_about_git_runs_filters_only_in_the_view(
     assert not mark.exists()
 
 
+@pytest.mark.parametrize("setting", ["core.fsmonitor", "filter.x.process", "core.sshCommand"])
+def test_to_list_what_git_tracks_starts_no_program_without_a_sandbox(
+    repository: Path, mark: Path, setting: str
+) -> None:
+    _git(repository, "config", setting, f"touch {mark}")
+    assert own_git.tracked_names(repository, [repository]) == [".gitattributes", "a.py"]
+    assert not mark.exists()
+
+
 @both
 async def test_the_line_counts_the_whole_repository_around_the_folder(
     use: str, repository: Path

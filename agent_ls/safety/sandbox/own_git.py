@@ -1,8 +1,8 @@
 """Runs git for agent-ls itself: never a program of the workspace, and in a read-only view.
 
 What a repository's settings and attributes name may run inside of the view, where it changes
-nothing and reaches no network. Where no sandbox works, only a repository whose settings run nothing
-is asked about its files.
+nothing and reaches no network. Where no sandbox works, git only lists what it tracks, for which it
+starts no program.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from agent_ls.safety.git_config import CLEAN_GIT, config_objection
+from agent_ls.safety.git_config import CLEAN_GIT
 from agent_ls.safety.paths import components_below
 from agent_ls.safety.programs import find_outside, path_outside
 from agent_ls.safety.sandbox.confinement import Wrapped
@@ -107,23 +107,6 @@ def run_all(
     if len(answers) != len(questions):
         raise OSError("git could not be asked in the sandbox")
     return answers
-
-
-def runs_nothing(folder: Path, roots: Sequence[Path]) -> bool:
-    """Say whether no setting of a resolved folder's repository may run a program.
-
-    Errors: ``OSError`` and ``SubprocessError``.
-    """
-    (settings,) = run_all(folder, roots, [("config", "--list", "--show-origin", "-z")])
-    if settings is None:
-        return False
-    fields = settings.decode("utf-8", "surrogateescape").split("\0")[:-1]
-    return not any(
-        config_objection(name, value)
-        for origin, setting in zip(fields[::2], fields[1::2], strict=True)
-        if not origin.startswith("command line:")
-        for name, _, value in (setting.partition("\n"),)
-    )
 
 
 class IndexFiles(NamedTuple):
