@@ -1,4 +1,4 @@
-"""Finds the places that a command's plain words name, for rules, and where no sandbox holds it.
+"""Finds the places that a command's words name, for rules, and where no sandbox holds it.
 
 A search, not a proof: text cannot show everything that a command does.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from glob import iglob
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -41,26 +41,22 @@ from agent_ls.safety.shell_parts import (
 from agent_ls.safety.text import visible_line
 from agent_ls.safety.views import EDITS, LOOKS, WORK, deletes_widely, view_words
 
-Use = Literal["read", "write", "make", "delete", "any"]
-"""What a program does with a place, as far as its name tells; ``make``: without a text."""
+Use = Literal["read", "write", "delete", "any"]
+"""What a program does with a place, as far as its name tells."""
 
 _MAX_PLACES = 2_000
 _MAX_FITTING = 200
 _MAX_DEPTH = 3
-_DEVICES = ("/dev/", "/proc/self/fd/")
-_LANGUAGES = frozenset({"sed", "awk", "gawk", "perl"})
 _SPEAKERS = frozenset({"git", "echo", "printf", "gh"})
 """Programs whose texts are for people."""
-_IN_TEXT = re.compile(r"[\w.~-]*(?:/[\w.~-]+)+|(?<![\w)\]])\.\w[\w.-]*")
-"""A path within a text, such as a program behind ``python -c``."""
-_OUTPUT = re.compile(r"-\w*[oO]|--out(?:put(?:-\w+)?|file|dir)?")
-_JOINED_OUTPUT = re.compile(r"(-[oO]|--out[\w-]*=|of=)(.+)", re.DOTALL)
-_DELETERS = frozenset({"rm", "rmdir", "unlink"})
-_MAKERS = frozenset({"mkdir", "touch"})
-_WRITERS = (EDITS | {"tee", "chown", "chgrp"}) - _DELETERS
+_PIECE = re.compile(r"[^\s'\"()<=:@]+")
+"""What of a word may be a path: an option's value, a file of a revision, a name in a text."""
+_OUTPUT = re.compile(r"-\w*[oO]|--out[\w-]*|-t")
+_JOINED_OUTPUT = re.compile(r"-[oO].|--(?:out|target-dir)[\w-]*=|of=")
+_DELETERS = frozenset({"rm", "rmdir", "unlink", "mkdir"})
+_WRITERS = EDITS | {"tee", "chown", "chgrp", "touch"}
 _COPIERS = frozenset({"cp", "ln", "rsync", "install"})
 """They write to their last operand and only read the others."""
-_OUTSIDE = "is outside the workspace, and the command would change it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,104 +82,71 @@ def judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Deny | str:
     if text is None:
         return "Its text cannot be read."
     own = OwnPlaces.now()
-    reason = next((one for part in text.parts if (one := _deletes_widely(part, cwd, roots))), "")
+    wide = (deletes_widely(part.words, cwd, roots) for part in text.parts)
+    reason = next((f"The command is not plain: {one}." for one in wide if one), "")
     for number, named in enumerate(named_places(command, cwd, roots)):
+        shown = visible_line(named.path.replace(UNKNOWN, "…")[:200])
         if number >= _MAX_PLACES:
             return "The command names more places than can be checked."
         if len(named.path) > MAX_PATH_BYTES:
-            return f"{_shown(named)} is longer than a path can be."
+            return f"{shown} is longer than a path can be."
         if UNKNOWN in named.path:
             if named.use in ("write", "delete"):
-                reason = reason or f"It changes {_shown(named)}, which only the shell knows."
+                reason = reason or f"It changes {shown}, which only the shell knows."
             continue
         if own.hold(named.place) or (named.use != "read" and names_own(named.names)):
             if named.use != "read":
-                why = "belongs to agent-ls itself; only the person changes it."
-                return Deny(f"{_shown(named)} {why}")
-            reason = reason or f"{_shown(named)} belongs to agent-ls itself and may hold keys."
+                return Deny(f"{shown} belongs to agent-ls itself; only the user changes it.")
+            reason = reason or f"{shown} belongs to agent-ls itself and may hold keys."
         if not reason and (why := _reason(named, roots)):
-            reason = f"{_shown(named)} {why}."
+            reason = f"{shown} {why}."
     return reason
 
 
-def _deletes_widely(part: Part, cwd: Path, roots: Sequence[Root]) -> str:
-    wide = deletes_widely(part.words, cwd, roots)
-    return f"The command is not plain: {wide}." if wide else ""
-
-
-def named_places(command: str, cwd: Path, roots: Sequence[Root]) -> Iterator[Named]:
+def named_places(command: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> Iterator[Named]:
     """Yield the places that a command's words name. Looks at the disk."""
-    for word, use, folders in _written(command, cwd, 0):
-        for path in spellings(word):
-            for folder in folders:
-                for place in _places(path, use, folder):
-                    yield Named(path, use, place, frozenset(_names(place, roots)))
-
-
-def _written(command: str, cwd: Path, depth: int) -> Iterator[tuple[str, Use, tuple[Path, ...]]]:
-    """Yield each word that may be a path, with its use and the folders that it may start from."""
     text = read_parts(command)
     if text is None:
         return
     folders = text.folders(cwd)
-    for part in text.parts:
-        for one, use in _operands(part):
-            yield one, use, folders
-        if depth < _MAX_DEPTH:
-            for script in scripts_in(part):
-                yield from _written(script, cwd, depth + 1)
-    for one in text.others:
-        yield one, "any", folders
-    for one in text.reads:
-        yield one, "read", folders
-    for one in text.writes:
-        yield one, "write", folders
+    words: list[tuple[str, Use]] = [found for part in text.parts for found in _words(part)]
+    words += [(one, "any") for one in text.others]
+    words += [(one, "read") for one in text.reads]
+    words += [(one, "write") for one in text.writes]
+    for word, use in words:
+        for path in spellings(word):
+            for place in (one for folder in folders for one in _places(path, folder)):
+                yield Named(path, use, place, frozenset(_names(place, roots)))
+    for script in (one for part in text.parts for one in scripts_in(part) if depth < _MAX_DEPTH):
+        for folder in folders:
+            yield from named_places(script, folder, roots, depth + 1)
 
 
-def _operands(part: Part) -> Iterator[tuple[str, Use]]:
-    """Yield the words of a program that may be paths, and the values of its options."""
-    use, last = _use(part), ""
-    operands = [one for one in part.words[1:] if one and not one.startswith("-")]
-    goal = part.words[part.words.index("-t") + 1] if "-t" in part.words[:-1] else operands[-1:]
-    is_language = any(base_name(one) in _LANGUAGES for one in part.words)
-    for word in part.words[1:]:
-        is_output, last = bool(_OUTPUT.fullmatch(last)), word
-        joined = _JOINED_OUTPUT.match(word)
-        value = joined[2] if joined else word.partition("=")[2]
-        if part.name == "git" and ":" in word:
-            # A file of a revision.
-            value = word.partition(":")[2]
-        if value:
-            yield value, "write" if joined else use
-        if re.search(r"[\s'\"()]", word) and part.name not in _SPEAKERS:
-            for one in _IN_TEXT.findall(word):
-                yield one, "any"
-        if (
-            word.startswith("-")
-            or re.search(r"\s", word)
-            or (is_language and _is_program_text(word))
-        ):
-            # An option, or a text, is no path.
+def _words(part: Part) -> Iterator[tuple[str, Use]]:
+    """Yield the words of a program, and parts of them, that may be paths."""
+    use = _use(part)
+    operands = [one for one in part.words[1:] if not one.startswith("-")]
+    is_copy = part.name in _COPIERS and len(operands) > 1
+    for before, word in pairwise(part.words):
+        is_output = _OUTPUT.fullmatch(before) or _JOINED_OUTPUT.match(word)
+        is_source = is_copy and word != operands[-1]
+        found: Use = "write" if is_output else "read" if is_source else use
+        if not re.search(r"[\s-]", word[:1]) and not re.search(r"\s", word):
+            yield word, found
+        if part.name in _SPEAKERS and re.search(r"\s", word):
             continue
-        is_source = part.name in _COPIERS and len(operands) > 1 and word != operands[-1]
-        yield word, "write" if is_output else "read" if is_source else use
-        if is_source and goal:
-            # The goal may be a folder.
-            yield f"{''.join(goal)}/{base_name(word.rstrip('/'))}", use
-
-
-def _is_program_text(word: str) -> bool:
-    return word.startswith("/") and not Path(word).parent.is_dir()
+        for one in _PIECE.findall(word):
+            piece = one[2:] if re.match(r"-\w", one) else one
+            if piece and piece != word and re.search(r"[./]", piece):
+                yield piece, found
 
 
 def _use(part: Part) -> Use:
+    names = {base_name(one) for one in part.words}
     if part.name == "git":
         return "read"
-    names = {base_name(one) for one in part.words}
     if names & _DELETERS:
         return "delete"
-    if names & _MAKERS:
-        return "make"
     kind = view_words(part.words, Path("/"), ()).kind
     # `find -delete` asks, as a wide deletion does, and writes none the less.
     if names & _WRITERS or kind == "edit" or (part.name in LOOKS and kind != "look"):
@@ -191,27 +154,24 @@ def _use(part: Part) -> Use:
     return "read" if part.name in LOOKS or part.name in WORK else "any"
 
 
-def _places(path: str, use: Use, folder: Path) -> Iterator[Path]:
+def _places(path: str, folder: Path) -> Iterator[Path]:
     """Yield what a word may stand for: as written, with links resolved, and what a pattern fits."""
     written = Path(os.path.normpath(folder / at_home(path.replace(UNKNOWN, "_"))))
+    is_pattern = bool(re.search(r"[*?\[]", path))
     if not re.search(r"[*?]", path):
         # Brackets that fit nothing, or are quoted, are those of a name.
         yield written
     with suppress(ValueError):
-        # To remove a link does not touch what it leads to.
-        is_entry = use == "delete" and written.is_symlink()
-        real = real_path(written.parent) / written.name if is_entry else real_path(written)
-        if real != written:
+        if (real := real_path(written)) != written:
             yield real
-    if re.search(r"[*?\[]", path):
-        # Path.glob knows no absolute patterns.
-        for name in islice(iglob(at_home(path), root_dir=folder), _MAX_FITTING):  # noqa: PTH207
-            yield folder / name
+    # Path.glob knows no absolute patterns.
+    found = iglob(at_home(path), root_dir=folder) if is_pattern else ()  # noqa: PTH207
+    yield from (folder / name for name in islice(found, _MAX_FITTING))
 
 
 def _reason(named: Named, roots: Sequence[Root]) -> str:
     place = named.place
-    if str(place).startswith(_DEVICES):
+    if str(place).startswith(("/dev/", "/proc/self/fd/")):
         return ""
     if names_secret(set(named.names)):
         return "looks like a file that holds secrets"
@@ -220,30 +180,26 @@ def _reason(named: Named, roots: Sequence[Root]) -> str:
     if named.use == "read":
         return ""
     root = next((one.path for one in roots if is_inside(place, (one,))), None)
-    if root is not None and (why := steers(named.names)):
-        return why
     if root is not None:
         is_loaded = named.use == "write" and is_loaded_later(named.names, place, root)
-        return "is run by builds, tests or tools later" if is_loaded else ""
-    if named.use == "any":
-        return ""
-    temporary = [real_path(Path(one)) for one in (*TEMPORARY, os.environ.get("TMPDIR")) if one]
-    # What leads there from the workspace, by links or dots, was hardly meant as temporary.
-    is_named = named.path.startswith("/")
-    takes_all = any(one.path.is_relative_to(place) for one in roots)
-    is_free = (
-        is_named
-        and not takes_all
-        and any(place.is_relative_to(one) and place != one for one in temporary)
-    )
-    return "" if is_free else _OUTSIDE
+        return steers(named.names) or (
+            "is run by builds, tests or tools later" if is_loaded else ""
+        )
+    # What begins with a slash may be a pattern.
+    is_path = Path(*place.parts[:2]).exists() or not named.path.startswith("/")
+    is_outside = named.use != "any" and is_path and not _is_temporary(named, roots)
+    return "is outside the workspace, and the command would change it" if is_outside else ""
+
+
+def _is_temporary(named: Named, roots: Sequence[Root]) -> bool:
+    """Say whether a place is meant as temporary; what dots or links lead to hardly is."""
+    if not named.path.startswith("/") or any(one.path.is_relative_to(named.place) for one in roots):
+        return False
+    folders = [real_path(Path(one)) for one in (*TEMPORARY, os.environ.get("TMPDIR")) if one]
+    return any(one in named.place.parents for one in folders)
 
 
 def _names(place: Path, roots: Sequence[Root]) -> set[str]:
     """Return the names of a path, relative to its root if it is inside one."""
     below = (components_below(place, root.path) for root in roots)
     return names_of(next((one for one in below if one is not None), place.parts[1:]))
-
-
-def _shown(named: Named) -> str:
-    return visible_line(named.path.replace(UNKNOWN, "…")[:200])
