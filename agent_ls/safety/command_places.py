@@ -32,6 +32,7 @@ from agent_ls.safety.shell_parts import (
     TEMPORARY,
     UNKNOWN,
     Part,
+    ShellText,
     at_home,
     base_name,
     read_parts,
@@ -109,17 +110,24 @@ def named_places(command: str, cwd: Path, roots: Sequence[Root], depth: int = 0)
     if text is None:
         return
     folders = text.folders(cwd)
-    words: list[tuple[str, Use]] = [found for part in text.parts for found in _words(part)]
-    words += [(one, "any") for one in text.others]
-    words += [(one, "read") for one in text.reads]
-    words += [(one, "write") for one in text.writes]
-    for word, use in words:
+    for word, use in _all_words(text):
         for path in spellings(word):
             for place in (one for folder in folders for one in _places(path, folder)):
                 yield Named(path, use, place, frozenset(_names(place, roots)))
     for script in (one for part in text.parts for one in scripts_in(part) if depth < _MAX_DEPTH):
         for folder in folders:
             yield from named_places(script, folder, roots, depth + 1)
+
+
+def _all_words(text: ShellText) -> Iterator[tuple[str, Use]]:
+    for part in text.parts:
+        yield from _words(part)
+    for one in text.others:
+        yield one, "any"
+    for one in text.reads:
+        yield one, "read"
+    for one in text.writes:
+        yield one, "write"
 
 
 def _words(part: Part) -> Iterator[tuple[str, Use]]:
