@@ -7,21 +7,17 @@ nested shells, also in a text that does not parse. What it misses still needs ap
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_ls.safety.shell_parts import SHELLS, words_behind_redirections
+from agent_ls.safety.shell_parts import SHELLS, base_name, words_behind_redirections
 from agent_ls.safety.text import words
 from agent_ls.safety.views import RUN_OTHERS
 from agent_ls.syntax.parsing import Node, parse_shell, shell_captures, walk
 
 _LEADING = RUN_OTHERS | words("then do else if while until ! { (")
-_NAMING = words("-u --user -g --group -I -s --signal -k -n -C")
-"""Options of wrappers behind which a user, a placeholder, a signal, or the like may stand."""
-_OPTION = re.compile(r"(?s)-.*|[\d.]+[smhd]?|\w+=.*")
 _MAX_CHARS = 10_000
 _MAX_DEPTH = 3
-_MAX_WRAPPED = 100
 _TOO_MUCH = "it would run more commands in commands than can be checked"
 
 _DEVICE = re.compile(
@@ -78,20 +74,20 @@ class _Search:
         return ""
 
     def _judged(self, written: Sequence[str], depth: int) -> str:
-        for number, (program, arguments) in enumerate(_unwrapped(written)):
-            if number > _MAX_WRAPPED:
-                return _TOO_MUCH
-            name = program.rsplit("/", 1)[-1].lower()
-            if name in SHELLS or name in ("eval", "su"):
-                for script in (
-                    (" ".join(one for one in arguments if one != "-c"), *arguments)
-                    if depth < _MAX_DEPTH
-                    else ()
-                ):
-                    if found := self.found(script, depth + 1):
-                        return found
-            elif found := _destroys(name, arguments):
+        """Judge a program, and behind one that runs others each word that may be one."""
+        is_led = True
+        for at, word in enumerate(written):
+            if not is_led:
+                break
+            name, arguments = base_name(word).lower(), written[at + 1 :]
+            is_script = name in SHELLS or name in ("eval", "su")
+            whole = " ".join(one for one in arguments if one != "-c")
+            for script in (whole, *arguments) if is_script and depth < _MAX_DEPTH else ():
+                if found := self.found(script, depth + 1):
+                    return found
+            if not is_script and (found := _destroys(name, arguments)):
                 return found
+            is_led = at > 0 or name in _LEADING or bool(re.match(r"\w+=", word))
         return ""
 
 
@@ -111,29 +107,7 @@ def _calls_itself(function: Node) -> bool:
     return calls > 1 or (calls == 1 and (b"&" in text or b"|" in text))
 
 
-def _unwrapped(written: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the program and, after each wrapper such as ``sudo``, every word that may be one."""
-    words = [word for word in written if word]
-    places, seen = [(0, False)], set[tuple[int, bool]]()
-    while places:
-        place, is_wrapped = places.pop()
-        if place >= len(words) or (place, is_wrapped) in seen:
-            continue
-        seen.add((place, is_wrapped))
-        program = words[place]
-        if is_wrapped and _OPTION.fullmatch(program):
-            places.append((place + 1, True))
-            if program in _NAMING:
-                places.append((place + 2, True))
-        elif re.fullmatch(r"(?s)\w+=.*", program):
-            places.append((place + 1, False))
-        else:
-            yield program, words[place + 1 :]
-            if program.rsplit("/", 1)[-1].lower() in _LEADING:
-                places.append((place + 1, True))
-
-
-def _destroys(name: str, arguments: list[str]) -> str:
+def _destroys(name: str, arguments: Sequence[str]) -> str:
     operands = [one for one in arguments if not one.startswith("-")]
     whole = [one for one in operands if _WHOLE.fullmatch(one)]
     if name in ("rm", "unlink", "rmdir", "srm", "shred", "wipe") and whole:
@@ -154,7 +128,7 @@ def _destroys(name: str, arguments: list[str]) -> str:
     return _destroys_machine(name, arguments, operands)
 
 
-def _destroys_machine(name: str, arguments: list[str], operands: list[str]) -> str:
+def _destroys_machine(name: str, arguments: Sequence[str], operands: Sequence[str]) -> str:
     if _FORMATTERS.fullmatch(name) and any(map(_DEVICE.search, arguments)):
         return "it would format or repartition a device"
     if name == "dd" and any(re.match(r"of=", one) and _DEVICE.search(one) for one in arguments):
@@ -162,7 +136,7 @@ def _destroys_machine(name: str, arguments: list[str], operands: list[str]) -> s
     writes = name in ("shred", "tee", "cp", "truncate", "wipe", "install", "mv", "scrub")
     if writes and any(map(_DEVICE.match, operands)):
         return "it would overwrite a device"
-    if name in ("kill", "pkill") and arguments[-1:] == ["-1"]:
+    if name in ("kill", "pkill") and "-1" in arguments[-1:]:
         return "it would end every process of this account"
     if (
         name == "diskutil"

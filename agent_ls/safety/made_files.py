@@ -117,7 +117,8 @@ class MadeFiles:
     def _change(self, how: Callable[[dict[Path, Path]], dict[Path, Path]]) -> None:
         with changing(self.file, "list of files that commands made") as write:
             before = self._all()
-            after = {path: top for path, top in how(before).items() if os.path.lexists(path)}
+            # What is absent now, as in another branch, may come back; a workspace hardly does.
+            after = {path: top for path, top in how(before).items() if top.exists()}
             if after != before:
                 names = {str(path): str(top) for path, top in after.items()}
                 write(json.dumps(names, indent=2).encode() + b"\n")

@@ -272,7 +272,8 @@ async def test_the_model_is_told_where_it_is(folder: Path, stage: Stage) -> None
     assert f"Workspace: {folder}; paths are relative to it." in prefix.system
     assert "Date: " in prefix.system
     assert "Commands run in " in prefix.system
-    state = "branch topic, 1 changed and 2 new files uncommitted"
+    # The stage has no sandbox, so git is not asked for the state of files.
+    state = "branch topic"
     assert f"Git: project/: {state}." in prefix.system
     assert "Checkers: ruff" in prefix.system
 

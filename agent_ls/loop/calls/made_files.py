@@ -107,6 +107,7 @@ async def _remove(found: Sequence[MadeFile], made: MadeFiles, turn: Turn) -> Non
 
 
 def _files(one: MadeFile) -> list[Path]:
-    if one.path.is_symlink() or not one.path.is_dir():
+    # No review holds a repository, which has files by the thousand.
+    if one.path.is_symlink() or not one.path.is_dir() or one.path.name == ".git":
         return [one.path]
     return [path for path in one.path.rglob("*") if path.is_file() and not path.is_symlink()]
