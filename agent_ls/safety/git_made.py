@@ -11,22 +11,20 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from agent_ls.safety.git_places import Repositories, data_folder, git_steering
+from agent_ls.safety.git_places import Repositories, data_folder, git_steering, repositories_at
+from agent_ls.safety.paths import real_path
 
 _MAX_BYTES = 65_536
-_SECTION = re.compile(r'\[([a-z]+)(?: "([^"\\\]]*)")?\]', re.IGNORECASE)
-_SETTING = re.compile(r"\t([a-z]+) = ([^\"\\#;]*)", re.IGNORECASE)
-_WRITTEN = frozenset(
-    {
-        *("core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates"),
-        *("core.ignorecase", "core.precomposeunicode", "core.symlinks", "core.worktree"),
-        *("extensions.objectformat", "extensions.refstorage", "user.name", "user.email"),
-        *("remote.*.url", "remote.*.fetch", "remote.*.tagopt"),
-        *("branch.*.remote", "branch.*.merge", "branch.*.rebase"),
-        *("submodule.active", "submodule.*.url", "submodule.*.active"),
-    }
+_PLAIN_LINE = re.compile(
+    r"""\[(?:core|extensions|user|remote|branch|submodule)(?:\ "[^"\\\]]*")?\]
+    |\t(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks
+    |objectformat|refstorage|name|email|url|fetch|tagopt|remote|merge|rebase|active)
+    \ =\ (?!-|[^\n]*::)[^"\\\#;]*""",
+    re.VERBOSE | re.IGNORECASE,
 )
-"""Settings that git writes when it makes a repository, none of which names a program."""
+"""What git writes into a repository's settings when it makes one. No key of these sections names a
+program; a URL may, where it has two colons or begins with a dash."""
+_WORKTREE_LINE = re.compile(r"\tworktree = ([^\"\\#;]*)")
 _PARTS = frozenset({"hooks", "config", "config.worktree", "commondir", "attributes"})
 _TOP_NAMES = frozenset(
     {
@@ -107,34 +105,17 @@ def _is_plain_part(path: Path, repositories: Collection[Path]) -> bool:
 
 
 def _has_plain_settings(path: Path) -> bool:
-    for name, value in _settings(path):
-        if name not in _WRITTEN:
-            return False
-        if name == "core.worktree" and not _is_worktree_of(path.parent, value):
-            return False
-        # A transport such as ext:: is a program.
-        if name.endswith(".url") and ("::" in value or value.startswith("-")):
-            return False
-    return True
-
-
-def _settings(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield each setting, a subsection as ``*``. Errors: ``ValueError`` if git did not write it."""
-    section = ""
     for line in _text(path).removesuffix("\n").split("\n"):
         if not line.removeprefix("\t").isprintable():
-            raise ValueError("not written by git")
-        if found := _SECTION.fullmatch(line):
-            section = f"{found[1].lower()}.*" if found[2] is not None else found[1].lower()
-        elif section and (found := _SETTING.fullmatch(line)):
-            yield f"{section}.{found[1].lower()}", found[2]
-        else:
-            raise ValueError("not written by git")
-
-
-def _is_worktree_of(folder: Path, value: str) -> bool:
-    """Say whether a submodule's setting names the folder whose ``.git`` leads back to its data."""
-    return "modules" in folder.parts and _led_to(folder / value / ".git") == _plain(folder)
+            return False
+        if named := _WORKTREE_LINE.fullmatch(line):
+            # Of a submodule, whose folder leads back to its data.
+            dot = path.parent / named[1] / ".git"
+            if "modules" not in path.parts or data_folder(dot) != path.parent:
+                return False
+        elif not _PLAIN_LINE.fullmatch(line):
+            return False
+    return True
 
 
 def _leads_to_own_place(dot: Path, repositories: Collection[Path]) -> bool:
@@ -142,34 +123,15 @@ def _leads_to_own_place(dot: Path, repositories: Collection[Path]) -> bool:
 
     Errors: ``OSError``, ``ValueError``.
     """
-    own = _led_to(dot)
-    if own.resolve() != own:
+    own, common = data_folder(dot), next((folder for folder, _ in repositories_at(dot)), None)
+    if common is None or real_path(own) != own:
         return False
     if own.parent.name == "worktrees":
-        common, back = own.parent.parent, (own / "gitdir").read_text("utf-8").strip()
-        if _plain(own / back) != _plain(dot) or not _is_plain_part(own / "commondir", (common,)):
-            return False
-        if os.path.lexists(own / "config.worktree"):
-            return False
-        return common in repositories or is_plain_repository(common)
-    if not any(one / "modules" in own.parents for one in repositories):
-        return False
-    named = [value for name, value in _settings(own / "config") if name == "core.worktree"]
-    leads_back = len(named) == 1 and _plain(own / named[0]) == _plain(dot.parent)
-    return leads_back and is_plain_repository(own)
-
-
-def _led_to(dot: Path) -> Path:
-    """Return the folder that a ``.git`` file names. Errors: ``OSError``, ``ValueError``."""
-    text = _text(dot)
-    named = text.removesuffix("\n").removeprefix("gitdir: ")
-    if not text.startswith("gitdir: ") or not named.isprintable():
-        raise ValueError("not written by git")
-    return _plain(dot.parent / named)
-
-
-def _plain(path: Path) -> Path:
-    return Path(os.path.normpath(path))
+        is_plain = _is_plain_part(own / "commondir", (common,))
+        is_plain = is_plain and not os.path.lexists(own / "config.worktree")
+        return is_plain and (common in repositories or is_plain_repository(common))
+    is_submodule = any(one / "modules" in own.parents for one in repositories)
+    return is_submodule and is_plain_repository(own)
 
 
 def _text(path: Path) -> str:

@@ -33,7 +33,7 @@ class Repositories:
 
     def with_nested(self, dots: Iterable[Path]) -> Repositories:
         """Return these and those of further ``.git`` folders and files."""
-        more = (pair for dot in dots for pair in _at(dot))
+        more = (pair for dot in dots for pair in repositories_at(dot))
         return Repositories(tuple(dict.fromkeys((*self.places, *more))))
 
     @property
@@ -95,10 +95,10 @@ def _repository(root: Path) -> Iterator[tuple[Path, Path]]:
     """Yield the data folder of the repository at or above a folder, and its top."""
     top = top_of(root)
     if top is not None:
-        yield from _at(top / ".git")
+        yield from repositories_at(top / ".git")
 
 
-def _at(dot: Path) -> Iterator[tuple[Path, Path]]:
+def repositories_at(dot: Path) -> Iterator[tuple[Path, Path]]:
     """Yield the data folder that a ``.git`` leads to, and the top; nothing for a link."""
     if dot.is_symlink():
         return
