@@ -22,7 +22,6 @@ from agent_ls.domain.rules import Decision, PatternRule, RuleOptions, WrittenRul
 from agent_ls.loop.ports.commands import Boundary
 from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.own_places import own_places_looked_up_once
 from agent_ls.safety.rules import Rule, SavedRules
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.settings import Settings, what_a_folder_may_set
@@ -105,11 +104,10 @@ class _Inline(asyncio.SelectorEventLoop):
 
 
 async def _answer_all(lines: Iterable[bytes], defaults: _Defaults) -> None:
-    with own_places_looked_up_once():
-        for line in filter(bytes.strip, lines):
-            answer = await _answer(line, defaults)
-            sys.stdout.write(f"{json.dumps(answer)}\n")
-            sys.stdout.flush()
+    for line in filter(bytes.strip, lines):
+        answer = await _answer(line, defaults)
+        sys.stdout.write(f"{json.dumps(answer)}\n")
+        sys.stdout.flush()
 
 
 async def _answer(line: bytes, defaults: _Defaults) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from agent_ls.safety.text import words
 from agent_ls.safety.views import RUN_OTHERS
 from agent_ls.syntax.parsing import Node, parse_shell, shell_captures, walk
 
-_LEADING = RUN_OTHERS | words("then do else if while until ! { (")
+_ELSEWHERE = words("docker podman ssh make")
+"""What these run is not of this machine, or no program that their words name."""
+_LEADING = RUN_OTHERS - _ELSEWHERE | words("then do else if while until ! { (")
 _MAX_CHARS = 10_000
 _MAX_DEPTH = 3
 _TOO_MUCH = "it would run more commands in commands than can be checked"
@@ -75,10 +77,8 @@ class _Search:
 
     def _judged(self, written: Sequence[str], depth: int) -> str:
         """Judge a program, and behind one that runs others each word that may be one."""
-        is_led = True
+        is_led = False
         for at, word in enumerate(written):
-            if not is_led:
-                break
             name, arguments = base_name(word).lower(), written[at + 1 :]
             is_script = name in SHELLS or name in ("eval", "su")
             whole = " ".join(one for one in arguments if one != "-c")
@@ -87,7 +87,9 @@ class _Search:
                     return found
             if not is_script and (found := _destroys(name, arguments)):
                 return found
-            is_led = at > 0 or name in _LEADING or bool(re.match(r"\w+=", word))
+            is_led = is_led or name in _LEADING
+            if not is_led and not re.match(r"\w+=", word):
+                return ""
         return ""
 
 

@@ -6,9 +6,6 @@ A workspace can be one of them, hold one or link to one.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,19 +17,6 @@ _APP = "agent-ls"
 
 _stores: set[Path] = set()
 """Files of stores that this process opened elsewhere than in its data folder."""
-
-
-_held: ContextVar[OwnPlaces | None] = ContextVar("held", default=None)
-
-
-@contextmanager
-def own_places_looked_up_once() -> Generator[None]:
-    """During the block, our folders stay where they are now. Only where nothing is carried out."""
-    token = _held.set(OwnPlaces.now())
-    try:
-        yield
-    finally:
-        _held.reset(token)
 
 
 def claim_store(file: Path) -> None:
@@ -51,8 +35,6 @@ class OwnPlaces:
     @classmethod
     def now(cls) -> OwnPlaces:
         """Return our folders as they are now."""
-        if held := _held.get():
-            return held
         names = (
             *(platformdirs.user_config_dir(_APP), platformdirs.user_data_dir(_APP)),
             *(platformdirs.user_state_dir(_APP), platformdirs.user_cache_dir(_APP)),

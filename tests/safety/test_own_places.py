@@ -10,7 +10,7 @@ import pytest
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.control_files import judge_read, judge_write
-from agent_ls.safety.own_places import claim_store, own_places_looked_up_once
+from agent_ls.safety.own_places import claim_store
 
 
 @pytest.fixture
@@ -79,10 +79,3 @@ def test_a_store_that_was_put_into_the_workspace_is_protected(settings, tmp_path
     check("history.db-wal", tmp_path / "proj", Deny, Ask)
     check("history.db-shm", tmp_path / "proj", Deny, Ask)
     check("other.db", tmp_path / "proj", Allow, Allow)
-
-
-def test_places_looked_up_once_are_looked_up_again_afterwards(settings, tmp_path, monkeypatch):
-    with own_places_looked_up_once():
-        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "new"))
-        check("new/agent-ls/config.toml", tmp_path, Allow, Allow)
-    check("new/agent-ls/config.toml", tmp_path, Deny, Ask)

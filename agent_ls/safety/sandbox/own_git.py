@@ -8,8 +8,6 @@ starts no program.
 from __future__ import annotations
 
 import os
-import secrets
-import shlex
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -79,34 +77,6 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git with ``lines`` as its input. Errors: ``OSError`` and ``SubprocessError``."""
     return _run(wrapped(arguments, folder, roots), folder, lines)
-
-
-def run_all(
-    folder: Path, roots: Sequence[Path], questions: Sequence[Sequence[str]]
-) -> list[bytes | None]:
-    """Return what git prints for each of these arguments; None where it fails.
-
-    One start of a sandbox costs more than git itself, so it answers all of them.
-    Errors: as ``run``.
-    """
-    view, avoid = view_of(folder), _avoided(folder, roots)
-    if view is None:
-        done = [run(folder, roots, *one) for one in questions]
-        return [one.stdout if one.returncode == 0 else None for one in done]
-    git, mark = _git(avoid), secrets.token_hex(8)
-    script = "".join(
-        f"{shlex.join((git, *one))}; printf '\\0%s %s\\0' {mark} $?;" for one in questions
-    )
-    done = _run(_confined(("/bin/sh", "-c", script), view, folder, avoid), folder)
-    text, *rest = done.stdout.split(f"\0{mark} ".encode())
-    answers: list[bytes | None] = []
-    for piece in rest:
-        code, _, following = piece.partition(b"\0")
-        answers.append(text if code == b"0" else None)
-        text = following
-    if len(answers) != len(questions):
-        raise OSError("git could not be asked in the sandbox")
-    return answers
 
 
 class IndexFiles(NamedTuple):

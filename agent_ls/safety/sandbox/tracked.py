@@ -72,23 +72,27 @@ def _object_ids(asked: dict[Path, list[Path]], roots: Sequence[Path]) -> dict[Pa
     unknown = [top for top in asked if top not in _known or _known[top][0] != states[top]]
     # Git never runs outside of a view here.
     folder = next((root for root in roots if own_git.view_of(root) is not None), None)
-    if unknown and folder is not None:
-        questions = [
-            (*_LIST, str(top), *_ROWS, *(str(path.relative_to(top)) for path in asked[top]))
-            for top in unknown
-        ]
-        try:
-            answers = own_git.run_all(folder, roots, questions)
-        except (OSError, SubprocessError):
-            answers = [None] * len(unknown)
-        for top, answer in zip(unknown, answers, strict=True):
-            _known[top] = states[top], dict(_rows(answer or b"", top))
+    for top in unknown:
+        if folder is None:
+            break
+        names = (str(path.relative_to(top)) for path in asked[top])
+        rows = _asked(folder, roots, *_LIST, str(top), *_ROWS, *names)
+        _known[top] = states[top], dict(_rows(rows, top))
     return {
         path: name
         for top in asked
         if top in _known and _known[top][0] == states[top]
         for path, name in _known[top][1].items()
     }
+
+
+def _asked(folder: Path, roots: Sequence[Path], *arguments: str) -> bytes:
+    """Return what git prints; nothing where it fails."""
+    try:
+        done = own_git.run(folder, roots, *arguments)
+    except (OSError, SubprocessError):
+        return b""
+    return done.stdout if done.returncode == 0 else b""
 
 
 def _rows(answer: bytes, top: Path) -> Iterator[tuple[Path, str]]:
