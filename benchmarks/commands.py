@@ -67,8 +67,8 @@ async def _rounds(confiner: Confiner, top: Path, repetitions: int) -> dict[str, 
     ways = {
         "bash": bash,
         "outside": command(Bounds("outside")),
-        "look": command(Bounds("look")),
-        "work": command(Bounds("work")),
+        "read-only": command(Bounds("read-only")),
+        "workspace-write": command(Bounds("workspace-write")),
     }
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for repetition in range(repetitions + 1):
@@ -87,7 +87,7 @@ def _figures(taken: dict[str, list[float]]) -> list[Figure]:
         Figure("plain bash", floor, "ms"),
         Figure("command without the sandbox", outside / floor, "×", against="plain bash, median"),
     ]
-    for view in ("look", "work"):
+    for view in ("read-only", "workspace-write"):
         times = taken[view]
         against = f"plain bash, median; load {os.getloadavg()[0]:.0f}"
         added = [one - outside for one in times]

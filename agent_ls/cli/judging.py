@@ -78,7 +78,7 @@ class Judged:
     reason: str
     every_time: bool
     """The decision is the same in every mode, whatever was allowed before."""
-    view: Literal["look", "work", "none"] = "none"
+    view: Literal["read-only", "workspace-write", "none"] = "none"
     """What the sandbox would let the command see and change; ``none`` without one."""
 
 
@@ -162,7 +162,9 @@ async def judge(question: Question) -> Judged:
                 pass
     reason = found.reason or _why_free(question, only_reads=only_reads)
     return replace(
-        found, reason=reason, view="none" if not is_held else "look" if only_reads else "work"
+        found,
+        reason=reason,
+        view="none" if not is_held else "read-only" if only_reads else "workspace-write",
     )
 
 

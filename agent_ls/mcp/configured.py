@@ -61,9 +61,9 @@ class ServerOptions(Record):
     headers: Mapping[str, str] = Field(default_factory=dict[str, str])
     """Sent with every request to ``url``. ``${NAME}`` is a variable of your own."""
     enabled: bool = True
-    sandbox: Literal["auto", "look", "off"] = "auto"
-    """``look``: it reads the workspace, not your home, and changes nothing; auto: so for servers
-    that a folder names, where this machine has a sandbox."""
+    sandbox: Literal["auto", "read-only", "off"] = "auto"
+    """``read-only``: it reads the workspace, not your home, and changes nothing; auto: so for
+    servers that a folder names, where this machine has a sandbox."""
     timeout_s: Annotated[float, Field(gt=0, le=600)] = 60.0
     """How long its start, or one call, may take."""
     tools: ToolPatterns = ToolPatterns()
@@ -99,9 +99,9 @@ class ServerPlan:
     @property
     def is_confined(self) -> bool:
         """Say whether its program belongs in a sandbox."""
-        is_look = self.options.sandbox == "look"
+        is_read_only = self.options.sandbox == "read-only"
         is_auto = self.options.sandbox == "auto" and bool(self.place)
-        return bool(self.options.command) and (is_look or is_auto)
+        return bool(self.options.command) and (is_read_only or is_auto)
 
     @property
     def launch(self) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ class Starter:
             argv = (program, *options.args)
             launch = Launch(argv=argv, env=env, cwd=folder, roots=roots)
             if self._confiner is not None and plan.is_confined:
-                bounds = Bounds("look", network=ALL_HOSTS, readable=(Path(program).resolve(),))
+                bounds = Bounds("read-only", network=ALL_HOSTS, readable=(Path(program).resolve(),))
                 wrapped = self._confiner.wrapped(argv, bounds, cwd=Path(folder), env=env)
                 self._ends.append(wrapped.end)
                 update = {"argv": wrapped.argv, "env": wrapped.env}

@@ -89,9 +89,9 @@ def decide_command(
 
 def _held(found: Sorting, *, edits: bool) -> CommandVerdict:
     match found.kind:
-        case "look":
+        case "read-only":
             return Allow(reads_only=True)
-        case "work":
+        case "workspace-write":
             return Allow()
         case "edit" if edits:
             # With consent git may write its own folder.

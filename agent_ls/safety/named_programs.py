@@ -105,7 +105,7 @@ def is_covered(
 
     def is_free(part: Part) -> bool:
         if is_held:
-            return view_words(part.words, cwd, roots).kind in ("look", "work")
+            return view_words(part.words, cwd, roots).kind in ("read-only", "workspace-write")
         return all(is_look(part.words, folder, roots) for folder in folders)
 
     for part in text.parts:
@@ -115,7 +115,7 @@ def is_covered(
             continue
         if not all(covers(part.words, folder) for folder in folders):
             return False
-    return all(sort_write(one, folders, roots).kind == "work" for one in text.writes)
+    return all(sort_write(one, folders, roots).kind == "workspace-write" for one in text.writes)
 
 
 def _is_in(folder: Path, roots: Sequence[Root]) -> bool:

@@ -30,9 +30,9 @@ from agent_ls.safety.shell_parts import (
 )
 from agent_ls.safety.text import visible_line, words
 
-Kind = Literal["look", "work", "edit", "ask"]
-"""``look``: the read-only view; ``work``: the one that changes the workspace; ``edit``: likewise,
-where edits need no consent; ``ask``: a person decides."""
+Kind = Literal["read-only", "workspace-write", "edit", "ask"]
+"""The view of the sandbox; ``edit``: ``workspace-write`` where edits need no consent, else as
+``ask``: the user decides."""
 
 _TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("views.toml").read_text("utf-8"))
 
@@ -41,10 +41,10 @@ def _each(table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(text.split()) for name, text in table.items() if isinstance(text, str)}
 
 
-LOOKS = frozenset(_TABLE["look"]["programs"].split())
+LOOKS = frozenset(_TABLE["read_only"]["programs"].split())
 """Programs that only read and run no other; without the words in ``_LOOK_CHANGES``."""
-_LOOK_CHANGES = _each(_TABLE["look"]["changes"])
-_LOOK_WORDS = _each(_TABLE["look"]["words"])
+_LOOK_CHANGES = _each(_TABLE["read_only"]["changes"])
+_LOOK_WORDS = _each(_TABLE["read_only"]["words"])
 _GIT = {name: frozenset(words) for name, words in _each(_TABLE["git"]).items()}
 _GIT_LOSES, _GIT_KEEPS, _GIT_DRY = (_each(_TABLE["git"][k]) for k in ("loses", "keeps", "dry"))
 EDITS = frozenset(_TABLE["edit"]["programs"].split())
@@ -53,9 +53,9 @@ _EDIT_LISTS = _each(_TABLE["edit"]["lists"])
 _CHECKS = frozenset(_TABLE["shells"]["checks"].split())
 _ALONE = frozenset(_TABLE["alone"]["programs"].split())
 WORK = {
-    **dict.fromkeys(_TABLE["work"]["any"].split(), ("*",)),
-    **dict.fromkeys(_TABLE["work"]["targets"].split(), ("targets",)),
-    **_each(_TABLE["work"]["words"]),
+    **dict.fromkeys(_TABLE["workspace_write"]["any"].split(), ("*",)),
+    **dict.fromkeys(_TABLE["workspace_write"]["targets"].split(), ("targets",)),
+    **_each(_TABLE["workspace_write"]["words"]),
 }
 """What tests, builds, checks or runs a project, and the words that make it so."""
 _UNOFFERED = frozenset(_TABLE["offered"]["none"].split())
@@ -95,7 +95,7 @@ _MOST_WORDS = 8
 _DELETING = frozenset({"rm", "mv", "shred", "truncate", "rsync"})
 _WIDE = re.compile(r"(?:\.{0,2}/)*(?:\.{1,2}|\*+)?|~.*|\0[/*].*")
 """An operand that stands for the whole folder, or for a place that only the shell knows."""
-_ORDER: Sequence[Kind] = ("look", "work", "edit", "ask")
+_ORDER: Sequence[Kind] = ("read-only", "workspace-write", "edit", "ask")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Sorting:
     """Whether the person must see each use, whatever was granted."""
 
 
-_LOOK, _WORK = Sorting("look"), Sorting("work")
+_READ_ONLY, _WORKSPACE_WRITE = Sorting("read-only"), Sorting("workspace-write")
 
 
 def sort_text(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> Sorting:
@@ -123,7 +123,7 @@ def sort_text(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> So
     sorted_ = [sorter.part(part) for part in found.parts]
     sorted_ += [sort_write(target, found.folders(cwd), roots) for target in found.writes]
     alone = next((one for one in sorted_ if one.is_alone), None)
-    return alone or max(sorted_, key=lambda one: _ORDER.index(one.kind), default=_LOOK)
+    return alone or max(sorted_, key=lambda one: _ORDER.index(one.kind), default=_READ_ONLY)
 
 
 def view_words(words: Sequence[str], cwd: Path, roots: Sequence[Root]) -> Sorting:
@@ -162,12 +162,12 @@ def _is_wide(word: str, cwd: Path, roots: Sequence[Root]) -> bool:
 def sort_write(target: str, folders: Sequence[Path], roots: Sequence[Root]) -> Sorting:
     """Sort a write by redirection. Looks at the disk."""
     if UNKNOWN in target:
-        return _WORK
+        return _WORKSPACE_WRITE
     for folder in folders:
         place = real_path(folder / at_home(target))
         if not (is_inside(place, roots) or target.startswith(("/dev/fd/", *TEMPORARY))):
             return Sorting("ask", f"it writes {_shown(target)}, which is outside of the workspace")
-    return _WORK
+    return _WORKSPACE_WRITE
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class _Sorter:
             return self._shell(part)
         if part.fed_by == "program" and _reads_program(part):
             return Sorting("ask", f"{name} runs what another program prints", is_alone=True)
-        return self._words(part.words) if name not in self.text.functions else _LOOK
+        return self._words(part.words) if name not in self.text.functions else _READ_ONLY
 
     def _words(self, words: Sequence[str], wrapped: int = 0) -> Sorting:
         """Sort a program by its words; ``wrapped`` counts the programs that start it."""
@@ -216,11 +216,11 @@ class _Sorter:
             if len(runs) > 1:
                 return Sorting("ask", f"{name} runs several programs")
             inner = rest[runs[0] + 1 :]
-            found = self._words(inner, wrapped + 1) if inner else _LOOK
+            found = self._words(inner, wrapped + 1) if inner else _READ_ONLY
             return found if found.kind != "edit" or _NARROWING & set(rest) else _finds_all(name)
         if name == "command" and rest and rest[0] not in ("-v", "-V"):
             return self._words(rest, wrapped + 1)
-        return _LOOK
+        return _READ_ONLY
 
     def _wrapped(self, wrapper: str, words: Sequence[str], wrapped: int) -> Sorting:
         """Sort what a wrapper starts: the first word of it that a table names."""
@@ -242,7 +242,7 @@ class _Sorter:
                 named.append(found)
             if not may_be_value:
                 break
-        return max(named, key=lambda one: _ORDER.index(one.kind), default=other or _LOOK)
+        return max(named, key=lambda one: _ORDER.index(one.kind), default=other or _READ_ONLY)
 
     def _is_installed(self, name: str) -> bool:
         folders = [one for one in (self.cwd, *self.cwd.parents) if is_inside(one, self.roots)]
@@ -256,15 +256,15 @@ class _Sorter:
         """Sort what a shell runs: a text behind ``-c``, a file, or its input."""
         rest = part.words[1:]
         if any(one in _CHECKS for one in rest):
-            return _LOOK
+            return _READ_ONLY
         if script := _script(rest):
             if UNKNOWN in script or self.depth >= _MOST_DEPTH:
                 return Sorting("ask", f"only the running shell knows what {part.name} runs")
             return sort_text(script, self.cwd, self.roots, self.depth + 1)
         if any(not one.startswith(("-", "+")) for one in rest):
-            return _WORK
+            return _WORKSPACE_WRITE
         if part.fed_by == "text":
-            return _WORK
+            return _WORKSPACE_WRITE
         return Sorting("ask", f"{part.name} runs what another program prints", is_alone=True)
 
     def _client(self, name: str, rest: Sequence[str]) -> Sorting:
@@ -276,7 +276,7 @@ class _Sorter:
             and re.match(r"\w+://|[\w-]+(?:\.[\w-]+)+|localhost", one)
         ] or [one for one in rest if "://" in one]
         is_own = bool(goals) and all(map(_LOCAL.fullmatch, goals)) and self.text.has_background
-        return _WORK if is_own else Sorting("ask", f"{name} needs a network")
+        return _WORKSPACE_WRITE if is_own else Sorting("ask", f"{name} needs a network")
 
 
 def _wrapper(words: Sequence[str]) -> str:
@@ -306,9 +306,9 @@ def _sorted_by_table(
     """Sort a program that starts no other one."""
     name = base_name(program)
     if len(rest) == 1 and rest[0] in _VERSIONS:
-        return _LOOK
+        return _READ_ONLY
     if rest and rest[0] in _LOOK_WORDS.get(name, ()):
-        return _LOOK
+        return _READ_ONLY
     if name == "git":
         return _git(rest)
     return _edit(name, rest, cwd, roots) if name in EDITS else _work(program, rest)
@@ -328,7 +328,7 @@ def _finds_all(name: str) -> Sorting:
 
 def _edit(name: str, rest: Sequence[str], cwd: Path, roots: Sequence[Root]) -> Sorting:
     if any(one in _EDIT_LISTS.get(name, ()) for one in rest):
-        return _LOOK
+        return _READ_ONLY
     if wide := deletes_widely((name, *rest), cwd, roots):
         return Sorting("ask", wide)
     if name == "rsync" and any(one.startswith("--del") for one in rest):
@@ -345,18 +345,18 @@ def _git(rest: Sequence[str]) -> Sorting:
     kept = any(one in _GIT_KEEPS.get(sub, ()) for one in words)
     kept &= not {"-W", "--worktree"} & set(words)
     if any(_is_option(one, word) for word in _GIT_DRY.get(sub, ()) for one in words):
-        return _LOOK
+        return _READ_ONLY
     lost = any(_is_option(one, word) for word in _GIT_LOSES.get(sub, ()) for one in words)
     if sub == "checkout" and not {"-b", "--orphan", "--track", "-t"} & set(words):
         # ``git checkout HEAD src`` takes files.
         lost |= len(operands) > 2
-    if not sub or (sub in _GIT["look"] and not lost):
-        return _LOOK
+    if not sub or (sub in _GIT["reads"] and not lost):
+        return _READ_ONLY
     if sub in _GIT["lists"] and not lost:
         names = [one for one in words if not one.startswith("-")]
         is_asked = len(names) == (sub == "config") or any(one in _GIT["listing"] for one in words)
         if is_asked and not (sub == "stash" and not names):
-            return _LOOK
+            return _READ_ONLY
     if sub in _GIT["edit"] and (kept or not lost):
         return Sorting("edit", f"git {sub} changes the repository")
     why = "may lose work" if lost and not kept else "does more than to read"
@@ -380,15 +380,15 @@ def _work(program: str, rest: Sequence[str]) -> Sorting:
         is_own = not program.startswith(("/", "~")) or program.startswith(TEMPORARY)
         is_path = "/" in program and is_own
         unknown = Sorting("ask", f"{_shown(name)} is not known to only read, test or build")
-        return _WORK if is_path else unknown
+        return _WORKSPACE_WRITE if is_path else unknown
     operands = _operands(rest, _WITH_VALUE)
     if kinds[0] == "script":
         module = rest[rest.index("-m") + 1] if "-m" in rest[:-1] else ""
         if {module, module.partition(".")[0]} & _MODULES:
             return Sorting("ask", f"{name} -m {module} is no part of a project")
-        return _WORK
+        return _WORKSPACE_WRITE
     if kinds == ("*",):
-        return _WORK
+        return _WORKSPACE_WRITE
     if kinds == ("targets",):
         return _named(operands)
     # ``:app:test`` is a target of a part of the project.
@@ -396,7 +396,7 @@ def _work(program: str, rest: Sequence[str]) -> Sorting:
     if f"{first}:" in kinds:
         return _named(operands[1:2])
     if first in kinds:
-        return _WORK
+        return _WORKSPACE_WRITE
     return Sorting("ask", f"{_shown(' '.join((name, first)).strip())} is no test or build")
 
 
@@ -405,7 +405,7 @@ def _named(targets: Sequence[str]) -> Sorting:
     for target in targets:
         if _REFUSED & set(re.split(r"[^a-z]+", target.lower())):
             return Sorting("ask", f"{_shown(target)} is more than a test or a build")
-    return _WORK
+    return _WORKSPACE_WRITE
 
 
 def _operands(words: Sequence[str], with_value: frozenset[str]) -> list[str]:

@@ -143,7 +143,7 @@ class RunCommand(PlainTool):
         return in_words(arguments.network, is_outside=arguments.outside_sandbox, reason=reason)
 
     def _bounds(self, arguments: RunCommandArguments, context: ToolContext) -> Bounds:
-        view = "look" if context.reads_only else "work"
+        view = "read-only" if context.reads_only else "workspace-write"
         return Bounds(
             "outside" if arguments.outside_sandbox else view,
             consent=context.consent,
@@ -223,7 +223,7 @@ class RunCommand(PlainTool):
 def _withheld(bounds: Bounds) -> str:
     """Say to the model what a command did not have, and how to ask for it."""
     network = f"only {', '.join(bounds.network)}" if bounds.network else "no network"
-    if bounds.view == "look":
+    if bounds.view == "read-only":
         return f"Sandbox: read-only, {network}, no home folder."
     git = "hooks and config" if bounds.consent != "none" else "folder"
     secrets = "" if bounds.consent == "person" else ", no files with secrets"

@@ -61,7 +61,7 @@ class HookCommands:
                 timeout_s=timeout_s,
                 env={**env, _INPUT: str(given), _ERRORS: str(errors)},
                 bounds=Bounds(
-                    "work" if is_confined else "outside",
+                    "workspace-write" if is_confined else "outside",
                     consent="person",
                     network=("*",),
                     readable=() if self.folder is None else (self.folder,),

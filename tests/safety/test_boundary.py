@@ -71,7 +71,7 @@ def sandbox(request: pytest.FixtureRequest) -> Sandbox:
     return found.sandbox
 
 
-@pytest.mark.parametrize("view", ["look", "work"])
+@pytest.mark.parametrize("view", ["read-only", "workspace-write"])
 def test_no_attack_has_an_effect_beyond_its_view(
     world: World, sandbox: Sandbox, view: View, part: str
 ) -> None:
@@ -109,7 +109,7 @@ def test_without_a_view_the_attacks_do_what_they_are_made_for(world: World, part
     ],
 )
 def test_what_is_looked_for_is_found(world: World, row: str, kind: str) -> None:
-    tally = rows_in([row], world, without_supervisor(world), "work")
+    tally = rows_in([row], world, without_supervisor(world), "workspace-write")
     assert [one.kind for one in tally.effects] == ([kind] if kind else [])
 
 
@@ -122,7 +122,7 @@ def test_each_class_of_advisories_has_rows() -> None:
 def _known(sandbox: Sandbox, view: View) -> Iterator[Kind]:
     """Yield what the documentation says that a sandbox does not hold."""
     if sandbox.name == "landlock":
-        if view == "work":
+        if view == "workspace-write":
             yield "metadata"
         if tuple(map(int, platform.release().split(".")[:2])) < (6, 12):
             yield "killed"

@@ -58,8 +58,11 @@ def confiner(top: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Confiner]:
     made.end()
 
 
-LOOK, WORK = Bounds("look"), Bounds("work")
-MODE, PERSON = Bounds("work", consent="mode"), Bounds("work", consent="person")
+LOOK, WORK = Bounds("read-only"), Bounds("workspace-write")
+MODE, PERSON = (
+    Bounds("workspace-write", consent="mode"),
+    Bounds("workspace-write", consent="person"),
+)
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,9 @@ _LOOKS = {
 }
 
 
-@pytest.mark.parametrize("bounds", [Bounds("look"), Bounds("work")], ids=["look", "work"])
+@pytest.mark.parametrize(
+    "bounds", [Bounds("read-only"), Bounds("workspace-write")], ids=["read-only", "workspace-write"]
+)
 @pytest.mark.parametrize("name", _LOOKS)
 async def test_git_says_the_same_as_outside(
     worlds: tuple[World, World], name: str, bounds: Bounds
@@ -260,7 +262,7 @@ async def test_git_says_the_same_as_outside(
     outside, inside = worlds
     for world in worlds:
         make(world)
-        if bounds.view == "look":
+        if bounds.view == "read-only":
             (world.place / root / "prod.env").write_text("KEY=real\n")
     confiner = _confiner(inside, root)
     command = "git status; git diff; git log --stat; git ls-files -s; git rev-parse --show-toplevel"
@@ -274,7 +276,7 @@ async def test_git_says_the_same_as_outside(
     finally:
         confiner.end()
     assert held.output.replace("/inside/", "/outside/") == free.output
-    assert ("prod.env" in held.output) is (bounds.view == "look")
+    assert ("prod.env" in held.output) is (bounds.view == "read-only")
 
 
 _HELD = {
@@ -320,7 +322,7 @@ async def test_what_needs_the_configuration_says_how_to_ask(
         pytest.param("cat staged.env", False, id="that-a-command-made-git-list"),
     ],
 )
-@pytest.mark.parametrize("view", ["look", "work"])
+@pytest.mark.parametrize("view", ["read-only", "workspace-write"])
 async def test_secrets_are_visible_as_git_has_them(
     worlds: tuple[World, World], command: str, is_seen: bool, view: str
 ) -> None:
@@ -339,7 +341,9 @@ async def test_secrets_are_visible_as_git_has_them(
             f"{command} 2>/dev/null",
             cwd=top,
             timeout_s=30,
-            bounds=Bounds("look" if view == "look" else "work", consent="mode"),
+            bounds=Bounds(
+                "read-only" if view == "read-only" else "workspace-write", consent="mode"
+            ),
         )
     finally:
         confiner.end()

@@ -19,6 +19,9 @@ from tests.support.sandboxes import Ran, installed_bubblewrap, run_confined
 _PYTHON = str(Path(sys.executable).resolve())
 
 
+READ, WRITE = "read-only", "workspace-write"
+
+
 @pytest.fixture(scope="module")
 def landlock() -> Landlock:
     """The sandbox; where it does not work the test is skipped."""
@@ -60,14 +63,14 @@ class Runs:
     def __call__(
         self,
         command: str,
-        view: str = "work",
+        view: str = "workspace-write",
         *,
         network: tuple[str, ...] = (),
         inside: bool = False,
     ) -> Ran:
         """Run a command; ``inside`` of a sandbox in which no namespaces can be had."""
         confinement = Confinement(
-            "look" if view == "look" else "work",
+            "read-only" if view == "read-only" else "workspace-write",
             roots=(self.folder,),
             readable=(Path(sys.base_prefix).resolve(),),
             protected=(self.folder / ".git", self.folder / ".envrc"),
@@ -88,25 +91,25 @@ def test_it_is_found_by_running_it(landlock: Landlock) -> None:
 @pytest.mark.parametrize(
     "view, command",
     [
-        pytest.param("look", "cat a.txt; ls src", id="look-reads"),
-        pytest.param("look", "echo x > $TMPDIR/x && cat $TMPDIR/x", id="look-has-a-place"),
-        pytest.param("look", "cd $(mktemp -d) && seq 9 > x && cp x y && sort -R x | sort -no x && "
+        pytest.param(READ, "cat a.txt; ls src", id="look-reads"),
+        pytest.param(READ, "echo x > $TMPDIR/x && cat $TMPDIR/x", id="look-has-a-place"),
+        pytest.param(READ, "cd $(mktemp -d) && seq 9 > x && cp x y && sort -R x | sort -no x && "
                      "diff x y && cat <<< b", id="look-keeps-what-it-needs"),
-        pytest.param("work", "echo new > a.txt", id="work-changes-a-file-at-the-top"),
-        pytest.param("work", "mkdir lib/b && echo x > lib/b/c && mv lib/b/c lib", id="work-below"),
-        pytest.param("work", "ln -s c lib/d && > lib/f && ln lib/f lib/e", id="links"),
-        pytest.param("work", "echo x > lib/c && chmod +x lib/c", id="work-changes-modes"),
-        pytest.param("work", "cat <(echo a) <<< b && (sleep 0 & wait)", id="pipes-and-children"),
-        pytest.param("work", "git --version && uname -a && date", id="programs"),
-        pytest.param("work", "yes | head -n 1; test ${PIPESTATUS[0]} = 141", id="broken-pipes-end"),
-        pytest.param("work", "(ulimit -f 1; head -c 9999 /dev/zero > lib/x); test $? = 153",
+        pytest.param(WRITE, "echo new > a.txt", id="work-changes-a-file-at-the-top"),
+        pytest.param(WRITE, "mkdir lib/b && echo x > lib/b/c && mv lib/b/c lib", id="work-below"),
+        pytest.param(WRITE, "ln -s c lib/d && > lib/f && ln lib/f lib/e", id="links"),
+        pytest.param(WRITE, "echo x > lib/c && chmod +x lib/c", id="work-changes-modes"),
+        pytest.param(WRITE, "cat <(echo a) <<< b && (sleep 0 & wait)", id="pipes-and-children"),
+        pytest.param(WRITE, "git --version && uname -a && date", id="programs"),
+        pytest.param(WRITE, "yes | head -n 1; test ${PIPESTATUS[0]} = 141", id="broken-pipes-end"),
+        pytest.param(WRITE, "(ulimit -f 1; head -c 9999 /dev/zero > lib/x); test $? = 153",
                      id="long-files-end"),
-        pytest.param("work", "head -qc 2 /dev/zero /dev/random /dev/urandom > /dev/null && "
+        pytest.param(WRITE, "head -qc 2 /dev/zero /dev/random /dev/urandom > /dev/null && "
                      "! (echo x > /dev/full) 2> /dev/null", id="devices"),
-        pytest.param("work", f"{_PYTHON} -c 'import os; os.ttyname(os.openpty()[1])'",
+        pytest.param(WRITE, f"{_PYTHON} -c 'import os; os.ttyname(os.openpty()[1])'",
                      id="a-terminal-of-its-own"),
-        pytest.param("work", "test $PWD -ef . && test -f a.txt", id="begins-in-the-folder"),
-        pytest.param("work", f"{_PYTHON} -c 'import ssl, subprocess, tempfile, multiprocessing'",
+        pytest.param(WRITE, "test $PWD -ef . && test -f a.txt", id="begins-in-the-folder"),
+        pytest.param(WRITE, f"{_PYTHON} -c 'import ssl, subprocess, tempfile, multiprocessing'",
                      id="python"),
     ],
 )  # fmt: skip
@@ -141,7 +144,7 @@ def quoted(command: str) -> str:
         pytest.param("ls /tmp", id="the-shared-tmp"),
     ],
 )
-@pytest.mark.parametrize("view", ["look", "work"])
+@pytest.mark.parametrize("view", ["read-only", "workspace-write"])
 def test_what_cannot_be_read(run: Runs, view: str, command: str) -> None:
     done = run(command, view)
     assert done.code != 0
@@ -201,7 +204,7 @@ def _state(folder: Path) -> list[tuple[str, str]]:
 
 
 def test_look_changes_nothing(run: Runs) -> None:
-    done = run("echo x > a.txt; echo x > lib/b; rm a.txt; mkdir lib/c; touch b; true", "look")
+    done = run("echo x > a.txt; echo x > lib/b; rm a.txt; mkdir lib/c; touch b; true", READ)
     assert done.output.count("Permission denied") == 5
     assert (run.folder / "a.txt").read_text() == "text\n"
     assert not list((run.folder / "lib").iterdir())
@@ -226,7 +229,7 @@ def test_look_changes_no_metadata(run: Runs, code: str, file: str) -> None:
 
     before = state()
     call = code.format(str(run.folder / file))
-    done = run(f"{_PYTHON} -c {quoted(f'import os; {call}')}", "look")
+    done = run(f"{_PYTHON} -c {quoted(f'import os; {call}')}", "read-only")
     assert "PermissionError" in done.output
     assert state() == before
 
@@ -298,7 +301,7 @@ def test_its_temporary_folder_ends_with_the_command(run: Runs) -> None:
 
 
 def test_a_network_by_host_needs_namespaces(landlock: Landlock, folder: Path) -> None:
-    confinement = Confinement("work", roots=(folder,), network=("pypi.org",))
+    confinement = Confinement("workspace-write", roots=(folder,), network=("pypi.org",))
     with pytest.raises(OSError, match="cannot be limited"):
         Landlock(has_namespaces=False).wrap(confinement, ("true",), cwd=folder, env={})
 

@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 def _confined(folder: Path, view: str) -> Confinement:
     return Confinement(
-        "look" if view == "look" else "work",
+        "read-only" if view == "read-only" else "workspace-write",
         roots=(folder,),
         protected=(folder / ".git", folder / ".envrc"),
         hidden=(folder / "deep" / "conf" / ".env",),
@@ -57,13 +57,16 @@ def test_a_person_may_want_none() -> None:
 
 
 def test_work_changes_the_workspace_and_look_does_not(folder: Path) -> None:
-    assert run_confined(_confined(folder, "look"), "echo new > b.txt").code != 0
+    assert run_confined(_confined(folder, "read-only"), "echo new > b.txt").code != 0
     assert not (folder / "b.txt").exists()
-    assert run_confined(_confined(folder, "work"), "echo new > b.txt; mv a.txt c.txt").code == 0
+    assert (
+        run_confined(_confined(folder, "workspace-write"), "echo new > b.txt; mv a.txt c.txt").code
+        == 0
+    )
     assert sorted(one.name for one in folder.iterdir()) == [".git", "b.txt", "c.txt", "deep"]
 
 
-@pytest.mark.parametrize("view", ["look", "work"])
+@pytest.mark.parametrize("view", ["read-only", "workspace-write"])
 def test_a_secret_cannot_be_opened(folder: Path, view: str) -> None:
     ran = run_confined(_confined(folder, view), "cat deep/conf/.env; cat a.txt")
     assert "canary" not in ran.output
@@ -71,13 +74,15 @@ def test_a_secret_cannot_be_opened(folder: Path, view: str) -> None:
 
 
 def test_a_protected_folder_cannot_be_moved_away_with_its_parent(folder: Path) -> None:
-    ran = run_confined(_confined(folder, "work"), "mv deep other || mv deep/conf deep/other")
+    ran = run_confined(
+        _confined(folder, "workspace-write"), "mv deep other || mv deep/conf deep/other"
+    )
     assert ran.code != 0
     assert (folder / "deep" / "conf" / ".env").exists()
 
 
 def test_nothing_stands_for_a_protected_name_that_is_absent(folder: Path) -> None:
-    ran = run_confined(_confined(folder, "work"), "ls -A; echo x > .envrc; ls -d .envrc")
+    ran = run_confined(_confined(folder, "workspace-write"), "ls -A; echo x > .envrc; ls -d .envrc")
     assert ran.output.split() == [".git", "a.txt", "deep", ".envrc"]
     assert sorted(one.name for one in folder.iterdir()) == [".envrc", ".git", "a.txt", "deep"]
 
@@ -89,7 +94,7 @@ def test_a_home_folder_that_is_the_workspace_gets_no_cache(
     (folder.parent / "tmp" / "cache").mkdir(parents=True)
     for name in ("tmp", "var-tmp"):
         (folder.parent / "tmp" / name).mkdir()
-    confinement = replace(_confined(folder, "work"), tmp=folder.parent / "tmp")
+    confinement = replace(_confined(folder, "workspace-write"), tmp=folder.parent / "tmp")
     assert ".cache" not in run_confined(confinement, "ls -A").output
     assert not (folder / ".cache").exists()
 
@@ -98,7 +103,7 @@ def test_a_program_that_commands_may_change_confines_nothing(folder: Path) -> No
     (folder / "bwrap").write_bytes(b"")
     inside = type(installed_bubblewrap())(folder / "bwrap")
     with pytest.raises(OSError, match="may change"):
-        inside.wrap(_confined(folder, "work"), ("/bin/true",), cwd=folder, env={})
+        inside.wrap(_confined(folder, "workspace-write"), ("/bin/true",), cwd=folder, env={})
 
 
 @pytest.mark.parametrize(
@@ -113,6 +118,6 @@ def test_only_a_shared_network_has_ways_out(
     folder: Path, network: tuple[str, ...], is_reached: bool
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        confinement = Confinement("work", roots=(folder,), network=network)
+        confinement = Confinement("workspace-write", roots=(folder,), network=network)
         command = f"exec 9<>/dev/tcp/127.0.0.1/{server.getsockname()[1]}"
         assert (run_confined(confinement, f"bash -c '{command}'").code == 0) is is_reached

@@ -349,7 +349,7 @@ def world(template: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 def _is_kept(name: str, view: str) -> bool:
     """Say whether a command of this view may not change what has this name."""
     inside = name.removeprefix("work/")
-    if view == "look" or inside == name:
+    if view == "read-only" or inside == name:
         return True
     return any(inside == one or inside.startswith(f"{one}/") for one in _STEERING)
 
@@ -364,7 +364,7 @@ def _alive(world: World) -> list[str]:
 
 
 @pytest.mark.story("sandbox escapes")
-@pytest.mark.parametrize("view", ["look", "work"])
+@pytest.mark.parametrize("view", ["read-only", "workspace-write"])
 @pytest.mark.parametrize("name", ATTEMPTS)
 async def test_no_attempt_has_an_effect(world: World, name: str, view: str) -> None:
     confiner = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [world.work])
@@ -374,7 +374,7 @@ async def test_no_attempt_has_an_effect(world: World, name: str, view: str) -> N
             cwd=world.work,
             timeout_s=20,
             env=world.variables(),
-            bounds=Bounds("look" if view == "look" else "work"),
+            bounds=Bounds("read-only" if view == "read-only" else "workspace-write"),
         )
     finally:
         confiner.end()

@@ -13,7 +13,7 @@ _ROOT = Path("/Users/dev/work")
 _TMP = (Path("/private/tmp/own"),)
 
 
-def _profile(view: View = "work", network: tuple[str, ...] = ()) -> list[str]:
+def _profile(view: View = "workspace-write", network: tuple[str, ...] = ()) -> list[str]:
     confinement = Confinement(
         view,
         roots=(_ROOT,),
@@ -46,7 +46,7 @@ def test_work_changes_the_workspace_but_not_what_is_protected_or_hidden() -> Non
 
 
 def test_look_changes_only_its_temporary_folder() -> None:
-    written = [line for line in _profile("look") if "allow" in line and "file-write" in line]
+    written = [line for line in _profile("read-only") if "allow" in line and "file-write" in line]
     assert written[0].startswith('(allow file-write* file-ioctl (literal "/dev/null")')
     assert written[1:] == ['(allow file-read* file-write* (subpath "/private/tmp/own"))']
 
@@ -65,17 +65,17 @@ def test_the_network_is_shared_or_absent(network: tuple[str, ...], is_open: bool
 
 def test_names_cannot_leave_their_quotes() -> None:
     odd = Path('/Users/dev/a"))(allow default)("\\')
-    text = profile(Confinement("work", roots=(odd,)), _TMP)
+    text = profile(Confinement("workspace-write", roots=(odd,)), _TMP)
     assert r'(subpath "/Users/dev/a\"))(allow default)(\"\\")' in text
 
 
 def test_hosts_cannot_be_granted_one_by_one() -> None:
-    confinement = Confinement("work", roots=(_ROOT,), network=("pypi.org",))
+    confinement = Confinement("workspace-write", roots=(_ROOT,), network=("pypi.org",))
     with pytest.raises(OSError, match="cannot limit the network"):
         Seatbelt().wrap(confinement, ("true",), cwd=_ROOT, env={})
 
 
-@pytest.mark.parametrize("view, is_kept", [("look", False), ("work", True)])
+@pytest.mark.parametrize("view, is_kept", [("read-only", False), ("workspace-write", True)])
 def test_temporary_files_last_where_the_workspace_may_change(
     tmp_path: Path, view: View, is_kept: bool
 ) -> None:

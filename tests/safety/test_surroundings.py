@@ -81,7 +81,7 @@ async def test_a_program_behind_links_runs(
             cwd=place / "work",
             timeout_s=20,
             env=env,
-            bounds=Bounds("look"),
+            bounds=Bounds("read-only"),
         )
     finally:
         confiner.end()

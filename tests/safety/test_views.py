@@ -43,14 +43,14 @@ def decided(command: str, roots: tuple[Root, ...], *, edits: bool = False) -> Al
 
 
 def test_what_only_looks_gets_the_read_only_view(roots: tuple[Root, ...]) -> None:
-    wrong = {one: found for one in LOOKS if (found := sorted_(one, roots)).kind != "look"}
+    wrong = {one: found for one in LOOKS if (found := sorted_(one, roots)).kind != "read-only"}
     assert wrong == {}
     assert decided("ls src", roots) == Allow(reads_only=True)
 
 
 @pytest.mark.parametrize("command", _many("work"))
 def test_what_tests_or_builds_runs_unasked(roots: tuple[Root, ...], command: str) -> None:
-    assert sorted_(command, roots).kind == "work"
+    assert sorted_(command, roots).kind == "workspace-write"
     assert decided(command, roots) == Allow()
 
 
@@ -106,7 +106,7 @@ def test_the_reason_names_the_program(roots: tuple[Root, ...], command: str, rea
 @pytest.mark.parametrize("lines", [2_000, 20_000])
 def test_a_long_text_is_sorted_like_any_other(roots: tuple[Root, ...], lines: int) -> None:
     body = "print('x y z')\n" * lines
-    assert sorted_(f"cat > src/a.py <<'EOF'\n{body}EOF", roots).kind == "work"
+    assert sorted_(f"cat > src/a.py <<'EOF'\n{body}EOF", roots).kind == "workspace-write"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,12 @@ def test_a_long_text_is_sorted_like_any_other(roots: tuple[Root, ...], lines: in
 )
 def test_the_text_of_a_here_document_is_no_command(roots: tuple[Root, ...], line: str) -> None:
     command = f"{line}\nimport os\nrm = ['git push', \"it's\"]\nEOF"
-    for more, kind in (("", "work"), ("\n", "work"), ("\nmake", "work"), ("\nrm a", "edit")):
+    for more, kind in (
+        ("", "workspace-write"),
+        ("\n", "workspace-write"),
+        ("\nmake", "workspace-write"),
+        ("\nrm a", "edit"),
+    ):
         assert sorted_(command + more, roots).kind == kind
 
 
@@ -172,7 +177,7 @@ def test_nothing_that_loses_work_or_leaves_the_workspace_is_sorted_as_a_look(
     wrong = [
         command
         for kind, command in recorded()
-        if kind in ("edit", "ask") and sorted_(command, roots).kind == "look"
+        if kind in ("edit", "ask") and sorted_(command, roots).kind == "read-only"
     ]
     # In the read-only view these see nothing: no home folder, no secrets, nothing beside.
     assert all(re.search(r"~|\.env|\.\.|kill", one) for one in wrong), wrong

@@ -333,7 +333,7 @@ def _effects(
     row: str, world: World, view: View | None, states: tuple[State, State], changed: list[Path]
 ) -> Iterator[Effect]:
     before, after = states
-    forbidden = [path for path in changed if view != "work" or world.is_kept(path)]
+    forbidden = [path for path in changed if view != "workspace-write" or world.is_kept(path)]
     modes = [path for path in forbidden if _content(before, path) == _content(after, path)]
     if others := sorted(str(path) for path in forbidden if path not in modes):
         yield Effect("changed", row, ", ".join(others))

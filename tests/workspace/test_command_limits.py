@@ -35,7 +35,7 @@ async def run(
     command: str,
     *others: str,
     sandbox: Sandbox | None = None,
-    view: View = "work",
+    view: View = "workspace-write",
 ) -> list[CommandOutcome]:
     """Run commands at the same time."""
     confiner = open_confiner(sandbox or installed_bubblewrap(), options, lambda: [folder])
@@ -133,7 +133,7 @@ async def test_memory_that_other_programs_can_have_does_not_count(
 async def test_files_that_a_sandbox_holds_in_memory_count(tmp_path: Path) -> None:
     options = SandboxOptions(max_memory_bytes=200 * _MIB)
     command = "head -c 250M /dev/zero > /tmp/x; sleep 50"
-    (outcome,) = await run(tmp_path.resolve(), options, command, view="look")
+    (outcome,) = await run(tmp_path.resolve(), options, command, view="read-only")
     assert outcome.output == _KILLED
 
 

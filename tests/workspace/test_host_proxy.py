@@ -354,7 +354,7 @@ async def test_a_command_of_the_runner_reaches_only_granted_hosts(
         f"curl -sS http://localhost:{page}/page; echo; curl -sS http://evil.test/ | head -1;"
         f" curl -sS --noproxy '*' http://127.0.0.1:{page}/page 2>/dev/null || echo closed"
     )
-    bounds = Bounds("work", network=(f"localhost:{page}",))
+    bounds = Bounds("workspace-write", network=(f"localhost:{page}",))
     try:
         outcome = await ShellRunner(confiner).run(
             command, cwd=tmp_path.resolve(), timeout_s=30, bounds=bounds

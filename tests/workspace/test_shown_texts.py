@@ -36,18 +36,20 @@ def confiner(folder: Path) -> Iterator[Confiner]:
     found.end()
 
 
-async def run(confiner: Confiner, folder: Path, command: str, view: str = "work") -> CommandOutcome:
+async def run(
+    confiner: Confiner, folder: Path, command: str, view: str = "workspace-write"
+) -> CommandOutcome:
     texts = {
         folder / "a.py": b"x = 2\n",
         folder / "lib" / "run.sh": b"echo new\n",
         folder / ".env": b"KEY=new\n",
         folder / "gone.py": b"y = 1\n",
     }
-    bounds = Bounds("look" if view == "look" else "work", texts=texts)
+    bounds = Bounds("read-only" if view == "read-only" else "workspace-write", texts=texts)
     return await ShellRunner(confiner).run(command, cwd=folder, timeout_s=20, bounds=bounds)
 
 
-@pytest.mark.parametrize("view", ["look", "work"])
+@pytest.mark.parametrize("view", ["read-only", "workspace-write"])
 @pytest.mark.parametrize(
     ("command", "output"),
     [

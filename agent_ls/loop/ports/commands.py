@@ -38,8 +38,8 @@ class Bounds:
     The runner adds the folders, what is protected in them, and what is secret.
     """
 
-    view: Literal["look", "work", "outside"] = "work"
-    """``look`` changes nothing, ``work`` changes the workspace, ``outside`` is not confined."""
+    view: Literal["read-only", "workspace-write", "outside"] = "workspace-write"
+    """``read-only`` changes nothing; ``outside`` is not confined."""
     consent: Consent = "none"
     """Whoever allowed it: a person's command sees secrets, and only with consent git commits."""
     network: tuple[str, ...] = ()

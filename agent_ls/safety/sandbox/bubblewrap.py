@@ -78,7 +78,7 @@ def find_bubblewrap(avoid: Sequence[Path] = ()) -> Bubblewrap:
 
 def _mounts(confinement: Confinement, home: Path) -> _Mounts:
     """Return all mounts by target. A later rule about the same target wins."""
-    is_work = confinement.view == "work"
+    may_write = confinement.view == "workspace-write"
     mounts: _Mounts = {}
     for path in (*system_folders(), *etc_files(network=bool(confinement.network))):
         mounts[path] = _system(path)
@@ -86,7 +86,7 @@ def _mounts(confinement: Confinement, home: Path) -> _Mounts:
     # For root, settings of the kernel would be open in it.
     mounts |= {path: ("--ro-bind", str(path)) for path in _KERNEL if path.exists()}
     mounts |= _temporary(confinement, home)
-    changeable = "--bind" if is_work else "--ro-bind"
+    changeable = "--bind" if may_write else "--ro-bind"
     inside = (*confinement.roots, *confinement.writable)
     for path in confinement.readable:
         if not any(path.is_relative_to(folder) for folder in inside):
@@ -94,7 +94,7 @@ def _mounts(confinement: Confinement, home: Path) -> _Mounts:
     for path in inside:
         mounts[path] = (changeable, str(path))
     _add_links(mounts, confinement.links)
-    if is_work:
+    if may_write:
         covered = [path for path in confinement.protected if _is_plain(path)]
         # A folder that is a mount cannot be renamed, and what it holds cannot leave its place.
         for path in (*covered, *confinement.hidden):
@@ -131,7 +131,7 @@ def _system(path: Path) -> tuple[str, ...]:
 
 
 def _temporary(confinement: Confinement, home: Path) -> _Mounts:
-    if confinement.view == "look" or confinement.tmp is None:
+    if confinement.view == "read-only" or confinement.tmp is None:
         return {Path("/tmp"): ("--tmpfs",), Path("/var/tmp"): ("--tmpfs",)}
     places = {Path("/tmp"): "tmp", Path("/var/tmp"): "var-tmp"}
     # In a home folder that is the workspace, bwrap would make the folder that it mounts on.

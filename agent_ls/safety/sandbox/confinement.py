@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
-View = Literal["look", "work"]
+View = Literal["read-only", "workspace-write"]
 ALL_HOSTS = ("*",)
 
 
@@ -33,7 +33,7 @@ class Confinement:
     """What one command may see and change. All paths are absolute, without links."""
 
     view: View
-    """``look`` changes nothing outside a private /tmp; ``work`` changes the roots."""
+    """``read-only`` changes nothing but a private /tmp; ``workspace-write`` also the roots."""
     roots: tuple[Path, ...]
     """The workspace's folders."""
     readable: tuple[Path, ...] = ()
@@ -41,7 +41,7 @@ class Confinement:
     links: Mapping[Path, Path] = field(default_factory=dict[Path, Path])
     """Other names of what is readable, and where they lead: a link, or below one."""
     writable: tuple[Path, ...] = ()
-    """Files and folders beyond the roots that ``work`` may change."""
+    """Files and folders beyond the roots that ``workspace-write`` may change."""
     protected: tuple[Path, ...] = ()
     """Read-only although inside of what is writable, where they exist."""
     linked: tuple[Path, ...] = ()
@@ -53,7 +53,7 @@ class Confinement:
     network: tuple[str, ...] = ()
     """Hosts that it may reach: none, or ``ALL_HOSTS``, or names."""
     tmp: Path | None = None
-    """The folder that is /tmp in ``work``; None: an empty one that ends with the command."""
+    """The folder that is /tmp in ``workspace-write``; None: an empty one for this command."""
 
 
 def _nothing() -> None:

@@ -75,7 +75,7 @@ class Confiner:
         ``text`` is the shell command, if it is one. Looks at the disk: call it on a thread.
         Errors: ``OSError``.
         """
-        may_change = bounds.view != "look"
+        may_change = bounds.view != "read-only"
         surveys = {root: survey(root, is_thorough=may_change) for root in self.roots()}
         outer = Repositories.of(tuple(surveys))
         repositories = outer.with_nested(_dots(surveys.values()))
@@ -91,7 +91,7 @@ class Confiner:
                 texts = _without(bounds.texts, confinement.hidden)
                 kept = ends.enter_context(_kept(texts, self.place))
                 confinement = replace(confinement, shown=kept)
-            if bounds.view == "look" and self.sandbox.shows_texts and _GIT.search(text):
+            if bounds.view == "read-only" and self.sandbox.shows_texts and _GIT.search(text):
                 confinement = self._listed(confinement)
             wrapped = self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
             hints = [_hint(confinement.linked, confinement.roots)]
@@ -133,7 +133,7 @@ class Confiner:
         path = os.pathsep.join((env.get("PATH", ""), str(Path(argv[0]).parent)))
         shown, links = self._shown((*readable, Path(argv[0])), {**env, "PATH": path})
         confinement = Confinement(
-            "work",
+            "workspace-write",
             roots=(),
             readable=(*seen, *shown),
             links=links,
@@ -162,7 +162,7 @@ class Confiner:
         tops = _shown_tops(repository, env)
         shown, links = self._shown((Path(argv[0]),), env)
         confinement = Confinement(
-            "look",
+            "read-only",
             roots=roots,
             readable=tuple(dict.fromkeys((*shown, *repository.folders, *tops))),
             links=links,
@@ -215,7 +215,7 @@ class Confiner:
             hidden += hidden_secrets(secrets, roots)
         hidden = tuple(_inside(hidden, (*roots, *writable, *tops)))
         return Confinement(
-            "look" if bounds.view == "look" else "work",
+            "read-only" if bounds.view == "read-only" else "workspace-write",
             roots=roots,
             readable=tuple(dict.fromkeys(readable)),
             links=links,

@@ -58,18 +58,18 @@ class Landlock:
             raise OSError(
                 "without namespaces, a network cannot be limited to hosts; grant all or none"
             )
-        is_work = confinement.view == "work"
+        may_write = confinement.view == "workspace-write"
         inside = (*confinement.roots, *confinement.writable)
         own = Path(tempfile.mkdtemp(prefix="agent-ls-")).resolve()
-        kept = confinement.tmp if is_work else None
+        kept = confinement.tmp if may_write else None
         temporary = kept / "tmp" if kept else own
         cache = kept / "cache" if kept else own
         seen = (*system_folders(), *etc_files(network=bool(confinement.network)), Path("/proc"))
-        writable = (*inside, *(kept.iterdir() if kept else ()), own) if is_work else (own,)
+        writable = (*inside, *(kept.iterdir() if kept else ()), own) if may_write else (own,)
         options = (
             *("--chdir", str(cwd)),
             *(("--share-net", "yes") if shares_network else ()),
-            *(() if is_work else ("--keep-metadata", "yes")),
+            *(() if may_write else ("--keep-metadata", "yes")),
             *_each("--read", (*seen, *confinement.readable, *inside)),
             *_each("--write", writable),
             *_each("--protect", (*confinement.protected, *confinement.linked)),

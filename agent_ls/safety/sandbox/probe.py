@@ -110,7 +110,10 @@ def _try(sandbox: Sandbox) -> None:
         tried = folder / "tried"
         command = ("/bin/sh", "-c", f"echo > {tried} || echo held")
         wrapped = sandbox.wrap(
-            Confinement("look", roots=(folder,)), command, cwd=folder, env={"PATH": "/usr/bin:/bin"}
+            Confinement("read-only", roots=(folder,)),
+            command,
+            cwd=folder,
+            env={"PATH": "/usr/bin:/bin"},
         )
         try:
             ran = subprocess.run(

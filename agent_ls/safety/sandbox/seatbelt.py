@@ -75,7 +75,7 @@ class Seatbelt:
         if confinement.network not in ((), ALL_HOSTS):
             raise OSError("seatbelt cannot limit the network to hosts; grant all or none")
         own = Path(tempfile.mkdtemp(prefix="agent-ls-")).resolve()
-        kept = confinement.tmp if confinement.view == "work" else None
+        kept = confinement.tmp if confinement.view == "workspace-write" else None
         temporary, cache = (kept / "tmp", kept / "cache") if kept else (own, own)
         argv = (str(_PROGRAM), "-p", profile(confinement, (temporary, cache)), *command)
         inner = {**env, "TMPDIR": str(temporary), "XDG_CACHE_HOME": str(cache)}
@@ -101,7 +101,7 @@ def _rules(confinement: Confinement, temporary: Sequence[Path]) -> Iterator[str]
         "allow file-read*", "subpath", (*map(Path, _SYSTEM), *confinement.readable, *inside)
     )
     yield _rule("allow file-write* file-ioctl", "literal", map(Path, _DEVICES))
-    if confinement.view == "work":
+    if confinement.view == "workspace-write":
         yield _rule("allow file-write*", "subpath", inside)
         kept = (*confinement.protected, *confinement.hidden, *confinement.linked)
         if kept:
