@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agent_ls.safety.shell_parts import SHELLS, base_name, words_behind_redirections
 from agent_ls.safety.text import words
-from agent_ls.safety.views import RUN_OTHERS
+from agent_ls.safety.view_table import RUN_OTHERS
 from agent_ls.syntax.parsing import Node, parse_shell, shell_captures, walk
 
 _ELSEWHERE = words("docker podman ssh make")

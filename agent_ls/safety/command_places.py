@@ -40,7 +40,8 @@ from agent_ls.safety.shell_parts import (
     spellings,
 )
 from agent_ls.safety.text import visible_line
-from agent_ls.safety.views import EDITS, LOOKS, WORK, deletes_widely, view_words
+from agent_ls.safety.view_table import EDITS, LOOKS, WORK
+from agent_ls.safety.views import deletes_widely, view_words
 
 Use = Literal["read", "write", "delete", "any"]
 """What a program does with a place, as far as its name tells."""

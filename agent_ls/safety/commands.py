@@ -19,7 +19,8 @@ from agent_ls.safety.catastrophes import catastrophe
 from agent_ls.safety.command_places import judge_places
 from agent_ls.safety.git_config import CLEAN_GIT
 from agent_ls.safety.plain_looks import is_plain_look
-from agent_ls.safety.views import Sorting, sort_text
+from agent_ls.safety.view_table import Sorting
+from agent_ls.safety.views import sort_text
 
 CommandVerdict = Allow | Ask | Deny
 COMMAND_TOOL = "run_command"

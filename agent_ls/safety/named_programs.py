@@ -25,7 +25,8 @@ from agent_ls.safety.shell_parts import (
     spellings,
 )
 from agent_ls.safety.text import has_hidden
-from agent_ls.safety.views import RUN_OTHERS, WRAPPERS, sort_write, view_words
+from agent_ls.safety.view_table import RUN_OTHERS, WRAPPERS
+from agent_ls.safety.views import sort_write, view_words
 
 _MAX_DEPTH = 3
 _MAX_LISTS = 32

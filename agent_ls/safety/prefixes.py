@@ -9,7 +9,7 @@ from pathlib import Path
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.named_programs import is_covered
 from agent_ls.safety.paths import is_inside
-from agent_ls.safety.views import OFFERED
+from agent_ls.safety.view_table import OFFERED
 
 _MAX_WORDS = 3
 _PLAIN = re.compile(r"(?:\./)?[\w@+:][\w@+:.-]*")

@@ -26,7 +26,7 @@ from agent_ls.safety.named_programs import is_covered, named_programs
 from agent_ls.safety.path_patterns import PathPattern
 from agent_ls.safety.prefixes import leads_away
 from agent_ls.safety.shell_parts import UNKNOWN, at_home
-from agent_ls.safety.views import EDITS, LOOKS, RUN_OTHERS, WORK
+from agent_ls.safety.view_table import EDITS, LOOKS, RUN_OTHERS, WORK
 
 _UNNAMED = "a rule about reading may apply, but which files it opens cannot be seen"
 _UNSEEN = "a rule about commands may apply, but which programs it runs cannot be seen"

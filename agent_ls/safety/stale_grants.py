@@ -15,7 +15,7 @@ from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.state.state import SessionState
 from agent_ls.safety.control_files import is_executed_later
-from agent_ls.safety.views import WORK
+from agent_ls.safety.view_table import WORK
 
 _COMMANDS = ("run_command", f"{GRANT}run_command")
 _OUTSIDE = re.compile(r"run_command\{[^}]*outside the sandbox[^}]*\}(?:\[(.*)\])?:")

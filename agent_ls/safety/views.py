@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
 
 from agent_ls.loop.ports.workspace import Root
+from agent_ls.safety.git_views import sort_git
 from agent_ls.safety.paths import is_inside, real_path
 from agent_ls.safety.shell_parts import (
     SHELLS,
@@ -28,53 +26,30 @@ from agent_ls.safety.shell_parts import (
     base_name,
     read_parts,
 )
-from agent_ls.safety.text import visible_line, words
+from agent_ls.safety.text import words
+from agent_ls.safety.view_table import (
+    ALONE,
+    EDIT_LISTS,
+    EDITS,
+    LOOK_CHANGES,
+    LOOK_WORDS,
+    LOOKS,
+    READ_ONLY,
+    TABLE,
+    WORK,
+    WORKSPACE_WRITE,
+    WRAPPERS,
+    Kind,
+    Sorting,
+    operands_of,
+    shown,
+)
 
-Kind = Literal["read-only", "workspace-write", "edit", "ask"]
-"""The view of the sandbox; ``edit``: ``workspace-write`` where edits need no consent, else as
-``ask``: the user decides."""
-
-_TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("views.toml").read_text("utf-8"))
-
-
-def _each(table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    return {name: tuple(text.split()) for name, text in table.items() if isinstance(text, str)}
-
-
-LOOKS = frozenset(_TABLE["read_only"]["programs"].split())
-"""Programs that only read and run no other; without the words in ``_LOOK_CHANGES``."""
-_LOOK_CHANGES = _each(_TABLE["read_only"]["changes"])
-_LOOK_WORDS = _each(_TABLE["read_only"]["words"])
-_GIT = {name: frozenset(words) for name, words in _each(_TABLE["git"]).items()}
-_GIT_LOSES, _GIT_KEEPS, _GIT_DRY = (_each(_TABLE["git"][k]) for k in ("loses", "keeps", "dry"))
-EDITS = frozenset(_TABLE["edit"]["programs"].split())
-"""Programs that change, move or delete files."""
-_EDIT_LISTS = _each(_TABLE["edit"]["lists"])
-_CHECKS = frozenset(_TABLE["shells"]["checks"].split())
-_ALONE = frozenset(_TABLE["alone"]["programs"].split())
-WORK = {
-    **dict.fromkeys(_TABLE["workspace_write"]["any"].split(), ("*",)),
-    **dict.fromkeys(_TABLE["workspace_write"]["targets"].split(), ("targets",)),
-    **_each(_TABLE["workspace_write"]["words"]),
-}
-"""What tests, builds, checks or runs a project, and the words that make it so."""
-_UNOFFERED = frozenset(_TABLE["offered"]["none"].split())
-OFFERED = {
-    name: kinds
-    for name, kinds in (WORK | _each(_TABLE["offered"])).items()
-    if name not in _UNOFFERED
-}
-"""Programs for which an approval offers a rule by prefix, likewise."""
-_WRAPPING = _TABLE["wrappers"]
-WRAPPERS = frozenset((*_WRAPPING["programs"].split(), *_WRAPPING["pairs"]))
-"""What stands in front of a program, and only starts it."""
-RUN_OTHERS = SHELLS | _ALONE | words(f"{_WRAPPING['programs']} {_WRAPPING['others']}")
-"""Programs that may run a program which they are given."""
+_CHECKS = frozenset(TABLE["shells"]["checks"].split())
 _FETCHING = ("npx", "bunx", "npm exec", "pnpm dlx", "yarn dlx")
-_REFUSED = frozenset(_TABLE["refused"]["words"].split())
-_MODULES = frozenset(_TABLE["refused"]["modules"].split())
+_REFUSED = frozenset(TABLE["refused"]["words"].split())
+_MODULES = frozenset(TABLE["refused"]["modules"].split())
 _VERSIONS = ("--version", "-V", "-v", "version", "--help", "-h")
-_GIT_WITH_VALUE = words("-C -c --git-dir --work-tree --namespace --exec-path")
 _WITH_VALUE = words(
     """
     -C --prefix --cwd --dir --directory --manifest-path --workspace --filter -W -X --import -w
@@ -98,20 +73,6 @@ _WIDE = re.compile(r"(?:\.{0,2}/)*(?:\.{1,2}|\*+)?|~.*|\0[/*].*")
 _ORDER: Sequence[Kind] = ("read-only", "workspace-write", "edit", "ask")
 
 
-@dataclass(frozen=True, slots=True)
-class Sorting:
-    """What a text, or a program of it, is for."""
-
-    kind: Kind
-    reason: str = ""
-    """Why it is not unasked in the read-only view; completes "it asks because"."""
-    is_alone: bool = False
-    """Whether the person must see each use, whatever was granted."""
-
-
-_READ_ONLY, _WORKSPACE_WRITE = Sorting("read-only"), Sorting("workspace-write")
-
-
 def sort_text(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> Sorting:
     """Sort a shell text. Looks at the disk for what npx and the like would fetch, and for links."""
     if not text.strip() or _CONTROL.search(text):
@@ -123,7 +84,7 @@ def sort_text(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> So
     sorted_ = [sorter.part(part) for part in found.parts]
     sorted_ += [sort_write(target, found.folders(cwd), roots) for target in found.writes]
     alone = next((one for one in sorted_ if one.is_alone), None)
-    return alone or max(sorted_, key=lambda one: _ORDER.index(one.kind), default=_READ_ONLY)
+    return alone or max(sorted_, key=lambda one: _ORDER.index(one.kind), default=READ_ONLY)
 
 
 def view_words(words: Sequence[str], cwd: Path, roots: Sequence[Root]) -> Sorting:
@@ -140,7 +101,7 @@ def deletes_widely(words: Sequence[str], cwd: Path, roots: Sequence[Root]) -> st
         rest = words[at + 1 : -1] if name in ("mv", "rsync") else words[at + 1 :]
         for one in rest:
             if not one.startswith("-") and _is_wide(one, cwd, roots):
-                return f"{name} deletes {_shown(one)}, which may be everything"
+                return f"{name} deletes {shown(one)}, which may be everything"
         if name == "rm" and UNKNOWN in rest and any(re.match(r"-\w*[rR]|--rec", o) for o in rest):
             return "rm deletes a folder that only the running shell knows"
     return ""
@@ -162,12 +123,12 @@ def _is_wide(word: str, cwd: Path, roots: Sequence[Root]) -> bool:
 def sort_write(target: str, folders: Sequence[Path], roots: Sequence[Root]) -> Sorting:
     """Sort a write by redirection. Looks at the disk."""
     if UNKNOWN in target:
-        return _WORKSPACE_WRITE
+        return WORKSPACE_WRITE
     for folder in folders:
         place = real_path(folder / at_home(target))
         if not (is_inside(place, roots) or target.startswith(("/dev/fd/", *TEMPORARY))):
-            return Sorting("ask", f"it writes {_shown(target)}, which is outside of the workspace")
-    return _WORKSPACE_WRITE
+            return Sorting("ask", f"it writes {shown(target)}, which is outside of the workspace")
+    return WORKSPACE_WRITE
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +146,7 @@ class _Sorter:
             return self._shell(part)
         if part.fed_by == "program" and _reads_program(part):
             return Sorting("ask", f"{name} runs what another program prints", is_alone=True)
-        return self._words(part.words) if name not in self.text.functions else _READ_ONLY
+        return self._words(part.words) if name not in self.text.functions else READ_ONLY
 
     def _words(self, words: Sequence[str], wrapped: int = 0) -> Sorting:
         """Sort a program by its words; ``wrapped`` counts the programs that start it."""
@@ -194,7 +155,7 @@ class _Sorter:
         name, rest = base_name(words[0]), tuple(words[1:])
         if UNKNOWN in words[0] or re.search(r"[*?\[{~]", name.replace("[", "", 1)):
             return Sorting("ask", "only the running shell knows which program it starts")
-        if name in _ALONE:
+        if name in ALONE:
             return Sorting("ask", f"{name} gives it other rights", is_alone=True)
         if wrapper := _wrapper(words):
             return self._wrapped(wrapper, words, wrapped)
@@ -207,7 +168,7 @@ class _Sorter:
         return _sorted_by_table(words[0], rest, self.cwd, self.roots)
 
     def _look(self, name: str, rest: Sequence[str], wrapped: int) -> Sorting:
-        changing = _LOOK_CHANGES.get(name, ())
+        changing = LOOK_CHANGES.get(name, ())
         if any(one.startswith(changing) for one in rest if changing):
             is_wide = "-delete" in rest and not _NARROWING & set(rest)
             return _finds_all(name) if is_wide else Sorting("edit", f"{name} changes files")
@@ -216,11 +177,11 @@ class _Sorter:
             if len(runs) > 1:
                 return Sorting("ask", f"{name} runs several programs")
             inner = rest[runs[0] + 1 :]
-            found = self._words(inner, wrapped + 1) if inner else _READ_ONLY
+            found = self._words(inner, wrapped + 1) if inner else READ_ONLY
             return found if found.kind != "edit" or _NARROWING & set(rest) else _finds_all(name)
         if name == "command" and rest and rest[0] not in ("-v", "-V"):
             return self._words(rest, wrapped + 1)
-        return _READ_ONLY
+        return READ_ONLY
 
     def _wrapped(self, wrapper: str, words: Sequence[str], wrapped: int) -> Sorting:
         """Sort what a wrapper starts: the first word of it that a table names."""
@@ -233,7 +194,7 @@ class _Sorter:
             if re.match(r"-|\w+=|\d+[smhd]?$", word):
                 continue
             if wrapper in _FETCHING and not self._is_installed(word):
-                return Sorting("ask", f"{_shown(word)} is not installed in the workspace")
+                return Sorting("ask", f"{shown(word)} is not installed in the workspace")
             module = ("python", "-m") if option == "-m" else ()
             found = self._words((*module, *rest[at:]), wrapped + 1)
             if found.kind == "ask" and not found.is_alone and (may_be_value or named):
@@ -242,7 +203,7 @@ class _Sorter:
                 named.append(found)
             if not may_be_value:
                 break
-        return max(named, key=lambda one: _ORDER.index(one.kind), default=other or _READ_ONLY)
+        return max(named, key=lambda one: _ORDER.index(one.kind), default=other or READ_ONLY)
 
     def _is_installed(self, name: str) -> bool:
         folders = [one for one in (self.cwd, *self.cwd.parents) if is_inside(one, self.roots)]
@@ -256,15 +217,15 @@ class _Sorter:
         """Sort what a shell runs: a text behind ``-c``, a file, or its input."""
         rest = part.words[1:]
         if any(one in _CHECKS for one in rest):
-            return _READ_ONLY
+            return READ_ONLY
         if script := _script(rest):
             if UNKNOWN in script or self.depth >= _MOST_DEPTH:
                 return Sorting("ask", f"only the running shell knows what {part.name} runs")
             return sort_text(script, self.cwd, self.roots, self.depth + 1)
         if any(not one.startswith(("-", "+")) for one in rest):
-            return _WORKSPACE_WRITE
+            return WORKSPACE_WRITE
         if part.fed_by == "text":
-            return _WORKSPACE_WRITE
+            return WORKSPACE_WRITE
         return Sorting("ask", f"{part.name} runs what another program prints", is_alone=True)
 
     def _client(self, name: str, rest: Sequence[str]) -> Sorting:
@@ -276,7 +237,7 @@ class _Sorter:
             and re.match(r"\w+://|[\w-]+(?:\.[\w-]+)+|localhost", one)
         ] or [one for one in rest if "://" in one]
         is_own = bool(goals) and all(map(_LOCAL.fullmatch, goals)) and self.text.has_background
-        return _WORKSPACE_WRITE if is_own else Sorting("ask", f"{name} needs a network")
+        return WORKSPACE_WRITE if is_own else Sorting("ask", f"{name} needs a network")
 
 
 def _wrapper(words: Sequence[str]) -> str:
@@ -306,11 +267,11 @@ def _sorted_by_table(
     """Sort a program that starts no other one."""
     name = base_name(program)
     if len(rest) == 1 and rest[0] in _VERSIONS:
-        return _READ_ONLY
-    if rest and rest[0] in _LOOK_WORDS.get(name, ()):
-        return _READ_ONLY
+        return READ_ONLY
+    if rest and rest[0] in LOOK_WORDS.get(name, ()):
+        return READ_ONLY
     if name == "git":
-        return _git(rest)
+        return sort_git(rest)
     return _edit(name, rest, cwd, roots) if name in EDITS else _work(program, rest)
 
 
@@ -327,8 +288,8 @@ def _finds_all(name: str) -> Sorting:
 
 
 def _edit(name: str, rest: Sequence[str], cwd: Path, roots: Sequence[Root]) -> Sorting:
-    if any(one in _EDIT_LISTS.get(name, ()) for one in rest):
-        return _READ_ONLY
+    if any(one in EDIT_LISTS.get(name, ()) for one in rest):
+        return READ_ONLY
     if wide := deletes_widely((name, *rest), cwd, roots):
         return Sorting("ask", wide)
     if name == "rsync" and any(one.startswith("--del") for one in rest):
@@ -338,40 +299,6 @@ def _edit(name: str, rest: Sequence[str], cwd: Path, roots: Sequence[Root]) -> S
     return Sorting("edit", f"{name} changes files")
 
 
-def _git(rest: Sequence[str]) -> Sorting:
-    operands = _operands(rest, _GIT_WITH_VALUE)
-    sub = operands[0] if operands else ""
-    words = rest[rest.index(sub) + 1 :] if sub else ()
-    kept = any(one in _GIT_KEEPS.get(sub, ()) for one in words)
-    kept &= not {"-W", "--worktree"} & set(words)
-    if any(_is_option(one, word) for word in _GIT_DRY.get(sub, ()) for one in words):
-        return _READ_ONLY
-    lost = any(_is_option(one, word) for word in _GIT_LOSES.get(sub, ()) for one in words)
-    if sub == "checkout" and not {"-b", "--orphan", "--track", "-t"} & set(words):
-        # ``git checkout HEAD src`` takes files.
-        lost |= len(operands) > 2
-    if not sub or (sub in _GIT["reads"] and not lost):
-        return _READ_ONLY
-    if sub in _GIT["lists"] and not lost:
-        names = [one for one in words if not one.startswith("-")]
-        is_asked = len(names) == (sub == "config") or any(one in _GIT["listing"] for one in words)
-        if is_asked and not (sub == "stash" and not names):
-            return _READ_ONLY
-    if sub in _GIT["edit"] and (kept or not lost):
-        return Sorting("edit", f"git {sub} changes the repository")
-    why = "may lose work" if lost and not kept else "does more than to read"
-    return Sorting("ask", f"git {_shown(sub)} {why}")
-
-
-def _is_option(given: str, wanted: str) -> bool:
-    """Say whether a word is one that git takes for this one: joined, or cut short."""
-    if given.startswith("--") and wanted.startswith("--") and len(given) > 3:
-        return wanted.startswith(given.partition("=")[0])
-    if re.fullmatch(r"-[A-Za-z]{2,}", given) and re.fullmatch(r"-[A-Za-z]", wanted):
-        return wanted[1] in given
-    return fnmatchcase(given, wanted)
-
-
 def _work(program: str, rest: Sequence[str]) -> Sorting:
     """Sort a program that tests, builds or runs the project."""
     name = base_name(program)
@@ -379,16 +306,16 @@ def _work(program: str, rest: Sequence[str]) -> Sorting:
     if kinds is None:
         is_own = not program.startswith(("/", "~")) or program.startswith(TEMPORARY)
         is_path = "/" in program and is_own
-        unknown = Sorting("ask", f"{_shown(name)} is not known to only read, test or build")
-        return _WORKSPACE_WRITE if is_path else unknown
-    operands = _operands(rest, _WITH_VALUE)
+        unknown = Sorting("ask", f"{shown(name)} is not known to only read, test or build")
+        return WORKSPACE_WRITE if is_path else unknown
+    operands = operands_of(rest, _WITH_VALUE)
     if kinds[0] == "script":
         module = rest[rest.index("-m") + 1] if "-m" in rest[:-1] else ""
         if {module, module.partition(".")[0]} & _MODULES:
             return Sorting("ask", f"{name} -m {module} is no part of a project")
-        return _WORKSPACE_WRITE
+        return WORKSPACE_WRITE
     if kinds == ("*",):
-        return _WORKSPACE_WRITE
+        return WORKSPACE_WRITE
     if kinds == ("targets",):
         return _named(operands)
     # ``:app:test`` is a target of a part of the project.
@@ -396,28 +323,13 @@ def _work(program: str, rest: Sequence[str]) -> Sorting:
     if f"{first}:" in kinds:
         return _named(operands[1:2])
     if first in kinds:
-        return _WORKSPACE_WRITE
-    return Sorting("ask", f"{_shown(' '.join((name, first)).strip())} is no test or build")
+        return WORKSPACE_WRITE
+    return Sorting("ask", f"{shown(' '.join((name, first)).strip())} is no test or build")
 
 
 def _named(targets: Sequence[str]) -> Sorting:
     """Sort by the names of targets or scripts, which say if one installs, deploys or publishes."""
     for target in targets:
         if _REFUSED & set(re.split(r"[^a-z]+", target.lower())):
-            return Sorting("ask", f"{_shown(target)} is more than a test or a build")
-    return _WORKSPACE_WRITE
-
-
-def _operands(words: Sequence[str], with_value: frozenset[str]) -> list[str]:
-    found: list[str] = []
-    rest: Iterator[str] = iter(words)
-    for word in rest:
-        if word in with_value:
-            next(rest, None)
-        elif not word.startswith(("-", "+")):
-            found.append(word)
-    return found
-
-
-def _shown(text: str) -> str:
-    return visible_line(text.replace(UNKNOWN, "…")[:60])
+            return Sorting("ask", f"{shown(target)} is more than a test or a build")
+    return WORKSPACE_WRITE

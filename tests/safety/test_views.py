@@ -12,7 +12,8 @@ import pytest
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.commands import decide_command
-from agent_ls.safety.views import Sorting, sort_text
+from agent_ls.safety.view_table import Sorting
+from agent_ls.safety.views import sort_text
 from tests.safety.tables import recorded, rows
 
 LOOKS = [*rows("ordinary"), *rows("git_plain"), *rows("looks")]

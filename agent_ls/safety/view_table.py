@@ -1,0 +1,81 @@
+"""The table of views as values, and what a program is sorted as."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from agent_ls.safety.shell_parts import SHELLS, UNKNOWN
+from agent_ls.safety.text import visible_line, words
+
+Kind = Literal["read-only", "workspace-write", "edit", "ask"]
+"""The view of the sandbox; ``edit``: ``workspace-write`` where edits need no consent, else as
+``ask``: the user decides."""
+
+TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("views.toml").read_text("utf-8"))
+
+
+def each(table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the words of each row of a part of the table."""
+    return {name: tuple(text.split()) for name, text in table.items() if isinstance(text, str)}
+
+
+LOOKS = frozenset(TABLE["read_only"]["programs"].split())
+"""Programs that only read and run no other; without the words in ``LOOK_CHANGES``."""
+LOOK_CHANGES = each(TABLE["read_only"]["changes"])
+LOOK_WORDS = each(TABLE["read_only"]["words"])
+EDITS = frozenset(TABLE["edit"]["programs"].split())
+"""Programs that change, move or delete files."""
+EDIT_LISTS = each(TABLE["edit"]["lists"])
+ALONE = frozenset(TABLE["alone"]["programs"].split())
+"""Programs of which the user sees each use."""
+WORK = {
+    **dict.fromkeys(TABLE["workspace_write"]["any"].split(), ("*",)),
+    **dict.fromkeys(TABLE["workspace_write"]["targets"].split(), ("targets",)),
+    **each(TABLE["workspace_write"]["words"]),
+}
+"""What tests, builds, checks or runs a project, and the words that make it so."""
+_UNOFFERED = frozenset(TABLE["offered"]["none"].split())
+OFFERED = {
+    name: kinds for name, kinds in (WORK | each(TABLE["offered"])).items() if name not in _UNOFFERED
+}
+"""Programs for which an approval offers a rule by prefix, likewise."""
+_WRAPPING = TABLE["wrappers"]
+WRAPPERS = frozenset((*_WRAPPING["programs"].split(), *_WRAPPING["pairs"]))
+"""What stands in front of a program, and only starts it."""
+RUN_OTHERS = SHELLS | ALONE | words(f"{_WRAPPING['programs']} {_WRAPPING['others']}")
+"""Programs that may run a program which they are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sorting:
+    """What a text, or a program of it, is for."""
+
+    kind: Kind
+    reason: str = ""
+    """Why it is not unasked in the read-only view; completes "it asks because"."""
+    is_alone: bool = False
+    """Whether the user must see each use, whatever was granted."""
+
+
+READ_ONLY, WORKSPACE_WRITE = Sorting("read-only"), Sorting("workspace-write")
+
+
+def operands_of(words: Sequence[str], with_value: frozenset[str]) -> list[str]:
+    """Return the words that are no options, nor the values of these options."""
+    found: list[str] = []
+    rest: Iterator[str] = iter(words)
+    for word in rest:
+        if word in with_value:
+            next(rest, None)
+        elif not word.startswith(("-", "+")):
+            found.append(word)
+    return found
+
+
+def shown(text: str) -> str:
+    """Return a word for a reason."""
+    return visible_line(text.replace(UNKNOWN, "…")[:60])
