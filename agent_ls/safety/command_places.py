@@ -158,7 +158,7 @@ def _use(part: Part) -> Use:
         return "delete"
     kind = view_words(part.words, Path("/"), ()).kind
     # `find -delete` asks, as a wide deletion does, and writes none the less.
-    if names & _WRITERS or kind == "edit" or (part.name in LOOKS and kind != "look"):
+    if names & _WRITERS or kind == "edit" or (part.name in LOOKS and kind != "read-only"):
         return "write"
     return "read" if part.name in LOOKS or part.name in WORK else "any"
 

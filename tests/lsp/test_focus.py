@@ -149,7 +149,7 @@ def test_of_a_buffer_without_a_file_the_text_is_told(
     assert KEY not in said
 
 
-@pytest.mark.parametrize("uri", ["git:/work/.env", "output:log", "https://example.org/a"])
+@pytest.mark.parametrize("uri", ["git:/proj/.env", "output:log", "https://example.org/a"])
 def test_of_other_texts_without_a_file_nothing_is_told(tmp_path: Path, uri: str) -> None:
     focus = focus_of(opened(tmp_path, uri, "PASSWORD=hunter2\n"), {}, uri, (0, 0))
     assert with_focus("Do it.", focus) == "Do it."

@@ -118,7 +118,8 @@ def test_to_list_what_git_tracks_starts_no_program_without_a_sandbox(
     repository: Path, mark: Path, setting: str
 ) -> None:
     _git(repository, "config", setting, f"touch {mark}")
-    assert own_git.tracked_names(repository, [repository]) == [".gitattributes", "a.py"]
+    found = own_git.index_files(repository, [repository], repository)
+    assert found.regular == {".gitattributes", "a.py"}
     assert not mark.exists()
 
 
