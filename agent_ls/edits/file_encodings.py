@@ -17,8 +17,6 @@ from agent_ls.edits.encodings import Encoding
 UTF_8 = Encoding(b"", "utf-8")
 _MARKED = (
     Encoding(codecs.BOM_UTF8, "utf-8"),
-    # Before UTF-16, whose mark it begins with.
-    Encoding(codecs.BOM_UTF32_LE, "utf-32-le"),
     Encoding(codecs.BOM_UTF16_LE, "utf-16-le"),
     Encoding(codecs.BOM_UTF16_BE, "utf-16-be"),
 )
@@ -51,7 +49,7 @@ _ODD = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 
 
 def encoding_of(data: bytes, declared: str = "") -> Encoding | None:
-    """Return a file's encoding; None if it is not certain or the file is no text.
+    """Return a file's encoding; None if it is not certain, or the file is no text.
 
     Shape: ``declared`` is what the project says of the file. Decoding and encoding give the bytes.
     """
@@ -150,8 +148,11 @@ def _decoded(data: bytes, name: str) -> str | None:
 
 
 def _is_lossless(data: bytes, name: str) -> bool:
+    """Say whether bytes are a text in this encoding, which can be written as it was."""
     text = _decoded(data, name)
+    if text is None or "\0" in text:
+        return False
     try:
-        return text is not None and text.encode(name) == data
+        return text.encode(name) == data
     except UnicodeEncodeError:
         return False

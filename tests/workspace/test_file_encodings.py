@@ -60,6 +60,8 @@ _UNCERTAIN: dict[str, bytes] = {
     "all-bytes": bytes(range(1, 256)) * 4,
     "packed": zlib.compress(b"abc" * 500).replace(b"\0", b"\1"),
     "nulls": "é".encode("latin-1") + b"\0",
+    "utf-32": codecs.BOM_UTF32_LE + "a = 'é'\n".encode("utf-32-le"),
+    "utf-16-of-nulls": codecs.BOM_UTF16_LE + b"\0\0",
     "half-a-mark": b"\xff\xfea\0b",
     "truncated-utf-8": "日本語".encode()[:-1],
 }
@@ -75,7 +77,6 @@ def test_what_is_not_certain_is_not_guessed(data: bytes) -> None:
     [
         ("a = 'é'\n".encode("utf-16"), "utf-16-le"),
         (codecs.BOM_UTF16_BE + "a = 'é'\n".encode("utf-16-be"), "utf-16-be"),
-        (codecs.BOM_UTF32_LE + "a = 'é'\n".encode("utf-32-le"), "utf-32-le"),
         (codecs.BOM_UTF8 + b"a", "utf-8"),
         (b"# -*- coding: koi8-r -*-\n# \xf0\xd2\n", "koi8-r"),
         (b"#!/usr/bin/ruby\n# encoding: cp850\n# \x84\n", "cp850"),
