@@ -44,8 +44,9 @@ _RULES = ("test_rules", "test_prefixes", "../policies/test_grants")
 _TESTS: dict[str, tuple[str, ...]] = {
     "beneath paths": ("test_paths", "test_beneath"),
     "control_files name_patterns own_places user_files": (*_PLACES, "test_secrets"),
-    "command_places named_places named_programs work": ("test_command_places", "test_work"),
-    "git_config git_reading git_repository": ("test_git_repositories",),
+    "command_places named_programs": ("test_command_places", "test_named_programs"),
+    "git_config": ("test_git_config",),
+    "views view_table git_views": ("test_views",),
     "git_places": ("test_git_places",),
     "programs": ("test_programs",),
     "rules rule_list rule_matching prefixes": _RULES,

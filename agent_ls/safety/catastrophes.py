@@ -36,6 +36,10 @@ _FORMATTERS = re.compile(
     r"mkfs(?:\..*)?|mke2fs|mkswap|wipefs|fdisk|sfdisk|cfdisk|gdisk|sgdisk|parted|blkdiscard|format"
     r"|newfs.*|zpool|lvremove|vgremove|pvremove|cryptsetup|hdparm|nvme|badblocks|mdadm"
 )
+_DESTROYERS = re.compile(
+    r"rm|unlink|rmdir|srm|shred|wipe|chmod|chown|chgrp|chattr|setfacl|mv|rsync|find|dd|tee|cp"
+    rf"|truncate|install|scrub|p?kill|diskutil|{_FORMATTERS.pattern}"
+)
 _BOMB = re.compile(r"([^\s(){}|&;]{1,40})\(\)\{[^}]{0,200}\1\|\1&")
 
 
@@ -62,6 +66,8 @@ class _Search:
         if tree is None:
             return ""
         captures = shell_captures(tree.root_node)
+        # To ask each node for its parent would search the tree from its top.
+        above = {child.id: one for one in walk(tree.root_node) for child in one.children}
         for node in captures.get("function", []):
             if _calls_itself(node):
                 return "it would start processes without end"
@@ -70,7 +76,9 @@ class _Search:
                 return "it would overwrite a device"
         for node in captures.get("command", []):
             named = [one for one in node.named_children if one.type != "file_redirect"]
-            written = list(map(_loose, (*named, *words_behind_redirections(node, node.parent))))
+            written = list(
+                map(_loose, (*named, *words_behind_redirections(node, above.get(node.id))))
+            )
             if found := self._judged(written, depth):
                 return found
         return ""
@@ -79,13 +87,14 @@ class _Search:
         """Judge a program, and behind one that runs others each word that may be one."""
         is_led = False
         for at, word in enumerate(written):
-            name, arguments = base_name(word).lower(), written[at + 1 :]
-            is_script = name in SHELLS or name in ("eval", "su")
-            whole = " ".join(one for one in arguments if one != "-c")
-            for script in (whole, *arguments) if is_script and depth < _MAX_DEPTH else ():
-                if found := self.found(script, depth + 1):
-                    return found
-            if not is_script and (found := _destroys(name, arguments)):
+            name = base_name(word).lower()
+            if name in SHELLS or name in ("eval", "su"):
+                arguments = written[at + 1 :]
+                whole = " ".join(one for one in arguments if one != "-c")
+                for script in (whole, *arguments) if depth < _MAX_DEPTH else ():
+                    if found := self.found(script, depth + 1):
+                        return found
+            elif _DESTROYERS.fullmatch(name) and (found := _destroys(name, written[at + 1 :])):
                 return found
             is_led = is_led or name in _LEADING
             if not is_led and not re.match(r"\w+=", word):

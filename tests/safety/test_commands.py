@@ -177,7 +177,9 @@ def test_catastrophes_are_denied(command: str, project: Path) -> None:
      "build() { make clean; make | tee log; }; build", "count() { f; }; count & count | count",
      "poll() { sleep 1; poll; }; poll",
      "chmod 755 /home/bob", "mv notes.txt /home", "rsync -a src /srv", "find / -name x",
-     "dd if=/dev/sda of=disk.img", "sudo -u x make", "diskutil list disk0"],
+     "dd if=/dev/sda of=disk.img", "sudo -u x make", "diskutil list disk0",
+     "docker exec app chown -R app /home", "ssh host rm -rf /opt", "A=1 echo rm -rf /",
+     "grep -rn rm /", "make rm /"],
 )  # fmt: skip
 def test_ordinary_deletions_are_not_denied(command: str, project: Path) -> None:
     roots = (Root("proj", project, is_trusted=True),)

@@ -13,7 +13,7 @@ import pytest
 
 from agent_ls.domain.verdicts import Consent
 from agent_ls.loop.ports.commands import Bounds
-from agent_ls.safety.made_files import is_undecided, made_files
+from agent_ls.safety.made_files import MadeFiles, is_undecided, made_files
 from agent_ls.safety.sandbox.confining import Confiner, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.safety.text import visible_line
@@ -154,6 +154,23 @@ async def test_a_replaced_link_waits(confiner: Confiner, folder: Path) -> None:
     """Landlock keeps the link; a mount cannot cover one."""
     said = await _run(confiner, "ln -sfn x kept/link/.envrc || true")
     assert _waiting(folder) == ([] if "denied" in said else ["kept/link/.envrc"])
+
+
+def test_what_is_absent_for_a_while_waits_all_the_same(tmp_path: Path) -> None:
+    top, gone = tmp_path / "work", tmp_path / "gone"
+    top.mkdir()
+    gone.mkdir()
+    made = MadeFiles(tmp_path / "data" / "made.json", tmp_path / "aside")
+    (top / ".envrc").write_text("x")
+    made.add({top / ".envrc": top, gone / ".envrc": gone})
+    # As another branch does, while another server writes the list.
+    (top / ".envrc").unlink()
+    gone.rmdir()
+    made.add({top / ".npmrc": top})
+    assert made.undecided([top]) == ()
+    (top / ".envrc").write_text("x")
+    assert [one.shown for one in made.undecided([top])] == [".envrc"]
+    assert str(gone) not in made.file.read_text()
 
 
 async def test_nothing_counts_while_a_command_runs(confiner: Confiner, folder: Path) -> None:

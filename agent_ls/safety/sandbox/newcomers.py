@@ -14,6 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from agent_ls.domain.errors import SettingsError
@@ -69,7 +70,7 @@ class Newcomers:
                 self._before = [
                     _Watched(
                         root,
-                        _of_folder(root, one.closed, self._trees),
+                        partial(_look_again, root, one.closed, self._trees),
                         _all_entries(one, self._trees),
                     )
                     for root, one in surveys.items()
@@ -107,11 +108,7 @@ class Newcomers:
             return [f"sandbox: not checked for new files that steer other programs: {error}"]
 
     def _look(self, watched: _Watched) -> list[str]:
-        root = watched.root
-        try:
-            new = watched.look() - watched.known
-        except OSError as error:
-            return [f"sandbox: not checked for new files that steer other programs: {error}"]
+        root, new = watched.root, watched.look() - watched.known
         paths = sorted(
             _decisive(path, root)
             for path, _ in new
@@ -155,13 +152,8 @@ class _Watched:
     known: frozenset[_Entry]
 
 
-def _of_folder(
-    root: Path, closed: Collection[str], trees: Collection[Path]
-) -> Callable[[], frozenset[_Entry]]:
-    def look() -> frozenset[_Entry]:
-        return _all_entries(survey(root, closed=closed, is_thorough=True), trees)
-
-    return look
+def _look_again(root: Path, closed: Collection[str], trees: Collection[Path]) -> frozenset[_Entry]:
+    return _all_entries(survey(root, closed=closed, is_thorough=True), trees)
 
 
 def _of_repository(folder: Path, top: Path, roots: Iterable[Path]) -> list[_Watched]:
