@@ -43,8 +43,8 @@ from agent_ls.safety.text import visible_line
 from agent_ls.safety.view_table import EDITS, LOOKS, WORK
 from agent_ls.safety.views import deletes_widely, view_words
 
-Use = Literal["read", "write", "delete", "any"]
-"""What a program does with a place, as far as its name tells."""
+Use = Literal["read", "write", "make", "delete", "any"]
+"""What a program does with a place, as far as its name tells; ``make``: without a text."""
 
 _MAX_PLACES = 2_000
 _MAX_FITTING = 200
@@ -55,8 +55,9 @@ _PIECE = re.compile(r"[^\s'\"()<=:@]+")
 """What of a word may be a path: an option's value, a file of a revision, a name in a text."""
 _OUTPUT = re.compile(r"-\w*[oO]|--out[\w-]*|-t")
 _JOINED_OUTPUT = re.compile(r"-[oO].|--(?:out|target-dir)[\w-]*=|of=")
-_DELETERS = frozenset({"rm", "rmdir", "unlink", "mkdir"})
-_WRITERS = EDITS | {"tee", "chown", "chgrp", "touch"}
+_DELETERS = frozenset({"rm", "rmdir", "unlink"})
+_MAKERS = frozenset({"mkdir", "touch"})
+_WRITERS = EDITS | {"tee", "chown", "chgrp"}
 _COPIERS = frozenset({"cp", "ln", "rsync", "install"})
 """They write to their last operand and only read the others."""
 
@@ -156,6 +157,8 @@ def _use(part: Part) -> Use:
         return "read"
     if names & _DELETERS:
         return "delete"
+    if names & _MAKERS:
+        return "make"
     kind = view_words(part.words, Path("/"), ()).kind
     # `find -delete` asks, as a wide deletion does, and writes none the less.
     if names & _WRITERS or kind == "edit" or (part.name in LOOKS and kind != "read-only"):
