@@ -148,7 +148,8 @@ def _words(part: Part) -> Iterator[tuple[str, Use]]:
         for one in _PIECE.findall(word):
             piece = one[2:] if re.match(r"-\w", one) else one
             if piece and piece != word and re.search(r"[./]", piece):
-                yield piece, found
+                # In a text, such as sed's, the name of the program tells nothing of it.
+                yield piece, "any" if re.search(r"\s", word) else found
 
 
 def _use(part: Part) -> Use:
