@@ -10,6 +10,7 @@ from acp.schema import FileEditToolCallContent
 from agent_ls.edits.diff import diff_to_read
 from agent_ls.edits.lines import split_lines
 from agent_ls.edits.long_lines import MAX_WHOLE
+from agent_ls.edits.notebooks import as_cells
 
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _NO_END = "\\ No newline at end of file"
@@ -24,6 +25,7 @@ def of_texts(path: str, before: str | None, after: str | None) -> list[FileEditT
 
     Nothing for a change that is too large to be shown.
     """
+    before, after, _ = as_cells(before, after, path)
     is_large = len(before or "") + len(after or "") > _MAX_DIFF_CHARACTERS
     changed = {*split_lines(before or "")} ^ {*split_lines(after or "")}
     if not is_large and max(map(len, changed), default=0) <= MAX_WHOLE:

@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from agent_ls.domain.edits import changed_lines
 from agent_ls.edits.lines import split_lines
 from agent_ls.edits.long_lines import MAX_CHANGED, cut_hunk, cut_unchanged
+from agent_ls.edits.notebooks import as_cells
 
 _MAX_LINES = 20_000
 _AROUND_LINES = 3
@@ -44,8 +45,13 @@ def diff_to_read(
 
     Shape: line ends are not shown, but a missing one at the end of the file is. Long lines are cut
     to the surroundings of their changes, with at most ``most`` changed characters of each.
+    Of notebooks it shows the cells, and says what else changed.
     """
-    return _diff(before, after, path, new_path, most)
+    before, after, more = as_cells(before, after, path, new_path)
+    shown = _diff(before, after, path, new_path, most)
+    if more and not shown:
+        shown = f"--- a/{path}\n+++ b/{new_path or path}\n"
+    return shown + more
 
 
 def patch_to_apply(

@@ -42,6 +42,7 @@ from agent_ls.tools.changing import (
 )
 from agent_ls.tools.edit_tool import EditTool
 from agent_ls.tools.nearest import check_new_names
+from agent_ls.tools.notebook_files import ShownFile, as_known, created, shown_file
 from agent_ls.tools.other_words import is_same_file
 from agent_ls.tools.showing import preview
 
@@ -138,10 +139,11 @@ class ApplyPatch(EditTool):
 
     async def plan(self, arguments: ApplyPatchArguments) -> ToolOutput:
         """Return the changes of all files, and their diff."""
-        plans, texts = await self._changes(arguments)
+        plans, files = await self._changes(arguments)
+        texts = {path: None if file is None else file.shown for path, file in files.items()}
         edits: list[FileEdit] = []
         for plan in plans:
-            edits += await self._edits(plan, texts[plan.path])
+            edits += await self._edits(plan, files[plan.path])
         await check_new_names(edits, self.workspace)
         told = "; ".join(_told(plan, texts[plan.path]) for plan in plans)
         merged = ", ".join(plan.path for plan in plans if plan.is_merged)
@@ -152,18 +154,20 @@ class ApplyPatch(EditTool):
             preview=lambda: self._preview(arguments, plans, texts),
         )
 
-    async def _edits(self, plan: FilePlan, before: TextFile | None) -> list[FileEdit]:
+    async def _edits(self, plan: FilePlan, file: ShownFile | None) -> list[FileEdit]:
         """Return the edits of one file; a moved file keeps its encoding and permissions."""
-        if before is None:
-            return [CreateFile(path=plan.path, text=plan.text)]
-        path, version = plan.path, before.version
+        if file is None:
+            return [created(CreateFile(path=plan.path, text=plan.text))]
+        before, path, version = file.real, plan.path, file.real.version
         if plan.kind == "delete":
             return [DeleteFile(path=path, base_version=version)]
-        if plan.kind != "move" or plan.new_path is None:
-            return [ChangeText(path=path, base_version=version, replacements=plan.replacements)]
-        if not plan.replacements:
+        if plan.kind == "move" and plan.new_path is not None and not plan.replacements:
             return [MoveFile(path=path, base_version=version, new_path=plan.new_path)]
-        after = apply_replacements(before.text, plan.replacements)
+        change = ChangeText(path=path, base_version=version, replacements=plan.replacements)
+        change = file.in_file(change)
+        if plan.kind != "move" or plan.new_path is None:
+            return [change]
+        after = apply_replacements(before.text, change.replacements)
         old = await self.workspace.saved(path) or b""
         data = in_place_of_shown(after, before.text, old)
         if isinstance(data, Refused):
@@ -181,17 +185,20 @@ class ApplyPatch(EditTool):
 
     async def _changes(
         self, arguments: ApplyPatchArguments
-    ) -> tuple[tuple[FilePlan, ...], dict[str, TextFile | None]]:
+    ) -> tuple[tuple[FilePlan, ...], dict[str, ShownFile | None]]:
         files = arguments.files
         if isinstance(files, Refused):
             raise ToolError(f"Nothing was changed. {files.reason}")
-        found: dict[str, TextFile | None] = {}
+        found: dict[str, ShownFile | None] = {}
+        texts: dict[str, str | None] = {}
         for path in self.paths(arguments):
-            is_there = await self.workspace.exists(path)
-            found[path] = await self.workspace.read(path) if is_there else None
-        texts = {path: None if file is None else file.text for path, file in found.items()}
+            found[path] = texts[path] = None
+            if await self.workspace.exists(path):
+                shown = await shown_file(await self.workspace.read(path))
+                found[path], texts[path] = shown, shown.shown.text
         seen = self.seen
-        bases = {one.path: await seen.text(one.path) for one in files if seen}
+        known = {one.path: await seen.text(one.path) for one in files if seen}
+        bases = {path: as_known(found[path], text) for path, text in known.items()}
         size = sum(len(text or "") for text in texts.values()) + len(arguments.patch)
         return await off_loop(size, lambda: _planned(files, texts, bases, found)), found
 
@@ -200,16 +207,17 @@ def _planned(
     files: tuple[FilePatch, ...],
     texts: Mapping[str, str | None],
     bases: Mapping[str, str | None],
-    found: Mapping[str, TextFile | None],
+    found: Mapping[str, ShownFile | None],
 ) -> tuple[FilePlan, ...]:
     """Return the plans of all files. Errors: ``ToolError`` if one of them does not work."""
     plans = plan_patch(files, texts, bases)
     if isinstance(plans, Refused):
-        raise ToolError(plans.reason)
+        notes = dict.fromkeys(file.in_words() for file in found.values() if file)
+        raise ToolError(plans.reason + "".join(notes))
     for plan in plans:
         before, file = texts[plan.path], found[plan.path]
         if file is not None and plan.kind in ("move", "delete"):
-            check_may_go(file)
+            check_may_go(file.real)
         after = apply_replacements(before or "", plan.replacements) or plan.text
         check_whole(after, before)
     return plans

@@ -21,6 +21,7 @@ from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import MERGED, check_whole, places_of, preview_of
 from agent_ls.tools.edit_tool import EditTool
 from agent_ls.tools.nearest import check_new_names, read_file_named
+from agent_ls.tools.notebook_files import ShownFile, as_known, created, shown_file
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -76,14 +77,14 @@ class EditFile(EditTool):
         """Return the change and its diff."""
         if _creates(arguments) and not await self.workspace.exists(arguments.path):
             return await self._created(arguments)
-        file, change, note = await self._change(arguments)
-        title, grant = f"Edit {arguments.path}", self.grant(arguments)
+        real, change, note = await self._change(arguments)
+        file, title, grant = real.shown, f"Edit {arguments.path}", self.grant(arguments)
         after = apply_replacements(file.text, change.replacements)
         where = await off_loop(len(after), lambda: places_of(after, change.replacements))
         return ToolOutput(
             f"Edited {arguments.path}: {where}.{note}",
             data={"path": arguments.path},
-            edits=(change,),
+            edits=(real.in_file(change),),
             preview=lambda: preview_of(title, self.kind, change, file.text, grant),
         )
 
@@ -97,21 +98,22 @@ class EditFile(EditTool):
         return ToolOutput(
             f"Created {arguments.path}.",
             data={"path": arguments.path},
-            edits=(edit,),
+            edits=(created(edit),),
             preview=lambda: preview_of(title, self.kind, edit, None, grant),
             may_plan_again=False,
         )
 
-    async def _change(self, arguments: EditFileArguments) -> tuple[TextFile, ChangeText, str]:
-        """Return the file, its change, and a note for the model."""
-        file = await read_file_named(arguments.path, self.workspace)
+    async def _change(self, arguments: EditFileArguments) -> tuple[ShownFile, ChangeText, str]:
+        """Return the file, the change of what is shown of it, and a note for the model."""
+        real = await shown_file(await read_file_named(arguments.path, self.workspace))
+        file = real.shown
         _check_expected(file, arguments)
         check_whole("\n".join(edit.new_string for edit in arguments.edits), file.text)
         wishes = [
             Wish(edit.old_string, edit.new_string, edit.line, edit.replace_all)
             for edit in arguments.edits
         ]
-        read = None if self.seen is None else await self.seen.text(arguments.path)
+        read = as_known(real, await self.seen.text(arguments.path)) if self.seen else None
         # ``replace_all`` means all places in the newest text, whatever the model read.
         picking = [wish for wish in wishes if not wish.replace_all]
         found = await off_loop(
@@ -127,9 +129,10 @@ class EditFile(EditTool):
         )
         placed = found.placed
         if isinstance(placed, Refused):
-            raise ToolError(f"{arguments.path} was not changed. {placed.reason}")
+            reason = placed.reason + real.in_words()
+            raise ToolError(f"{arguments.path} was not changed. {reason}")
         change = ChangeText(path=file.path, base_version=file.version, replacements=placed)
-        return file, change, MERGED.format(arguments.path) if found.is_merged else ""
+        return real, change, MERGED.format(arguments.path) if found.is_merged else ""
 
 
 def _creates(arguments: EditFileArguments) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from agent_ls.domain.calls import ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Allow
+from agent_ls.edits.notebooks import is_notebook
 from agent_ls.edits.shown_marks import cut_around
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
@@ -23,6 +24,7 @@ from agent_ls.safety.path_patterns import PathPattern, is_plain
 from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.notebook_search import OTHER_FILES, InCells, notebooks_below, search_cells
 from agent_ls.tools.patterns import read_pattern, why_nothing
 from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.search_messages import Hit
@@ -39,6 +41,18 @@ _MAX_TRACKED = 2_000
 """Files searched although a rule excludes them, since git tracks them."""
 _MAX_OTHERS = 100
 """Files that are not UTF-8 and are read to be searched for other than plain characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """The files on disk to search; their paths are relative to ``root``."""
+
+    root: Path
+    below: str
+    is_file: bool
+    wanted: Callable[[str], bool]
+    more: tuple[str, ...]
+    """Files below it to search although a rule excludes them."""
 
 
 class GrepArguments(Arguments):
@@ -123,18 +137,25 @@ class Grep(PlainTool):
             # With several folders, the top means all that exist.
             tops = [one.name for one in roots if await asyncio.to_thread(one.path.is_dir)]
         for top in tops:
-            on_disk = await self._search_disk(query, program, top)
+            walk = await self._walk(query, top)
             texts = self._buffers_below(query, top, buffers)
             for name in await asyncio.to_thread(self._asked_about, texts.keys() - {top}):
                 del texts[name]
+            in_cells = await self._search_notebooks(query, program, walk, texts)
+            on_disk = await self._search_disk(query, program, walk, in_cells.left)
+            texts = {
+                name: text
+                for name, text in texts.items()
+                if name in in_cells.left or not is_notebook(name)
+            }
             in_buffers = await search_texts(query, program, texts)
             hits += [hit for hit in on_disk.hits if hit.path not in buffers]
-            hits += in_buffers.hits
-            notes |= dict.fromkeys((*on_disk.notes, *in_buffers.notes))
+            hits += in_buffers.hits + in_cells.hits
+            notes |= dict.fromkeys((*on_disk.notes, *in_buffers.notes, *in_cells.notes))
         return hits, list(notes)
 
-    async def _search_disk(self, query: Query, program: str, top: str) -> Found:
-        """Return the hits on disk, with paths as the model knows them and without secrets."""
+    async def _walk(self, query: Query, top: str) -> _Walk:
+        """Return the files to search below a path, without secrets. Errors: ``ToolError``."""
         root, place = self.workspace.locate(top)
         if not await asyncio.to_thread(place.exists):
             hint = "" if is_plain(top) else " A pattern for names goes into glob."
@@ -151,16 +172,54 @@ class Grep(PlainTool):
 
         below = place.relative_to(root.path).as_posix()
         tracked = [] if is_file else await self.workspace.tracked_though_excluded(top)
-        more = [one for one in map(self._place, tracked[:_MAX_TRACKED]) if one]
-        found = await search_below(query, program, root.path, below, wanted, more=more)
         # A folder that is named is walked though a rule excludes it, with the tracked files in it.
-        hits = [self._named(hit, root.path) for hit in dict.fromkeys(found.hits)]
+        more = tuple(one for one in map(self._place, tracked[:_MAX_TRACKED]) if one)
+        return _Walk(root.path, below, is_file, wanted, more)
+
+    async def _search_notebooks(
+        self, query: Query, program: str, walk: _Walk, buffers: Iterable[str]
+    ) -> InCells:
+        """Search the cells of notebooks, on disk and in the editor."""
+        names = {name for name in buffers if is_notebook(name)}
+        found = Found([])
+        if not walk.is_file or is_notebook(walk.below):
+
+            def wanted(path: str) -> bool:
+                return is_notebook(path) and walk.wanted(path)
+
+            found = await notebooks_below(
+                *(query, program, walk.root, walk.below, wanted), more=walk.more
+            )
+            names |= {self._named(hit, walk.root).path for hit in found.hits}
+        asked = [] if walk.is_file else await asyncio.to_thread(self._asked_about, names)
+        cells = await search_cells(query, program, sorted(names.difference(asked)), self.workspace)
+        return replace(cells, notes=(*found.notes, *cells.notes, *_left_out(asked)))
+
+    async def _search_disk(
+        self, query: Query, program: str, walk: _Walk, notebooks: Iterable[str]
+    ) -> Found:
+        """Return the hits on disk, with paths as the model knows them.
+
+        Shape: of notebooks only in these, which cannot be read as cells.
+        """
+        left = {one for one in map(self._place, notebooks) if one}
+        more = (*walk.more, *left)
+
+        def wanted(path: str) -> bool:
+            return walk.wanted(path) and (not is_notebook(path) or path in left)
+
+        if walk.is_file and not wanted(walk.below):
+            return Found([])
+        found = await search_below(
+            *(query, program, walk.root, walk.below, wanted, *OTHER_FILES), more=more
+        )
+        hits = [self._named(hit, walk.root) for hit in dict.fromkeys(found.hits)]
         if not query.pattern.isascii():
             others = await files_in_other_encodings(
-                *(query, program, root.path, below, wanted), more=more
+                *(query, program, walk.root, walk.below, wanted), more=more
             )
-            hits += await self._search_others(query, program, root.path, others)
-        if is_file:
+            hits += await self._search_others(query, program, walk.root, others)
+        if walk.is_file:
             return Found(hits, found.notes)
         asked = await asyncio.to_thread(self._asked_about, {hit.path for hit in hits})
         return Found(

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from agent_ls.domain.approvals import Preview
-from agent_ls.domain.edits import TextFile
 from agent_ls.domain.errors import FileTooLarge
 from agent_ls.domain.record import Record
 from agent_ls.edits.lines import split_lines
+from agent_ls.edits.notebooks import outputs_to_read
 from agent_ls.edits.shown_marks import cut_line
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, has_hidden
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.nearest import read_file_named
+from agent_ls.tools.notebook_files import ShownFile, shown_file
 from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.showing import preview
 
@@ -76,21 +78,22 @@ class ReadFile(PlainTool):
     async def run(self, arguments: ReadFileArguments, context: ToolContext) -> ToolOutput:
         """Return the numbered lines of the range."""
         try:
-            file = await read_file_named(arguments.path, self.workspace)
+            real = await shown_file(await read_file_named(arguments.path, self.workspace))
         except FileTooLarge:
             return await self._part_of_large(arguments)
+        file = real.shown
         lines = split_lines(file.text)
         first = arguments.start_line
         if first > max(len(lines), 1):
             return ToolOutput(f"{arguments.path} has only {len(lines)} lines.")
         if arguments.start_column is not None:
-            return self._part(file, arguments, cleaned(lines[first - 1]) if lines else "")
+            return self._part(real, arguments, cleaned(lines[first - 1]) if lines else "")
         count = arguments.lines or self.options.max_lines
         wanted = lines[first - 1 : first - 1 + count]
-        shown = self._numbered(wanted, first)
+        shown = self._numbered(wanted, first, outputs=_outputs(real))
         last = first - 1 + len(shown)
         text = "\n".join(shown)
-        notes: list[str] = []
+        notes = _notes(real)
         if hidden := [n for n, line in enumerate(wanted[: len(shown)], first) if has_hidden(line)]:
             where = ", ".join(map(str, hidden[:10]))
             notes.append(f"Invisible characters are left out in line {where}.")
@@ -113,7 +116,7 @@ class ReadFile(PlainTool):
                 "path": arguments.path,
                 "lines": len(lines),
                 "version": file.version,
-                "text_blob": self.seen.keep(file.path, file.text) if self.seen else None,
+                "text_blob": self.seen.keep(file.path, real.real.text) if self.seen else None,
             },
             value=file.text if len(shown) == len(lines) else "\n".join(wanted[: len(shown)]),
             value_is_cut=len(shown) < len(wanted),
@@ -138,7 +141,7 @@ class ReadFile(PlainTool):
             return ToolOutput(
                 f"{shown}\n({note}.)", data={"path": path}, value=shown, value_is_cut=True
             )
-        shown = self._numbered(list(part.lines), first, part.lengths)
+        shown = self._numbered(list(part.lines), first, lengths=part.lengths)
         last = first + len(shown) - 1
         is_end = part.is_end and len(shown) == len(part.lines)
         notes = [f"Lines {first}-{last} of a file of {size}"]
@@ -154,9 +157,14 @@ class ReadFile(PlainTool):
         return ToolOutput(text, data={"path": path}, value="\n".join(part.lines), value_is_cut=True)
 
     def _numbered(
-        self, lines: list[str], first: int, lengths: Sequence[int] | None = None
+        self,
+        lines: list[str],
+        first: int,
+        *,
+        lengths: Sequence[int] = (),
+        outputs: Mapping[int, list[str]] = MappingProxyType({}),
     ) -> list[str]:
-        """Return the numbered lines that fit; at least one.
+        """Return the numbered lines that fit, at least one, with the outputs below them.
 
         Shape: ``lengths`` are those of the whole lines, if the lines are cut.
         """
@@ -166,6 +174,8 @@ class ReadFile(PlainTool):
             length = lengths[number - first] if lengths else 0
             line = cut_line(cleaned(line), self.options.max_line_chars, length)
             text = f"{number:>5}\t{line}"
+            for output in outputs.get(number, ()):
+                text += f"\n  out\t{cleaned(output)}"
             room -= len(text) + 1
             if room < 0 and shown:
                 break
@@ -175,8 +185,9 @@ class ReadFile(PlainTool):
     def _is_cut(self, line: str) -> bool:
         return len(cleaned(line)) > self.options.max_line_chars
 
-    def _part(self, file: TextFile, arguments: ReadFileArguments, line: str) -> ToolOutput:
+    def _part(self, real: ShownFile, arguments: ReadFileArguments, line: str) -> ToolOutput:
         """Return what fits of one line, from ``start_column`` on."""
+        file = real.real
         number, start = arguments.start_line, (arguments.start_column or 1) - 1
         if start >= max(len(line), 1):
             return ToolOutput(f"Line {number} has only {len(line)} characters.")
@@ -200,3 +211,23 @@ class ReadFile(PlainTool):
         if end < length:
             note += f"; go on with start_line={number}, start_column={end + 1}"
         return shown, note
+
+
+def _outputs(file: ShownFile) -> dict[int, list[str]]:
+    """Return the outputs of a notebook's cells by the last line of each."""
+    found: dict[int, list[str]] = {}
+    past = 0
+    for cell in file.notebook.cells if file.notebook else ():
+        past += 1 + len(split_lines(f"{cell.source}\n"))
+        if outputs := outputs_to_read(cell):
+            found[past] = outputs
+    return found
+
+
+def _notes(file: ShownFile) -> list[str]:
+    if file.notebook is None:
+        return [file.note] if file.note else []
+    notes = ["A notebook, shown by its cells: edit their text; new cells begin with such a line."]
+    if file.notebook.is_executed:
+        notes.append("Lines with out are outputs; they are no part of the text and stay as is.")
+    return notes

@@ -25,6 +25,7 @@ from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import MERGED, change_of, check_whole, marked_as, preview_of
 from agent_ls.tools.edit_tool import EditTool
 from agent_ls.tools.nearest import check_new_names
+from agent_ls.tools.notebook_files import as_known, created, rewritten, shown_file
 
 
 class WriteFileArguments(Arguments):
@@ -52,7 +53,7 @@ class WriteFile(EditTool):
 
     async def plan(self, arguments: WriteFileArguments) -> ToolOutput:
         """Return the change and its diff against the file's text."""
-        edit, before, note = await self._change(arguments)
+        edit, before, shown, note = await self._change(arguments)
         verb, grant = "Create" if before is None else "Replace", self.grant(arguments)
         text = arguments.content
         lines = counted(text.count("\n") + (text != "" and not text.endswith("\n")), "line")
@@ -60,24 +61,28 @@ class WriteFile(EditTool):
             f"{verb}d {arguments.path} ({lines}).{note}",
             data={"path": arguments.path},
             edits=(edit,),
-            preview=lambda: preview_of(f"{verb} {arguments.path}", self.kind, edit, before, grant),
+            preview=lambda: preview_of(f"{verb} {arguments.path}", self.kind, shown, before, grant),
             may_plan_again=False,
         )
 
     async def _change(
         self, arguments: WriteFileArguments
-    ) -> tuple[ChangeText | CreateFile, str | None, str]:
-        """Return the change, the text before it, and a note for the model."""
+    ) -> tuple[ChangeText | CreateFile, str | None, ChangeText | CreateFile, str]:
+        """Return the change, the text that is shown before it, its change, and a note."""
         if not await self.workspace.exists(arguments.path):
             check_whole(arguments.content, None)
-            edit = CreateFile(path=arguments.path, text=arguments.content)
-            await check_new_names((edit,), self.workspace)
-            return edit, None, ""
-        file = await self.workspace.read(arguments.path)
-        read = None if self.seen is None else await self.seen.text(arguments.path)
+            new = CreateFile(path=arguments.path, text=arguments.content)
+            await check_new_names((new,), self.workspace)
+            return created(new), None, new, ""
+        real = await shown_file(await self.workspace.read(arguments.path))
+        if (whole := rewritten(real, arguments.content)) is not None:
+            return whole, real.real.text, whole, ""
+        file = real.shown
+        read = as_known(real, await self.seen.text(arguments.path)) if self.seen else None
         size = len(file.text) + len(arguments.content)
         change, is_merged = await off_loop(size, lambda: _replaced(arguments, file, read))
-        return change, file.text, MERGED.format(arguments.path) if is_merged else ""
+        note = MERGED.format(arguments.path) if is_merged else ""
+        return real.in_file(change), file.text, change, note
 
 
 def _replaced(

@@ -33,6 +33,8 @@ from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.edits.encodings import Encoding
 from agent_ls.edits.file_encodings import UTF_8, encoding_of, is_utf8, text_in
+from agent_ls.edits.notebook_changes import why_it_breaks
+from agent_ls.edits.notebooks import is_notebook
 from agent_ls.loop.ports.workspace import DirEntry, FilePart, Listed, Look, Root, Unsaved
 from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
@@ -93,7 +95,7 @@ class DiskWorkspace:
         before = disk_files.signature(place, path)
         if (known := self._cache.get(place.absolute, before)) is not None:
             return known.model_copy(update={"path": path})
-        data = disk_files.read_bytes(place, path)
+        data = disk_files.read_bytes(place, path, limit=_limit(path))
         encoding = self._encoding(place, path, data)
         file = TextFile(
             path=path,
@@ -299,11 +301,14 @@ class DiskWorkspace:
                 return EditOutcome(status="applied", version=edit.base_version)
 
     def _change(self, edit: ChangeText, place: Place) -> EditOutcome:
-        before = disk_files.read_bytes(place, edit.path)
+        before = disk_files.read_bytes(place, edit.path, limit=_limit(edit.path))
         if disk_files.digest(before) != edit.base_version:
             raise disk_files.Stale
         encoding = self._encoding(place, edit.path, before)
-        text = apply_replacements(text_in(encoding, before), edit.replacements)
+        old = text_in(encoding, before)
+        text = apply_replacements(old, edit.replacements)
+        if why := why_it_breaks(edit.path, old, text):
+            raise WorkspaceError(why)
         data = encoding.mark + encoded(text, edit.path, encoding.name)
         after = edit.mode.after if edit.mode else disk_files.same_mode
         disk_files.replace(place, edit.path, data, version=edit.base_version, mode_after=after)
@@ -356,6 +361,10 @@ class DiskWorkspace:
         # Retrieve the exception, else asyncio logs it when the caller was cancelled.
         future.add_done_callback(lambda one: one.cancelled() or one.exception())
         return await asyncio.shield(future)
+
+
+def _limit(path: str) -> int:
+    return disk_files.MAX_NOTEBOOK_BYTES if is_notebook(path) else disk_files.MAX_BYTES
 
 
 def _applied(data: bytes, text: str) -> EditOutcome:

@@ -32,6 +32,8 @@ from agent_ls.workspace.read_cache import Signature
 _log = logging.getLogger(__name__)
 
 MAX_BYTES = 2 * 2**20
+MAX_NOTEBOOK_BYTES = 32 * 2**20
+"""Most of a notebook are images, of which the model sees none."""
 _NEW_MODE = 0o666
 _BLOCK = 2**20
 _LOCK_S = 10.0

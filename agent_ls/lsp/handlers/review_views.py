@@ -8,6 +8,7 @@ from typing import Any
 from lsprotocol import types
 
 from agent_ls.domain.errors import AgentLsError
+from agent_ls.edits.notebooks import lines_to_read
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks.review_choice import ReviewArgument
@@ -91,12 +92,13 @@ async def _file(edge: Edge, turn_id: str, file: FileLedger, with_text: bool) -> 
         location=wire.Location(path=file.path, uri=edge.attention.uri(file.path), line=None),
         turn_id=turn_id,
         moved_from=file.moved_from,
-        hunks=[_hunk(one, with_text) for one in await edge.reviews.places(file)],
+        hunks=[_hunk(file.path, one, with_text) for one in await edge.reviews.places(file)],
     )
 
 
-def _hunk(place: HunkPlace, with_text: bool) -> wire.ReviewHunk:
+def _hunk(path: str, place: HunkPlace, with_text: bool) -> wire.ReviewHunk:
     hunk = place.hunk
+    title = lines_to_read(path, [hunk.title])[0]
     return wire.ReviewHunk(
         hunk_id=hunk.id,
         kind=hunk.kind,
@@ -106,9 +108,9 @@ def _hunk(place: HunkPlace, with_text: bool) -> wire.ReviewHunk:
         added_lines=hunk.size[0],
         removed_lines=hunk.size[1],
         is_changed_since=place.is_changed,
-        title=visible_line(hunk.title[:_TITLE_CHARACTERS]),
-        old="\n".join(hunk.old) if with_text else None,
-        new="\n".join(hunk.new) if with_text else None,
+        title=visible_line(title[:_TITLE_CHARACTERS]),
+        old="\n".join(lines_to_read(path, hunk.old)) if with_text else None,
+        new="\n".join(lines_to_read(path, hunk.new)) if with_text else None,
     )
 
 
