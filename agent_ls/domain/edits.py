@@ -34,6 +34,8 @@ class TextFile(Record):
     """Open, and neither the buffer nor the disk is known to be an older version of the other."""
     on_disk: str | None = None
     """With ``is_apart``: the text on disk; None: no file, or not a text."""
+    has_fixed_cells: bool = False
+    """A notebook that the editor has open by its cells: only their text can be changed."""
     why_it_stays: str = ""
     """Why the open file can be neither moved nor deleted now; empty when it can."""
 

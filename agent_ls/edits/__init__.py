@@ -14,6 +14,9 @@ Reads no file and knows no protocol. Other packages call these functions:
 - ``merge.rebase(base, replacements, now)``: turns an edit of ``base`` into an edit of ``now``.
 - ``as_read.place_as_read(read, now, place)``: places an edit in the newest text when its author
   read an older one. Refuses if the place may be another than the author meant.
+- ``notebooks.parse_notebook(text)``: a notebook as one text of its cells;
+  ``notebook_changes.change_cells(notebook, replacements)`` turns an edit of that text into one of
+  the file.
 - ``line_ends.with_ends_of(before, now, replacements)``: gives restored lines their former line
   ends.
 - ``minimal.replacements_between(before, after)``: the smallest replacements between two texts.

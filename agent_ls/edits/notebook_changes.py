@@ -21,6 +21,7 @@ from agent_ls.edits.notebooks import (
     Notebook,
     WantedCell,
     is_notebook,
+    others_changed,
     parse_notebook,
     wanted_cells,
 )
@@ -48,7 +49,7 @@ def change_cells(
         return Refused(f"{HOW_TO_WRITE}. Text stands above the first cell.", "malformed")
     matched = match_cells(notebook.cells, wanted)
     wanted = [
-        cell if index is None else _without_gap(notebook.cells[index], cell)
+        _without_gap(None if index is None else notebook.cells[index], cell)
         for cell, index in zip(wanted, matched, strict=True)
     ]
     return with_cells(notebook, wanted, matched)
@@ -94,6 +95,7 @@ def new_notebook(text: str) -> str | Refused:
     if wanted is None:
         return Refused(f"{HOW_TO_WRITE}.", "malformed")
     empty = parse_notebook(json.dumps(_NEW, indent=1) + "\n")
+    wanted = [_without_gap(None, cell) for cell in wanted]
     return apply_replacements(empty.text, with_cells(empty, wanted, [None] * len(wanted)))
 
 
@@ -113,6 +115,12 @@ def why_it_breaks(path: str, before: str | None, after: str | None) -> str | Non
             return None
         return f"{path} would no longer be a notebook that can be opened: {error}"
     return None
+
+
+def keeps_structure(before: Notebook, after: Notebook) -> bool:
+    """Say whether only sources of cells differ."""
+    kinds = ([cell.kind for cell in one.cells] for one in (before, after))
+    return next(kinds) == next(kinds) and not others_changed(before, after)
 
 
 def match_cells(before: Sequence[Cell], wanted: Sequence[WantedCell]) -> list[int | None]:
@@ -171,8 +179,10 @@ def _is_same(before: Cell, wanted: WantedCell) -> bool:
     return before.kind == wanted.kind and _plain(before.source) == _plain(wanted.source)
 
 
-def _without_gap(before: Cell, wanted: WantedCell) -> WantedCell:
+def _without_gap(before: Cell | None, wanted: WantedCell) -> WantedCell:
     """Return a cell without the empty lines that only separate it from the next."""
+    if before is None:
+        return replace(wanted, source=wanted.source.strip("\r\n"))
     if _is_same(before, wanted):
         return replace(wanted, source=before.source)
     if before.source.endswith("\n"):

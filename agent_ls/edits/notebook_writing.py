@@ -132,7 +132,7 @@ class CellWriter:
         return f"[{lead}{comma.join(parts)}{tail}]" if parts else "[]"
 
     def _new(self, wanted: WantedCell) -> str:
-        source = wanted.source.strip("\r\n")
+        source = wanted.source
         value: dict[str, Any] = {"cell_type": wanted.kind, "source": _lines_of(source)}
         if self._notebook.minor >= 5:
             value["id"] = self._new_id(source)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from agent_ls.edits.lines import BOM
+from agent_ls.edits.lines import BOM, split_lines
 
 KINDS: Final = ("code", "markdown", "raw")
 _KIND = r" \[(code|markdown|md|raw)\](?: cell (\d+))?"
@@ -68,6 +69,48 @@ class Notebook:
     def shown(self) -> str:
         """Return the text of its cells."""
         return shown_cells([(cell.kind, cell.source) for cell in self.cells], self.sign)
+
+    def cell_place(self, offset: int) -> tuple[int, int]:
+        """Return the index of the cell at an offset of the file, and the line of its source."""
+        starts = [cell.start for cell in self.cells]
+        index = max(0, bisect_right(starts, offset) - 1)
+        lines = self._lines_of(index)
+        return index, max(0, bisect_right(lines, offset) - 1)
+
+    def place_of(self, index: int, line: int) -> tuple[int, int]:
+        """Return line and column in the file at which a line of a cell's source begins."""
+        lines = self._lines_of(index)
+        at = lines[min(line, len(lines) - 1)]
+        return self.text.count("\n", 0, at), at - self.text.rfind("\n", 0, at)
+
+    def shown_lines(self, first: int, last: int | None) -> tuple[int, int | None]:
+        """Return lines of the file as lines of the cells' text, all from 0."""
+        ends = [match.start() for match in re.finditer("\n", self.text)]
+        past = len(self.text) - 1
+        found = [
+            self._shown_line(ends[line] if line < len(ends) else past)
+            for line in (first, first if last is None else last)
+        ]
+        return found[0], None if last is None else found[1]
+
+    def _shown_line(self, offset: int) -> int:
+        if not self.cells:
+            return 0
+        index, line = self.cell_place(offset)
+        above = (split_lines(f"{cell.source}\n") for cell in self.cells[:index])
+        return sum(1 + len(lines) for lines in above) + 1 + line
+
+    def _lines_of(self, index: int) -> list[int]:
+        """Return the offsets at which the lines of a cell's source begin; at least one."""
+        cell = self.cells[index]
+        at, starts = cell.source_start, list[int]()
+        if self.text[at : at + 1] == "[":
+            at = _past_space(self.text, at + 1)
+            while self.text[at] != "]":
+                starts.append(at)
+                at = _past_space(self.text, _DECODER.raw_decode(self.text, at)[1])
+                at = _past_space(self.text, at + 1) if self.text[at] == "," else at
+        return starts or [cell.source_start]
 
     @property
     def is_executed(self) -> bool:

@@ -119,19 +119,16 @@ class ApplyPatch(EditTool):
         arguments: ApplyPatchArguments,
         plans: Sequence[FilePlan],
         texts: Mapping[str, TextFile | None],
+        line: int,
     ) -> Preview:
         """Return the diff of all files."""
         names = ", ".join(plan.path for plan in plans[:_MAX_TITLED])
         more = f" and {len(plans) - _MAX_TITLED} more" if len(plans) > _MAX_TITLED else ""
-        first, before = plans[0], texts[plans[0].path]
-        line = 0
-        if first.replacements and before is not None:
-            line = before.text.count("\n", 0, first.replacements[0].start)
         return preview(
             f"Patch {names}{more}",
             "".join(_diff(plan, texts[plan.path]) for plan in plans),
             self.kind,
-            path=first.path,
+            path=plans[0].path,
             line=line,
             grant=self.grant(arguments),
             bound="".join(_bound(plan, texts[plan.path]) for plan in plans),
@@ -145,13 +142,16 @@ class ApplyPatch(EditTool):
         for plan in plans:
             edits += await self._edits(plan, files[plan.path])
         await check_new_names(edits, self.workspace)
+        first, line = files[plans[0].path], 0
+        if first is not None and isinstance(edits[0], ChangeText):
+            line = first.line_of(edits[0])
         told = "; ".join(_told(plan, texts[plan.path]) for plan in plans)
         merged = ", ".join(plan.path for plan in plans if plan.is_merged)
         return ToolOutput(
             f"Patched: {told}." + (MERGED.format(merged) if merged else ""),
             data={"paths": list(self.paths(arguments))},
             edits=tuple(edits),
-            preview=lambda: self._preview(arguments, plans, texts),
+            preview=lambda: self._preview(arguments, plans, texts, line),
         )
 
     async def _edits(self, plan: FilePlan, file: ShownFile | None) -> list[FileEdit]:

@@ -49,18 +49,24 @@ def change_of(file: TextFile, after: str) -> ChangeText:
 
 
 def preview_of(
-    title: str, kind: ToolKind, edit: FileEdit, before: str | None, grant: str | None
+    title: str,
+    kind: ToolKind,
+    edit: FileEdit,
+    before: str | None,
+    grant: str | None,
+    line: int | None = None,
 ) -> Preview:
     """Return the preview of one file edit: the diff is the payload.
 
-    Its path binds an approval beside what it covers, so that one can follow a renamed file.
+    ``line`` is where the change begins, if ``before`` is not the file's text. The path binds an
+    approval beside what it covers, so that one can follow a renamed file.
     """
-    line, bound = 0, ""
+    first, bound = 0, ""
     match edit.kind:
         case "change":
             text = before or ""
             diff = diff_to_read(text, apply_replacements(text, edit.replacements), edit.path)
-            line = text.count("\n", 0, edit.replacements[0].start) if edit.replacements else 0
+            first = text.count("\n", 0, edit.replacements[0].start) if edit.replacements else 0
             bound = bound_by("", text, edit.replacements)
         case "create":
             diff = diff_to_read(None, edit.text, edit.path)
@@ -70,6 +76,7 @@ def preview_of(
             bound = bound_by_texts("", before, None)
         case "move":
             diff = f"rename {edit.path}\n    to {edit.new_path}\n"
+    line = first if line is None else line
     return preview(title, diff, kind, path=edit.path, line=line, grant=grant, bound=bound)
 
 

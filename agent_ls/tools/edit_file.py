@@ -79,13 +79,15 @@ class EditFile(EditTool):
             return await self._created(arguments)
         real, change, note = await self._change(arguments)
         file, title, grant = real.shown, f"Edit {arguments.path}", self.grant(arguments)
+        edit = real.in_file(change)
+        line = real.line_of(edit)
         after = apply_replacements(file.text, change.replacements)
         where = await off_loop(len(after), lambda: places_of(after, change.replacements))
         return ToolOutput(
             f"Edited {arguments.path}: {where}.{note}",
             data={"path": arguments.path},
-            edits=(real.in_file(change),),
-            preview=lambda: preview_of(title, self.kind, change, file.text, grant),
+            edits=(edit,),
+            preview=lambda: preview_of(title, self.kind, change, file.text, grant, line),
         )
 
     async def _created(self, arguments: EditFileArguments) -> ToolOutput:

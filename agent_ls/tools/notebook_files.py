@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent_ls.domain.edits import ChangeText, CreateFile, Replacement, TextFile
+from agent_ls.domain.edits import ChangeText, CreateFile, Replacement, TextFile, apply_replacements
 from agent_ls.domain.errors import ToolError
-from agent_ls.edits.notebook_changes import HOW_TO_WRITE, change_cells, new_notebook
+from agent_ls.edits.notebook_changes import (
+    HOW_TO_WRITE,
+    change_cells,
+    keeps_structure,
+    new_notebook,
+)
 from agent_ls.edits.notebooks import NotANotebook, Notebook, is_notebook, parse_notebook, shown_text
 from agent_ls.edits.requests import Refused
 from agent_ls.loop.off_loop import off_loop
+
+FIXED = (
+    "The user has it open as a notebook, where only the text of cells can be changed. Change that, "
+    "and ask the user to add, delete or move cells, or to save and close the notebook first."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +42,15 @@ class ShownFile:
             raise ToolError(f"{change.path} was not changed. {found.reason}")
         if not found:
             raise ToolError(f"{change.path}: no cell would change; nothing was done.")
+        after = parse_notebook(apply_replacements(self.real.text, found))
+        if self.real.has_fixed_cells and not keeps_structure(self.notebook, after):
+            raise ToolError(f"{change.path} was not changed. {FIXED}")
         return change.model_copy(update={"replacements": found})
+
+    def line_of(self, change: ChangeText) -> int:
+        """Return the line of the file, from 0, at which a change of the file begins."""
+        start = change.replacements[0].start if change.replacements else 0
+        return self.real.text.count("\n", 0, start)
 
     def in_words(self) -> str:
         """Return what an edit that does not fit should have quoted; empty for other files."""

@@ -53,36 +53,38 @@ class WriteFile(EditTool):
 
     async def plan(self, arguments: WriteFileArguments) -> ToolOutput:
         """Return the change and its diff against the file's text."""
-        edit, before, shown, note = await self._change(arguments)
+        edit, before, shown, line, note = await self._change(arguments)
         verb, grant = "Create" if before is None else "Replace", self.grant(arguments)
+        title = f"{verb} {arguments.path}"
         text = arguments.content
         lines = counted(text.count("\n") + (text != "" and not text.endswith("\n")), "line")
         return ToolOutput(
             f"{verb}d {arguments.path} ({lines}).{note}",
             data={"path": arguments.path},
             edits=(edit,),
-            preview=lambda: preview_of(f"{verb} {arguments.path}", self.kind, shown, before, grant),
+            preview=lambda: preview_of(title, self.kind, shown, before, grant, line),
             may_plan_again=False,
         )
 
     async def _change(
         self, arguments: WriteFileArguments
-    ) -> tuple[ChangeText | CreateFile, str | None, ChangeText | CreateFile, str]:
-        """Return the change, the text that is shown before it, its change, and a note."""
+    ) -> tuple[ChangeText | CreateFile, str | None, ChangeText | CreateFile, int | None, str]:
+        """Return the change, the text that is shown before it, its change, its line, a note."""
         if not await self.workspace.exists(arguments.path):
             check_whole(arguments.content, None)
             new = CreateFile(path=arguments.path, text=arguments.content)
             await check_new_names((new,), self.workspace)
-            return created(new), None, new, ""
+            return created(new), None, new, None, ""
         real = await shown_file(await self.workspace.read(arguments.path))
         if (whole := rewritten(real, arguments.content)) is not None:
-            return whole, real.real.text, whole, ""
+            return whole, real.real.text, whole, None, ""
         file = real.shown
         read = as_known(real, await self.seen.text(arguments.path)) if self.seen else None
         size = len(file.text) + len(arguments.content)
         change, is_merged = await off_loop(size, lambda: _replaced(arguments, file, read))
         note = MERGED.format(arguments.path) if is_merged else ""
-        return real.in_file(change), file.text, change, note
+        edit = real.in_file(change)
+        return edit, file.text, change, real.line_of(edit), note
 
 
 def _replaced(

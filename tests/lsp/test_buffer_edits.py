@@ -40,6 +40,9 @@ class ScriptedEditor:
     follows_disk: bool = False
     sent: list[list[types.TextEdit]] = field(default_factory=list[list[types.TextEdit]])
 
+    async def apply_cells(self, uri: str, expected: str, label: str) -> Reply:
+        raise AssertionError("no notebook is open")
+
     async def apply_text(
         self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
     ) -> Reply:

@@ -61,6 +61,9 @@ class Editor:
     def say(self, level: Level, text: str) -> None:
         self.said.append(text)
 
+    async def apply_cells(self, uri: str, expected: str, label: str) -> Reply:
+        raise AssertionError("no notebook is open")
+
     async def apply_text(
         self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
     ) -> Reply:

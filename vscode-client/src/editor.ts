@@ -13,7 +13,9 @@ export function answerSaving(client: LanguageClient): void {
     const unsaved: string[] = [];
     for (const uri of uris) {
       const wanted = vscode.Uri.parse(uri).toString();
-      const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === wanted);
+      const is = (one: { uri: vscode.Uri }): boolean => one.uri.toString() === wanted;
+      const document =
+        vscode.workspace.textDocuments.find(is) ?? vscode.workspace.notebookDocuments.find(is);
       if (document?.isDirty && !(await document.save())) unsaved.push(uri);
     }
     return { unsaved };

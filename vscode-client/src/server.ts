@@ -139,7 +139,11 @@ export class Server implements Agent, vscode.Disposable {
     this.#become({ is: "starting" });
     try {
       const client = new PatientClient("agent-ls", "Agent LS", () => this.#spawn(), {
-        documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
+        documentSelector: [
+          { scheme: "file" },
+          { scheme: "untitled" },
+          { notebook: { scheme: "file", notebookType: "jupyter-notebook" } },
+        ],
         initializationOptions: { agent: { version: PROTOCOL_VERSION } },
         middleware: { workspace: { configuration: forServer } },
         outputChannel: this.log,

@@ -34,6 +34,9 @@ logger = logging.getLogger(__name__)
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
+CELLS: Final = "notebook by cells"
+"""The language of a notebook's JSON that the editor has open by its cells (``notebooks``)."""
+
 Place = tuple[int, int]
 """Line and column, both from 0; the column in the client's encoding."""
 

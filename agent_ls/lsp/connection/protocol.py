@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Hashable
 from concurrent.futures import Future
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from cattrs import Converter
@@ -41,6 +42,7 @@ from agent_ls.lsp.connection.structuring import (
 )
 
 if TYPE_CHECKING:
+    from agent_ls.lsp.connection.notebooks import OpenNotebooks
     from agent_ls.lsp.connection.stdio import Outbox
 
 logger = logging.getLogger(__name__)
@@ -50,7 +52,7 @@ Handler = Callable[..., Any]
 UserSteps = Generator[tuple[Handler, tuple[Any, ...], None], Any, Any]
 
 _PARSE_ERROR: Final = -32700
-_RAW: Final = frozenset(
+_DOCUMENTS: Final = frozenset(
     {
         types.TEXT_DOCUMENT_DID_OPEN,
         types.TEXT_DOCUMENT_DID_CHANGE,
@@ -58,7 +60,34 @@ _RAW: Final = frozenset(
         types.TEXT_DOCUMENT_DID_CLOSE,
     }
 )
+_NOTEBOOKS: Final = frozenset(
+    {
+        types.NOTEBOOK_DOCUMENT_DID_OPEN,
+        types.NOTEBOOK_DOCUMENT_DID_CHANGE,
+        types.NOTEBOOK_DOCUMENT_DID_SAVE,
+        types.NOTEBOOK_DOCUMENT_DID_CLOSE,
+    }
+)
+_RAW: Final = _DOCUMENTS | _NOTEBOOKS
 """Parsed by hand: they are frequent, and some clients omit required fields."""
+_AT_CELLS: Final = frozenset(
+    {
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.TEXT_DOCUMENT_HOVER,
+        types.WORKSPACE_EXECUTE_COMMAND,
+    }
+)
+"""Requests about places that are answered in a cell as in its notebook."""
+_NOTEBOOK_SYNC: Final = types.NotebookDocumentSyncOptions(
+    notebook_selector=[
+        types.NotebookDocumentFilterWithNotebook(
+            notebook=types.NotebookDocumentFilterNotebookType(
+                notebook_type="jupyter-notebook", scheme="file"
+            )
+        )
+    ],
+    save=True,
+)
 _NEVER_HELD: Final = _RAW | {
     types.INITIALIZE,
     types.INITIALIZED,
@@ -184,6 +213,8 @@ class AgentProtocol(LanguageServerProtocol):
         if method in _RAW:
             raise JsonRpcInvalidRequest(f"{method} is a notification: it has no id")
         handler = self._get_handler(method)
+        if method in _AT_CELLS and "notebooks" in self.__dict__:
+            raw = self.notebooks.in_notebook(raw)
         params = self.structure.params(method, raw)
         self._execute_handler(
             message_id,
@@ -367,7 +398,7 @@ class AgentProtocol(LanguageServerProtocol):
             {name: options for name, options in server.features.items() if options is not None},
             sorted(server.command_names),
             types.TextDocumentSyncKind.Incremental,
-            None,
+            _NOTEBOOK_SYNC if self.client_capabilities.notebook_document else None,
             encoding,
         ).build()
         built.inline_completion_provider = None
@@ -408,9 +439,21 @@ class AgentProtocol(LanguageServerProtocol):
 
     # The documents.
 
+    @cached_property
+    def notebooks(self) -> OpenNotebooks:
+        """The notebooks that are open by their cells."""
+        # Most clients have none.
+        from agent_ls.lsp.connection.notebooks import OpenNotebooks
+
+        return OpenNotebooks(self.documents)
+
     def _synchronise(self, method: str, raw: Any) -> None:
         uri = ""
         try:
+            if method in _NOTEBOOKS:
+                uri = _text(raw["notebookDocument"]["uri"])
+                self.notebooks.follow(method, raw)
+                return
             document = raw["textDocument"]
             uri = _text(document["uri"])
             self._apply(method, uri, document, raw)

@@ -16,10 +16,11 @@ from agent_ls import catalogue
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.findings import Severity
+from agent_ls.edits.notebooks import is_notebook
 from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp import wire
-from agent_ls.lsp.connection.documents import DocumentEvent
+from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.conversation.conversations import Conversations
 from agent_ls.lsp.faces.notices import Notices
@@ -106,6 +107,8 @@ class Faces:
         server.documents.listen(self._on_document)
         self._editor = editor
         self._is_refreshing = False
+        self._places: dict[str, set[str]] = {}
+        """By URI of a notebook, the cells that its marks were sent for."""
         """A refresh of pulled diagnostics is about to be sent."""
         self._idle: list[Callable[[], Awaitable[object]]] = []
         self._collecting: asyncio.TimerHandle | None = None
@@ -233,7 +236,23 @@ class Faces:
 
     def diagnostics(self, uri: str) -> list[types.Diagnostic]:
         """Return the marks of a document as diagnostics, in the order they are drawn."""
+        if (notebook := self._server.protocol.notebooks.of_cell(uri)) is not None:
+            return self._by_cell(notebook, self.marks.in_document(notebook)).get(uri, [])
         return self._as_diagnostics(self.marks.in_document(uri))
+
+    def _by_cell(self, uri: str, marks: list[Mark]) -> dict[str, list[types.Diagnostic]]:
+        """Return the marks of an open notebook as diagnostics by cell; else nothing."""
+        notebooks = self._server.protocol.notebooks
+        if not notebooks.cells_of(uri):
+            return {}
+        found = self._as_diagnostics(marks)
+        cells = {cell: list[types.Diagnostic]() for cell in notebooks.cells_of(uri)}
+        for one, (cell, where) in zip(
+            found, notebooks.cell_ranges(uri, [one.range for one in found]), strict=True
+        ):
+            one.range = where
+            cells.setdefault(cell, []).append(one)
+        return cells
 
     def _as_diagnostics(self, marks: list[Mark]) -> list[types.Diagnostic]:
         encoding = self._server.documents.encoding
@@ -250,8 +269,13 @@ class Faces:
                 # Later: one refresh serves all documents whose marks change now.
                 asyncio.get_running_loop().call_soon(self._refresh_pulled)
             return
-        found = self._as_diagnostics(marks)
-        self._notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": found})
+        by_uri = self._by_cell(uri, marks) or {uri: self._as_diagnostics(marks)}
+        for gone in self._places.pop(uri, set()) - by_uri.keys():
+            by_uri[gone] = []
+        if by_uri.keys() != {uri}:
+            self._places[uri] = set(by_uri)
+        for place, found in by_uri.items():
+            self._notify("textDocument/publishDiagnostics", {"uri": place, "diagnostics": found})
 
     def _refresh_pulled(self) -> None:
         self._is_refreshing = False
@@ -261,6 +285,10 @@ class Faces:
         if not self.sessions:
             return
         self.marks.on_document()
+        is_shown_anew = event.kind in (DocumentEventKind.OPENED, DocumentEventKind.CLOSED)
+        if is_shown_anew and is_notebook(event.uri):
+            # Its cells are documents of their own: the marks move to them, or back.
+            self._publish_marks(event.uri, self.marks.in_document(event.uri))
         self.rechecks.on_document(event)
 
     def _refresh_findings(self) -> None:

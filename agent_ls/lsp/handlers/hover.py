@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.edits.long_lines import cut_hunk
+from agent_ls.edits.notebooks import lines_to_read
 from agent_ls.lsp.conversation.entries import LANGUAGES
 from agent_ls.lsp.conversation_page import fenced
 from agent_ls.lsp.edge import Edge
@@ -65,7 +66,9 @@ def change_words(change: Change, *, is_markdown: bool = True) -> str:
         is_opaque = hunk.kind == "opaque"
         did = f"changed this file ({hunk.title})" if is_opaque else f"{hunk.kind} this file"
         return f"{_strong(f'The agent {did}:', is_markdown)} {prompt}"
-    removed, added = cut_hunk(hunk.old[:_SHOWN_LINES], hunk.new[:_SHOWN_LINES])
+    removed, added = cut_hunk(
+        *(lines_to_read(change.file.path, one[:_SHOWN_LINES]) for one in (hunk.old, hunk.new))
+    )
     shown = [*(f"-{one}" for one in removed), *(f"+{one}" for one in added)][:_SHOWN_LINES]
     if (left := len(hunk.old) + len(hunk.new) - len(shown)) > 0:
         shown.append(f"({left} more lines)")

@@ -17,8 +17,9 @@ from weakref import WeakValueDictionary
 from lsprotocol import types
 
 from agent_ls.domain.edits import EditOutcome, Replacement, apply_replacements
+from agent_ls.edits.notebooks import shown_text
 from agent_ls.lsp.connection.convert import sayable, text_edits
-from agent_ls.lsp.connection.documents import DocumentStore, Snapshot
+from agent_ls.lsp.connection.documents import CELLS, DocumentStore, Snapshot
 from agent_ls.lsp.connection.positions import split_lines
 from agent_ls.lsp.connection.saved_texts import version_of
 from agent_ls.lsp.connection.uris import uri_to_path
@@ -26,6 +27,8 @@ from agent_ls.lsp.workspace.editor_port import Editor, Reply
 
 SHOW_S = 2.0
 """How long after its answer the editor may take to show the new text."""
+
+_CELLS_NAME = ".ipynb"
 
 _SAID = {
     "yes": "said it applied the edit",
@@ -47,6 +50,8 @@ class _Sent:
         """Say whether a text is the expected one, up to line ends that the editor normalised."""
         if not now.in_sync or now.text == self.expected:
             return now.in_sync
+        if now.language_id == CELLS:
+            return shown_text(_CELLS_NAME, now.text) == shown_text(_CELLS_NAME, self.expected)
         if "\r" not in self.expected and "\r" not in now.text:
             return False
         # Line ends count when the edit changes nothing else.
@@ -137,7 +142,11 @@ class BufferEdits:
         """Send the edit, wait for the editor, and judge the result by the document's text."""
         shown = self._wait_for(sent.before, sent.is_shown_in)
         typed = self._wait_for(sent.before, lambda now: now.text != sent.before.text)
-        reply = asyncio.ensure_future(self._editor.apply_text(sent.before, sent.edits, label))
+        if sent.before.language_id == CELLS:
+            asked = self._editor.apply_cells(sent.before.uri, sent.expected, label)
+        else:
+            asked = self._editor.apply_text(sent.before, sent.edits, label)
+        reply = asyncio.ensure_future(asked)
         self._replies.add(reply)
         reply.add_done_callback(self._replies.discard)
         try:

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from lsprotocol import types
 
@@ -60,7 +60,7 @@ class EditorClient:
     ) -> Reply:
         """Edit one document; if the editor takes no edits now, offer a code action."""
         profile = self._server.profile
-        edit = _workspace_edit(snapshot, edits, is_versioned=profile.document_changes)
+        edit = _workspace_edit([(snapshot, edits)], is_versioned=profile.document_changes)
         is_late = time.monotonic() - self._last_command_s > _AFTER_COMMAND_S
         if profile.edits == "after_command" and is_late:
             return await self._applied_by_hand(snapshot, edit, label)
@@ -70,6 +70,14 @@ class EditorClient:
         if profile.edits == "after_command" and reply.said == "no":
             return await self._applied_by_hand(snapshot, edit, label)
         return reply
+
+    async def apply_cells(self, uri: str, expected: str, label: str) -> Reply:
+        """Edit the cells of an open notebook so that its text is as expected."""
+        edits = self._server.protocol.notebooks.edits(uri, expected)
+        if isinstance(edits, str):
+            return Reply("no", edits)
+        is_versioned = self._server.profile.document_changes
+        return await self._apply(_workspace_edit(edits, is_versioned=is_versioned), label)
 
     @property
     def stale_edit(self) -> StaleEdit:
@@ -234,10 +242,14 @@ def _plain(text: str) -> str:
 
 
 def _workspace_edit(
-    snapshot: Snapshot, edits: list[types.TextEdit], *, is_versioned: bool
+    edits: Sequence[tuple[Snapshot, list[types.TextEdit]]], *, is_versioned: bool
 ) -> types.WorkspaceEdit:
     if not is_versioned:
-        return types.WorkspaceEdit(changes={snapshot.uri: edits})
-    document = types.OptionalVersionedTextDocumentIdentifier(snapshot.uri, snapshot.version)
-    change = types.TextDocumentEdit(text_document=document, edits=[*edits])
-    return types.WorkspaceEdit(document_changes=[change])
+        return types.WorkspaceEdit(changes={snapshot.uri: found for snapshot, found in edits})
+    changes = [
+        types.TextDocumentEdit(
+            types.OptionalVersionedTextDocumentIdentifier(snapshot.uri, snapshot.version), [*found]
+        )
+        for snapshot, found in edits
+    ]
+    return types.WorkspaceEdit(document_changes=changes)

@@ -49,6 +49,10 @@ class Editor(Protocol):
         """Edit a document; the edits were computed on ``snapshot``."""
         ...
 
+    async def apply_cells(self, uri: str, expected: str, label: str) -> Reply:
+        """Edit the cells of an open notebook so that its text is as expected."""
+        ...
+
     async def take_away(self, uri: str, new_uri: str | None) -> Reply:
         """Delete a document's file, or move it; ``nothing`` when the editor cannot."""
         ...

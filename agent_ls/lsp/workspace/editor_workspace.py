@@ -20,12 +20,15 @@ from agent_ls.domain.edits import (
     MoveFile,
     Replacement,
     TextFile,
+    apply_replacements,
 )
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
+from agent_ls.edits.notebook_changes import why_it_breaks
 from agent_ls.loop.ports.workspace import DirEntry, FilePart, Listed, Look, Root, Unsaved, Workspace
 from agent_ls.lsp.connection.documents import (
+    CELLS,
     DocumentEvent,
     DocumentEventKind,
     DocumentStore,
@@ -131,6 +134,7 @@ class EditorWorkspace:
             is_open=True,
             is_dirty=opened.standing != "same",
             is_apart=is_apart,
+            has_fixed_cells=document.language_id == CELLS,
             on_disk=_text(path, opened.on_disk) if is_apart else None,
             why_it_stays="" if may_go else why_it_stays(opened),
         )
@@ -248,6 +252,10 @@ class EditorWorkspace:
         document = opened.document
         match edit:
             case ChangeText():
+                with suppress(ValueError):
+                    after = apply_replacements(document.text, edit.replacements)
+                    if why := why_it_breaks(edit.path, document.text, after):
+                        return EditOutcome(status="refused", reason=why)
                 outcome = await self._buffers.change(
                     document.uri, edit.base_version, edit.replacements, f"Agent: edit {edit.path}"
                 )

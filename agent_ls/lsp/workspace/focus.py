@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from agent_ls.domain.findings import Severity
 from agent_ls.domain.focus import MAX_OPEN_FILES, MAX_PROBLEMS, Focus, Problem
+from agent_ls.edits.lines import split_lines
+from agent_ls.edits.notebooks import notebook_or_none
 from agent_ls.lsp.connection.uris import is_unsaved
 from agent_ls.lsp.wire import EditorDiagnostic
 from agent_ls.lsp.workspace.attention import Attention
@@ -45,12 +47,15 @@ def focus_of(
     here = uri or attention.active()
     path = "" if here is None else attention.path(here) or ""
     others = [found for one in attention.recent() if (found := attention.path(one))]
+    text = attention.lines(here) or () if here is not None else ()
+    if here is not None and (cells := notebook_or_none(path, attention.text(here))) is not None:
+        # The model reads the cells, and knows their lines.
+        text, lines = split_lines(cells.shown), lines and cells.shown_lines(*lines)
     has_no_file = here is not None and is_unsaved(here)
     first, last = lines if lines and (path or has_no_file) else (None, None)
     span = None if first is None or last is None else (max(0, first - around), last + around)
     excerpt = ""
     if here is not None and first is not None and (span or has_no_file):
-        text = attention.lines(here) or ()
         shown = span or (max(0, first - _MAX_LINES // 2), first + _MAX_LINES // 2 - 1)
         is_withheld = bool(path) and attention.is_secret(path)
         excerpt = _WITHHELD if is_withheld else _excerpt(text, *shown)
