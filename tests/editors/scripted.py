@@ -24,7 +24,9 @@ class ServedModel:
         """Return the requests so far."""
         if not self.record.exists():
             return []
-        return [json.loads(line) for line in self.record.read_text().splitlines()]
+        # The last line may be half written.
+        lines = self.record.read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def problems(self) -> list[str]:
         """Return what went against the scenario."""
