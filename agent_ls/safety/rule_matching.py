@@ -26,7 +26,8 @@ from agent_ls.safety.named_programs import is_covered, named_programs
 from agent_ls.safety.path_patterns import PathPattern
 from agent_ls.safety.prefixes import leads_away
 from agent_ls.safety.shell_parts import UNKNOWN, at_home
-from agent_ls.safety.view_table import EDITS, LOOKS, RUN_OTHERS, WORK
+from agent_ls.safety.text import words as words_of
+from agent_ls.safety.view_table import LOOKS
 
 _UNNAMED = "a rule about reading may apply, but which files it opens cannot be seen"
 _UNSEEN = "a rule about commands may apply, but which programs it runs cannot be seen"
@@ -58,6 +59,15 @@ _GIT_RUNS = re.compile(
 )
 _SPEAK = frozenset({"echo", "printf", "test", "["})
 _PRINTS = frozenset({"diff", "show", "log", "grep", "blame", "cat-file", "stash", "archive"})
+_NO_WRAPPERS = words_of(
+    """
+    echo printf grep egrep fgrep cat ls head tail wc test [ pwd cd sleep true false diff cmp stat
+    uniq cut tr basename dirname realpath readlink file du df date npm pnpm yarn bun cargo git
+    """
+)
+_PACKAGE_PROGRAMS = frozenset({"npm", "pnpm", "yarn", "bun", "cargo"})
+_PACKAGE_RUNS = frozenset({"x", "exec", "dlx", "run", "run-script", "explore", "create", "init"})
+"""Programs that run no other that they are given; some have a subcommand ``rm`` of their own."""
 _MAX_WORDS = 20_000
 _MAX_PLACES = 2_000
 
@@ -68,8 +78,9 @@ def _may_be_about(words: Sequence[str], rules: Sequence[PatternRule]) -> bool:
         return True
     if words[0] == "git":
         return bool(_GIT_RUNS.search(f"{' '.join(words)} "))
-    kinds = ("*",) if words[0] in LOOKS | EDITS else WORK.get(words[0], ("script",))
-    if kinds[0] != "script" and words[0] not in RUN_OTHERS:
+    first = next((one for one in words[1:] if not one.startswith("-")), "")
+    is_package_run = words[0] in _PACKAGE_PROGRAMS and first in _PACKAGE_RUNS
+    if words[0] in _NO_WRAPPERS and not is_package_run:
         return False
     pieces = re.findall(r"[\w./-]+", " ".join(words[1:]))
     names = [one.rpartition("/")[2] for one in pieces]
