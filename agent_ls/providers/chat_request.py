@@ -61,7 +61,7 @@ def chat_messages(request: ModelRequest, dialect: Dialect, origin: str = "") -> 
 def with_content(messages: Sequence[Object], dialect: Dialect) -> list[Object]:
     """Give each message a content, which many servers and templates need beside calls, too."""
     no_text = None if dialect.no_text == "null" else ""
-    return [{"role": "", "content": no_text, **message} for message in messages]
+    return [{**message, "content": message.get("content", no_text)} for message in messages]
 
 
 def _chat_message(

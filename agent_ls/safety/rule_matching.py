@@ -65,9 +65,9 @@ _NO_WRAPPERS = words_of(
     uniq cut tr basename dirname realpath readlink file du df date npm pnpm yarn bun cargo git
     """
 )
+"""Programs that run no other that they are given; some have a subcommand ``rm`` of their own."""
 _PACKAGE_PROGRAMS = frozenset({"npm", "pnpm", "yarn", "bun", "cargo"})
 _PACKAGE_RUNS = frozenset({"x", "exec", "dlx", "run", "run-script", "explore", "create", "init"})
-"""Programs that run no other that they are given; some have a subcommand ``rm`` of their own."""
 _MAX_WORDS = 20_000
 _MAX_PLACES = 2_000
 

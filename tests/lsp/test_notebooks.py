@@ -349,5 +349,5 @@ async def _choose(client: RawClient, uri: str, line: int, words: str) -> None:
 
 async def _until(holds: Any) -> None:
     async with asyncio.timeout(60):
-        while not holds():  # noqa: ASYNC110
+        while not holds():  # noqa: ASYNC110 - the server's process makes it true
             await asyncio.sleep(0.05)

@@ -89,7 +89,7 @@ class IndexFiles(NamedTuple):
 def index_files(folder: Path, roots: Sequence[Path], top: Path) -> IndexFiles:
     """Return the files that git tracks below a folder of the repository with this top folder.
 
-    None where git cannot say. Errors: ``OSError`` and ``SubprocessError``.
+    None are returned where git cannot say. Errors: ``OSError`` and ``SubprocessError``.
     """
     below = folder.relative_to(top).as_posix()
     # From the top: in a view, git does not look for it beyond the folder.
