@@ -10,12 +10,14 @@ import json
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any, Final
 
 from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.notebook_writing import CellWriter
 from agent_ls.edits.notebooks import (
+    DEFAULT_SIGN,
     Cell,
     NotANotebook,
     Notebook,
@@ -33,9 +35,13 @@ _NEW: Final[dict[str, Any]] = {
     "nbformat": 4,
     "nbformat_minor": 5,
 }
+_MAX_PAIRS = 400
+_COMPARED_CHARS = 1_000
+_ALIKE = 0.6
+"""``difflib`` calls texts with this ratio close."""
 HOW_TO_WRITE = (
-    "A notebook is written as its cells: each begins with a line `# %% [code]` or "
-    "`# %% [markdown]`, as read_file shows it"
+    f"A notebook is written as its cells: each begins with a line `{DEFAULT_SIGN} [code]` or "
+    f"`{DEFAULT_SIGN} [markdown]`, as read_file shows it"
 )
 
 
@@ -46,7 +52,8 @@ def change_cells(
     after = apply_replacements(notebook.shown, tuple(replacements))
     wanted = wanted_cells(after, notebook.sign)
     if wanted is None:
-        return Refused(f"{HOW_TO_WRITE}. Text stands above the first cell.", "malformed")
+        how = HOW_TO_WRITE.replace(DEFAULT_SIGN, notebook.sign)
+        return Refused(f"{how}. Text stands above the first cell.", "malformed")
     matched = match_cells(notebook.cells, wanted)
     wanted = [
         _without_gap(None if index is None else notebook.cells[index], cell)
@@ -91,7 +98,7 @@ def new_notebook(text: str) -> str | Refused:
         except NotANotebook as error:
             return Refused(f"This is no valid notebook: {error}. {HOW_TO_WRITE}.", "malformed")
         return text
-    wanted = wanted_cells(text, "# %%")
+    wanted = wanted_cells(text, DEFAULT_SIGN)
     if wanted is None:
         return Refused(f"{HOW_TO_WRITE}.", "malformed")
     empty = parse_notebook(json.dumps(_NEW, indent=1) + "\n")
@@ -126,7 +133,8 @@ def keeps_structure(before: Notebook, after: Notebook) -> bool:
 def match_cells(before: Sequence[Cell], wanted: Sequence[WantedCell]) -> list[int | None]:
     """Return for each wanted cell the index of the cell that it was; None: it is new.
 
-    A cell's text tells more than its number: models number anew.
+    A cell's text tells more than its number: models number anew. A cell of another kind is the
+    same one only if their texts are alike, since markdown has no outputs.
     """
     matched: list[int | None] = [None] * len(wanted)
     free = set(range(len(before)))
@@ -135,8 +143,8 @@ def match_cells(before: Sequence[Cell], wanted: Sequence[WantedCell]) -> list[in
         matched[at] = index
         free.discard(index)
 
-    for at, cell in enumerate(wanted):
-        index = (cell.number or 0) - 1
+    numbered = [(at, cell, (cell.number or 0) - 1) for at, cell in enumerate(wanted)]
+    for at, cell, index in numbered:
         if index in free and _is_same(before[index], cell):
             claim(at, index)
     by_content: dict[tuple[str, str], list[int]] = {}
@@ -147,11 +155,39 @@ def match_cells(before: Sequence[Cell], wanted: Sequence[WantedCell]) -> list[in
         indices = by_content.get((cell.kind, _plain(cell.source)))
         if matched[at] is None and indices:
             claim(at, indices.pop())
-    for at, cell in enumerate(wanted):
-        if matched[at] is None and (cell.number or 0) - 1 in free:
-            claim(at, (cell.number or 0) - 1)
+    under_number = [
+        (at, index)
+        for at, cell, index in numbered
+        if index in free and before[index].kind == cell.kind
+    ]
+    for at, index in (*_most_alike(before, wanted, matched, free), *under_number):
+        if matched[at] is None and index in free:
+            claim(at, index)
     _match_between(before, wanted, matched, free)
     return matched
+
+
+def _most_alike(
+    before: Sequence[Cell], wanted: Sequence[WantedCell], matched: list[int | None], free: set[int]
+) -> list[tuple[int, int]]:
+    """Return pairs of a wanted cell and one that it may have been, the most alike first.
+
+    Of cells as alike as others, those with the number come first. None for very many cells.
+    """
+    unknown = [at for at, index in enumerate(matched) if index is None]
+    if len(unknown) * len(free) > _MAX_PAIRS:
+        return []
+    found: list[tuple[float, bool, int, int]] = []
+    for index in free:
+        compared = SequenceMatcher(b=_plain(before[index].source)[:_COMPARED_CHARS], autojunk=False)
+        for at in unknown:
+            compared.set_seq1(_plain(wanted[at].source)[:_COMPARED_CHARS])
+            # The first two are quick, and never below the third.
+            limits = compared.real_quick_ratio, compared.quick_ratio, compared.ratio
+            if all(limit() >= _ALIKE for limit in limits):
+                is_other = (wanted[at].number or 0) - 1 != index
+                found.append((-compared.ratio(), is_other, at, index))
+    return [(at, index) for _, _, at, index in sorted(found)]
 
 
 def _match_between(

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from agent_ls.domain.edits import Replacement, apply_replacements
@@ -14,7 +15,9 @@ from agent_ls.edits.minimal import changes
 from agent_ls.edits.notebooks import Cell, Notebook, WantedCell
 
 _ESCAPED = re.compile(r"\\u(?!00[0-7])[0-9a-fA-F]{4}")
+_COLON = re.compile(r'"nbformat"[ ]*:([ ]*)')
 _OF_CODE: Final = ("execution_count", "outputs")
+_OF_TEXT: Final = ("attachments",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +32,6 @@ class _Style:
     colon: str
     is_ascii: bool
 
-    @classmethod
-    def of(cls, notebook: Notebook) -> _Style:
-        text = notebook.text
-        first = re.search(r"\{([ \t]*\r?\n)([ \t]*)", text[:200])
-        colon = re.search(r'"nbformat"[ ]*:([ ]*)', text)
-        comma = "," if re.search(r',"(?:nbformat|metadata|source)', text) else ", "
-        is_ascii = text.isascii() and _ESCAPED.search(text) is not None
-        return cls(
-            first[1].lstrip(" \t") if first else "\n",
-            first[2] if first else "",
-            first is None,
-            comma,
-            ":" + (colon[1] if colon else " "),
-            is_ascii,
-        )
-
     def dumps(self, value: Any, level: int) -> str:
         """Return a value as JSON at this level of indentation."""
         if self.is_flat:
@@ -57,12 +44,29 @@ class _Style:
         return text.replace("\n", self.newline + self.unit * level)
 
 
+@lru_cache(maxsize=1)
+def _style_of(text: str) -> _Style:
+    """Return how a file writes JSON; kept for the next keystroke, as searching takes long."""
+    first = re.search(r"\{([ \t]*\r?\n)([ \t]*)", text[:200])
+    colon = _COLON.match(text, max(0, text.rfind('"nbformat"')))
+    names = ('"nbformat"', '"metadata"', '"source"')
+    is_tight = first is None and any(f",{name}" in text for name in names)
+    return _Style(
+        newline=first[1].lstrip(" \t") if first else "\n",
+        unit=first[2] if first else "",
+        is_flat=first is None,
+        comma="," if is_tight else ", ",
+        colon=":" + (colon[1] if colon else " "),
+        is_ascii=text.isascii() and _ESCAPED.search(text) is not None,
+    )
+
+
 class CellWriter:
     """Writes cells as a notebook writes them."""
 
     def __init__(self, notebook: Notebook) -> None:
         self._notebook = notebook
-        self._style = style = _Style.of(notebook)
+        self._style = style = _style_of(notebook.text)
         self._ids = {str(cell.value.get("id")) for cell in notebook.cells}
         text, cells = notebook.text, notebook.cells
         line = "" if style.is_flat else style.newline
@@ -157,12 +161,11 @@ def _lines_of(source: str) -> list[str]:
 
 
 def _of_kind(value: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Return a cell of another kind: only code has outputs."""
-    value = {**value, "cell_type": kind}
+    """Return a cell of another kind: only code has outputs, and code has no attachments."""
+    others = _OF_TEXT if kind == "code" else _OF_CODE
+    value = {key: one for key, one in value.items() if key not in others} | {"cell_type": kind}
     if kind == "code":
         value = {"execution_count": None, "outputs": [], **value}
-    else:
-        value = {key: one for key, one in value.items() if key not in _OF_CODE}
     return dict(sorted(value.items()))
 
 

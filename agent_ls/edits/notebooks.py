@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 from agent_ls.edits.lines import BOM, split_lines
 
 KINDS: Final = ("code", "markdown", "raw")
+DEFAULT_SIGN: Final = "# %%"
 _KIND = r" \[(code|markdown|md|raw)\](?: cell (\d+))?"
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
@@ -27,6 +28,10 @@ _ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"),?\s*')
 
 class NotANotebook(ValueError):
     """The text is no notebook whose cells can be edited; the message says why."""
+
+
+class OtherFormat(NotANotebook):
+    """The text is a notebook of another format than 4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class Notebook:
     @property
     def sign(self) -> str:
         """Return the beginning of its marker lines, with which no line of a cell begins."""
-        sign = "# %%"
+        sign = DEFAULT_SIGN
         while any(_marker(sign).search(cell.source) for cell in self.cells):
             sign += "%"
         return sign
@@ -147,7 +152,7 @@ def parse_notebook(text: str) -> Notebook:
     rest = cast("dict[str, Any]", whole)
     cells = rest.pop("cells", None)
     if rest["nbformat"] != 4 or not isinstance(cells, list):
-        raise NotANotebook(
+        raise OtherFormat(
             f"it is a notebook of format {rest['nbformat']}, not of format 4 with a list of "
             "cells; `jupyter nbconvert --to notebook --inplace FILE` converts an older one"
         )

@@ -12,7 +12,14 @@ from agent_ls.edits.notebook_changes import (
     keeps_structure,
     new_notebook,
 )
-from agent_ls.edits.notebooks import NotANotebook, Notebook, is_notebook, parse_notebook, shown_text
+from agent_ls.edits.notebooks import (
+    NotANotebook,
+    Notebook,
+    OtherFormat,
+    is_notebook,
+    parse_notebook,
+    shown_text,
+)
 from agent_ls.edits.requests import Refused
 from agent_ls.loop.off_loop import off_loop
 
@@ -41,8 +48,14 @@ class ShownFile:
         if isinstance(found, Refused):
             raise ToolError(f"{change.path} was not changed. {found.reason}")
         if not found:
-            raise ToolError(f"{change.path}: no cell would change; nothing was done.")
-        after = parse_notebook(apply_replacements(self.real.text, found))
+            raise ToolError(
+                f"{change.path} was not changed: only what separates cells would differ. Change "
+                "the text of a cell, or its marker line."
+            )
+        try:
+            after = parse_notebook(apply_replacements(self.real.text, found))
+        except NotANotebook as error:
+            raise ToolError(f"{change.path} was not changed, for {error}.") from None
         if self.real.has_fixed_cells and not keeps_structure(self.notebook, after):
             raise ToolError(f"{change.path} was not changed. {FIXED}")
         return change.model_copy(update={"replacements": found})
@@ -103,6 +116,12 @@ def rewritten(file: ShownFile, content: str) -> ChangeText | None:
         if content.lstrip().startswith("{"):
             raise ToolError(f"{path} was not changed. {HOW_TO_WRITE}; outputs and metadata stay.")
         return None
+    try:
+        parse_notebook(text)
+    except OtherFormat as error:
+        raise ToolError(f"{path} was not changed: {error}.") from None
+    except NotANotebook:
+        pass
     new = new_notebook(content)
     if isinstance(new, Refused):
         raise ToolError(f"{path} was not changed. {new.reason}")

@@ -121,6 +121,29 @@ def test_numbers_that_a_model_counts_anew_do_not_mix_up_outputs() -> None:
     assert len({cell["id"] for cell in after["cells"]}) == 4
 
 
+def test_a_changed_cell_is_the_one_with_the_most_alike_text_whatever_its_number() -> None:
+    names = ["import numpy", "total = sum(values)\nprint(total)", "plot(total)"]
+    cells = [code(name, outputs=[{"name": name}]) for name in names]
+    for kind in ("code", "markdown"):
+        shown = (
+            f"# %% [code] cell 1\n{names[0]}\n# %% [{kind}] cell 2\nWhat comes now is new.\n"
+            "# %% [code] cell 3\ntotal = sum(values) + 1\nprint(total)\n"
+            f"# %% [code] cell 4\n{names[2]}\n"
+        )
+        after = json.loads(rewritten(pretty(notebook(*cells)), shown))["cells"]
+        outputs = [cell.get("outputs") or [{}] for cell in after]
+        assert [one[0].get("name") for one in outputs] == [names[0], None, names[1], names[2]]
+
+
+def test_a_cell_written_wholly_anew_under_its_number_keeps_its_place_and_output() -> None:
+    shown = (
+        "# %% [markdown] cell 1\n# T\ntext\n# %% [code] cell 2\nz\n# %%\nw\n"
+        "# %% [code] cell 3\ny = 2\n"
+    )
+    after = json.loads(rewritten(pretty(BASE), shown))["cells"]
+    assert [bool(cell.get("outputs")) for cell in after] == [False, True, False, True]
+
+
 def test_a_changed_cell_without_a_number_is_still_that_cell() -> None:
     shown = "# %% [markdown]\n# T\ntext\n\n# %%\nprint(2)\n\n# %% [code]\ny = 2\n"
     after = json.loads(rewritten(pretty(BASE), shown))
@@ -145,6 +168,21 @@ def test_a_cell_of_another_kind_keeps_its_id_and_has_outputs_only_as_code() -> N
     assert after == {"cell_type": "markdown", "id": "one", "metadata": tags, "source": ["a"]}
     back = json.loads(edited(pretty(notebook(after, minor=5)), "[markdown]", "[code]"))["cells"][0]
     assert (back["outputs"], back["execution_count"]) == ([], None)
+
+
+def test_code_has_no_attachments() -> None:
+    image = {"a.png": {"image/png": "AAAA"}}
+    text = pretty(notebook(markdown("![a](attachment:a.png)", attachments=image)))
+    after = json.loads(edited(text, "[markdown] cell 1", "[code] cell 1"))["cells"][0]
+    assert sorted(after) == ["cell_type", "execution_count", "metadata", "outputs", "source"]
+
+
+def test_the_refusal_names_the_sign_of_this_notebook() -> None:
+    text = pretty(notebook(code("# %%\nx = 1")))
+    found = parse_notebook(text)
+    placed = change_cells(found, [Replacement(start=0, end=0, text="z\n")])
+    assert isinstance(placed, Refused)
+    assert "`# %%% [code]` or `# %%% [markdown]`" in placed.reason
 
 
 def test_a_source_that_is_one_string_stays_one() -> None:

@@ -124,6 +124,22 @@ async def test_an_empty_file_becomes_a_notebook(place: Place) -> None:
     assert sources(read(file)) == [("code", "x")]
 
 
+async def test_a_notebook_of_an_older_format_is_not_replaced(place: Place) -> None:
+    old = '{"nbformat": 3, "worksheets": [{"cells": []}]}'
+    file = place.write("a.ipynb", old)
+    with pytest.raises(ToolError, match=r"format 3, not of format 4.*nbconvert"):
+        await place.call(WriteFile(place.workspace), path="a.ipynb", content="# %% [code]\nx\n")
+    assert read(file) == old
+
+
+async def test_half_a_character_in_a_cell_is_refused(place: Place) -> None:
+    file = place.write("a.ipynb", pretty(BASE))
+    edits = [{"old_string": "x = 1", "new_string": "x = '\ud83d'"}]
+    with pytest.raises(ToolError, match="holds half of a character"):
+        await place.call(EditFile(place.workspace), path="a.ipynb", edits=edits)
+    assert read(file) == pretty(BASE)
+
+
 async def test_a_patch_changes_cells_beside_other_files(place: Place) -> None:
     file = place.write("a.ipynb", pretty(BASE))
     other = place.write("b.py", "b = 1\n")
