@@ -202,6 +202,36 @@ async def test_an_edit_that_would_break_the_json_is_refused(world: World) -> Non
     assert world.file.read_text() == pretty(BASE)
 
 
+async def test_typing_goes_on_while_the_file_is_away(world: World) -> None:
+    for away in (None, "{ half"):
+        if away is None:
+            world.file.unlink()
+        else:
+            world.file.write_text(away)
+        world.follow(world.cells.typing(2, f"y = {away}"))
+        known = world.documents.get(world.cells.uri)
+        assert known is not None
+        assert sources(known.text)[2] == ("code", f"y = {away}")
+
+
+async def test_a_cell_that_could_not_be_followed_is_out_of_step_until_sent_whole(
+    world: World,
+) -> None:
+    world.follow(world.cells.typing(2, "y = '🙂'"))
+    uri = world.cells.texts[2][0]
+    half = {"line": 0, "character": 6}
+    changes = [{"text": "x", "range": {"start": half, "end": half}}]
+    document = {"uri": uri, "version": 9}
+    told = {"textContent": [{"document": document, "changes": changes}]}
+    with pytest.raises(ValueError, match="inside a character"):
+        world.follow(world.cells._changing(told))
+    with pytest.raises(ValueError, match="is not known"):
+        world.follow(world.cells.typing(1, "z"))
+    world.follow(world.cells.typing(2, "y = 2"))
+    changed = notebook(BASE["cells"][0], code("z"), BASE["cells"][2])
+    await world.check(pretty(changed), is_dirty=True)
+
+
 def test_places_are_translated_both_ways(world: World) -> None:
     raw = pretty(BASE).split("\n")
     line = next(n for n, one in enumerate(raw) if '"x = 1"' in one)
@@ -217,6 +247,12 @@ def test_places_are_translated_both_ways(world: World) -> None:
     assert world.notebooks.in_notebook({"command": "c", "arguments": arguments}) == {
         "command": "c",
         "arguments": [{"uri": world.cells.uri, "line": line, "last_line": line, "text": "t"}, 3],
+    }
+    told = [{"line": 1, "end_line": 1, "message": "m"}]
+    context = {"arguments": [{"uri": cell, "context": {"diagnostics": told}}]}
+    named = {"line": line, "end_line": line, "message": "m"}
+    assert world.notebooks.in_notebook(context)["arguments"][0]["context"] == {
+        "diagnostics": [named]
     }
     at = types.Position(line, 0), types.Position(line, 9)
     assert world.notebooks.cell_ranges(world.cells.uri, [types.Range(*at)]) == [

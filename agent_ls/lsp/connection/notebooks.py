@@ -26,7 +26,7 @@ FIXED = (
     "it is open as a notebook in the editor, where only the text of cells can be changed; ask the "
     "user to add, delete or move cells there, or to save and close the notebook first"
 )
-_LINES = ("line", "last_line")
+_LINES = ("line", "last_line", "end_line")
 _MAX_BYTES = 32 * 2**20
 
 
@@ -38,7 +38,7 @@ class _OpenNotebook:
     cells: list[tuple[str, int]]
     """The URI and LSP's kind of each cell."""
     base: Notebook | None = None
-    """The file on disk; None: it cannot be read."""
+    """The file as it was last readable; None: it never was."""
     entry: tuple[int, ...] = ()
     """The file's stat values when it was read."""
     numbers: dict[str, int] = field(default_factory=dict[str, int])
@@ -51,6 +51,7 @@ class OpenNotebooks:
     def __init__(self, documents: DocumentStore) -> None:
         self._documents = documents
         self._cells = DocumentStore(documents.encoding, documents.ends)
+        self._cells.may_be_mixed = documents.may_be_mixed
         self._open: dict[str, _OpenNotebook] = {}
 
     def follow(self, method: str, raw: dict[str, Any]) -> None:
@@ -189,8 +190,13 @@ class OpenNotebooks:
             one.cells = [(known, kind if known == uri else old) for known, old in one.cells]
         for text in change.get("textContent") or ():
             document = text["document"]
-            changes = [Change.from_json(change) for change in text["changes"]]
-            self._cells.change(str(document["uri"]), document.get("version"), changes)
+            try:
+                changes = [Change.from_json(change) for change in text["changes"]]
+                self._cells.change(str(document["uri"]), document.get("version"), changes)
+            except (KeyError, ValueError):
+                # The notebook stays out of step until this cell is sent whole again.
+                self._cells.lose_sync(str(document["uri"]))
+                raise
         if one.entry != _entry(one.path):
             # The editor may show the file that another program wrote.
             self._read(one)
@@ -203,8 +209,9 @@ class OpenNotebooks:
             text, _ = text_of(read_file(one.path, max_bytes=_MAX_BYTES))
             one.base = parse_notebook(text.removeprefix("\ufeff"))
         except (OSError, NotANotebook):
-            one.base = None
-        is_same = one.base is not None and len(one.base.cells) == len(one.cells)
+            # It may be half written, or another branch may not have it; the editor still shows it.
+            return
+        is_same = len(one.base.cells) == len(one.cells)
         one.numbers = {cell: n for n, (cell, _) in enumerate(one.cells, 1)} if is_same else {}
 
     def _show(self, one: _OpenNotebook) -> None:
@@ -243,6 +250,8 @@ def _moved(value: Any, line_of: Callable[[int], tuple[int, int]], key: str = "")
     """Return a value of a request with the lines of a cell as those of its notebook."""
     if key in _LINES and type(value) is int:
         return line_of(value)[0]
+    if isinstance(value, list):
+        return [_moved(one, line_of) for one in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
     place = cast("dict[str, Any]", value)

@@ -213,7 +213,7 @@ class AgentProtocol(LanguageServerProtocol):
         if method in _RAW:
             raise JsonRpcInvalidRequest(f"{method} is a notification: it has no id")
         handler = self._get_handler(method)
-        if method in _AT_CELLS and "notebooks" in self.__dict__:
+        if method in _AT_CELLS:
             raw = self.notebooks.in_notebook(raw)
         params = self.structure.params(method, raw)
         self._execute_handler(
