@@ -1,4 +1,7 @@
-"""Tells what only a formatter changed: white space, quotes, last commas and semicolons. Pure."""
+"""Tells what only a formatter changed: white space, quotes, last commas and semicolons. Pure.
+
+What stands inside quotes is no formatter's, nor are lines that came into another block.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,21 @@ from agent_ls.edits.lines import flattened
 from agent_ls.edits.merge import Merged, changes_between, meet, merge
 from agent_ls.edits.minimal import replacements_between
 
-_LAST_COMMA = re.compile(r",(?=\s*[)\]}])")
-_SPACE = re.compile(r"(?<=\w)(\s)\s*(?=\w)|\s+")
+_TOKEN = re.compile(
+    r"""(?P<long>\"{3}(?:\\.|[^\\])*?\"{3}|'{3}(?:\\.|[^\\])*?'{3})"""
+    r"""|(?P<quote>["'])(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"""
+    r"""|(?P<raw>`(?:\\.|[^`\\])*`)"""
+    r"""|,(?=\s*[)\]}])"""
+    r"""|(?<=\w)(?P<space>\s)\s*(?=\w)|\s+""",
+    re.DOTALL,
+)
 
 
 def is_reformatted(old: Sequence[str], new: Sequence[str]) -> bool:
     """Tell whether lines differ only as a formatter changes them.
 
-    Lines with other indentation at an end are not: what stays around them has it, too.
+    The first and the last line keep their indentation, as the lines around them do. In between,
+    lines that were in one block still are, and lines of two blocks still are in two.
     """
     if _plain(old) != _plain(new):
         return False
@@ -26,7 +36,25 @@ def is_reformatted(old: Sequence[str], new: Sequence[str]) -> bool:
         return True
     # A last bracket may come to stand on a line of its own, which is no block's.
     ends = [] if any(one[-1].lstrip()[0] in ")]}" for one in (was, now)) else [-1]
-    return all(_indent(was[at]) == _indent(now[at]) for at in (0, *ends))
+    has_ends = all(_indent(was[at]) == _indent(now[at]) for at in (0, *ends))
+    return has_ends and _keeps_blocks(was, now)
+
+
+def _keeps_blocks(was: Sequence[str], now: Sequence[str]) -> bool:
+    """Tell whether lines with the same text have the same indentation as each other as before."""
+    stripped = [[line.strip() for line in lines] for lines in (was, now)]
+    changes = changes_between(*stripped)
+    there: dict[str, str] = {}
+    back: dict[str, str] = {}
+    low = first = 0
+    ends = [(one.low, one.high, one.first, one.past) for one in changes]
+    for upto, high, until, past in [*ends, (len(was), 0, len(now), 0)]:
+        for old, new in zip(was[low:upto], now[first:until], strict=True):
+            pair = _indent(old), _indent(new)
+            if there.setdefault(*pair) != pair[1] or back.setdefault(*pair[::-1]) != pair[0]:
+                return False
+        low, first = high, past
+    return True
 
 
 def merge_reformatted(base: str, ours: str, theirs: str) -> Merged:
@@ -60,8 +88,17 @@ def _without_formatting(base: str, ours: str, theirs: str) -> str:
 
 
 def _plain(lines: Sequence[str]) -> str:
-    text = "\n".join(line.rstrip().removesuffix(";") for line in lines).replace("'", '"')
-    return _SPACE.sub(lambda found: " " if found[1] else "", _LAST_COMMA.sub("", text))
+    """Return what no formatter changes in lines."""
+    return _TOKEN.sub(_kept, "\n".join(line.rstrip().removesuffix(";") for line in lines))
+
+
+def _kept(token: re.Match[str]) -> str:
+    if token["long"]:
+        # The indentation of a text of several lines follows its block's.
+        return '"""' + "\n".join(line.strip() for line in token["long"][3:-3].split("\n")) + '"""'
+    if token["quote"]:
+        return '"' + re.sub(r"""\\(["'])""", r"\1", token["quoted"]) + '"'
+    return token["raw"] or (" " if token["space"] else "")
 
 
 def _indent(line: str) -> str:

@@ -131,6 +131,13 @@ async def test_what_the_user_changed_is_kept(tmp_path: Path, old: str, new: str)
         pytest.param(["  a", "  b"], ["    a", "    b"], False, id="deeper"),
         pytest.param(["a - b"], ["a + b"], False, id="other-operator"),
         pytest.param(["a, b"], ["a b"], False, id="a-comma-less"),
+        pytest.param(["x = 'a, b'"], ["x = 'a,b'"], False, id="inside-quotes"),
+        pytest.param(["x = `a  b`"], ["x = `a b`"], False, id="inside-back-quotes"),
+        pytest.param(["x = 'it\\'s'"], ['x = "it\'s"'], True, id="quotes-within"),
+        pytest.param(['"""A  b', '  c"""'], ['"""A b', '  c"""'], False, id="inside-three-quotes"),
+        pytest.param(["if a:", "  b", "  c", "d"], ["if a:", "  b", "c", "d"], False, id="out"),
+        pytest.param(["a:", "  b:", "  c:", "d:"], ["a:", "  b:", "    c:", "d:"], False, id="key"),
+        pytest.param(["if a:", "  b", "c"], ["if a:", "    b", "c"], True, id="wider-block"),
     ],
 )
 def test_what_a_formatter_does(old: list[str], new: list[str], expected: bool) -> None:
