@@ -25,7 +25,8 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.blocks import parse_blocks, patches_of
 from agent_ls.edits.diff import diff_to_read
-from agent_ls.edits.in_place import in_place_of_shown
+from agent_ls.edits.file_encodings import encoding_of
+from agent_ls.edits.in_place import in_place_of, in_place_of_shown
 from agent_ls.edits.plan import FilePlan, parse_patch, plan_patch
 from agent_ls.edits.requests import FilePatch, Refused
 from agent_ls.loop.off_loop import off_loop
@@ -169,7 +170,12 @@ class ApplyPatch(EditTool):
             return [change]
         after = apply_replacements(before.text, change.replacements)
         old = await self.workspace.saved(path) or b""
-        data = in_place_of_shown(after, before.text, old)
+        known = encoding_of(old, before.encoding) if before.encoding else None
+        data = (
+            in_place_of(after, old, [known])
+            if known
+            else in_place_of_shown(after, before.text, old)
+        )
         if isinstance(data, Refused):
             raise ToolError(
                 f"Nothing was changed. {path} cannot be written anew as {plan.new_path}: "

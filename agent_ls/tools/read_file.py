@@ -152,6 +152,8 @@ class ReadFile(PlainTool):
         ]:
             where = f"start_line={cut[0]}, start_column={limit + 1}"
             notes.append(f"Cut: line {', '.join(map(str, cut[:10]))}; {where} shows the rest.")
+        if part.encoding:
+            notes.append(f"In {part.encoding}.")
         notes.append("It is too large for edit_file; a command can change it.")
         text = "\n".join([*shown, *(f"({one})" for one in notes)])
         return ToolOutput(text, data={"path": path}, value="\n".join(part.lines), value_is_cut=True)

@@ -32,7 +32,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.edits.encodings import Encoding
-from agent_ls.edits.file_encodings import UTF_8, encoding_of, is_utf8, text_in
+from agent_ls.edits.file_encodings import UTF_8, encoding_of, is_utf8, python_name, text_in
 from agent_ls.edits.notebook_changes import why_it_breaks
 from agent_ls.edits.notebooks import is_notebook
 from agent_ls.loop.ports.workspace import DirEntry, FilePart, Listed, Look, Root, Unsaved
@@ -52,6 +52,7 @@ T = TypeVar("T")
 
 _THREADS = 4
 _TREE_S = 300.0
+_MAX_BYTES_BY_LINES = 2**30
 
 
 class DiskWorkspace:
@@ -103,7 +104,8 @@ class DiskWorkspace:
             version=disk_files.digest(data),
             encoding="" if encoding.name == "utf-8" else encoding.name,
         )
-        if disk_files.signature(place, path) == before:
+        # Another encoding may be declared meanwhile, which leaves the file as it is.
+        if not file.encoding and disk_files.signature(place, path) == before:
             self._cache.put(place.absolute, before, file)
         return file
 
@@ -118,6 +120,18 @@ class DiskWorkspace:
             self._encodings[place.absolute] = encoding.name
         return encoding
 
+    def _encoding_to_write(self, place: Place, path: str, data: bytes) -> Encoding:
+        """Return the encoding in which a file of these bytes is written anew.
+
+        Plain text may be in any, so what is declared or was found before counts.
+        Errors: ``WorkspaceError``.
+        """
+        if not data.isascii():
+            return self._encoding(place, path, data)
+        declared = python_name(declared_encoding(place.root.path, place.below))
+        name = declared or self._encodings.get(place.absolute, "")
+        return UTF_8 if not name or name.startswith("utf-16") else Encoding(b"", name)
+
     async def read_part(
         self, path: str, first: int, count: int, *, start: int = 0, max_chars: int
     ) -> FilePart:
@@ -127,6 +141,11 @@ class DiskWorkspace:
             place = paths.locate_file(path, self._roots)
             with disk_files.opened(place, path) as descriptor:
                 size = os.fstat(descriptor).st_size
+                if size > _MAX_BYTES_BY_LINES:
+                    raise WorkspaceError(
+                        f"{path} has {size / 2**30:.1f} GB, too much to be read by lines; use "
+                        "grep, or a command such as `tail` or `sed -n 100,200p`."
+                    )
                 encoding = self._encoding(place, path, sample_of(descriptor))
                 name = "utf-8-sig" if encoding.name == "utf-8" else encoding.name
                 os.lseek(descriptor, len(encoding.mark) if encoding.name != "utf-8" else 0, 0)
@@ -287,7 +306,8 @@ class DiskWorkspace:
             case ChangeText():
                 return self._change(edit, place)
             case CreateFile():
-                data = encoded(edit.text, edit.path, edit.encoding)
+                encoding = edit.encoding or self._encoding_to_write(place, edit.path, b"").name
+                data = encoded(edit.text, edit.path, encoding)
                 disk_files.create(place, edit.path, data, mode=edit.mode)
                 return _applied(data, edit.text)
             case DeleteFile():
@@ -304,7 +324,7 @@ class DiskWorkspace:
         before = disk_files.read_bytes(place, edit.path, limit=_limit(edit.path))
         if disk_files.digest(before) != edit.base_version:
             raise disk_files.Stale
-        encoding = self._encoding(place, edit.path, before)
+        encoding = self._encoding_to_write(place, edit.path, before)
         old = text_in(encoding, before)
         text = apply_replacements(old, edit.replacements)
         if why := why_it_breaks(edit.path, old, text):

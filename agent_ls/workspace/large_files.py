@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.edits.file_encodings import is_utf8
 from agent_ls.loop.ports.workspace import FilePart
 
 _SAMPLE_BYTES = 2**18
@@ -26,7 +27,9 @@ def sample_of(descriptor: int) -> bytes:
         if data.startswith(mark):
             return data[: data.rfind(end) + len(end)]
     cut = max(data.rfind(b"\n"), data.rfind(b"\r"), data.rfind(b" "))
-    return data[: cut + 1] if cut > 0 else data[:-4]
+    if cut > 0:
+        return data[: cut + 1]
+    return next((one for n in range(4) if is_utf8(one := data[: len(data) - n])), data[:-4])
 
 
 def part_of(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.domain.edits import ChangeText, Replacement
+from agent_ls.domain.edits import ChangeText, CreateFile, Replacement
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.edits.file_encodings import encoding_of, python_name, text_in
 from agent_ls.loop.ports.workspace import Look, Root
@@ -210,6 +210,42 @@ async def test_a_guess_is_kept_when_an_edit_leaves_too_little_for_one(tmp_path: 
     assert (await at.read("a.c")).text == "// файла\n"
     assert (await _change(at, "a.c", "файла", "файл")) == ("applied", "")
     assert file.read_bytes() == "// файл\n".encode("cp1251")
+
+
+async def test_plain_text_is_written_in_the_encoding_that_it_had(tmp_path: Path) -> None:
+    file = tmp_path / "a.c"
+    file.write_bytes(before := "// Привет, мир. Настройка файла\nint a;\n".encode("cp1251"))
+    at = _at(tmp_path)
+    assert (await _change(at, "a.c", "Привет, мир. Настройка файла", "plain")) == ("applied", "")
+    assert file.read_bytes() == b"// plain\nint a;\n"
+    assert (await _change(at, "a.c", "plain", "Привет, мир. Настройка файла")) == ("applied", "")
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("charset", "name"), [("latin1", "latin-1"), ("utf-16le", "utf-8"), ("utf-8", "utf-8")]
+)
+async def test_plain_and_new_files_are_written_as_declared(
+    tmp_path: Path, charset: str, name: str
+) -> None:
+    (tmp_path / ".editorconfig").write_text(f"[*]\ncharset = {charset}\n")
+    (tmp_path / "a.txt").write_text("plain\n")
+    at = _at(tmp_path)
+    assert (await _change(at, "a.txt", "plain", "café")) == ("applied", "")
+    assert (await at.apply(CreateFile(path="b.txt", text="café\n"))).status == "applied"
+    for one in ("a.txt", "b.txt"):
+        assert (tmp_path / one).read_bytes() == "café\n".encode(name)
+
+
+async def test_a_declaration_that_changes_counts_from_then_on(tmp_path: Path) -> None:
+    _write(tmp_path, {".editorconfig": "[*]\ncharset = latin1\n"})
+    at = _at(tmp_path)
+    assert (await at.read("src/a.pas")).text == _DOS.encode("cp850").decode("latin-1")
+    (tmp_path / ".editorconfig").write_text("[*]\ncharset = cp850\n")
+    assert (await at.read("src/a.pas")).text == _DOS
+    assert (await _change(at, "src/a.pas", "não", "não é")) == ("applied", "")
+    changed = _DOS.replace("não", "não é").encode("cp850")
+    assert (tmp_path / "src/a.pas").read_bytes() == changed
 
 
 async def test_the_journal_holds_such_a_text_in_utf_8_and_looks_recognise_both(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,18 @@ async def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(WorkspaceError, match=words):
             await at.read_part(path, 1, 1, max_chars=10)
+
+
+@pytest.mark.parametrize("text", ["é" * 2**18, "日" * 2**18, "x" + "🙂" * 2**17])
+async def test_one_line_without_blanks_is_still_utf_8(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.min.js").write_text(text, encoding="utf-8")
+    part = await _at(tmp_path).read_part("a.min.js", 1, 1, max_chars=5)
+    assert (part.lines, part.lengths) == ((text[:5],), (len(text),))
+
+
+async def test_a_huge_file_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "a.log"
+    file.touch()
+    os.truncate(file, 3 * 2**30)
+    with pytest.raises(WorkspaceError, match=r"3\.0 GB, too much .* use grep"):
+        await _at(tmp_path).read_part("a.log", 1, 1, max_chars=5)
