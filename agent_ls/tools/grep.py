@@ -41,6 +41,9 @@ _MAX_TRACKED = 2_000
 """Files searched although a rule excludes them, since git tracks them."""
 _MAX_OTHERS = 100
 """Files that are not UTF-8 and are read to be searched for other than plain characters."""
+_MANY_OTHERS = (
+    f"partial: more than {_MAX_OTHERS} files are not UTF-8; give a path or a glob to see all"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +218,13 @@ class Grep(PlainTool):
         )
         hits = [self._named(hit, walk.root) for hit in dict.fromkeys(found.hits)]
         if not query.pattern.isascii():
+            looking = replace(query, max_hits=_MAX_OTHERS + 1)
             others = await files_in_other_encodings(
-                *(query, program, walk.root, walk.below, wanted), more=more
+                *(looking, program, walk.root, walk.below, wanted), more=more
             )
             hits += await self._search_others(query, program, walk.root, others)
+            if len(others) > _MAX_OTHERS:
+                found = replace(found, notes=(*found.notes, _MANY_OTHERS))
         if walk.is_file:
             return Found(hits, found.notes)
         asked = await asyncio.to_thread(self._asked_about, {hit.path for hit in hits})

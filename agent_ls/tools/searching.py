@@ -20,7 +20,11 @@ _MAX_FILE_SIZE = "64M"
 _NEAR_BYTES = 1_000
 """What is read around a match in a line that is too long to keep."""
 _BLOCK = 2**20
-_FOREIGN = r"(?-u:[\x80-\xff])"
+_FOREIGN = (
+    r"(?-u:(?:^|[\x00-\x7f])[\x80-\xbf]|[\xc0-\xff](?:[\x00-\x7f\xc0-\xff]|$)"
+    r"|[\xe0-\xff][\x80-\xbf](?:[\x00-\x7f\xc0-\xff]|$))"
+)
+"""Bytes that are no UTF-8: they follow in an order that it does not have."""
 
 
 class BadPattern(Exception):
@@ -83,7 +87,7 @@ async def files_in_other_encodings(
     wanted: Callable[[str], bool],
     more: Iterable[str],
 ) -> list[str]:
-    """Return the files whose first unusual bytes are not UTF-8; the query's pattern is not used.
+    """Return the files that are not UTF-8, up to the query's hits; its pattern is not used.
 
     ripgrep searches such files byte by byte, so it finds only plain characters in them.
     """

@@ -243,7 +243,8 @@ def _replaced(
 ) -> bool:
     """Put a new file in the old one's place; False if that cannot be, or would lose something.
 
-    If it ``is_last``, a loss is accepted. Errors: ``Stale``, ``OSError``.
+    With ``is_last`` there is no other way, so lost attributes are accepted.
+    Errors: ``Stale``, ``OSError``.
     """
     temporary = _written(folder, new.data, new.kept, new.mode)
     try:

@@ -36,6 +36,8 @@ def give_attributes(source: int, target: int) -> bool:
 
 def _give(source: int, target: int) -> bool:
     wanted, there = _attributes(source), _attributes(target)
+    if wanted is None or there is None:
+        return False
     for name in there.keys() - wanted.keys():
         # A folder may give its new files an access list.
         with suppress(OSError):
@@ -47,15 +49,15 @@ def _give(source: int, target: int) -> bool:
     return _attributes(target) == wanted
 
 
-def _attributes(descriptor: int) -> dict[str, bytes]:
-    """Return the extended attributes; Linux keeps access lists there, too."""
+def _attributes(descriptor: int) -> dict[str, bytes] | None:
+    """Return the extended attributes; Linux keeps access lists there, too. None: unreadable."""
     if sys.platform != "linux":
         return {}
     try:
         return {name: os.getxattr(descriptor, name) for name in os.listxattr(descriptor)}
-    except OSError:
-        # The file system has none.
-        return {}
+    except OSError as error:
+        has_none = error.errno in (errno.EOPNOTSUPP, errno.ENOSYS)
+        return {} if has_none else None
 
 
 def _give_on_macos(source: int, target: int) -> bool:

@@ -76,7 +76,10 @@ def tracked_though_excluded(root: Path, roots: Sequence[Path], below: str) -> li
     state = index_stamp(top)
     known = _excluded.get(root)
     if known is None or known[0] != state:
-        known = _excluded[root] = state, list_files(root, roots).tracked
+        found = list_files(root, roots)
+        known = state, found.tracked
+        if not found.is_cut:
+            _excluded[root] = known
     front = "" if below == "." else f"{below}/"
     return [name for name in known[1] if name.startswith(front)]
 

@@ -328,7 +328,8 @@ def _approvals_renamed(
         preview = request.preview
         path = preview.path and renamed_path(preview.path, event)
         if path != preview.path:
-            title = preview.title.replace(preview.path or "", path or "")
+            start, name, end = preview.title.rpartition(preview.path or "")
+            title = f"{start}{path}{end}" if name else preview.title
             preview = preview.model_copy(update={"path": path, "title": title})
         after[key] = request.model_copy(update={"preview": preview})
     return MappingProxyType(after)
