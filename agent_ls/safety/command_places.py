@@ -40,7 +40,7 @@ from agent_ls.safety.shell_parts import (
     spellings,
 )
 from agent_ls.safety.text import visible_line
-from agent_ls.safety.view_table import EDITS, LOOKS, WORK
+from agent_ls.safety.view_table import EDITS, READERS, WORK
 from agent_ls.safety.views import deletes_widely, view_words
 
 Use = Literal["read", "write", "make", "delete", "any"]
@@ -162,9 +162,9 @@ def _use(part: Part) -> Use:
         return "make"
     kind = view_words(part.words, Path("/"), ()).kind
     # `find -delete` asks, as a wide deletion does, and writes none the less.
-    if names & _WRITERS or kind == "edit" or (part.name in LOOKS and kind != "read-only"):
+    if names & _WRITERS or kind == "edit" or (part.name in READERS and kind != "read-only"):
         return "write"
-    return "read" if part.name in LOOKS or part.name in WORK else "any"
+    return "read" if part.name in READERS or part.name in WORK else "any"
 
 
 def _places(path: str, folder: Path) -> Iterator[Path]:

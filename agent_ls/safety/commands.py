@@ -18,7 +18,7 @@ from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.catastrophes import catastrophe
 from agent_ls.safety.command_places import judge_places
 from agent_ls.safety.git_config import CLEAN_GIT
-from agent_ls.safety.plain_looks import is_plain_look
+from agent_ls.safety.plain_reads import is_plain_read
 from agent_ls.safety.view_table import Sorting
 from agent_ls.safety.views import sort_text
 
@@ -79,7 +79,7 @@ def decide_command(
     try:
         if boundary == "sandbox" and not is_outside:
             return _held(sort_text(command, cwd, roots), edits=edits)
-        if is_plain_look(command, cwd, roots):
+        if is_plain_read(command, cwd, roots):
             return Allow(reads_only=True)
         if found := judge_places(command, cwd, roots):
             return found if isinstance(found, Deny) else Ask(found, broad=False)

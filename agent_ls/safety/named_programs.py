@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.paths import is_inside, real_path
-from agent_ls.safety.plain_looks import is_look
+from agent_ls.safety.plain_reads import reads_plainly
 from agent_ls.safety.shell_parts import (
     SHELLS,
     UNKNOWN,
@@ -107,7 +107,7 @@ def is_covered(
     def is_free(part: Part) -> bool:
         if is_held:
             return view_words(part.words, cwd, roots).kind in ("read-only", "workspace-write")
-        return all(is_look(part.words, folder, roots) for folder in folders)
+        return all(reads_plainly(part.words, folder, roots) for folder in folders)
 
     for part in text.parts:
         if any(UNKNOWN in one for one in part.words) and not (is_held and is_free(part)):

@@ -27,7 +27,7 @@ from agent_ls.safety.path_patterns import PathPattern
 from agent_ls.safety.prefixes import leads_away
 from agent_ls.safety.shell_parts import UNKNOWN, at_home
 from agent_ls.safety.text import words as words_of
-from agent_ls.safety.view_table import LOOKS
+from agent_ls.safety.view_table import READERS
 
 _UNNAMED = "a rule about reading may apply, but which files it opens cannot be seen"
 _UNSEEN = "a rule about commands may apply, but which programs it runs cannot be seen"
@@ -102,7 +102,8 @@ def _reads_found(words: Sequence[str]) -> bool:
 def _opens_unseen(words: Sequence[str]) -> bool:
     """Say whether a program opens files that the text does not name."""
     is_open = any(UNKNOWN in one or "{" in one or "@(" in one for one in words[1:])
-    return _reads_found(words) or _prints_tracked(words) or (is_open and words[0] in LOOKS - _SPEAK)
+    is_open = is_open and words[0] in READERS - _SPEAK
+    return is_open or _reads_found(words) or _prints_tracked(words)
 
 
 def _prints_tracked(words: Sequence[str]) -> bool:

@@ -23,10 +23,10 @@ def each(table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(text.split()) for name, text in table.items() if isinstance(text, str)}
 
 
-LOOKS = frozenset(TABLE["read_only"]["programs"].split())
-"""Programs that only read and run no other; without the words in ``LOOK_CHANGES``."""
-LOOK_CHANGES = each(TABLE["read_only"]["changes"])
-LOOK_WORDS = each(TABLE["read_only"]["words"])
+READERS = frozenset(TABLE["read_only"]["programs"].split())
+"""Programs that only read and run no other; without the words in ``READER_CHANGES``."""
+READER_CHANGES = each(TABLE["read_only"]["changes"])
+READER_WORDS = each(TABLE["read_only"]["words"])
 EDITS = frozenset(TABLE["edit"]["programs"].split())
 """Programs that change, move or delete files."""
 EDIT_LISTS = each(TABLE["edit"]["lists"])

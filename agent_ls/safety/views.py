@@ -31,10 +31,10 @@ from agent_ls.safety.view_table import (
     ALONE,
     EDIT_LISTS,
     EDITS,
-    LOOK_CHANGES,
-    LOOK_WORDS,
-    LOOKS,
     READ_ONLY,
+    READER_CHANGES,
+    READER_WORDS,
+    READERS,
     TABLE,
     WORK,
     WORKSPACE_WRITE,
@@ -161,14 +161,14 @@ class _Sorter:
             return self._wrapped(wrapper, words, wrapped)
         if name in SHELLS:
             return self._shell(Part(tuple(words)))
-        if name in LOOKS:
-            return self._look(name, rest, wrapped)
+        if name in READERS:
+            return self._reader(name, rest, wrapped)
         if name in _CLIENTS:
             return self._client(name, rest)
         return _sorted_by_table(words[0], rest, self.cwd, self.roots)
 
-    def _look(self, name: str, rest: Sequence[str], wrapped: int) -> Sorting:
-        changing = LOOK_CHANGES.get(name, ())
+    def _reader(self, name: str, rest: Sequence[str], wrapped: int) -> Sorting:
+        changing = READER_CHANGES.get(name, ())
         if any(one.startswith(changing) for one in rest if changing):
             is_wide = "-delete" in rest and not _NARROWING & set(rest)
             return _finds_all(name) if is_wide else Sorting("edit", f"{name} changes files")
@@ -268,7 +268,7 @@ def _sorted_by_table(
     name = base_name(program)
     if len(rest) == 1 and rest[0] in _VERSIONS:
         return READ_ONLY
-    if rest and rest[0] in LOOK_WORDS.get(name, ()):
+    if rest and rest[0] in READER_WORDS.get(name, ()):
         return READ_ONLY
     if name == "git":
         return sort_git(rest)

@@ -16,7 +16,7 @@ from agent_ls.safety.view_table import Sorting
 from agent_ls.safety.views import sort_text
 from tests.safety.tables import recorded, rows
 
-LOOKS = [*rows("ordinary"), *rows("git_plain"), *rows("looks")]
+READS = [*rows("ordinary"), *rows("git_plain"), *rows("reads")]
 
 
 def _many(table: str) -> list[str]:
@@ -44,7 +44,7 @@ def decided(command: str, roots: tuple[Root, ...], *, edits: bool = False) -> Al
 
 
 def test_what_only_looks_gets_the_read_only_view(roots: tuple[Root, ...]) -> None:
-    wrong = {one: found for one in LOOKS if (found := sorted_(one, roots)).kind != "read-only"}
+    wrong = {one: found for one in READS if (found := sorted_(one, roots)).kind != "read-only"}
     assert wrong == {}
     assert decided("ls src", roots) == Allow(reads_only=True)
 

@@ -51,7 +51,7 @@ LOOKS_UP = {
     "checkers/programs.py find_program": VIEW,
     "lsp/beside/peer.py start": NAMED,
     "mcp/starting.py program_of": JUDGES,
-    "safety/plain_looks.py _is_systems": JUDGES,
+    "safety/plain_reads.py _is_systems": JUDGES,
     "safety/programs.py find_outside": OUTSIDE,
 }
 _STARTERS = {

@@ -40,7 +40,7 @@ _FIND_VALUE = re.compile(r"-(name|iname|type|maxdepth|mindepth|size)")
 _VERSIONS = ("--version", "-V")
 
 
-def is_plain_look(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
+def is_plain_read(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
     """Say whether a command plainly reads. Looks at the disk (links, secrets, programs)."""
     if len(command) > _MAX_CHARS or not command.replace("\n", " ").isprintable():
         return False
@@ -63,10 +63,10 @@ def is_plain_look(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
         is_plain = folder == Path(os.path.normpath(cwd / goal)) and ".." not in goal
         if goal.startswith("-") or not is_plain or not _is_inside(goal, cwd, roots):
             return False
-    return bool(parts) and all(is_look(one.words, folder, roots) for one in parts)
+    return bool(parts) and all(reads_plainly(one.words, folder, roots) for one in parts)
 
 
-def is_look(words: Sequence[str], folder: Path, roots: Sequence[Root]) -> bool:
+def reads_plainly(words: Sequence[str], folder: Path, roots: Sequence[Root]) -> bool:
     """Say whether one program with these words plainly reads in a folder."""
     name, rest = words[0], words[1:]
     if not _is_systems(name, roots):
