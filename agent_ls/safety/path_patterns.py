@@ -158,7 +158,7 @@ class PathPattern:
         if not part.startswith(("./", "../")):
             return part
         ending = "/" if part.endswith("/") else ""
-        return "/" + posixpath.normpath(f"{self.folder}/{part}").lstrip("/.") + ending
+        return "/" + posixpath.normpath(f"/{self.folder}/{part}").lstrip("/") + ending
 
 
 def plain_start(pattern: str) -> tuple[str, str]:

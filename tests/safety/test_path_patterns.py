@@ -128,10 +128,15 @@ def test_a_text_that_names_nothing_fits_no_file(text: str) -> None:
         ("../pages/*", "lib", ["pages/[id].tsx"]),
         ("../*.json", "lib", ["package.json"]),
         ("../../*.json", "lib", ["package.json"]),
+        ("./*.yml", ".github", [".github/ci.yml"]),
+        ("./.github/**", "", [".github/ci.yml"]),
+        ("../.github/*.yml", ".github", [".github/ci.yml"]),
+        (".././.github/./*", "lib", [".github/ci.yml"]),
     ],
 )
 def test_patterns_count_from_a_folder_too(text: str, folder: str, expected: list[str]) -> None:
-    assert PathPattern(text, folder=folder).filter(NAMES) == expected
+    names = [".github/ci.yml", "github/ci.yml", *NAMES]
+    assert PathPattern(text, folder=folder).filter(names) == expected
 
 
 def test_brackets_are_names_where_there_are_such_names() -> None:
