@@ -124,8 +124,8 @@ class PathPattern:
             last = one.rpartition("/")[2]
             parts = _SPECIAL.split(last)
             ending = parts[-1] if len(parts) == 1 else f"*{parts[-1].lstrip('*')}"
-            # A name without a wildcard or an extension may be that of a folder.
-            if not ending.strip("*") or ("*" not in last and "." not in ending):
+            # A name without a star may be that of a folder, such as conf.d.
+            if not ending.strip("*") or "*" not in last:
                 return ()
             found.add(ending)
         return tuple(sorted(found))

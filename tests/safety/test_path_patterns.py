@@ -181,6 +181,11 @@ def test_an_allowance_is_read_strictly(text: str, name: str, is_covered: bool) -
     assert bool(found) is is_covered
 
 
+@pytest.mark.parametrize("text", ["conf.d", "next.js", "a.ts", "lib/[ab].d", "conf.?"])
+def test_a_name_that_may_be_that_of_a_folder_has_no_ending(text: str) -> None:
+    assert PathPattern(text).endings == ()
+
+
 def test_too_many_braces_are_no_work() -> None:
     assert PathPattern("{a,b}" * 30).filter(NAMES) == []
     assert len(PathPattern("[ab]" * 20).spellings) == 1

@@ -14,10 +14,12 @@ from agent_ls.tools.grep import Grep
 from tests.tools.conftest import BufferedWorkspace, Place
 
 _FILES = (
+    ".github/ci.yml",
     "a.py",
     "app/[locale]/(auth)/login/page.tsx",
     "app/[locale]/layout.ts",
     "app/l/layout.ts",
+    "conf.d/x.ini",
     "notes.md",
     "src/b.py",
     "src/deep/c.py",
@@ -33,6 +35,9 @@ _KINDS: dict[str, tuple[str, str, list[str]]] = {
     "any-level": ("src/**/*.py", ".", ["src/b.py", "src/deep/c.py"]),
     "name": ("**/c.py", ".", ["src/deep/c.py"]),
     "folder": ("src", ".", ["src/b.py", "src/deep/c.py"]),
+    "folder-with-a-dot": ("conf.d", ".", ["conf.d/x.ini"]),
+    "hidden-folder": ("./.github/**", ".", [".github/ci.yml"]),
+    "below-a-hidden-folder": ("./*.yml", ".github", [".github/ci.yml"]),
     "braces": ("**/*.{ts,tsx}", ".", [_PAGE, _LAYOUT, "app/l/layout.ts"]),
     "brackets": ("app/[locale]/**", ".", [_PAGE, _LAYOUT]),
     "parentheses": ("app/[locale]/(auth)/**", ".", [_PAGE]),
@@ -41,7 +46,7 @@ _KINDS: dict[str, tuple[str, str, list[str]]] = {
     "class": ("src/[abc].py", ".", ["src/b.py"]),
     "template": ("{{cookiecutter.slug}}/*", ".", [_SETUP]),
     "list": ("*.md,*.tsx", ".", [_PAGE, "notes.md"]),
-    "left-out": ("!*.py", ".", [_PAGE, _LAYOUT, "app/l/layout.ts", "notes.md"]),
+    "left-out": ("!*.py,!*.yml,!conf.d", ".", [_PAGE, _LAYOUT, "app/l/layout.ts", "notes.md"]),
     "some-left-out": ("*.py,!src/**", ".", ["a.py", _SETUP]),
     "here": ("./*.py", ".", ["a.py"]),
     "below-a-folder": ("deep/*.py", "src", ["src/deep/c.py"]),
