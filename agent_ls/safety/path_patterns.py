@@ -11,6 +11,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -27,6 +28,8 @@ _NAME = re.compile(r"\[\[?(?![!^]|(?:\w-\w)+\w*\])")
 _BELOW = "(?:(?P<ps_d>/)|$)"
 """How pathspec says that a pattern also covers what is below a folder."""
 _SPECIAL = re.compile(r"\\.|[\[\](){}:|]")
+_BRACES = re.compile(r"(?<!\\)\{[^{}]*\}")
+_NOTHING = "(?!)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,9 @@ class PathPattern:
     Patterns count from each of them."""
     is_strict: bool = False
     """For allowances: no lists, and a group of letters that is a name is nothing else."""
+    is_wide: bool = False
+    """For denials and questions: no lists, and what cannot be read in full covers more, not less.
+    """
     has_names: bool = False
     """A group of letters in brackets that is a name is nothing else, as with ``is_strict``."""
     is_cased: bool = True
@@ -50,7 +56,8 @@ class PathPattern:
     """What is left out of that."""
 
     def __post_init__(self) -> None:
-        parts = [self.text.strip()] if self.is_strict else _parts(self.text)
+        is_one = self.is_strict or self.is_wide
+        parts = [self.text.strip()] if is_one else patterns_of(self.text)
         parts = [part for part in parts if part.strip("!/. ")]
         if self.is_strict and parts and parts[0].startswith("!"):
             parts = []
@@ -141,10 +148,7 @@ class PathPattern:
     def _spelled(self, parts: Iterable[str]) -> tuple[str, ...]:
         found: dict[str, None] = {}
         for part in parts:
-            for one in _expanded(
-                self._from_here(part), has_names=self.has_names, is_strict=self.is_strict
-            ):
-                found.setdefault(one)
+            found |= dict.fromkeys(_expanded(self._from_here(part), self))
         return tuple(found)
 
     def _from_here(self, part: str) -> str:
@@ -183,7 +187,7 @@ def quoted(path: str, *, but: str = "") -> str:
     return "".join(f"\\{one}" if one in r"\*?[]{}()!|," and one not in but else one for one in path)
 
 
-def _parts(text: str) -> list[str]:
+def patterns_of(text: str) -> list[str]:
     """Return the patterns of a list: by commas, by blanks if each is certainly a pattern."""
     text = text.strip()
     by_blank = text.split()
@@ -211,7 +215,7 @@ def _hidden(text: str) -> str:
     return text if depth else "".join(found)
 
 
-def _expanded(pattern: str, *, has_names: bool, is_strict: bool) -> list[str]:
+def _expanded(pattern: str, reader: PathPattern) -> list[str]:
     """Return the spellings of a pattern: of its braces, and of brackets as classes and as names."""
     pattern = _ALTERNATIVES.sub(lambda one: "{" + one[1].replace("|", ",") + "}", pattern)
 
@@ -223,11 +227,17 @@ def _expanded(pattern: str, *, has_names: bool, is_strict: bool) -> list[str]:
         before, after = pattern[: found.start()][-1:], pattern[found.end() :][:1]
         stands_alone = before in ("", *"/{,") and after in ("", *"/.},")
         is_name = stands_alone and bool(_NAME.match(group))
-        if group.startswith("[[") or (is_name and (has_names or is_strict)):
+        if reader.is_wide and _compiled((group,), False, re.NOFLAG).pattern == _NOTHING:
+            # No class, such as [z-a] or [user-id], of which the second is a name.
+            return name if is_name else "*"
+        if group.startswith("[[") or (is_name and (reader.has_names or reader.is_strict)):
             return name
-        return group if is_strict else f"{{{group},{name}}}"
+        return group if reader.is_strict else f"{{{group},{name}}}"
 
-    return _braced(_BRACKETS.sub(spelled, pattern)) or _braced(pattern) or [pattern]
+    found = _braced(_BRACKETS.sub(spelled, pattern))
+    if reader.is_wide:
+        return found or [_widened(pattern)]
+    return found or _braced(pattern) or [pattern]
 
 
 def _braced(pattern: str) -> list[str]:
@@ -240,6 +250,17 @@ def _braced(pattern: str) -> list[str]:
         return []
 
 
+def _widened(pattern: str) -> str:
+    """Return a pattern with ``*`` for braces and brackets, which covers at least the same files."""
+    pattern = _BRACKETS.sub(lambda one: "*" if one["group"] else one[0], pattern)
+    while found := _BRACES.search(pattern):
+        if "/" in found[0]:
+            # A star stands for one name, and these braces for several.
+            return f"{pattern[: pattern.index('{')].rpartition('/')[0]}/**"
+        pattern = f"{pattern[: found.start()]}*{pattern[found.end() :]}"
+    return pattern
+
+
 @lru_cache(maxsize=1_000)
 def _compiled(spellings: Sequence[str], also_below: bool, flags: re.RegexFlag) -> re.Pattern[str]:
     """Return one expression that finds any of the patterns."""
@@ -249,10 +270,12 @@ def _compiled(spellings: Sequence[str], also_below: bool, flags: re.RegexFlag) -
         plain = re.sub(r"^[!#]", r"\\\g<0>", one)
         # An opening bracket in a class would be read as a set in a set by a later Python.
         plain = re.sub(r"(?<!\\)\[\[", r"[\\[", plain)
-        source = GitIgnoreSpecPattern.pattern_to_regex(plain)[0]
+        source = None
+        with suppress(ValueError):
+            source = GitIgnoreSpecPattern.pattern_to_regex(plain)[0]
         if source is None:
-            # A bracket that nothing closes is one of a name.
-            source = GitIgnoreSpecPattern.pattern_to_regex(quoted(one, but="*?"))[0] or "(?!)"
+            # A bracket that nothing closes, or a backslash at the end, is one of a name.
+            source = GitIgnoreSpecPattern.pattern_to_regex(quoted(one, but="*?"))[0] or _NOTHING
         is_exact = not also_below and "*" in one.rstrip("/").rpartition("/")[2]
         source = source.replace(_BELOW, "$" if is_exact else "(?:/|$)").replace("?P<ps_d>", "?:")
         try:
@@ -261,4 +284,4 @@ def _compiled(spellings: Sequence[str], also_below: bool, flags: re.RegexFlag) -
         except re.error:
             continue
         sources.append(f"(?:{source})")
-    return re.compile("|".join(sources) or "(?!)", flags | re.DOTALL)
+    return re.compile("|".join(sources) or _NOTHING, flags | re.DOTALL)

@@ -6,7 +6,7 @@ Looks at the disk (links), so call it off the event loop.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import islice
@@ -25,7 +25,8 @@ from agent_ls.safety.control_files import names_of
 from agent_ls.safety.named_programs import is_covered, named_programs
 from agent_ls.safety.path_patterns import PathPattern
 from agent_ls.safety.prefixes import leads_away
-from agent_ls.safety.shell_parts import UNKNOWN, at_home
+from agent_ls.safety.rule_limits import Limit, read_limit
+from agent_ls.safety.shell_parts import UNKNOWN
 from agent_ls.safety.text import words as words_of
 from agent_ls.safety.view_table import READERS
 
@@ -188,7 +189,7 @@ def _allowed_edit(
         # A pattern from the top may begin as an absolute one does, as below /app.
         if _is_below(pattern, top) and not (top / pattern.split("/")[1]).exists():
             pattern = pattern.removeprefix(str(top))
-        read = _read(pattern, is_strict=True)
+        read = _strict(pattern)
         if spellings == set(read.filter(spellings, also_below=True)):
             return one
     return None
@@ -206,11 +207,10 @@ def _covering(
     for one in _about(rules, "tool"):
         if fnmatchcase(planned.tool.name.lower(), one.pattern.lower()):
             return one
-    files = [one for one in rules if one.subject in ("edit", "read")]
-    files += [
-        one.model_copy(update={"pattern": f"/{one.pattern}"})
-        for one in files
-        if any(_is_below(one.pattern, root.path) for root in workspace.roots)
+    files = [
+        (one, read_limit(one.pattern, tuple(str(root.path) for root in workspace.roots)))
+        for one in rules
+        if one.subject in ("edit", "read")
     ]
     for path in planned.paths if files else ():
         use: Use = "write" if planned.effect is Effect.WRITE else "read"
@@ -223,7 +223,7 @@ def _covering_command(
     planned: PlannedCall,
     workspace: Workspace,
     rules: Sequence[PatternRule],
-    files: Sequence[PatternRule],
+    files: Sequence[tuple[PatternRule, Limit]],
 ) -> PatternRule | None:
     if planned.tool.name != COMMAND_TOOL:
         return None
@@ -251,28 +251,22 @@ def _place(path: str, roots: Sequence[Root]) -> tuple[Path, set[str]]:
 
 
 def _about_file(
-    rules: Iterable[PatternRule], use: Use, place: Path, names: Iterable[str]
+    rules: Iterable[tuple[PatternRule, Limit]], use: Use, place: Path, names: Collection[str]
 ) -> PatternRule | None:
     """Return the first rule about a file, or about a folder that a rule's pattern is all of."""
-    for one in rules:
+    absolute = names_of(place.parts[1:])
+    for one, limit in rules:
         # Who may not read a file may not change it either: an edit shows what was there.
         if one.subject == "edit" and use == "read":
             continue
-        pattern = one.pattern.lower()
-        spellings = set(names)
-        if pattern.startswith(("~/", "//")):
-            pattern = at_home(one.pattern).lower()
-            spellings = names_of(place.parts[1:])
-        covered = _read(f"/{pattern.lstrip('/')}" if pattern.startswith("/") else pattern)
-        below = [f"{name}/_" for name in spellings]
-        if covered.filter((*spellings, *below), also_below=True):
+        if limit.covers(names, absolute):
             return one
     return None
 
 
 @lru_cache(maxsize=1_000)
-def _read(pattern: str, *, is_strict: bool = False) -> PathPattern:
-    return PathPattern(pattern, is_strict=is_strict)
+def _strict(pattern: str) -> PathPattern:
+    return PathPattern(pattern, is_strict=True)
 
 
 def _fits_exactly(rule: PatternRule, words: Sequence[str]) -> bool:

@@ -181,6 +181,26 @@ def test_an_allowance_is_read_strictly(text: str, name: str, is_covered: bool) -
     assert bool(found) is is_covered
 
 
+@pytest.mark.parametrize(
+    ("text", "covered", "other"),
+    [
+        ("data/{1..400}.csv", "data/7.csv", "data/7.txt"),
+        ("{1..400}/{a,{b,c}}/x", "1/c/x", "1/c/y"),
+        ("src/{1..400}/{a/b,c}.py", "src/1/a/b.py", "lib/1/a/b.py"),
+        ("lib/[z-a].ts", "lib/x.ts", "lib/x.js"),
+        ("app/[user-id]/*", "app/[user-id]/x", "app/user/x"),
+        ("/".join(["[id]"] * 12), "/".join("idididididid"), "a/b"),
+        ("a,b/**", "a,b/x", "b/x"),
+        ("end\\", "end\\", "end"),
+    ],
+)
+def test_a_denial_covers_more_than_can_be_read_and_not_less(
+    text: str, covered: str, other: str
+) -> None:
+    pattern = PathPattern(text, is_wide=True)
+    assert pattern.filter([covered, other], also_below=True) == [covered]
+
+
 @pytest.mark.parametrize("text", ["conf.d", "next.js", "a.ts", "lib/[ab].d", "conf.?"])
 def test_a_name_that_may_be_that_of_a_folder_has_no_ending(text: str) -> None:
     assert PathPattern(text).endings == ()
