@@ -40,7 +40,7 @@ from agent_ls.safety.shell_parts import (
     spellings,
 )
 from agent_ls.safety.text import visible_line
-from agent_ls.safety.view_table import EDITS, READERS, WORK
+from agent_ls.safety.view_table import EDITS, READER_CHANGES, READERS, RUN_OTHERS, WORK
 from agent_ls.safety.views import deletes_widely, view_words
 
 Use = Literal["read", "write", "make", "delete", "any"]
@@ -53,6 +53,13 @@ _SPEAKERS = frozenset({"git", "echo", "printf", "gh"})
 """Programs whose texts are for people."""
 _PIECE = re.compile(r"[^\s'\"()<=:@]+")
 """What of a word may be a path: an option's value, a file of a revision, a name in a text."""
+_VALUE = re.compile(r"(?:^-\w|^@|=)[@<]?(?=(.+))", re.DOTALL)
+"""What is joined to an option or a name: ``of=x``, ``--into=x``, ``-Cx``, ``@x``."""
+_GIT_VALUE = re.compile(r"(?:^-\w|[=:])(?=(.+))", re.DOTALL)
+_OUTPUT_VALUE = re.compile(r"-\w{0,4}?[oO]([^-].*)", re.DOTALL)
+_MAX_VALUES = 8
+_WITH_BLANKS = re.compile(r"[\w./~+,@][\w./~+,@ -]{0,255}")
+"""A word with blanks that is a path rather than a text."""
 _OUTPUT = re.compile(r"-\w*[oO]|--out[\w-]*|-t")
 _JOINED_OUTPUT = re.compile(r"-[oO].|--(?:out|target-dir)[\w-]*=|of=")
 _DELETERS = frozenset({"rm", "rmdir", "unlink"})
@@ -60,6 +67,9 @@ _MAKERS = frozenset({"mkdir", "touch"})
 _WRITERS = EDITS | {"tee", "chown", "chgrp"}
 _COPIERS = frozenset({"cp", "ln", "rsync", "install"})
 """They write to their last operand and only read the others."""
+_MOVERS = _COPIERS | {"mv"}
+_GOAL = re.compile(r"(?:--target-directory=|-t)(.+)", re.DOTALL)
+_GOAL_OPTION = re.compile(r"-\w*t|--target-directory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +122,7 @@ def named_places(command: str, cwd: Path, roots: Sequence[Root], depth: int = 0)
     if text is None:
         return
     folders = text.folders(cwd)
-    for word, use in _all_words(text):
+    for word, use in _all_words(text, folders):
         for path in spellings(word):
             for place in (one for folder in folders for one in _places(path, folder)):
                 yield Named(path, use, place, frozenset(_names(place, roots)))
@@ -121,9 +131,10 @@ def named_places(command: str, cwd: Path, roots: Sequence[Root], depth: int = 0)
             yield from named_places(script, folder, roots, depth + 1)
 
 
-def _all_words(text: ShellText) -> Iterator[tuple[str, Use]]:
+def _all_words(text: ShellText, folders: Sequence[Path]) -> Iterator[tuple[str, Use]]:
     for part in text.parts:
         yield from _words(part)
+        yield from _copies(part, folders)
     for one in text.others:
         yield one, "any"
     for one in text.reads:
@@ -137,19 +148,74 @@ def _words(part: Part) -> Iterator[tuple[str, Use]]:
     use = _use(part)
     operands = [one for one in part.words[1:] if not one.startswith("-")]
     is_copy = part.name in _COPIERS and len(operands) > 1
+    # To most programs that read, such as grep, -o means something else.
+    writes_with_o = "-o" in READER_CHANGES.get(part.name, ())
+    may_output = part.name not in READERS or use != "read" or writes_with_o
     for before, word in pairwise(part.words):
-        is_output = _OUTPUT.fullmatch(before) or _JOINED_OUTPUT.match(word)
+        is_output = may_output and (_OUTPUT.fullmatch(before) or _JOINED_OUTPUT.match(word))
         is_source = is_copy and word != operands[-1]
         found: Use = "write" if is_output else "read" if is_source else use
-        if not re.search(r"[\s-]", word[:1]) and not re.search(r"\s", word):
-            yield word, found
-        if part.name in _SPEAKERS and re.search(r"\s", word):
+        is_text = bool(re.search(r"\s", word))
+        if is_text and part.name in _SPEAKERS:
             continue
+        # In a text, such as sed's, the name of the program tells nothing of it.
+        of_text: Use = "any" if found == "write" else found
+        for one in dict.fromkeys((word, *_values(part, word))):
+            if not one.startswith("-") and not is_text:
+                yield one, found
+            elif _WITH_BLANKS.fullmatch(one):
+                yield one, of_text
+        if may_output and not is_text and (output := _OUTPUT_VALUE.fullmatch(word)):
+            yield output[1], "write"
         for one in _PIECE.findall(word):
             piece = one[2:] if re.match(r"-\w", one) else one
-            if piece and piece != word and re.search(r"[./]", piece):
-                # In a text, such as sed's, the name of the program tells nothing of it.
-                yield piece, "any" if re.search(r"\s", word) else found
+            if piece != word and re.search(r"[./]", piece):
+                yield piece, "any" if is_text else found
+
+
+def _values(part: Part, word: str) -> Iterator[str]:
+    pattern = _GIT_VALUE if part.name == "git" else _VALUE
+    values = (found[1] for found in islice(pattern.finditer(word), _MAX_VALUES))
+    return (one for one in values if len(one) <= MAX_PATH_BYTES)
+
+
+def _copies(part: Part, folders: Sequence[Path]) -> Iterator[tuple[str, Use]]:
+    """Yield what a program makes in the folder that it copies, links or moves files to."""
+    at = next((at for at, one in enumerate(part.words) if base_name(one) in _MOVERS), None)
+    if at is None or (at > 0 and part.name not in RUN_OTHERS):
+        return
+    name, words = base_name(part.words[at]), part.words[at + 1 :]
+    sources = [one for one in words if not one.startswith("-")]
+    goals = [found[1] for one in words if (found := _GOAL.fullmatch(one))]
+    goals += [one for option, one in pairwise(words) if _GOAL_OPTION.fullmatch(option)]
+    if name == "rsync":
+        # Its -t keeps times.
+        goals = []
+    if goals:
+        goal = goals[-1]
+    elif len(sources) > 1:
+        goal = sources.pop()
+    else:
+        # Only a link may be made without naming its place.
+        goal = "." if name == "ln" else ""
+    if not goal or UNKNOWN in goal or not (goals or _may_be_folder(goal, folders)):
+        return
+    for source in (one for word in sources if word != goal for one in spellings(word)):
+        is_pattern = bool(re.search(r"[*?\[]", source))
+        found = {source} if not re.search(f"[*?{UNKNOWN}]", source) else set[str]()
+        for folder in folders if is_pattern else ():
+            found.update(_fitting(source, folder))
+        for one in sorted(found):
+            yield f"{goal}/{base_name(one.rstrip('/'))}", "write"
+
+
+def _may_be_folder(goal: str, folders: Sequence[Path]) -> bool:
+    places = [folder / at_home(goal) for folder in folders]
+    # The methods of Path raise for a name that is too long.
+    if goal.endswith("/") or any(map(os.path.isdir, places)):
+        return True
+    # What is not there yet, and has an ending, is most likely a file.
+    return not any(map(os.path.exists, places)) and not Path(goal).suffix
 
 
 def _use(part: Part) -> Use:
@@ -177,9 +243,12 @@ def _places(path: str, folder: Path) -> Iterator[Path]:
     with suppress(ValueError):
         if (real := real_path(written)) != written:
             yield real
+    yield from (folder / name for name in (_fitting(path, folder) if is_pattern else ()))
+
+
+def _fitting(pattern: str, folder: Path) -> Iterator[str]:
     # Path.glob knows no absolute patterns.
-    found = iglob(at_home(path), root_dir=folder) if is_pattern else ()  # noqa: PTH207
-    yield from (folder / name for name in islice(found, _MAX_FITTING))
+    return islice(iglob(at_home(pattern), root_dir=folder), _MAX_FITTING)  # noqa: PTH207
 
 
 def _reason(named: Named, roots: Sequence[Root]) -> str:
