@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from agent_ls.domain.model_io import ModelRequest
 from agent_ls.domain.sentences import sentence
 from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
 from agent_ls.extension.skills import found_skills
-from agent_ls.safety.programs import find_outside
+from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.safety.sandbox.advice import advice
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.settings import LoadedSettings, Settings, store_place, user_file
@@ -231,7 +230,6 @@ def _sandbox(options: SandboxOptions, folder: Path) -> Finding:
 
 
 def _ripgrep(folder: Path) -> Finding:
-    program = find_outside("rg", [folder.resolve()]) or Path(sys.executable).with_name("rg")
-    if program.exists():
-        return Finding("ok", "ripgrep", str(program))
+    if program := find_ripgrep([folder.resolve()]):
+        return Finding("ok", "ripgrep", program)
     return Finding("wrong", "ripgrep", "not found; grep does not work without it. Install ripgrep")

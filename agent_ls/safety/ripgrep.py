@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from agent_ls.domain import temporary_files
 from agent_ls.safety.git_places import top_of
-from agent_ls.safety.programs import find_outside
+from agent_ls.safety.programs import find_outside, lies_in
+from agent_ls.safety.sandbox.own_git import avoided
 
 NEVER_LISTED = (".git", ".hg", ".svn", ".agent-ls")
 RULES_FILES = (".gitignore", ".ignore")
@@ -22,12 +23,15 @@ _NEEDED = ("HOME", "XDG_CONFIG_HOME", "SYSTEMROOT")
 """ripgrep looks for git's global excludes in the first two."""
 
 
-def find_ripgrep(roots: Iterable[Path]) -> str | None:
-    """Return ripgrep's executable: on the PATH, or beside the interpreter.
+def find_ripgrep(roots: Sequence[Path]) -> str | None:
+    """Return ripgrep's executable: that of our dependency, or on the PATH. ``roots`` are resolved.
 
-    Invariant: never one from a folder of the workspace, unless agent-ls itself runs from there.
+    Invariant: never one that commands can change, unless agent-ls itself runs from there.
     """
-    found = find_outside("rg", tuple(roots)) or Path(sys.executable).with_name("rg")
+    own = Path(sys.executable).with_name("rg")
+    avoid = tuple({place for root in roots for place in avoided(root, roots)})
+    is_own = own.exists() and not lies_in(own, avoid)
+    found = own if is_own else find_outside("rg", avoid) or own
     return str(found) if found.exists() else None
 
 

@@ -16,6 +16,7 @@ from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.commands import decide_command
 from agent_ls.safety.programs import find_outside
+from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.safety.sandbox import own_git
 from agent_ls.safety.sandbox.confining import Confiner, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
@@ -57,8 +58,8 @@ def mark(repository: Path) -> Path:
 
 
 @contextmanager
-def _view(folder: Path, use: str) -> Generator[Confiner]:
-    options = SandboxOptions.model_validate({"use": use})
+def _view(folder: Path, use: str, *write: Path) -> Generator[Confiner]:
+    options = SandboxOptions.model_validate({"use": use, "write": [str(one) for one in write]})
     sandbox = probe(options, [folder]).sandbox
     if sandbox is None:
         pytest.skip(f"{use} does not work on this machine")
@@ -155,6 +156,25 @@ async def test_no_git_of_the_workspace_is_run_without_a_sandbox(
     assert found is not None
     assert not found.resolve().is_relative_to(repository.parent)
     assert find_outside("git", [Path("/")]) is None
+
+
+@both
+def test_no_ripgrep_that_commands_can_change_is_run(
+    use: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = str(Path(sys.executable).with_name("rg"))
+    inside, cache, last = (repository / ".venv/bin", *map(repository.parent.joinpath, "cl"))
+    for folder in (inside, cache, last):
+        _program(folder / "rg", "")
+    with _view(repository, use, cache):
+        monkeypatch.setenv("PATH", os.pathsep.join(map(str, (inside, cache, last))))
+        assert find_ripgrep([repository]) == own
+        # Where agent-ls itself runs from what commands can change.
+        for folder in (inside, cache):
+            monkeypatch.setattr(sys, "executable", str(folder / "python"))
+            assert find_ripgrep([repository]) == str(last / "rg")
+        monkeypatch.setenv("PATH", str(inside))
+        assert find_ripgrep([repository]) == str(cache / "rg")
 
 
 @both

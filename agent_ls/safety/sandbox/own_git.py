@@ -68,7 +68,7 @@ def wrapped(arguments: Sequence[str], folder: Path, roots: Sequence[Path]) -> Wr
 
     Errors: ``OSError``, also if there is no git outside of the workspace.
     """
-    view, avoid = view_of(folder), _avoided(folder, roots)
+    view, avoid = view_of(folder), avoided(folder, roots)
     return _confined((_git(avoid), *arguments), view, folder, avoid)
 
 
@@ -105,7 +105,8 @@ def index_files(folder: Path, roots: Sequence[Path], top: Path) -> IndexFiles:
     )
 
 
-def _avoided(folder: Path, roots: Sequence[Path]) -> tuple[Path, ...]:
+def avoided(folder: Path, roots: Sequence[Path]) -> tuple[Path, ...]:
+    """Return where no program may come from: what commands of the folder's workspace may change."""
     view = view_of(folder)
     return tuple(roots) if view is None else (*roots, *view.roots(), *view.changeable)
 
