@@ -1,7 +1,8 @@
 """Finds ripgrep and says which files it walks: the same for every listing and search.
 
-A file is ignored if git ignores it, or an ``.ignore`` file says so. ripgrep reads those rules
-itself; it does not know git's index, which ``workspace/listing.py`` adds.
+A file is ignored if git ignores it, or an ``.ignore`` or ``.rgignore`` file says so; around a
+repository these count up to the top of the disk. ripgrep reads those rules itself; it does not know
+git's index, which ``workspace/listing.py`` adds.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from agent_ls.domain import temporary_files
 from agent_ls.safety.git_places import top_of
@@ -17,8 +18,9 @@ from agent_ls.safety.programs import find_outside, lies_in
 from agent_ls.safety.sandbox.own_git import avoided
 
 NEVER_LISTED = (".git", ".hg", ".svn", ".agent-ls")
-RULES_FILES = (".gitignore", ".ignore")
-"""Of the same folder, the second wins."""
+DOT_FILES = (".ignore", ".rgignore")
+RULES_FILES = (".gitignore", *DOT_FILES)
+"""Of the same folder, the last wins."""
 _NEEDED = ("HOME", "XDG_CONFIG_HOME", "SYSTEMROOT")
 """ripgrep looks for git's global excludes in the first two."""
 
@@ -38,7 +40,8 @@ def find_ripgrep(roots: Sequence[Path]) -> str | None:
 def walk_flags(folder: Path, below: str = ".") -> list[str]:
     """Return the flags under which ripgrep, started in a resolved folder, walks what is below it.
 
-    No file of the workspace or the user sets other flags.
+    No file of the workspace or the user sets other flags. Where ``has_rules_between``, more is
+    walked than is wanted.
     """
     above: list[str] = []
     if repository_above(folder) is None:
@@ -50,6 +53,17 @@ def walk_flags(folder: Path, below: str = ".") -> list[str]:
     left_out = (*NEVER_LISTED, temporary_files.GLOB)
     globs = [f"--glob=!{name}" for name in left_out]
     return ["--no-config", "--no-messages", "--hidden", *above, *globs]
+
+
+def has_rules_between(folder: Path, below: str) -> bool:
+    """Say whether rules lie between a resolved folder and one below it that ripgrep does not read.
+
+    So it is without a repository; a flag would read them as if they lay in the outer folder.
+    """
+    between = list(PurePosixPath(below).parents)[:-1]
+    return repository_above(folder) is None and any(
+        (folder / one / name).is_file() for one in between for name in RULES_FILES
+    )
 
 
 def repository_above(folder: Path) -> Path | None:

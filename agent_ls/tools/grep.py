@@ -21,7 +21,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.control_files import has_secret_name, judge_read
 from agent_ls.safety.path_patterns import PathPattern, is_plain
-from agent_ls.safety.ripgrep import find_ripgrep
+from agent_ls.safety.ripgrep import find_ripgrep, has_rules_between
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.notebook_search import OTHER_FILES, InCells, notebooks_below, search_cells
@@ -165,15 +165,20 @@ class Grep(PlainTool):
             raise ToolError(f"{top} does not exist.{hint}")
         is_file = await asyncio.to_thread(place.is_file)
         names = None if is_file else query.names
+        below = place.relative_to(root.path).as_posix()
+        listed: set[str] | None = None
+        if not is_file and await asyncio.to_thread(has_rules_between, root.path, below):
+            listed = set(await self.workspace.files(top))
 
         def wanted(path: str) -> bool:
             name = self.workspace.shown(root.path / path)
             if name is None or (names is not None and not names.matches(name)):
                 return False
+            if listed is not None and name not in listed:
+                return False
             # Reading a file of secrets needs approval, so a search over many files skips it.
             return is_file or not has_secret_name(path.split("/"))
 
-        below = place.relative_to(root.path).as_posix()
         tracked = [] if is_file else await self.workspace.tracked_though_excluded(top)
         # A folder that is named is walked though a rule excludes it, with the tracked files in it.
         more = tuple(one for one in map(self._place, tracked[:_MAX_TRACKED]) if one)

@@ -1,4 +1,4 @@
-"""Reads rules for ignored files where ripgrep does not: without it, and of ``.ignore`` files.
+"""Reads rules for ignored files where ripgrep does not: without it, and for what git tracks.
 
 Temporary files of agent-ls are skipped, and links are not followed. Blocking.
 """
@@ -17,7 +17,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from agent_ls.domain.temporary_files import is_temporary
 from agent_ls.safety.git_places import data_folder
-from agent_ls.safety.ripgrep import NEVER_LISTED, RULES_FILES, repository_above
+from agent_ls.safety.ripgrep import DOT_FILES, NEVER_LISTED, RULES_FILES, repository_above
 
 _NOTHING = "(?!)"
 _MAX_RULES_BYTES = 256 * 1024
@@ -30,6 +30,8 @@ class _RulesFile(NamedTuple):
     """Rules of a higher rank win, then those of an inner folder."""
     folder: str
     """Its folder: ``""``, or a path with a final slash."""
+    above: str
+    """The path from its folder to the top, if it lies above that; with a final slash."""
     spec: pathspec.GitIgnoreSpec
     any_pattern: re.Pattern[str]
     """Cheap first test whether any pattern matches: asking the spec takes four times as long."""
@@ -48,6 +50,7 @@ def walk(root: Path, start: str = "") -> Iterator[str]:
     rules: Rules = ()
     if top is not None:
         rules = _with_file(rules, 1, data_folder(top / ".git") / "info" / "exclude", "")
+        rules += _rules_above(top)
     config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     rules = _with_file(rules, 0, Path(config, "git", "ignore"), "")
     top = top or root
@@ -77,11 +80,13 @@ def walk(root: Path, start: str = "") -> Iterator[str]:
 
 
 class DotIgnore:
-    """The ``.ignore`` files of a folder and of its repository above it."""
+    """The ``.ignore`` files of a folder and, if it is in a repository, of all folders above it."""
 
     def __init__(self, root: Path) -> None:
         """Take a resolved folder."""
-        self._top = repository_above(root) or root
+        top = repository_above(root)
+        self._top = top or root
+        self._above = _rules_above(top) if top else ()
         self._front = _front(self._top, root)
         self._known: dict[str, tuple[Rules, bool]] = {}
         """By folder: the rules of the folders above it and its own, and whether they exclude it."""
@@ -94,14 +99,24 @@ class DotIgnore:
 
     def _at(self, folder: str) -> tuple[Rules, bool]:
         if (known := self._known.get(folder)) is None:
-            rules: Rules = ()
+            rules: Rules = self._above
             is_excluded = False
             if folder:
                 rules, is_excluded = self._at(folder[: folder.rstrip("/").rfind("/") + 1])
                 is_excluded = is_excluded or _is_ignored(folder, rules)
-            rules = _with_folder(rules, self._top, folder, names=(".ignore",))
+            rules = _with_folder(rules, self._top, folder, names=DOT_FILES)
             known = self._known[folder] = rules, is_excluded
         return known
+
+
+def _rules_above(top: Path) -> Rules:
+    """Return the rules of ``.ignore`` files in the folders above the top of a repository."""
+    rules: Rules = ()
+    for folder in reversed(top.parents):
+        rules = _with_folder(
+            rules, folder, "", names=DOT_FILES, above=f"{top.relative_to(folder).as_posix()}/"
+        )
+    return rules
 
 
 def is_text(name: str) -> bool:
@@ -125,7 +140,7 @@ def _folders_above(folder: str) -> Iterator[str]:
 def _is_ignored(path: str, rules: Rules) -> bool:
     """Tell whether the strongest rule that matches ``path`` excludes it."""
     for one in reversed(rules):
-        name = path[len(one.folder) :]
+        name = one.above + path[len(one.folder) :]
         if one.any_pattern.search(name):
             said = one.spec.check_file(name).include
             if said is not None:
@@ -134,15 +149,16 @@ def _is_ignored(path: str, rules: Rules) -> bool:
 
 
 def _with_folder(
-    rules: Rules, top: Path, folder: str, names: tuple[str, ...] = RULES_FILES
+    rules: Rules, top: Path, folder: str, names: tuple[str, ...] = RULES_FILES, above: str = ""
 ) -> Rules:
     """Add the rules of the files with these names in a folder, if any."""
     for name in names:
-        rules = _with_file(rules, 2 + RULES_FILES.index(name), top / folder / name, folder)
+        rank = 2 + RULES_FILES.index(name)
+        rules = _with_file(rules, rank, top / folder / name, folder, above)
     return rules
 
 
-def _with_file(rules: Rules, rank: int, place: Path, folder: str) -> Rules:
+def _with_file(rules: Rules, rank: int, place: Path, folder: str, above: str = "") -> Rules:
     try:
         facts = place.lstat()
         # Reading a pipe would block, and a link could lead anywhere.
@@ -153,7 +169,7 @@ def _with_file(rules: Rules, rank: int, place: Path, folder: str) -> Rules:
         # Make named groups anonymous: a name may occur only once in the joined pattern.
         any_of = "|".join(one.replace("?P<ps_d>", "?:") for one in patterns if one)
         spec = pathspec.GitIgnoreSpec.from_lines(lines)
-        new = _RulesFile(rank, folder, spec, re.compile(any_of or _NOTHING))
+        new = _RulesFile(rank, folder, above, spec, re.compile(any_of or _NOTHING))
     except (OSError, ValueError):
         return rules
     return tuple(sorted((*rules, new), key=lambda one: one.rank))

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import SubprocessError
 
-from agent_ls.safety.ripgrep import find_ripgrep, repository_above, walk_environment, walk_flags
+from agent_ls.safety.ripgrep import (
+    find_ripgrep,
+    has_rules_between,
+    repository_above,
+    walk_environment,
+    walk_flags,
+)
 from agent_ls.safety.sandbox.own_git import IndexFiles, index_files
 from agent_ls.safety.sandbox.tracked import index_stamp
 from agent_ls.workspace.ignore import DotIgnore, is_text, walk
@@ -86,6 +92,9 @@ def tracked_though_excluded(root: Path, roots: Sequence[Path], below: str) -> li
 
 def _walked(root: Path, roots: Sequence[Path], below: str) -> tuple[list[str], bool]:
     """Return the files that no rule excludes, sorted, and whether the walk was ended early."""
+    if has_rules_between(root, below) and (inside := sorted(walk(root, below))):
+        return inside, False
+    # A folder that a rule excludes is listed if it is named.
     program = find_ripgrep(roots)
     found = _by_ripgrep(program, root, below) if program else None
     if found is None:

@@ -112,6 +112,48 @@ def test_without_a_repository_the_workspaces_own_rules_count_and_none_above(
     assert list_files(root, [root], "sub").walked == ["sub/d.py"]
 
 
+@pytest.mark.parametrize("walker", ["ripgrep", "python"])
+async def test_without_a_repository_the_rules_above_a_named_folder_count(
+    top: Path, walker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if walker == "python":
+        monkeypatch.setattr(listing, "find_ripgrep", _no_ripgrep)
+    rules = {
+        "a/.gitignore": "/b/gone\n*.tmp\n",
+        "a/.ignore": "c/\n",
+        "a/b/.gitignore": "!kept.tmp\n",
+    }
+    _write(top, dict.fromkeys(("a/b/x.py", "a/b/gone", "a/b/y.tmp", "a/b/kept.tmp", "a/b/c/z",
+                               "a/c/d/z"), "needle\n"))  # fmt: skip
+    _write(top, rules)
+    seen = ["a/b/.gitignore", "a/b/kept.tmp", "a/b/x.py"]
+    assert list_files(top, [top], "a/b").walked == seen
+    whole = list_files(top, [top]).walked
+    assert [name for name in whole if name.startswith("a/b/")] == seen
+    if walker == "ripgrep":
+        # What is named itself is listed.
+        assert list_files(top, [top], "a/c/d").walked == ["a/c/d/z"]
+    place = Place(top, BufferedWorkspace([Root("top", top, is_trusted=True)]))
+    said = await place.call(Grep(place.workspace), pattern="needle", path="a/b")
+    assert sorted(said.text.splitlines()) == ["a/b/kept.tmp:1: needle", "a/b/x.py:1: needle"]
+
+
+@pytest.mark.parametrize("walker", ["ripgrep", "python"])
+def test_ignore_files_above_the_repository_and_of_ripgrep_count(
+    top: Path, walker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if walker == "python":
+        monkeypatch.setattr(listing, "find_ripgrep", _no_ripgrep)
+    _git(top, "init", "-q")
+    root = top / "app"
+    _write(top, {"../.ignore": "*.bin\nfar/\n", ".rgignore": "*.csv\n!kept.bin\n"})
+    _write(root, dict.fromkeys(("a.py", "b.bin", "c.csv", "kept.bin", "far/x", "sub/near"), ""))
+    _git(top, "add", "-f", ".")
+    found = list_files(root, [root])
+    assert found.walked == ["a.py", "kept.bin", "sub/near"]
+    assert (found.tracked, found.hidden) == ([], ["b.bin", "c.csv", "far/x"])
+
+
 def test_a_repository_of_the_home_folder_does_not_ignore_what_is_in_it(
     home: Path, tmp_path: Path
 ) -> None:
