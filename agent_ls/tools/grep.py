@@ -32,6 +32,7 @@ from agent_ls.tools.searching import (
     BadPattern,
     Found,
     Query,
+    SearchFailed,
     files_in_other_encodings,
     search_below,
     search_texts,
@@ -39,6 +40,10 @@ from agent_ls.tools.searching import (
 
 _MAX_TRACKED = 2_000
 """Files searched although a rule excludes them, since git tracks them."""
+_IN_PATTERNS = (
+    "Put a backslash before ( [ { . and the like to find these characters themselves. Look-around, "
+    "back-references and line ends cannot be in a pattern."
+)
 _MAX_OTHERS = 100
 """Files that are not UTF-8 and are read to be searched for other than plain characters."""
 _MANY_OTHERS = (
@@ -114,7 +119,14 @@ class Grep(PlainTool):
         try:
             hits, notes = await self._search(query, arguments.path)
         except BadPattern as error:
-            raise ToolError(f"The pattern cannot be read: {error}", ErrorKind.STRUCTURAL) from None
+            raise ToolError(
+                f"The pattern cannot be read: {error}\n{_IN_PATTERNS}", ErrorKind.STRUCTURAL
+            ) from None
+        except SearchFailed as error:
+            raise ToolError(
+                f"ripgrep cannot search: {error}. Tell the user, who sees with agent-ls doctor "
+                "which ripgrep is used."
+            ) from None
         hits.sort(key=lambda hit: (hit.path, hit.line))
         lines = [await self._line(hit) for hit in hits[: self.options.max_hits]]
         if len(hits) > self.options.max_hits:

@@ -33,7 +33,10 @@ async def read_pattern(
     below = _named(folder, workspace)
     pattern = PathPattern(text, folder="" if below == "." else below, tops=tops)
     if pattern.is_empty:
-        raise ToolError(f"{text!r} is no pattern for names.", ErrorKind.STRUCTURAL)
+        raise ToolError(
+            f"{text!r} is no pattern for names. Give one such as *.py or src/**.",
+            ErrorKind.STRUCTURAL,
+        )
     if not pattern.is_open:
         return pattern
     if files is None:

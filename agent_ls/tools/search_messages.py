@@ -36,6 +36,8 @@ class Hit:
     """1-based."""
     data: bytes
     """The line, or what is known of a very long one."""
+    start: int | None = None
+    """Where the line begins in the file, in bytes."""
     spans: tuple[tuple[int, int], ...] = ()
     """The matches, as offsets in ``data``."""
     is_utf8: bool = True
@@ -74,8 +76,10 @@ def _bytes(value: dict[str, str]) -> bytes:
 
 def _hit(data: dict[str, Any]) -> Hit:
     spans = tuple((one["start"], one["end"]) for one in data["submatches"][:_MAX_SPANS])
-    lines = data["lines"]
-    return Hit(path_of(data["path"]), data["line_number"], _bytes(lines), spans, "text" in lines)
+    lines, start = data["lines"], data["absolute_offset"]
+    return Hit(
+        path_of(data["path"]), data["line_number"], _bytes(lines), start, spans, "text" in lines
+    )
 
 
 def _long_hit(message: _Long) -> Hit | None:
@@ -89,7 +93,7 @@ def _long_hit(message: _Long) -> Hit | None:
         path_of(json.loads(path[1])),
         int(facts[1]),
         b"",
-        ((0, end - start),),
+        spans=((0, end - start),),
         offset=int(facts[2]) + start,
         skipped=start,
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from agent_ls.processes.launching import start_piped
@@ -20,6 +21,7 @@ _MAX_FILE_SIZE = "64M"
 _NEAR_BYTES = 1_000
 """What is read around a match in a line that is too long to keep."""
 _BLOCK = 2**20
+_MAX_WHOLE_BYTES = 64 * 2**20
 _FOREIGN = (
     r"(?-u:(?:^|[\x00-\x7f])[\x80-\xbf]|[\xc0-\xff](?:[\x00-\x7f\xc0-\xff]|$)"
     r"|[\xe0-\xff][\x80-\xbf](?:[\x00-\x7f\xc0-\xff]|$))"
@@ -29,6 +31,10 @@ _FOREIGN = (
 
 class BadPattern(Exception):
     """The pattern is not a regular expression; the text says why."""
+
+
+class SearchFailed(Exception):
+    """ripgrep failed for another cause; the text is the first line of what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,8 @@ async def search_below(
 ) -> Found:
     """Search ``root/below`` with ripgrep; all paths are relative to ``root``.
 
-    Shape: only files that are ``wanted``. ``more`` are files to search although a rule excludes
+    Shape: only files that are ``wanted``, and lines that stand in a file below ``root``, not behind
+    a link. ``more`` are files to search although a rule excludes
     them. No pattern for names is given to ripgrep as ``--glob``, which would also search ignored
     files.
     """
@@ -73,10 +80,7 @@ async def search_below(
         flags.append(f"--max-filesize={_MAX_FILE_SIZE}")
     places = (f"./{one}" for one in (below, *more))
     found = await _run([program, *flags, "--", *places], query, root, wanted=wanted)
-    if any(hit.offset is not None for hit in found.hits):
-        hits = await asyncio.to_thread(_with_surroundings, found.hits, root)
-        return Found(hits, found.notes)
-    return found
+    return replace(found, hits=await asyncio.to_thread(_below, found.hits, root))
 
 
 async def files_in_other_encodings(
@@ -109,16 +113,49 @@ async def search_texts(query: Query, program: str, texts: Mapping[str, str]) -> 
     return Found(hits, notes)
 
 
-def _with_surroundings(hits: Iterable[Hit], root: Path) -> list[Hit]:
-    """Return the hits; those in very long lines with what stands around them in the file."""
-    return [hit if hit.offset is None else _surrounded(hit, hit.offset, root) for hit in hits]
+def _below(hits: Iterable[Hit], root: Path) -> list[Hit]:
+    """Return the hits whose line stands in a file below ``root``.
+
+    ripgrep opens files by their paths, so a command that runs at the same time could have it read
+    what is outside: by a link in the place of a folder.
+    """
+    groups = groupby(hits, key=lambda hit: hit.path)
+    return [hit for path, some in groups for hit in _in_file(path, list(some), root)]
 
 
-def _surrounded(hit: Hit, offset: int, root: Path) -> Hit:
+def _in_file(path: str, hits: Iterable[Hit], root: Path) -> Iterator[Hit]:
+    """Yield the hits that stand in a file; those in very long lines with what is around them."""
     try:
-        descriptor = open_beneath(root, PurePosixPath(hit.path), os.O_RDONLY)
+        descriptor = open_beneath(root, PurePosixPath(path), os.O_RDONLY)
+    except (OSError, ValueError):
+        # Of a very long line, nothing was read so far.
+        yield from (hit for hit in hits if hit.offset is not None)
+        return
+    whole = b""
+    try:
+        for hit in hits:
+            if hit.offset is not None:
+                yield _surrounded(hit, hit.offset, descriptor)
+                continue
+            if hit.start is None or os.pread(descriptor, len(hit.data), hit.start) != hit.data:
+                # Offsets are others in some encodings, or in a file that has changed.
+                whole = whole or _as_utf8(os.pread(descriptor, _MAX_WHOLE_BYTES, 0))
+                if hit.data not in whole:
+                    continue
+            yield hit
     except OSError:
-        return hit
+        return
+    finally:
+        os.close(descriptor)
+
+
+def _as_utf8(data: bytes) -> bytes:
+    """Return the bytes of a file as ripgrep shows them."""
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16", "replace").encode() if is_wide else data
+
+
+def _surrounded(hit: Hit, offset: int, descriptor: int) -> Hit:
     try:
         mark = os.pread(descriptor, 3, 0)
         if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -131,8 +168,6 @@ def _surrounded(hit: Hit, offset: int, root: Path) -> Hit:
         return replace(near, left=_bytes_to_line_end(descriptor, at + _NEAR_BYTES))
     except OSError:
         return hit
-    finally:
-        os.close(descriptor)
 
 
 def _bytes_to_line_end(descriptor: int, at: int) -> int:
@@ -219,8 +254,13 @@ async def _run(
     finally:
         feeding.cancel()
         await asyncio.shield(asyncio.ensure_future(piped.end()))
-    if piped.program.returncode == 2 and errors and not hits:
-        raise BadPattern(errors.decode(errors="replace").strip())
+    code = piped.program.returncode
+    # It ends with 2 and says nothing if there are files that it may not read.
+    if not hits and not notes and (errors if code == 2 else code not in (0, 1)):
+        said = errors.decode(errors="replace").strip().removeprefix("rg: ")
+        if "regex" in said.lower():
+            raise BadPattern(said)
+        raise SearchFailed(said.partition("\n")[0] or f"it ended with {code}")
     return Found(hits, notes)
 
 

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.errors import ToolError
 from agent_ls.edits.shown_marks import cut_around, leaked_mark
+from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.tools.grep import Grep, GrepOptions
 from agent_ls.tools.search_messages import MAX_MESSAGE_BYTES
+from agent_ls.tools.searching import Query, search_below
 from tests.tools.conftest import Place
 
 _LONG = MAX_MESSAGE_BYTES + 100_000
@@ -117,6 +121,58 @@ async def test_a_file_that_goes_while_it_is_searched_still_names_its_line(
 
     monkeypatch.setattr(os, "open", gone)
     assert (await place.call(grep, pattern="API_URL")).text.startswith("a.js:1: …")
+
+
+@pytest.mark.parametrize("when", ["before", "during"])
+async def test_nothing_behind_a_link_is_found_that_a_command_makes_during_the_search(
+    place: Place, tmp_path: Path, when: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "id").write_text("a secret key\n")
+    for name in ("sub/id", "sub/keys", "other"):
+        place.write(name, "plain\n")
+    place.write("marked", "\ufeffa secret wish\n")
+    sub, swapped = place.root / "sub", place.root / "swapped"
+    swap = f"/bin/mv {sub} {swapped}; /bin/ln -s {outside} {sub}"
+    back = f"/bin/rm {sub}; /bin/mv {swapped} {sub}" if when == "during" else ":"
+    program = tmp_path / "rg"
+    program.write_text(f'#!/bin/sh\n{swap}\n{find_ripgrep(())} "$@"\n{back}\n')
+    program.chmod(0o755)
+    query = Query("secret", None, ignore_case=False, max_hits=100, limit_s=10)
+    found = await search_below(query, str(program), place.root, "sub", more=("sub/id", "marked"))
+    assert [(hit.path, hit.data) for hit in found.hits] == [("marked", b"a secret wish\n")]
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo 'rg: unrecognized flag --json' >&2; exit 2", "cannot search: unrecognized flag --"),
+        ("kill -9 $$", "cannot search: it ended with -9"),
+        ("exit 101", "cannot search: it ended with 101. Tell the user, who sees with agent-ls doc"),
+    ],
+)
+async def test_a_failure_of_ripgrep_is_not_called_one_of_the_pattern(
+    place: Place, grep: Grep, monkeypatch: pytest.MonkeyPatch, script: str, said: str
+) -> None:
+    program = place.root.parent / "rg"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("agent_ls.tools.grep.find_ripgrep", lambda roots: str(program))
+    place.write("a.py", "x")
+    with pytest.raises(ToolError, match=said) as caught:
+        await place.call(grep, pattern="x")
+    assert caught.value.kind is ErrorKind.RUNTIME
+
+
+@pytest.mark.parametrize("pattern", ["foo(", "(?=x)", r"a\nb", "(?:x{999}){999}{999}"])
+async def test_a_pattern_that_cannot_be_read_is_told_with_the_way_out(
+    place: Place, grep: Grep, pattern: str
+) -> None:
+    place.write("a.py", "x")
+    with pytest.raises(ToolError, match=r"(?s)cannot be read: .*\nPut a backslash") as caught:
+        await place.call(grep, pattern=pattern)
+    assert caught.value.kind is ErrorKind.STRUCTURAL
 
 
 @pytest.mark.parametrize(
