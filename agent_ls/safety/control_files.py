@@ -75,7 +75,7 @@ def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
     names, own = _names(place), OwnPlaces.now()
     if names_own(names) or own.hold(place.absolute) or own.lie_in(place.absolute):
         return Deny(
-            f"{path} belongs to agent-ls itself; only the person changes it.", whatever_tool=True
+            f"{path} belongs to agent-ls itself; only the user changes it.", whatever_tool=True
         )
     if why := steers(names) or _is_led_to(place):
         return Ask(f"{path} {why}.", broad=False)

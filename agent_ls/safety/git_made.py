@@ -38,7 +38,7 @@ _NO_LINKS = ("HEAD", "config", "hooks", "info", "objects", "refs", "modules", "w
 
 
 def is_made_by_git(path: Path, repositories: Collection[Path]) -> bool:
-    """Say whether what steers git is as git makes it, and makes it run nothing.
+    """Say whether git itself made something that steers it, and whether git runs no program by it.
 
     ``path`` is a ``.git``, a repository without work tree, or what ``git_steering`` yields.
     ``repositories`` are data folders that a ``.git`` file may lead into although they are not

@@ -13,7 +13,7 @@ Modules = dict[str, ast.Module]
 
 OURS = "our own interpreter, by its path, imports and reads nothing of the workspace"
 INSIDE = "runs as what the caller has started, in the same view, by its full path"
-READ_ONLY = "in the read-only view; without a sandbox only where no setting names a program"
+READ_ONLY = "in the read-only view; without a sandbox git only lists what it tracks, starts none"
 NO_VIEW = "a program outside the workspace, by its path, that no file configures and starts none"
 VIEW = "in the view of the call, the hook or the checker; outside only as the user said"
 ANY = "by the full path that the caller gives; the caller stands in this table"

@@ -18,7 +18,8 @@ MAX_LINKED = 100
 def linked_elsewhere(surveys: Mapping[Path, Survey]) -> list[Path]:
     """Return the files with names outside of the surveyed folders, or folders of such files.
 
-    A file whose names all lie in the folders is none. A folder that cannot be looked at counts.
+    A file is left out if all its names are in these folders. A folder that cannot be listed is
+    returned itself.
     """
     # In a folder within another one no name counts twice.
     tops = [one for one in surveys if surveys.keys().isdisjoint(one.parents)]

@@ -132,7 +132,10 @@ def _add(
     *,
     is_store: bool,
 ) -> frozenset[str]:
-    """Add what is special in a folder, but for what it is held to be; return what holds below."""
+    """Add the special places in a folder to ``found``; return the kinds of all that is below it.
+
+    ``held`` are the kinds of a folder above. For these, nothing below that folder is added again.
+    """
     if folder.is_repository and "steering" not in held:
         held |= _STEERING
         found["third-party" if is_store else "steering"].append(Path(path))
