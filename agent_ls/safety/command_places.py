@@ -55,13 +55,16 @@ _PIECE = re.compile(r"[^\s'\"()<=:@]+")
 """What of a word may be a path: an option's value, a file of a revision, a name in a text."""
 _VALUE = re.compile(r"(?:^-\w|^@|=)[@<]?(?=(.+))", re.DOTALL)
 """What is joined to an option or a name: ``of=x``, ``--into=x``, ``-Cx``, ``@x``."""
-_GIT_VALUE = re.compile(r"(?:^-\w|[=:])(?=(.+))", re.DOTALL)
-_OUTPUT_VALUE = re.compile(r"-\w{0,4}?[oO]([^-].*)", re.DOTALL)
+_GIT_VALUE = re.compile(r"[=:](?=(.+))", re.DOTALL)
+"""Of a revision too. What git's single letters take is mostly a text to look for."""
+_LETTERS_JOINED = frozenset({"curl", "wget", "sort"})
+_OUTPUT_VALUE = re.compile(r"-\w{1,4}?[oO]([^-].*)", re.DOTALL)
+"""Behind several letters: ``-sSLo``. To most other programs that is a word, such as ``-count``."""
 _MAX_VALUES = 8
 _WITH_BLANKS = re.compile(r"[\w./~+,@][\w./~+,@ -]{0,255}")
 """A word with blanks that is a path rather than a text."""
 _OUTPUT = re.compile(r"-\w*[oO]|--out[\w-]*|-t")
-_JOINED_OUTPUT = re.compile(r"-[oO].|--(?:out|target-dir)[\w-]*=|of=")
+_JOINED_OUTPUT = re.compile(r"-o.|-O..|--(?:out|target-dir)[\w-]*=|of=")
 _DELETERS = frozenset({"rm", "rmdir", "unlink"})
 _MAKERS = frozenset({"mkdir", "touch"})
 _WRITERS = EDITS | {"tee", "chown", "chgrp"}
@@ -165,7 +168,8 @@ def _words(part: Part) -> Iterator[tuple[str, Use]]:
                 yield one, found
             elif _WITH_BLANKS.fullmatch(one):
                 yield one, of_text
-        if may_output and not is_text and (output := _OUTPUT_VALUE.fullmatch(word)):
+        is_joined = part.name in _LETTERS_JOINED and not is_text
+        if is_joined and (output := _OUTPUT_VALUE.fullmatch(word)):
             yield output[1], "write"
         for one in _PIECE.findall(word):
             piece = one[2:] if re.match(r"-\w", one) else one
