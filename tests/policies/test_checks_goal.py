@@ -11,6 +11,7 @@ from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.events import (
     AdviceGiven,
     AdvisoryRaised,
+    Answered,
     EditApplied,
     Event,
     GoalChecked,
@@ -107,6 +108,13 @@ def steer(text: str) -> Event:
     return PromptQueued(text=text, kind="steer")
 
 
+def thought(reasoning: str, *, number: int) -> Answered:
+    """Return an answer of which only the reasoning says something."""
+    answer = said("Looking.", number=number)
+    message = answer.message.model_copy(update={"reasoning": reasoning})
+    return answer.model_copy(update={"message": message})
+
+
 def doubt(text: str) -> list[Event]:
     return [*steps(2), prepared(3), said(text, number=3)]
 
@@ -121,6 +129,13 @@ CONFIDENCE = {
     "it-can-be-switched-off": (steps(5), "0.1", {"threshold": 0}, GOES_ON, 0),
     "doubt-is-judged": (doubt("I’m not sure how to go on."), "0.1", {}, ASKS, 1),
     "certainty-is-not": (doubt("I am sure."), "0.1", {}, GOES_ON, 0),
+    "doubt-in-thinking-is-judged": (
+        [*steps(2), prepared(3), thought("Ich bin mir nicht sicher.", number=3)],
+        "0.1",
+        {},
+        ASKS,
+        1,
+    ),
     "who-said-go-on-is-not-asked-again": ([*steps(5), *asked()], "0.1", {}, GOES_ON, 0),
     "a-question-taken-back-is": ([*steps(5), *asked("nobody")], "0.1", {}, ASKS, 1),
     "nothing-happened-yet": ([], "0.1", {}, GOES_ON, 0),
@@ -138,10 +153,32 @@ async def test_low_confidence_asks_the_person(happened, text, options, expected,
     assert len(says.asked) == 2 * count
 
 
-async def test_an_ordinary_turn_is_not_judged() -> None:
-    says = Says("0.0")
-    await check(Confidence(says), goal_view(*steps(5), goal=None), GOES_ON)
-    assert says.asked == []
+ANSWERED = [*steps(1), prepared(2), said("Not sure yet.", number=2), *asked()]
+ORDINARY = {
+    "without-doubt-it-is-not-judged": (steps(5), GOES_ON, 0),
+    "not-on-request-either": ([*steps(2), steer("How sure are you?")], GOES_ON, 0),
+    "doubt-is-judged": (doubt("No estoy seguro de que funcione."), ASKS, 1),
+    "what-it-doubted-while-thinking-is-not": (
+        [*steps(2), prepared(3), thought("I'm not sure. Let me look.", number=3)],
+        GOES_ON,
+        0,
+    ),
+    "who-said-go-on-is-not-asked-for-the-rest-of-the-turn": (
+        [*ANSWERED, prepared(3), said("我不确定。", number=3)],
+        GOES_ON,
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("happened, expected, count", ORDINARY.values(), ids=ORDINARY)
+async def test_an_ordinary_turn_is_judged_only_when_the_answer_voices_doubt(
+    happened, expected, count
+) -> None:
+    says = Says("0.1")
+    await check(Confidence(says), goal_view(*happened, goal=None), expected)
+    assert len(says.asked) == 2 * count
+    assert all("Goal:\nMake the parser faster." in one for one in says.asked)
 
 
 @pytest.mark.parametrize(
