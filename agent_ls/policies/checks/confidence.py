@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import dataclass
 from typing import ClassVar
@@ -69,7 +70,7 @@ class Confidence:
     options: ConfidenceOptions = ConfidenceOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        if not self.options.threshold or not self._is_due(view):
+        if not self.options.threshold or not await asyncio.to_thread(self._is_due, view):
             return Proceed()
         said = await self._judged(view)
         judgement = None if said is None else judgement_in(said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,7 +45,8 @@ class IncompleteAction:
         # In plan mode, announcing actions is the task.
         if view.is_silenced(self.name) or view.mode is Mode.PLAN or view.turn.text_only:
             return Pass()
-        announced = announced_action(answer.text)
+        # The first look at a language compiles its patterns, a tenth of a second or more.
+        announced = await asyncio.to_thread(announced_action, answer.text)
         if announced is None or wants_no_action(view.user_words):
             return Pass()
         return Nudge(
