@@ -22,6 +22,7 @@ from agent_ls.providers.addresses import is_loopback
 from agent_ls.providers.dialects import NEVER, is_overflow, seconds_in, wait_in, window_in
 from agent_ls.providers.frames import Trouble
 from agent_ls.providers.shapes import as_object, as_text
+from agent_ls.providers.sign_ins import sign_in_of
 from agent_ls.safety.keys import without_keys
 from agent_ls.safety.secrets import mask
 
@@ -163,7 +164,7 @@ def trouble_of(
     window_tokens = window_in(f"{symptom.text} {symptom.kind}") if is_too_long else None
     return Trouble(
         failure=failure.value,
-        detail=_clean(text, secrets),
+        detail=clean(text, secrets),
         status=symptom.status,
         retry_after_s=retry_after_s(symptom),
         window_tokens=window_tokens,
@@ -215,8 +216,9 @@ def _reset_headers(headers: Mapping[str, str]) -> list[str]:
 def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
     """Return the error to raise: what happened, where, and what to do next."""
     failure = ProviderFailure(trouble.failure)
+    sign_in = sign_in_of(model.partition("/")[0])
     # An address may hold a password.
-    where = mask(trouble.endpoint) or trouble.provider or model
+    where = mask(trouble.endpoint) or (sign_in.title if sign_in else trouble.provider) or model
     said = f" It said: {sentence(trouble.detail)}" if trouble.detail else ""
     texts = {
         ProviderFailure.RATE_LIMITED: f"{where} limits how often {model} may be asked.{said}",
@@ -226,8 +228,8 @@ def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
         ProviderFailure.TIMEOUT: f"{where} took too long. {trouble.detail}",
         ProviderFailure.BROKEN_STREAM: f"The answer of {where} broke off: {trouble.detail}",
         ProviderFailure.HOST_DIED: trouble.detail,
-        ProviderFailure.AUTHENTICATION: f"{where} does not accept the key for {model}.{said} "
-        f"To mend it, {key_hint}",
+        ProviderFailure.AUTHENTICATION: f"{where} does not accept the "
+        f"{'sign-in' if sign_in else 'key'} for {model}.{said} To mend it, {key_hint}",
         ProviderFailure.FORBIDDEN: f"{where} refuses {model} for this account (rights, region or "
         f"credit).{said}",
         ProviderFailure.BAD_REQUEST: _bad_request(trouble, where, said),
@@ -275,7 +277,7 @@ def _transport(symptom: Symptom) -> ProviderFailure:
     return ProviderFailure.TIMEOUT if seen & _TIMEOUTS else ProviderFailure.CONNECTION
 
 
-def _clean(text: str, secrets: Iterable[str]) -> str:
+def clean(text: str, secrets: Iterable[str]) -> str:
     """Return a provider's text for display: short, without HTML, key or control characters."""
     if _PAGE.search(text):
         title = _TITLE.search(text)
@@ -335,6 +337,11 @@ def _unknown_model(trouble: Trouble, model: str, where: str, said: str) -> str:
         if trouble.endpoint:
             to_set = f"set `model` (AGENT_LS_MODEL) to openai/{model}"
             return f"{unknown} To ask {where} for it, {to_set}."
+    if trouble.near:
+        return (
+            f"{unknown} Did you mean {' or '.join(trouble.near)}? `agent-ls models` lists those "
+            "that you can use."
+        )
     return (
         f"{unknown} Name a model as provider/name, for "
         "example anthropic/claude-sonnet-4-5, ollama_chat/qwen3 or, for any OpenAI-compatible "

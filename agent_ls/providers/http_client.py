@@ -9,11 +9,11 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from agent_ls import __version__
 from agent_ls.domain.errors import ProviderFailure
@@ -32,7 +32,9 @@ import httpx  # noqa: E402
 MAX_ERROR_BYTES: Final = 65_536
 _DRAIN_S: Final = 0.5
 _ASK_S: Final = 2.0
+_BLOCKING_S: Final = 30.0
 _MAX_JSON_BYTES: Final = 8 * 2**20
+_Client = TypeVar("_Client", httpx.AsyncClient, httpx.Client)
 _PROXIES: Final = frozenset({"all_proxy", "http_proxy", "https_proxy"})
 
 
@@ -91,12 +93,19 @@ async def exchange(
 
 
 async def get_json(
-    client: httpx.AsyncClient, url: str, headers: Mapping[str, str] | None = None
+    client: httpx.AsyncClient,
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    body: Object | None = None,
 ) -> object:
-    """Return what a server answers at once in JSON; None for anything else."""
-    data = b""
+    """Return what a server answers at once in JSON; None for anything else.
+
+    A ``body`` is sent as JSON, with POST.
+    """
+    data, method = b"", "GET" if body is None else "POST"
     with suppress(httpx.HTTPError, httpx.InvalidURL, ValueError, TimeoutError, RecursionError):
-        async with asyncio.timeout(_ASK_S), client.stream("GET", url, headers=headers) as response:
+        asking = client.stream(method, url, headers=headers, json=body)
+        async with asyncio.timeout(_ASK_S), asking as response:
             response.raise_for_status()
             async for part in response.aiter_bytes():
                 data += part
@@ -111,6 +120,17 @@ def open_client() -> httpx.AsyncClient:
 
     Errors: ``UnusableProxy``.
     """
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+    return keep_limits(_by_environment(lambda: httpx.AsyncClient(limits=limits)))
+
+
+def open_blocking_client() -> httpx.Client:
+    """Return an HTTP client for threads, as ``open_client`` does. Errors: ``UnusableProxy``."""
+    return _by_environment(lambda: httpx.Client(timeout=_BLOCKING_S, follow_redirects=False))
+
+
+def _by_environment(make: Callable[[], _Client]) -> _Client:
+    """Return a client after mending what no client understands. Errors: ``UnusableProxy``."""
     for name, value in os.environ.items():
         if name.lower() in _PROXIES and value.startswith("socks://"):
             # GNOME's settings write it so and mean SOCKS 5.
@@ -119,9 +139,8 @@ def open_client() -> httpx.AsyncClient:
     if certificates and not Path(certificates).is_file():
         # A missing certificate file must not make every request fail.
         del os.environ["SSL_CERT_FILE"]
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
     try:
-        return keep_limits(httpx.AsyncClient(limits=limits))
+        return make()
     except ValueError as error:
         raise UnusableProxy(
             f"the proxy in {' or '.join(_proxies_set())} cannot be used: an address of a proxy "

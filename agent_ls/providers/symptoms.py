@@ -33,13 +33,13 @@ def symptom_of(error: BaseException, *, is_broken: bool) -> Symptom:
         status: object = getattr(response, "status_code", None)
         # litellm invents a response where there was none; it has no body and no headers.
         if isinstance(status, int) and (headers := _headers(response)):
-            text, words = _said(_body(response) or _message(error))
+            text, words = said_in(_body(response) or _message(error))
             return Symptom(text, f"{kind} {words}", status, headers, causes, is_broken)
     transport = next((cause for cause in reversed(chain) if _is_transport(cause)), None)
     if transport is not None:
         text = as_text(getattr(transport, "strerror", "")) or str(transport)
         return Symptom(text, kind, None, {}, causes, is_broken, is_connection=True)
-    text, words = _said(_message(error))
+    text, words = said_in(_message(error))
     status = getattr(error, "status_code", None)
     # litellm reports its own bugs as failed connections with status 500. A retry does not help.
     is_ours = kind == "APIConnectionError" or not isinstance(status, int)
@@ -91,7 +91,7 @@ def _message(error: BaseException) -> str:
     return as_text(getattr(error, "message", "")) or str(error)
 
 
-def _said(text: str) -> tuple[str, str]:
+def said_in(text: str) -> tuple[str, str]:
     """Return the messages in an error body, and the words and numbers that classify it.
 
     Gateways put the provider's own error, often as a text in JSON, into their own.

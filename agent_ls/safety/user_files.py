@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,17 @@ _FOLDER_MODE = 0o700
 def user_file(name: str) -> Path:
     """Return the path of a file of this name in the data folder."""
     return Path(platformdirs.user_data_dir("agent-ls")) / name
+
+
+def shared_problem(path: Path, status: os.stat_result) -> str:
+    """Return what is wrong with a file of secrets that others can read; empty: nothing."""
+    mode = stat.S_IMODE(status.st_mode)
+    if os.name != "posix" or not mode & 0o077:
+        return ""
+    return (
+        f"{path} can be read by others (mode {mode:04o}), so its keys are not used. "
+        f"Run: chmod 600 {path}"
+    )
 
 
 @contextmanager
