@@ -162,6 +162,7 @@ async def open_sessions(
         custom_commands=ports.custom_commands,
         code=ports.code,
         tool_source=servers,
+        models=lambda: host.models(settings.model),
         clock=clock,
         ids=ids,
         build_kit=kits.for_session,

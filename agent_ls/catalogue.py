@@ -88,6 +88,8 @@ from agent_ls.policies.recoveries.transport import Transport
 from agent_ls.policies.recoveries.truncated_call import TruncatedCall
 from agent_ls.providers.credentials import StoredCredentials
 from agent_ls.providers.model_host import ModelHost, ModelHostOptions
+from agent_ls.providers.sign_ins import SIGN_INS as _SIGN_INS
+from agent_ls.providers.sign_ins import SignIn
 from agent_ls.tools.apply_patch import ApplyPatch
 from agent_ls.tools.ask_user import AskUser
 from agent_ls.tools.delegate import Delegate
@@ -262,5 +264,7 @@ MONITOR = ExternalMonitor
 MONITOR_OPTIONS = MonitorOptions
 PROVIDER = ModelHost
 KEYS = StoredCredentials
+SIGN_IN = SignIn
+SIGN_INS = _SIGN_INS
 PROVIDER_OPTIONS = ModelHostOptions
 COMPILE_CHECKS = IntroducedChecks

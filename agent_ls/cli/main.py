@@ -31,6 +31,9 @@ _COMMANDS = {
     "rules": "agent_ls.cli.rules:rules",
     "trust": "agent_ls.cli.trust:trust",
     "mcp": "agent_ls.cli.mcp:mcp",
+    "login": "agent_ls.cli.login:login",
+    "logout": "agent_ls.cli.login:logout",
+    "models": "agent_ls.cli.models:models",
     "doctor": "agent_ls.cli.doctor:doctor",
     "demo": "agent_ls.cli.demo:demo",
 }
@@ -178,6 +181,16 @@ def _parser() -> argparse.ArgumentParser:
     trust.add_argument("--forget", metavar="FOLDER", help="trust this one no longer")
     trust.add_argument("--json", action="store_true", help="print JSON")
     _add_mcp(commands.add_parser("mcp", help="list, approve or forget tool servers"))
+    login = commands.add_parser("login", help="sign in with an account instead of a key")
+    login.add_argument("account", nargs="?", help="its name; without one those are listed")
+    login.add_argument("--json", action="store_true", help="print JSON, of the list")
+    logout = commands.add_parser("logout", help="sign out of an account")
+    logout.add_argument("account", help="its name")
+    models = commands.add_parser("models", help="list the models that you can use")
+    models.add_argument("words", nargs="*", help="parts of names; by default all are listed")
+    _add_folder(models)
+    _add_set(models)
+    models.add_argument("--json", action="store_true", help="print JSON")
     doctor = commands.add_parser("doctor", help="say what works on this machine")
     _add_folder(doctor)
     _add_set(doctor)

@@ -18,6 +18,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.sentences import clause
 from agent_ls.domain.symbols import Definition
 from agent_ls.loop.ports.codeintel import CodeIntel
+from agent_ls.loop.ports.models import ModelList
 from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.uris import uri_to_path
@@ -182,6 +183,13 @@ class EditorSessions:
         return source.states if source is not None else {}
 
     # Working.
+
+    async def models(self) -> ModelList:
+        """Return the models that can be used.
+
+        Errors: ``AgentLsError`` when the store cannot be opened or the list not be made.
+        """
+        return await self._stored.models()
 
     async def list(self) -> list[SessionSummary]:
         """Return the sessions of this workspace, newest first.

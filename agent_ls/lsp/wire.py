@@ -955,6 +955,36 @@ class CommandsListResult(Wire):
     """The files that cannot be used, and why, for a person."""
 
 
+class ModelsParams(Wire):
+    """Ask which models can be used with the keys and sign-ins that are there."""
+
+
+class ModelRow(Wire):
+    """One model to choose. Null: not known."""
+
+    model: str
+    """As `agent/config` takes it."""
+    window_tokens: int | None
+    max_output_tokens: int | None
+    input_price: float | None
+    """In USD per million tokens."""
+    output_price: float | None
+    """In USD per million tokens."""
+    has_tools: bool | None
+    """It calls tools, without which the agent can only talk."""
+    takes_images: bool | None
+    efforts: list[str] | None
+    """What the setting `loop.reasoning_effort` may be; empty: the model does not think."""
+
+
+class ModelsResult(Wire):
+    """The models, by provider and name; a local server's are those that it lists itself."""
+
+    models: list[ModelRow]
+    problems: list[str]
+    """What is wrong with a key or a server, for the user."""
+
+
 class EditorDiagnosticsParams(Wire):
     """All that the editor knows of one document, other servers' included."""
 

@@ -1,6 +1,7 @@
 """Finds API keys in the environment, then ``credentials.toml``, then the keyring.
 
-Knows each provider's environment variables. Reads no workspace file and writes nothing.
+For providers that users sign in at, it only looks whether they have. Knows each provider's
+environment variables. Reads no workspace file and writes nothing.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ import importlib
 import importlib.util
 import os
 import re
-import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -21,10 +21,13 @@ import platformdirs
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.providers.addresses import is_loopback, is_openais_own, read_address
-from agent_ls.providers.dialects import dialect_of
+from agent_ls.providers.dialects import ADDRESSES, dialect_of
 from agent_ls.providers.frames import Access
+from agent_ls.providers.prices import PriceTable, provider_in
 from agent_ls.providers.shapes import Object, as_object
+from agent_ls.providers.sign_ins import sign_in_of
 from agent_ls.safety.keys import header_problem, key_problem
+from agent_ls.safety.user_files import shared_problem
 
 FILE_NAME: Final = "credentials.toml"
 KEYRING_SERVICE: Final = "agent-ls"
@@ -132,6 +135,12 @@ class StoredCredentials:
         provider = provider_of(model, api_base)
         variables = _variables(provider)
         stored = await asyncio.to_thread(self._stored, provider)
+        if sign_in_of(provider):
+            if not await asyncio.to_thread(self._is_signed_in, provider):
+                text = f"You are not signed in for {model}: {self.hint(model, api_base)}"
+                raise ProviderError(ProviderFailure.AUTHENTICATION, text)
+            # An account's token goes to no server that was set for other models.
+            return Access(api_base=self._address(provider, "", stored) or None)
         base = self._address(provider, api_base, stored)
         is_own_server = provider == "openai" and base and not is_openais_own(base)
         # Another server gets OpenAI's key only if the model's name says so.
@@ -145,6 +154,8 @@ class StoredCredentials:
             key = _checked(place, await _keyring_key(provider) or "")
         if not key and variables.is_key_needed and provider and not is_own_server:
             text = f"There is no key for {model}: {self.hint(model, api_base)}"
+            if near := await asyncio.to_thread(_meant, provider, model):
+                text = f"{text} Or did you mean {' or '.join(near)}?"
             raise ProviderError(ProviderFailure.AUTHENTICATION, text)
         home = dialect_of(provider, "", "").home
         return Access(
@@ -154,6 +165,8 @@ class StoredCredentials:
     def hint(self, model: str, api_base: str = "") -> str:
         """Return how to give this model a key, as a clause that follows "To mend it,"."""
         provider = provider_of(model, api_base)
+        if sign_in := sign_in_of(provider):
+            return f"run `{sign_in.command}`."
         names = " or ".join((*_variables(provider).key, "AGENT_LS_API_KEY"))
         section = provider or "PROVIDER"
         return (
@@ -161,6 +174,56 @@ class StoredCredentials:
             f"[{section}] in {self.config_dir / FILE_NAME} (readable by you alone), or store it "
             f"in the keyring: keyring set {KEYRING_SERVICE} {section}."
         )
+
+    async def usable(
+        self, model: str = "", api_base: str = ""
+    ) -> tuple[dict[str, Access], list[str]]:
+        """Return how the providers that have a key or an address are reached, and the problems.
+
+        ``model`` is the one that is set: its provider counts as set up, whatever it lacks.
+        """
+        chosen = provider_of(model, api_base)
+        # The other interface of Ollama has no tools.
+        chosen = "ollama_chat" if chosen == "ollama" else chosen
+        names: Iterable[str] = ()
+        if api_base:
+            # All models are asked there.
+            chosen, model = chosen or "openai", model or "openai/any"
+        else:
+            names = await asyncio.to_thread(_known_providers)
+        keys = await _keyring_keys([one for one in names if _variables(one).key])
+        found: dict[str, Access] = {}
+        problems: dict[str, None] = {}
+        for name in sorted({*names, chosen} - {"", "ollama"}):
+            try:
+                if name == chosen or name in keys or self._is_set_up(name):
+                    any_model = model if name == chosen else f"{name}/any"
+                    access = await self.access(any_model, api_base)
+                    home = ADDRESSES.get(name) if name in _KEYLESS else None
+                    place = {"api_base": access.api_base or home}
+                    found[name] = access.model_copy(update=place)
+            except ProviderError as error:
+                problems[error.message] = None
+        return found, list(problems)
+
+    def _is_set_up(self, provider: str) -> bool:
+        """Say whether a provider has a key or an address of its own. Errors: ``ProviderError``."""
+        if sign_in_of(provider):
+            return self._is_signed_in(provider)
+        variables, stored = _variables(provider), self._stored(provider)
+        if self._key(variables.key) or self._key_of_file(provider, stored):
+            return True
+        base = self._address(provider, "", stored)
+        is_own = is_loopback(base) or (provider == "openai" and not is_openais_own(base or None))
+        is_enough = not variables.is_key_needed and (base or self._extra(variables, stored))
+        return bool(base and is_own) or bool(is_enough)
+
+    def _is_signed_in(self, provider: str) -> bool:
+        sign_in = sign_in_of(provider)
+        try:
+            return sign_in is not None and sign_in.is_there(self.env)
+        except PermissionError as error:
+            raise _unusable(str(error)) from None
 
     def _key(self, names: tuple[str, ...]) -> str | None:
         """Return the first key in these variables; errors: ``ProviderError`` if malformed."""
@@ -210,7 +273,8 @@ class StoredCredentials:
         path = self.config_dir / FILE_NAME
         try:
             with path.open("rb") as file:
-                _refuse_if_shared(path, os.fstat(file.fileno()))
+                if problem := shared_problem(path, os.fstat(file.fileno())):
+                    raise _unusable(problem)
                 table: Object = tomllib.load(file)
         except FileNotFoundError:
             return {}
@@ -242,13 +306,14 @@ def _variables(provider: str) -> _Variables:
     return _PROVIDERS.get(provider, usual) if provider else _Variables()
 
 
-def _refuse_if_shared(path: Path, status: os.stat_result) -> None:
-    if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
-        mode = stat.S_IMODE(status.st_mode)
-        raise _unusable(
-            f"{path} can be read by others (mode {mode:04o}), so its keys are not used. "
-            f"Run: chmod 600 {path}"
-        )
+def _known_providers() -> frozenset[str]:
+    listed = {provider_in(name) for name in PriceTable().listed()}
+    return frozenset({*listed, *_PROVIDERS, *ADDRESSES, *_KEYLESS})
+
+
+def _meant(provider: str, model: str) -> tuple[str, ...]:
+    """Return models like this one, if it names a provider that nobody knows."""
+    return () if provider in _known_providers() else PriceTable().near(model)
 
 
 def _unusable(text: str) -> ProviderError:
@@ -257,13 +322,22 @@ def _unusable(text: str) -> ProviderError:
 
 async def _keyring_key(provider: str) -> str | None:
     """Return a key from the keyring; None if it has none or does not answer in time."""
+    return (await _keyring_keys([provider])).get(provider)
+
+
+async def _keyring_keys(providers: Iterable[str]) -> dict[str, str]:
+    """Return the keyring's keys by provider; empty if it does not answer in time."""
     if importlib.util.find_spec("keyring") is None:
-        return None
+        return {}
+
+    def ask() -> dict[str, str]:
+        return {one: key for one in providers if (key := _ask_keyring(one))}
+
     try:
         async with asyncio.timeout(_KEYRING_S):
-            return await asyncio.to_thread(_ask_keyring, provider)
+            return await asyncio.to_thread(ask)
     except TimeoutError:
-        return None
+        return {}
 
 
 def _ask_keyring(provider: str) -> str | None:

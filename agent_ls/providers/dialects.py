@@ -61,6 +61,8 @@ class Dialect(Record):
     """A path that the address lacks, such as ``v1``."""
     models: str = ""
     """The path below the address where the server lists its models; empty: nowhere."""
+    model_details: str = ""
+    """The path below the address that says what one model can do; empty: none does."""
     is_ollama: bool = False
     """Whether the server is Ollama, which gets a model by ``ollama pull``."""
 
@@ -116,6 +118,18 @@ class WindowPlace(Record):
     names: tuple[str, ...]
 
 
+class Abilities(Record):
+    """Where and in which words a server tells what a model can do."""
+
+    places: tuple[str, ...]
+    tools: frozenset[str]
+    images: frozenset[str]
+    effort: frozenset[str]
+    tool_places: frozenset[str]
+    image_places: frozenset[str]
+    window: tuple[str, ...]
+
+
 class _Nothing(Record):
     words: tuple[str, ...]
 
@@ -141,6 +155,7 @@ class _Table(Record):
     dialect: tuple[_Row, ...]
     refusal: tuple[_Refusal, ...]
     window: tuple[WindowPlace, ...]
+    abilities: Abilities
     overflow: Overflow
     retry: RetryWords
 
@@ -157,6 +172,7 @@ _OVERFLOW: Final = re.compile("|".join(_TABLE.overflow.words))
 NEVER: Final = _TABLE.retry.never
 """Words of a limit that waiting does not lift, as a regular expression."""
 WINDOWS: Final = _TABLE.window
+ABILITIES: Final = _TABLE.abilities
 USAGE: Final = _TABLE.usage
 THINKING: Final = _TABLE.thinking
 ADDRESSES: Final = _TABLE.addresses

@@ -31,7 +31,12 @@ Report = Sequence[object]
 """``[number, word, …]``."""
 
 FACTS, GONE, FAILED, FINISHED = "facts", "gone", "failed", "finished"
-"""Words of a request's last report: ``FACTS card``, ``GONE words``, ``FAILED trouble``."""
+MODELS, SIGNED_IN = "models", "signed_in"
+LAST = frozenset({FACTS, FAILED, FINISHED, GONE, MODELS, SIGNED_IN})
+"""Words of a request's last report: ``FACTS card``, ``GONE words``, ``FAILED trouble``,
+``MODELS models problems``."""
+CODE = "code"
+"""Word of the report about a sign-in: ``CODE page user_code valid_s``."""
 TEXTS = ("text", "reasoning")
 _STRINGS = {
     "text": TextDelta,
@@ -75,9 +80,13 @@ class Access(Record):
 class Order(Record):
     """A request from the server to the model host."""
 
-    op: Literal["request", "facts", "cancel"]
+    op: Literal["request", "facts", "models", "sign_in", "cancel"]
     number: int
     model: str = ""
+    sign_in: str = ""
+    """The name of an account to sign in with."""
+    listed: Mapping[str, Access] = Field(default_factory=dict[str, Access])
+    """The providers whose models are listed, and how they are reached."""
     access: Access = Access()
     limits: Limits = Limits()
     request: ModelRequest | None = None
@@ -102,6 +111,8 @@ class Trouble(Record):
     """The models that the server has, if it lacks the one that was asked."""
     is_ollama: bool = False
     """The server that lacks the model is Ollama."""
+    near: tuple[str, ...] = ()
+    """Known models with a name like the one that nobody knows."""
 
 
 def encode_order(order: Order) -> bytes:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
-from agent_ls.providers.frames import FACTS, FAILED, FINISHED, GONE, Order, Report, encode_order
+from agent_ls.providers.frames import GONE, LAST, Order, Report, encode_order
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class HostProcess:
             self._send(order)
             while True:
                 report = await inbox.get()
-                is_over = report[1] in (FINISHED, FACTS, FAILED, GONE)
+                is_over = report[1] in LAST
                 yield report
         finally:
             self._inboxes.pop(order.number, None)

@@ -7,18 +7,15 @@ tells nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from agent_ls.providers.dialects import WINDOWS
 from agent_ls.providers.http_client import get_json
-from agent_ls.providers.model_lists import listed_models, names_of
-from agent_ls.providers.shapes import as_count, as_object
+from agent_ls.providers.model_lists import counted_in, listed_models, names_of
 
 if TYPE_CHECKING:
     import httpx
-
-_DEEPEST: Final = 4
 
 
 async def window_at(client: httpx.AsyncClient, address: str, model: str) -> int:
@@ -31,7 +28,7 @@ async def window_at(client: httpx.AsyncClient, address: str, model: str) -> int:
             continue
         asked.add(url)
         for one in _about(await get_json(client, url), name):
-            if tokens := _count(one, place.names):
+            if tokens := counted_in(one, place.names):
                 return tokens
     return 0
 
@@ -50,13 +47,3 @@ def _is_named(entry: dict[str, object], name: str) -> bool:
     return any(
         name in (one, one.rpartition("/")[2], one.partition(":")[0]) for one in names_of(entry)
     )
-
-
-def _count(value: object, names: tuple[str, ...], depth: int = 0) -> int:
-    """Return the first count of these names in an object or in those within it."""
-    fields = as_object(value)
-    for name in names:
-        if tokens := as_count(fields.get(name)):
-            return tokens
-    inner = fields.values() if depth < _DEEPEST else ()
-    return next((tokens for one in inner if (tokens := _count(one, names, depth + 1))), 0)

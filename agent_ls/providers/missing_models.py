@@ -32,19 +32,20 @@ async def with_models(
     The key goes along, as the request that failed had it, too.
     """
     url = below(endpoint, dialect.version, dialect.models)
-    entries = await _entries(client, url, access.api_key)
-    named = (name for one in entries if (name := _name(one)))
+    entries = await entries_at(client, url, access.api_key)
+    named = (name for one in entries if (name := chat_name(one)))
     names = dict.fromkeys(without_keys(name, access.secrets) for name in named)
     is_ollama = dialect.is_ollama or any(one.get("owned_by") == OLLAMA_OWNER for one in entries)
     return trouble.model_copy(update={"models": tuple(names), "is_ollama": is_ollama})
 
 
-async def _entries(client: httpx.AsyncClient, url: str, key: str | None) -> list[Object]:
+async def entries_at(client: httpx.AsyncClient, url: str, key: str | None) -> list[Object]:
+    """Return the models that a server lists; empty if it lists none."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return listed_models(await get_json(client, url, headers))[:_MAX_MODELS]
 
 
-def _name(entry: Object) -> str:
+def chat_name(entry: Object) -> str:
     """Return the name of a model that can chat; empty if the entry has none."""
     name = next(iter(names_of(entry)), "")
     is_fit = name.isprintable() and len(name) <= _MAX_CHARACTERS

@@ -12,7 +12,7 @@ import itertools
 import os
 import sys
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -21,15 +21,18 @@ from pydantic import Field, field_validator
 import agent_ls
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.model_io import ModelEvent, ModelRequest, StreamFinished
-from agent_ls.loop.ports.models import ModelFacts
+from agent_ls.loop.ports.models import ListedModel, ModelFacts, ModelList
 from agent_ls.providers.addresses import read_address
 from agent_ls.providers.answer import CHARACTERS_PER_TOKEN
 from agent_ls.providers.credentials import StoredCredentials
 from agent_ls.providers.failures import explain
 from agent_ls.providers.frames import (
+    CODE,
     FACTS,
     FAILED,
     GONE,
+    MODELS,
+    SIGNED_IN,
     Access,
     Limits,
     Order,
@@ -38,7 +41,9 @@ from agent_ls.providers.frames import (
     read_event,
 )
 from agent_ls.providers.host_process import HostProcess, host_died
-from agent_ls.providers.prices import SCRIPTED, ModelCard
+from agent_ls.providers.prices import SCRIPTED, ModelCard, provider_in
+from agent_ls.providers.shapes import as_list, as_text
+from agent_ls.providers.sign_ins import SIGN_INS, SignIn
 
 ALLOWED_ENVIRONMENT: Final = frozenset(
     {
@@ -61,6 +66,8 @@ _NO_MODEL = (
 _LEAST_WINDOW = 2_048
 """A smaller window holds no request of ours, so the number in the error means something else."""
 _MODULE = "agent_ls.providers.worker"
+_SIGN_IN_FAILED = "SignInFailed"
+"""The cause of a trouble whose detail is the whole message."""
 
 
 class ModelHostOptions(Limits):
@@ -79,6 +86,15 @@ class ModelHostOptions(Limits):
     python: str = ""
     """Interpreter of the child process, by its path or a name in the system's folders; empty: the
     server's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignInCode:
+    """What the user needs to agree to a sign-in."""
+
+    page: str
+    user_code: str
+    valid_s: float
 
 
 class ModelHost:
@@ -214,6 +230,51 @@ class ModelHost:
             raise self._failure(report, model)
         return ModelCard.model_validate(report[2])
 
+    async def models(self, model: str = "") -> ModelList:
+        """Return the models that can be used with the keys that are there."""
+        listed, problems = await self._credentials.usable(model, self.options.api_base)
+        found: dict[str, ListedModel] = {}
+        if listed:
+            child = await self._running()
+            order = Order(op="models", number=next(self._numbers), listed=listed)
+            async with contextlib.aclosing(child.ask(order)) as reports:
+                match await anext(reports):
+                    case [_, word, models, told] if word == MODELS:
+                        rows = map(ListedModel.model_validate, as_list(models))
+                        found = {one.name: one for one in rows}
+                        problems += map(as_text, as_list(told))
+                    case report:
+                        raise self._failure(report, model)
+        for name, card in self.options.models.items():
+            if name in found or provider_in(name) in listed:
+                found[name] = _by_card(found.get(name, ListedModel(name=name)), card)
+        return ModelList(tuple(found.values()), tuple(problems))
+
+    async def sign_in(self, about: SignIn) -> AsyncGenerator[SignInCode, None]:
+        """Sign in; yield the code for the user, then wait until they have agreed.
+
+        Errors: ``ProviderError``, with a message for the user.
+        """
+        child = await self._running()
+        number = next(self._numbers)
+        order = Order(op="sign_in", number=number, sign_in=about.name, model=about.title)
+        async with contextlib.aclosing(child.ask(order)) as reports:
+            async for report in reports:
+                match report:
+                    case [_, word, str(page), str(user_code), float(valid_s)] if word == CODE:
+                        yield SignInCode(page, user_code, valid_s)
+                    case [_, word] if word == SIGNED_IN:
+                        return
+                    case [_, word, told] if word == FAILED:
+                        trouble = Trouble.model_validate(told)
+                        if trouble.cause == _SIGN_IN_FAILED:
+                            failure = ProviderFailure(trouble.failure)
+                            raise ProviderError(failure, trouble.detail)
+                        hint = f"run `{about.command}`."
+                        raise explain(trouble, model=about.title, key_hint=hint)
+                    case _:
+                        raise self._failure(report, about.title)
+
     def _card(self, model: str) -> ModelCard | None:
         return self.options.models.get(model) or SCRIPTED.get(model)
 
@@ -235,6 +296,8 @@ class ModelHost:
 
     def _child_environment(self) -> dict[str, str]:
         found = {name: self._env[name] for name in ALLOWED_ENVIRONMENT if name in self._env}
+        for sign_in in SIGN_INS.values():
+            found |= sign_in.environment(self._env)
         # The child's libraries run programs such as uname by name, and the user's PATH may begin
         # with a project folder.
         found["PATH"] = os.defpath if sys.platform == "win32" else _SYSTEM_PATH
@@ -259,3 +322,11 @@ class ModelHost:
                 return host_died(words)
             case _:
                 return host_died(f"The model host sent an unknown report: {report!r}.")
+
+
+def _by_card(model: ListedModel, card: ModelCard) -> ListedModel:
+    """Return a model with what the user's settings say of it."""
+    told = {name: value for name, value in card.model_dump().items() if value}
+    return model.model_copy(
+        update={name: told[name] for name in ListedModel.model_fields if name in told}
+    )

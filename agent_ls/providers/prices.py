@@ -1,4 +1,4 @@
-"""Facts about models: size, prices, and which of OpenAI's APIs they support.
+"""Facts about models: size, prices, what they can do, and which of OpenAI's APIs they support.
 
 Read from the JSON table that litellm ships, without importing litellm. A user's own cards in the
 settings (``provider.models``) take precedence.
@@ -11,16 +11,33 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
 from agent_ls.domain.record import Record
 from agent_ls.domain.usage import Usage
+from agent_ls.loop.ports.models import ListedModel
+from agent_ls.providers.dialects import UNFIT_MODELS
 from agent_ls.providers.shapes import Object, as_count, as_list, as_object, as_text
+from agent_ls.providers.sign_ins import SIGN_INS
 
 _MILLION: Final = 1_000_000
 _TABLE: Final = "model_prices_and_context_window_backup.json"
 _TIER: Final = re.compile(r"input_cost_per_token(_above_(\d+)k_tokens)")
+_MOST_NEAR: Final = 3
+_NEAR: Final = 0.75
+"""How alike a mistyped name is; a less similar one would be a guess."""
+_PROVIDERS: Final = {"bedrock_converse": "bedrock", "cohere_chat": "cohere"}
+"""Providers that the table calls otherwise than names of models do."""
+_MAKERS: Final = frozenset({"anthropic", "gemini", "openai"})
+_PLACE: Final = re.compile(r"(vertex_ai)-[\w-]+")
+"""Vertex has a row of providers in the table, one for each maker of models."""
+_TUNED: Final = "ft:"
+"""Rows for the prices of models that users have tuned."""
+_EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_USUAL_EFFORTS: Final = frozenset({"low", "medium", "high"})
 RESPONSES: Final = "responses/"
 """Part of a model's name that selects OpenAI's Responses API."""
 
@@ -109,6 +126,88 @@ class PriceTable:
             rows = (as_object(table[name]) for name in _names(model, table))
             self._found[model] = next(map(read_row, rows), None)
         return self._found[model]
+
+    def listed(self) -> dict[str, ListedModel]:
+        """Return the models that can chat and are still offered, by name."""
+        today = datetime.now(UTC).date().isoformat()
+        found: dict[str, ListedModel] = {}
+        for key, value in _read_table().items():
+            row = as_object(value)
+            if row.get("mode") not in ("chat", "responses") or _is_gone(row, today):
+                continue
+            if (name := _name(key, row)) and not re.search(UNFIT_MODELS, name.lower()):
+                model = _listed(name, row)
+                if model.window_tokens or model.has_tools:
+                    found[name] = model
+        return found
+
+    def near(self, model: str) -> tuple[str, ...]:
+        """Return the names most like one that nobody knows; empty: none is like it."""
+        listed = self.listed()
+        if model in listed:
+            return ()
+        head, slash, bare = model.partition("/")
+        if account := SIGN_INS.get(head):
+            # Its name is not always its provider's.
+            head = account.provider
+        providers = {provider_in(name) for name in listed}
+        if slash and head not in providers:
+            providers = {*get_close_matches(head, providers, cutoff=_NEAR)} or providers
+        elif slash:
+            providers = {head}
+        # Of models that several providers have, those of their makers come first.
+        names = {
+            name.partition("/")[2]: name
+            for name in sorted(listed, key=lambda one: provider_in(one) in _MAKERS)
+            if provider_in(name) in providers
+        }
+        near = get_close_matches(bare if slash else head, names, _MOST_NEAR, _NEAR)
+        return tuple(names[one] for one in near)
+
+
+def provider_in(name: str) -> str:
+    """Return the provider of a listed model."""
+    return name.partition("/")[0]
+
+
+def _is_gone(row: Object, today: str) -> bool:
+    return "" < as_text(row.get("deprecation_date")) < today
+
+
+def _name(key: str, row: Object) -> str:
+    """Return a row's name as the setting ``model`` takes it; empty if it is no model's."""
+    listed = as_text(row.get("litellm_provider"))
+    place = _PLACE.fullmatch(listed)
+    provider = place[1] if place else _PROVIDERS.get(listed, listed)
+    if key.startswith(f"{provider}/"):
+        return key
+    return "" if "/" in key or key.startswith(_TUNED) else f"{provider}/{key}"
+
+
+def _listed(name: str, row: Object) -> ListedModel:
+    card = _card(row)
+    return ListedModel(
+        name=name,
+        window_tokens=card.window_tokens,
+        max_output_tokens=card.max_output_tokens,
+        input_usd=card.input_usd if "input_cost_per_token" in row else None,
+        output_usd=card.output_usd if "output_cost_per_token" in row else None,
+        has_tools=bool(row.get("supports_function_calling")),
+        takes_images=bool(row.get("supports_vision")),
+        efforts=_efforts(row),
+    )
+
+
+def _efforts(row: Object) -> tuple[str, ...]:
+    if told := as_list(row.get("reasoning_effort_levels")):
+        return tuple(map(as_text, told))
+    if not row.get("supports_reasoning"):
+        return ()
+    return tuple(
+        one
+        for one in _EFFORTS
+        if row.get(f"supports_{one}_reasoning_effort", one in _USUAL_EFFORTS)
+    )
 
 
 def _names(model: str, table: Object) -> Iterator[str]:

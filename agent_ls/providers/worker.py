@@ -23,22 +23,37 @@ from agent_ls.providers.anthropic_route import ADDRESS, AnthropicRoute
 from agent_ls.providers.completion import Completion, Route
 from agent_ls.providers.credentials import provider_of
 from agent_ls.providers.dialects import Dialect, dialect_of
-from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order, Trouble, report_event
-from agent_ls.providers.http_client import open_client, open_local_client
+from agent_ls.providers.frames import (
+    CODE,
+    FACTS,
+    FAILED,
+    GONE,
+    MODELS,
+    SIGNED_IN,
+    Access,
+    Order,
+    Trouble,
+    report_event,
+)
+from agent_ls.providers.http_client import open_blocking_client, open_client, open_local_client
 from agent_ls.providers.local_windows import window_at
 from agent_ls.providers.missing_models import with_models
+from agent_ls.providers.offered_models import offered
 from agent_ls.providers.plain_route import PlainRoute, plain_address
 from agent_ls.providers.prices import UNKNOWN, KnownModel, ModelCard, PriceTable
+from agent_ls.providers.sign_ins import SIGN_INS, SignIn, sign_in_of
 from agent_ls.providers.worker_pipes import Outbox, Pipes, follow_orders, seal_process, take_pipes
 
 if TYPE_CHECKING:
     import httpx
 
+    from agent_ls.providers.device_flow import Account, DeviceCode
     from agent_ls.providers.litellm_route import Library
 
 _FACTS_S: Final = 5.0
 """Time limit for looking up a model's facts, which may ask its server."""
 _LOOK_S: Final = 1.0
+_PRIVATE: Final = 0o077
 
 
 class Host:
@@ -53,6 +68,7 @@ class Host:
         self._spoken: dict[tuple[str, str, str], Dialect] = {}
         """Dialects by provider, endpoint and model, with what endpoints have refused."""
         self._loading: asyncio.Future[Library] | None = None
+        self._accounts: dict[str, Account] = {}
 
     def take(self, order: Order) -> None:
         """Start the order, or cancel the order with the same number."""
@@ -61,6 +77,10 @@ class Host:
                 self._begin(order.number, self._request(order, request))
             case Order(op="facts"):
                 self._begin(order.number, self._facts(order))
+            case Order(op="models"):
+                self._begin(order.number, self._models(order))
+            case Order(op="sign_in"):
+                self._begin(order.number, self._sign_in(order))
             case _:
                 if task := self._tasks.get(order.number):
                     task.cancel()
@@ -83,6 +103,9 @@ class Host:
         completion = Completion(order, request)
         route: Route | None = None
         try:
+            if sign_in := sign_in_of(provider_of(request.model)):
+                order = await self._signed_in(sign_in, order)
+                completion = Completion(order, request)
             route = await self._route(request.model, order.access)
             spoken = (route.provider, route.endpoint, request.model)
             route.dialect = self._spoken.get(spoken, route.dialect)
@@ -93,12 +116,67 @@ class Host:
             )
         except Exception as error:
             trouble = completion.trouble(error)
-            is_missing = trouble.failure == ProviderFailure.UNKNOWN_MODEL
-            if route is None or not (is_missing and route.endpoint and route.dialect.models):
+            if trouble.failure != ProviderFailure.UNKNOWN_MODEL:
                 return trouble
-            client = self._client(route.endpoint)
-            return await with_models(client, route.endpoint, route.dialect, order.access, trouble)
+            if route and route.endpoint and route.dialect.models:
+                client, dialect = self._client(route.endpoint), route.dialect
+                trouble = await with_models(client, route.endpoint, dialect, order.access, trouble)
+            if not (trouble.models or trouble.is_ollama or order.access.api_base):
+                near = await asyncio.to_thread(self._table.near, request.model)
+                trouble = trouble.model_copy(update={"near": near})
+            return trouble
         return None
+
+    async def _signed_in(self, sign_in: SignIn, order: Order) -> Order:
+        """Return the order with the token of an account as its key.
+
+        litellm reads the same token from its file. It is renewed here, as litellm would block the
+        event loop for it. Errors: as of ``Account.token``.
+        """
+        account = await self._account(sign_in)
+        token = await asyncio.to_thread(account.token)
+        access = order.access.model_copy(update={"api_key": token})
+        return order.model_copy(update={"access": access})
+
+    async def _account(self, sign_in: SignIn) -> Account:
+        """Return an account. Errors: ``MalformedAnswer`` for an unusable address or proxy."""
+        if sign_in.name not in self._accounts:
+            await self._library(None)
+            # Only now: it imports litellm, which must be configured first.
+            from agent_ls.providers.litellm_accounts import account
+
+            made = await asyncio.to_thread(account, sign_in, open_blocking_client())
+            self._accounts[sign_in.name] = made
+        return self._accounts[sign_in.name]
+
+    async def _sign_in(self, order: Order) -> None:
+        """Sign in on a thread; report the code for the user, then the end."""
+        report = partial(self._outbox.report, order.number)
+        loop = asyncio.get_running_loop()
+
+        def tell(code: DeviceCode) -> None:
+            words = (CODE, code.page, code.user_code, code.valid_s)
+            loop.call_soon_threadsafe(report, *words)
+
+        try:
+            account = await self._account(SIGN_INS[order.sign_in])
+            from agent_ls.providers.device_flow import sign_in
+
+            await asyncio.to_thread(sign_in, account, tell)
+            report(SIGNED_IN)
+        except Exception as error:
+            about = ModelRequest(model=order.model, system="", messages=())
+            report(FAILED, Completion(order, about).trouble(error).model_dump())
+
+    async def _models(self, order: Order) -> None:
+        """Report the models of the order's providers."""
+        try:
+            found = await offered(order.listed, self._client)
+        except MalformedAnswer as error:
+            self._outbox.report(order.number, GONE, f"The models cannot be listed: {error.text}.")
+            return
+        models = [one.model_dump() for one in found.models]
+        self._outbox.report(order.number, MODELS, models, list(found.problems))
 
     async def _route(self, model: str, access: Access) -> Route:
         """Return the route to a model.
@@ -215,6 +293,8 @@ def main() -> None:
     """Serve until the server closes its pipe."""
     pipes = take_pipes()
     seal_process()
+    # litellm writes tokens of sign-ins with the usual mode of files.
+    os.umask(_PRIVATE)
     os.chdir(Path(os.sep))
     asyncio.run(_serve(pipes))
 

@@ -14,6 +14,7 @@ from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.extension import Commands
+from agent_ls.loop.ports.models import ModelList
 from agent_ls.loop.ports.store import SessionSummary, Store
 from agent_ls.loop.ports.tools import ToolSource
 from agent_ls.loop.ports.workspace import Workspace
@@ -44,6 +45,7 @@ class Sessions:
         custom_commands: Commands,
         code: CodeIntel,
         tool_source: ToolSource | None = None,
+        models: Callable[[], Awaitable[ModelList]],
         clock: Clock,
         ids: Ids,
         build_kit: BuildKit,
@@ -56,14 +58,16 @@ class Sessions:
     ) -> None:
         """``mode`` and ``model`` are the defaults of new sessions.
 
-        ``on_close`` closes what the sessions use. ``on_taken`` is called with the id of a session
-        that another process has continued.
+        ``models`` lists those that can be used. ``on_close`` closes what the sessions use.
+        ``on_taken`` is called with the id of a session that another process has continued.
         """
         self.checks = checks
         """The checkers used by the sessions' turns."""
         self.custom_commands = custom_commands
         self.code = code
         self.tool_source = tool_source
+        self.models = models
+        """Returns the models that can be used. Errors: ``ProviderError``."""
         self._is_dry_run = is_dry_run
         self._store = store
         self._on_close = on_close

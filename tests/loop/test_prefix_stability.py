@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from agent_ls.domain.events import Compacted, Event, Moved, PrefixSet, StoredEvent
 from agent_ls.domain.messages import Message
 from agent_ls.domain.model_io import ModelEvent, ModelRequest
-from agent_ls.loop.ports.models import ModelFacts, Provider
+from agent_ls.loop.ports.models import ModelFacts, ModelList, Provider
 from agent_ls.session.session import Session
 from tests.loop.conftest import Stage
 from tests.support.scripted import scripted
@@ -78,6 +78,9 @@ class Watched:
 
     async def facts(self, model: str) -> ModelFacts:
         return await self.provider.facts(model)
+
+    async def models(self, model: str = "") -> ModelList:
+        return await self.provider.models(model)
 
     def on_event(self, stored: StoredEvent) -> None:
         self.events.append(stored.event)

@@ -273,3 +273,28 @@ async def test_a_name_without_a_provider_is_openais_format_at_an_address(
     assert found.api_key == "k"
     found = await check(tmp_path, f"openai/{model}", api_base=base, **given)
     assert found.api_key == "sk-openais"
+
+
+async def test_a_sign_in_is_looked_for_and_goes_to_no_other_address(tmp_path: Path) -> None:
+    env = {"GITHUB_COPILOT_TOKEN_DIR": str(tmp_path), "AGENT_LS_API_KEY": "k"}
+    with pytest.raises(ProviderError, match="run `agent-ls login copilot`") as caught:
+        await check(tmp_path, "github_copilot/gpt-4o", **env)
+    assert caught.value.failure is ProviderFailure.AUTHENTICATION
+    (tmp_path / "access-token").write_text("ghu_1")
+    (tmp_path / "access-token").chmod(0o600)
+    found = await check(tmp_path, "github_copilot/gpt-4o", api_base="http://box/v1", **env)
+    assert found == Access()
+    env["GITHUB_COPILOT_API_BASE"] = "https://copilot-api.example"
+    found = await check(tmp_path, "github_copilot/gpt-4o", api_base="http://box/v1", **env)
+    assert found.api_base == "https://copilot-api.example"
+    (tmp_path / "access-token").chmod(0o640)
+    with pytest.raises(ProviderError, match="chmod 600"):
+        await check(tmp_path, "github_copilot/gpt-4o", **env)
+
+
+async def test_a_mistyped_provider_is_told_with_the_name_that_was_meant(tmp_path: Path) -> None:
+    with pytest.raises(ProviderError, match=r"ANTROPIC_API_KEY.* Or did you mean anthropic/claude"):
+        await check(tmp_path, "antropic/claude-sonnet-4-5")
+    with pytest.raises(ProviderError) as caught:
+        await check(tmp_path, "anthropic/claude-sonet-4-5")
+    assert "did you mean" not in caught.value.message

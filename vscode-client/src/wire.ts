@@ -246,10 +246,38 @@ export interface ModeUpdate {
   currentModeId: Mode;
 }
 
+/** One model to choose. Null: not known. */
+export interface ModelRow {
+  /** As `agent/config` takes it. */
+  model: string;
+  windowTokens: number | null;
+  maxOutputTokens: number | null;
+  /** In USD per million tokens. */
+  inputPrice: number | null;
+  /** In USD per million tokens. */
+  outputPrice: number | null;
+  /** It calls tools, without which the agent can only talk. */
+  hasTools: boolean | null;
+  takesImages: boolean | null;
+  /** What the setting `loop.reasoning_effort` may be; empty: the model does not think. */
+  efforts: string[] | null;
+}
+
 /** The model changed. */
 export interface ModelUpdate {
   sessionUpdate: "current_model_update";
   model: string;
+}
+
+/** Ask which models can be used with the keys and sign-ins that are there. */
+export interface ModelsParams {
+}
+
+/** The models, by provider and name; a local server's are those that it lists itself. */
+export interface ModelsResult {
+  models: ModelRow[];
+  /** What is wrong with a key or a server, for the user. */
+  problems: string[];
 }
 
 /** Something a person may want to know: a retry, a warning, a changed prefix. */
@@ -876,6 +904,7 @@ export interface AgentRequests {
   "agent/review/diff": { params: ReviewDiffParams; result: ReviewDiffResult };
   "agent/config": { params: ConfigParams; result: ConfigResult };
   "agent/commands/list": { params: CommandsListParams; result: CommandsListResult };
+  "agent/models": { params: ModelsParams; result: ModelsResult };
   "agent/trust": { params: TrustParams; result: TrustResult };
 }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent_ls.domain.model_io import ModelEvent, ModelRequest
+from agent_ls.domain.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,36 @@ class ModelFacts:
     """Per million input tokens; 0: unknown."""
     output_usd: float = 0.0
     """Per million output tokens; 0: unknown."""
+
+
+class ListedModel(Record):
+    """A model to choose. None: not known."""
+
+    name: str
+    """As the setting ``model`` takes it."""
+    window_tokens: int = 0
+    """0: unknown."""
+    max_output_tokens: int = 0
+    """0: unknown."""
+    input_usd: float | None = None
+    """Per million tokens."""
+    output_usd: float | None = None
+    """Per million tokens."""
+    has_tools: bool | None = None
+    """It calls tools, without which an agent can only talk."""
+    takes_images: bool | None = None
+    efforts: tuple[str, ...] | None = None
+    """The values of ``loop.reasoning_effort`` that it takes; empty: it does not think."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelList:
+    """The models that can be used with the keys that are there."""
+
+    models: tuple[ListedModel, ...] = ()
+    """By provider and name."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with a key or a server, for the user."""
 
 
 class Provider(Protocol):
@@ -42,6 +73,13 @@ class Provider(Protocol):
 
     async def facts(self, model: str) -> ModelFacts:
         """Return limits and prices of ``model``; never raises, unknown values are 0."""
+        ...
+
+    async def models(self, model: str = "") -> ModelList:
+        """Return what can be used; the server of ``model``, the one that is set, is asked too.
+
+        Errors: ``ProviderError`` if the list cannot be made.
+        """
         ...
 
 

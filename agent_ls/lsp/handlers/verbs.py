@@ -27,6 +27,7 @@ from agent_ls.lsp.handlers import (
     diagnostics,
     editor_news,
     hover,
+    models,
     more,
     review_decisions,
     review_views,
@@ -138,6 +139,7 @@ VERBS: Final = (
     Verb(
         wire.CommandsListParams, turns.list_commands, "agent-ls.commands", (), "agent/commands/list"
     ),
+    Verb(wire.ModelsParams, models.list_models, method="agent/models"),
     Verb(wire.Deciding, standing.doctor, "agent-ls.doctor", needs_store=False),
     Verb(
         standing.RulesParams,
