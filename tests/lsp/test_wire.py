@@ -86,7 +86,7 @@ def test_what_decides_leaves_nothing_unheard_and_what_only_reads_takes_newer_cli
     name: str,
 ) -> None:
     (method,) = (one for one in VERBS if one.method == name)
-    reads = name.endswith(("/list", "/snapshot", "/diff", "/editorDiagnostics"))
+    reads = name.endswith(("/list", "/models", "/snapshot", "/diff", "/editorDiagnostics"))
     assert issubclass(method.params, wire.Deciding) is not reads
 
 
