@@ -161,7 +161,11 @@ class PriceTable:
             for name in sorted(listed, key=lambda one: provider_in(one) in _MAKERS)
             if provider_in(name) in providers
         }
-        near = get_close_matches(bare if slash else head, names, _MOST_NEAR, _NEAR)
+        wanted = bare if slash else head
+        if wanted in names:
+            # Only its provider was mistyped, or left out.
+            return (names[wanted],)
+        near = get_close_matches(wanted, names, _MOST_NEAR, _NEAR)
         return tuple(names[one] for one in near)
 
 

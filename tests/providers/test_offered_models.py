@@ -127,6 +127,11 @@ def test_a_mistyped_name_gets_the_nearest(model: str, wanted: tuple[str, ...]) -
     assert bool(near) == bool(wanted)
 
 
+def test_a_right_name_behind_a_wrong_provider_is_the_only_one_named() -> None:
+    for model in ("antropic/claude-sonnet-4-5", "claude-sonnet-4-5"):
+        assert PriceTable().near(model) == ("anthropic/claude-sonnet-4-5",)
+
+
 FILE = '[mistral]\napi_key = "m"\n[lm_studio]\napi_base = "http://127.0.0.1:1/v1"\n'
 USABLE: dict[str, tuple[str, str, Mapping[str, str], set[str]]] = {
     "nothing": ("", "", {}, set()),
