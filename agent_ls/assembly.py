@@ -20,6 +20,7 @@ from agent_ls import catalogue
 from agent_ls.codeintel.workspace_code import WorkspaceCode, tags_folder
 from agent_ls.domain.hooks import HookOptions
 from agent_ls.domain.ids import Ids
+from agent_ls.extension.claude_home import agreed_home
 from agent_ls.extension.commands import FileCommands
 from agent_ls.kits import Kits, Ports, build
 from agent_ls.loop.edit_order import EditOrder
@@ -118,7 +119,8 @@ async def open_sessions(
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
     # A dry run carries nothing out, and what a server's tool does cannot be simulated.
     servers = None if settings.dry_run else tool_servers(settings, workspace, confiner, tell)
-    files = FileCommands(user_file().parent, workspace)
+    home = await asyncio.to_thread(agreed_home, settings.claude_home)
+    files = FileCommands(user_file().parent, workspace, home)
     code, claims = WorkspaceCode(workspace, tags_folder()), FileClaims(clock)
     checks = _compile_checks(settings, workspace, confiner)
     ports = Ports(

@@ -63,6 +63,7 @@ from agent_ls.policies.gates.text_only import TextOnlyAnswer
 from agent_ls.policies.gates.verification import Verification
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard
+from agent_ls.policies.guards.command_rules import CommandRules
 from agent_ls.policies.guards.file_claim import FileClaim
 from agent_ls.policies.guards.offered_tools import OfferedTools
 from agent_ls.policies.guards.path_guard import PathGuard
@@ -174,6 +175,7 @@ GUARDS: tuple[type[Guard], ...] = (
     CommandGuard,
     ToolServers,
     StandingRules,
+    CommandRules,
     Replan,
     RepeatedCall,
     PlanMode,

@@ -17,6 +17,7 @@ from agent_ls.domain.messages import UserMessage
 from agent_ls.domain.model_io import ModelRequest
 from agent_ls.domain.sentences import sentence
 from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
+from agent_ls.extension.claude_home import agreed_home, unread_home, unread_words
 from agent_ls.extension.skills import found_skills
 from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.safety.sandbox.advice import advice
@@ -189,13 +190,16 @@ def _own_parts(settings: Settings, folder: Path) -> list[Finding]:
     ]
     found = [Finding("ok", "hooks", ", ".join(hooks))] if hooks else []
     roots = open_disk_workspace([folder]).roots
-    kinds, problems = found_kinds(user_file().parent, roots)
+    home = agreed_home(settings.claude_home)
+    if (unread := unread_home(settings.claude_home)) is not None:
+        found.append(Finding("note", "~/.claude", unread_words(unread)))
+    kinds, problems = found_kinds(user_file().parent, roots, home)
     if own := [name for name in kinds if name not in {kind.name for kind in BUILT_IN}]:
         found.append(Finding("ok", "sub-agents", ", ".join(own)))
     found += [Finding("wrong", "sub-agents", problem) for problem in problems]
-    skills, problems = found_skills(user_file().parent, roots)
-    if skills.listed:
-        found.append(Finding("ok", "skills", ", ".join(one.name for one in skills.listed)))
+    skills, problems = found_skills(user_file().parent, roots, home)
+    if skills.found:
+        found.append(Finding("ok", "skills", ", ".join(skills.found)))
     return found + [Finding("wrong", "skills", problem) for problem in problems]
 
 

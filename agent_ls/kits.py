@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -21,6 +21,7 @@ from agent_ls.domain.errors import bug
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.extension.agent_kinds import agent_kinds
+from agent_ls.extension.claude_home import agreed_home
 from agent_ls.extension.skills import file_skills
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
@@ -148,7 +149,8 @@ class Kits:
         settings, ports = self.settings, self.ports
         recorder.follow(self.follower)
         # Read for each session, because a folder may be trusted since the last one.
-        kinds = agent_kinds(user_file().parent, ports.workspace.roots)
+        home = agreed_home(settings.claude_home)
+        kinds = agent_kinds(user_file().parent, ports.workspace.roots, home)
         budget = _policies(settings)["budget"]
         children = Children(
             recorder=recorder,
@@ -158,6 +160,7 @@ class Kits:
             limits=_agent_limits(settings),
             turn_limit=Allowance(budget.max_tokens, budget.max_cost_usd),
             build_kit=self._for_child,
+            named_models=settings.models.named,
         )
         own = dataclasses.replace(self._own_ports(approver, recorder), children=children)
         role = ATTENDED if self.is_attended else UNATTENDED
@@ -173,7 +176,8 @@ class Kits:
         tools = [
             part
             for part in _allowed_tools(self.settings)
-            if (part.name in kind.tools or part.group in kind.tools)
+            if _has(kind.tools, part)
+            and not _has(kind.without, part)
             and (part.effect is Effect.READ or order.mode is not Mode.PLAN)
             and part is not catalogue.DELEGATE
         ]
@@ -184,7 +188,7 @@ class Kits:
 
     def _own_ports(self, approver: Approver, recorder: Recorder) -> SessionPorts:
         """Return the ports of one session; attach the session's observers."""
-        ports = self.ports
+        ports, home = self.ports, agreed_home(self.settings.claude_home)
         if ports.telemetry is not None:
             recorder.follow(ports.telemetry.reader(recorder.state))
         recorder.follow(catalogue.MONITOR(recorder, self.settings.monitor))
@@ -193,7 +197,7 @@ class Kits:
             adviser=SideModel(recorder, ports.provider, ports.clock, ports.models),
             seen=SessionTexts(recorder, ports.store, ports.workspace),
             commands=RecordedGoalCommands(recorder, ports.runner, ports.workspace),
-            skills=file_skills(user_file().parent, ports.workspace.roots),
+            skills=file_skills(user_file().parent, ports.workspace.roots, home),
         )
 
     def _kit(
@@ -235,6 +239,7 @@ class Kits:
             follow_ups=built(catalogue.FOLLOW_UPS),
             gates=built(catalogue.GATES),
             rehearse=lambda: _rehearsal(settings, ports, own),
+            named_models=settings.models.named,
             order=ports.order,
         )
 
@@ -248,6 +253,11 @@ def _rehearsal(settings: Settings, ports: Ports, own: SessionPorts) -> Rehearsal
     tools = [build(part, settings.tools, there, own) for part in parts]
     planners = {tool.name: tool for tool in tools if isinstance(tool, EditPlanner)}
     return Rehearsal(planners, workspace)
+
+
+def _has(names: Collection[str], part: type[Tool[Any]]) -> bool:
+    """Say whether a list names a tool, or the group that it belongs to."""
+    return part.name in names or part.group in names
 
 
 def _allowed_tools(settings: Settings) -> list[type[Tool[Any]]]:

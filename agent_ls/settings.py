@@ -28,6 +28,7 @@ from agent_ls.domain.mistakes import UNKNOWN, mistakes
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record, Trust
 from agent_ls.domain.rules import RuleOptions
+from agent_ls.extension.claude_home import Consent
 from agent_ls.loop.options import LoopOptions, ModelOptions
 from agent_ls.mcp.configured import ToolServerOptions
 from agent_ls.observers.otel import TelemetryOptions
@@ -124,6 +125,9 @@ class Settings(Record):
     """What holds commands to the workspace."""
     checkers: Annotated[CheckerSettings, Trust.NEVER] = CheckerSettings()
     """How ruff and tsc are found and run, and which commands check besides."""
+    claude_home: Annotated[Consent, Trust.NEVER] = "ask"
+    """Whether the commands, skills and sub-agents in ``~/.claude`` are read; ask: if you trust it
+    (``agent-ls trust ~/.claude``)."""
     rules: RuleOptions = RuleOptions()
     """What is always allowed, asked for or denied, by pattern."""
     policies: PolicySettings = PolicySettings()

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent_ls.checkers.programs import has_typescript
+from agent_ls.domain.commands import CustomCommand
 from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
+from agent_ls.extension.claude_home import claude_home
 from agent_ls.extension.commands import FileCommands
 from agent_ls.extension.skills import found_skills
 from agent_ls.loop.ports.surroundings import TOP_RULE_FILES
@@ -54,11 +56,13 @@ def _switched_on(folder: Path, settings: Settings, editor: Mapping[str, Any]) ->
     own, off = settings_switched_on(folder_settings(folder))
     of_editor, off_in_editor = settings_switched_on(editor)
     root = Root(folder.name, folder, is_trusted=True)
+    home = folder if folder.resolve() == claude_home().resolve() else None
     on = [
+        *(f"{one}, in every folder" for one in _extensions((), home)),
         *(f"setting {one}" for one in own),
         *(f"editor setting {one}" for one in of_editor),
         *_instructions(folder),
-        *_extensions(root),
+        *_extensions((root,)),
         *_servers(folder),
         *_programs(folder, settings),
     ]
@@ -76,13 +80,24 @@ def _instructions(folder: Path) -> Iterator[str]:
         yield f"instructions in {found}, as if they were yours"
 
 
-def _extensions(root: Root) -> Iterator[str]:
-    listed = FileCommands(_NOBODY, DiskWorkspace((root,))).now()
-    yield from (f"command /{name}" for name in listed.commands)
-    skills, _ = found_skills(_NOBODY, [root])
-    yield from (f"skill {one.name}" for one in skills.listed)
-    kinds, _ = found_kinds(_NOBODY, [root])
+def _extensions(roots: tuple[Root, ...], home: Path | None = None) -> Iterator[str]:
+    """Yield the commands, skills and sub-agents of folders, or of the user's ``~/.claude``."""
+    if not roots and home is None:
+        return
+    listed = FileCommands(_NOBODY, DiskWorkspace(roots), home).now()
+    for name, command in listed.commands.items():
+        if not command.skill_folder:
+            yield f"command /{name}{_unasked(command)}"
+    skills, _ = found_skills(_NOBODY, roots, home)
+    yield from (f"skill {name}{_unasked(one.command)}" for name, one in skills.found.items())
+    kinds, _ = found_kinds(_NOBODY, roots, home)
     yield from (f"sub-agent {one.name}" for one in kinds.values() if one not in BUILT_IN)
+
+
+def _unasked(command: CustomCommand) -> str:
+    """Return which commands run unasked in the turn that a command begins; empty for none."""
+    rules = [one.partition(": ")[2] for one in command.limits.unasked]
+    return f" (when you call it, runs unasked: {', '.join(rules)})" if rules else ""
 
 
 def _servers(folder: Path) -> Iterator[str]:

@@ -50,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = place / name.lower()
         folder.mkdir()
         os.environ[f"XDG_{name}_HOME"] = str(folder)
+    os.environ["CLAUDE_CONFIG_DIR"] = str(place / "claude")
     # A shell's background jobs are deaf to Ctrl-C, and so would be every program that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.addaudithook(_refuse_the_network)

@@ -24,7 +24,7 @@ def trust(arguments: argparse.Namespace) -> int:
     """
     trusted = TrustedFolders(trust_file())
     if arguments.folder is not None:
-        folder = Path(arguments.folder).resolve()
+        folder = Path(arguments.folder).expanduser().resolve()
         if not folder.is_dir():
             # The user cannot have reviewed a folder that does not exist yet.
             raise SettingsError(f"there is no folder {visible_line(str(folder))}")
@@ -33,7 +33,7 @@ def trust(arguments: argparse.Namespace) -> int:
         trusted.trust(folder)
     if arguments.forget is not None:
         # The folder may have become a link since, so accept both names.
-        named = Path(arguments.forget).absolute()
+        named = Path(arguments.forget).expanduser().absolute()
         known, folder = trusted.listed(), named.resolve()
         if not {named, folder} & set(known):
             above = next((one for one in known if one in folder.parents), None)

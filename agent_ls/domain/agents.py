@@ -30,10 +30,14 @@ class AgentKind(Record):
     """What its system prompt begins with."""
     tools: tuple[str, ...]
     """Those it has, as far as they exist, by name or by group: look, change, run."""
+    without: tuple[str, ...] = ()
+    """Those of them that it has not, likewise."""
+    rules: tuple[str, ...] = ()
+    """What is left of tools that it has in part, as ``run_command: git add *``; the rest asks."""
     mode: Mode = Mode.AUTO
     """At most; never more than the mode of the agent that starts it."""
     model: str = ""
-    """A litellm model name; empty: the one of the agent that starts it."""
+    """A litellm model name, or a family such as ``sonnet``; empty: that of who starts it."""
     max_steps: Annotated[int, Field(ge=1)] | None = None
     """None: what holds for all."""
 

@@ -1,28 +1,40 @@
-"""Custom commands: prompts in files, called as ``/NAME arguments``."""
+"""Custom commands: prompts in files, and skills, called as ``/NAME arguments``."""
 
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field, JsonValue
 
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.placeholders import Given, base_of, filled, names_plugins
 from agent_ls.domain.record import Record
 
 BUILT_IN = frozenset({"goal"})
 """Names that are read elsewhere, so that no file can take them."""
 
 _CALL = re.compile(r"/([^\s/.]+)(?:\s+(.*))?", re.DOTALL)
-_PLACEHOLDER = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
-_SHELL = re.compile(r"!`[^`\n]+`")
+_NO_PLUGINS = (
+    "(agent-ls has no plugins, so ${CLAUDE_PLUGIN_ROOT} is no folder here. Where a step needs it, "
+    "tell the user.)"
+)
+
+
+class OpeningCall(Record):
+    """A call that is made before the model's first answer, because a command's text asks for it."""
+
+    tool: str
+    arguments: dict[str, JsonValue]
 
 
 class TurnLimits(Record):
-    """What a custom command leaves its turn; it only narrows what the session allows."""
+    """What a custom command sets for its turn.
+
+    It narrows what the session allows, except for the rules in ``unasked``.
+    """
 
     model: str = ""
     """A litellm model name; empty: the session's model."""
@@ -30,48 +42,59 @@ class TurnLimits(Record):
     """The freest mode; None: the session's mode."""
     tools: tuple[str, ...] = ()
     """The tools that are left, by name or pattern; empty: all."""
+    rules: tuple[str, ...] = ()
+    """What is left of tools that are left in part, as ``run_command: git add *``; the rest asks."""
+    unasked: tuple[str, ...] = ()
+    """What runs without asking in this turn, likewise."""
+    opening: tuple[OpeningCall, ...] = ()
+    """The calls that are made first."""
+
+    def of_sub_agents(self, rules: tuple[str, ...]) -> TurnLimits:
+        """Return what holds for a sub-agent too; its model, and else its rules, are its kind's."""
+        own = {"model": "", "unasked": (), "opening": (), "rules": self.rules or rules}
+        return self.model_copy(update=own)
 
 
 class CustomCommand(Record):
     """One command."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w-]{0,59}(:[A-Za-z0-9][\w-]{0,59})*$")]
+    name: Annotated[str, Field(pattern=r"^\w[\w-]{0,59}(:\w[\w-]{0,59})*$")]
     description: str = ""
     argument_hint: str = ""
     """What to write behind the name, such as ``FILE``."""
+    argument_names: tuple[str, ...] = ()
+    """For placeholders such as ``$file``, in the order of the arguments."""
     body: Annotated[str, Field(min_length=1)]
-    """The prompt, with ``$ARGUMENTS`` and ``$1`` to ``$9``."""
+    """The prompt, with placeholders."""
     source: str
     """The file, or whatever else it comes from."""
     limits: TurnLimits = TurnLimits()
+    skill_folder: str = ""
+    """Empty: it is no skill."""
 
-    @field_validator("body")
-    @classmethod
-    def _runs_nothing(cls, body: str) -> str:
-        if (found := _SHELL.search(body)) is not None:
-            raise ValueError(
-                f"{found[0]} would run a shell command while the prompt is made, which agent-ls "
-                "does not do; write in words what the agent shall run"
-            )
-        return body
-
-    def expanded(self, arguments: str) -> str:
+    def expanded(self, arguments: str, variables: Mapping[str, str] | None = None) -> str:
         """Return the prompt of a call: a line that names the call, then the filled body.
 
-        A body without a placeholder is followed by the arguments.
+        ``variables`` is what ``${NAME}`` stands for. A body in which no placeholder receives the
+        arguments is followed by them.
         """
-        words = _words(arguments)
+        body, _ = filled(self.body, self._given(arguments, variables or {}))
+        return f"{call_line(f'/{self.name} {arguments}')}\n\n{_with_note(body)}"
 
-        def value(found: re.Match[str]) -> str:
-            if found[1] == "ARGUMENTS":
-                return arguments
-            at = int(found[1]) - 1
-            return words[at] if at < len(words) else ""
+    def loaded(self, arguments: str, variables: Mapping[str, str]) -> str:
+        """Return the filled body for a model that loads a skill; it runs the commands itself."""
+        given = replace(self._given(arguments, variables), about_commands="run this first")
+        return _with_note(filled(self.body, given)[0])
 
-        body = _PLACEHOLDER.sub(value, self.body)
-        if arguments and not _PLACEHOLDER.search(self.body):
-            body += f"\n\nArguments: {arguments}"
-        return f"{call_line(f'/{self.name} {arguments}')}\n\n{body}"
+    def runs_first(
+        self, arguments: str, variables: Mapping[str, str] | None = None
+    ) -> tuple[str, ...]:
+        """Return the commands whose output the prompt needs, in its order."""
+        return filled(self.body, self._given(arguments, variables or {}))[1]
+
+    def _given(self, arguments: str, variables: Mapping[str, str]) -> Given:
+        base = base_of(self.body, is_skill=bool(self.skill_folder))
+        return Given(arguments, base, self.argument_names, variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +103,15 @@ class CommandList:
 
     commands: Mapping[str, CustomCommand]
     problems: Mapping[str, str]
-    """By name: what is wrong with the file, for a person."""
+    """By name: what is wrong with the file, for the user."""
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By name: why a skill is no command, for the user."""
+    also: Mapping[str, CustomCommand] = field(default_factory=dict[str, CustomCommand])
+    """Skills by the names of their folders, where these are no command's names."""
+
+
+def _with_note(body: str) -> str:
+    return f"{body}\n\n{_NO_PLUGINS}" if names_plugins(body) else body
 
 
 def called_in(prompt: str) -> tuple[str, str] | None:
@@ -96,11 +127,3 @@ def call_line(call: str) -> str:
     """Return the first line of an expanded prompt, which names the call: ``/NAME ARGUMENTS``."""
     name, _, arguments = call.strip().partition(" ")
     return f"Command: {name} {arguments.strip()}".rstrip()
-
-
-def _words(arguments: str) -> list[str]:
-    """Split arguments as a shell does; at blanks where a quote is never closed."""
-    try:
-        return shlex.split(arguments)
-    except ValueError:
-        return arguments.split()

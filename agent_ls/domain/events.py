@@ -137,7 +137,7 @@ class TurnStarted(_Event):
     focus: Focus | None = None
     """The editor's state at the prompt."""
     limits: TurnLimits | None = None
-    """What a custom command leaves the turn; None: all that the session has."""
+    """What a custom command sets for the turn; None: nothing."""
 
 
 class PrefixSet(_Event):
@@ -244,8 +244,9 @@ class Answered(_Event):
     step_id: str
     message: AssistantMessage
     is_partial: bool = False
-    origin: Literal["model", "plan"] = "model"
-    """``plan``: no model answered; the machine runs approved calls of a plan."""
+    origin: Literal["model", "plan", "command"] = "model"
+    """Else no model answered: the machine runs approved calls of a plan, or those that a custom
+    command makes first."""
 
 
 class NudgeAdded(_Event):

@@ -126,8 +126,8 @@ def _is_in_quotes(before: str) -> bool:
 class HookAnswer(Record):
     """The JSON object that a hook may print; nothing printed means no opinion."""
 
-    decision: Literal["allow", "deny"] | None = None
-    """Before a tool: *allow* approves in the person's place, *deny* blocks."""
+    decision: Literal["allow", "ask", "deny"] | None = None
+    """Before a tool: *allow* approves in the user's place, *ask* asks the user, *deny* blocks."""
     reason: str = ""
     """Why; for *deny* the model reads it."""
     arguments: dict[str, JsonValue] | None = None
@@ -139,4 +139,4 @@ class HookAnswer(Record):
     tools: tuple[str, ...] | None = None
     """Before a model request: the offered tools to keep."""
     context: str | None = None
-    """At a session's start, a prompt or a compaction: text that is added for the model."""
+    """At a session's start, a prompt, a compaction or after a tool: text for the model."""

@@ -26,7 +26,8 @@ class Phase(StrEnum):
 
 
 SUCCESSORS: dict[Phase, frozenset[Phase]] = {
-    Phase.CHECK: frozenset({Phase.PREPARE, Phase.COMPACT, Phase.CLOSE, Phase.DONE}),
+    # To ACT for the calls that a custom command makes first.
+    Phase.CHECK: frozenset({Phase.PREPARE, Phase.ACT, Phase.COMPACT, Phase.CLOSE, Phase.DONE}),
     Phase.COMPACT: frozenset({Phase.CHECK, Phase.CLOSE, Phase.DONE}),
     Phase.PREPARE: frozenset({Phase.CALL, Phase.DONE}),
     Phase.CALL: frozenset(

@@ -1,9 +1,4 @@
-"""Where the files are that extend the agent, and how one is read.
-
-A file is front matter between two lines of ``---``, then the body. The front matter is ``key:
-value``, a list of ``- item`` lines, or a text that is indented below ``key: >``. It is no YAML:
-other agents' files hold values such as ``argument-hint: [file] [line]``, which YAML refuses.
-"""
+"""Where the files are that extend the agent, and how one is read."""
 
 from __future__ import annotations
 
@@ -17,19 +12,19 @@ from typing import Literal, TypeVar
 from pydantic import ValidationError
 
 from agent_ls.domain.mistakes import mistakes_said
-from agent_ls.loop.calls.other_agents import name_here
+from agent_ls.domain.model_families import family_in
+from agent_ls.extension.front_matter import plain_value, split_front
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.processes.reading import read_file
+from agent_ls.processes.reading import read_beginning
 from agent_ls.safety.made_files import is_undecided
 
 T = TypeVar("T")
 Kind = Literal["commands", "skills", "agents"]
 
-_FENCE = "---"
-_MAX_FILE_BYTES = 65_536
+_MAX_FILE_BYTES = 262_144
 _MAX_FILES = 500
 """In one folder."""
-_TOOL = re.compile(r"[^\s,()\[\]]+(?:\([^)]*\))?")
+_MAX_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +38,15 @@ class Place:
     """It has another agent's layout, so unknown keys mean nothing here and are left out."""
 
 
-def places(kind: Kind, user_folder: Path, roots: Iterable[Root]) -> Iterator[Place]:
-    """Yield the user's folder and those of trusted roots; a later one overrides an earlier one."""
+def places(
+    kind: Kind, user_folder: Path, roots: Iterable[Root], claude_home: Path | None = None
+) -> Iterator[Place]:
+    """Yield the user's folders and those of trusted roots; a later one overrides an earlier one.
+
+    ``claude_home`` is the user's ``~/.claude``; None: it is not read.
+    """
+    if claude_home is not None:
+        yield Place(claude_home / kind, is_foreign=True)
     yield Place(user_folder / kind)
     for root in roots:
         if root.is_trusted:
@@ -73,20 +75,17 @@ def read_all(
 
 
 def read_parts(path: Path, place: Place) -> tuple[dict[str, str], str]:
-    """Return the front matter and the stripped body of a file; a list is joined with commas.
+    """Return the front matter and the stripped body of a file; a long one is cut, which it says.
 
     Errors: ``OSError``; ``ValueError`` says what is wrong.
     """
     if place.top is not None and not path.resolve().is_relative_to(place.top.resolve()):
         raise ValueError("it is a link that leads out of the folder")
-    text = read_file(path, max_bytes=_MAX_FILE_BYTES).decode("utf-8")
-    lines = text.lstrip("\ufeff").splitlines()
-    if not lines or lines[0].strip() != _FENCE:
-        return {}, text.strip()
-    end = next((at for at, line in enumerate(lines) if at and line.strip() == _FENCE), None)
-    if end is None:
-        raise ValueError("its front matter has no end: a second line of ---")
-    return _front(lines[1:end]), "\n".join(lines[end + 1 :]).strip()
+    raw, size = read_beginning(path, max_bytes=_MAX_FILE_BYTES)
+    front, body = split_front(_text(raw), is_lenient=place.is_foreign)
+    if left_out := size - len(raw):
+        body += f"\n\n(The rest of {path}, {left_out:,} bytes, is left out.)"
+    return front, body
 
 
 def only_known(head: Mapping[str, str], known: Iterable[str], place: Place) -> dict[str, str]:
@@ -97,38 +96,21 @@ def only_known(head: Mapping[str, str], known: Iterable[str], place: Place) -> d
     return {key: value for key, value in head.items() if key in keys}
 
 
-def tools_in(value: str, *, is_foreign: bool) -> tuple[str, ...]:
-    """Return the tools of a list, separated by commas or blanks.
+def model_in(value: str, place: Place) -> str:
+    """Return the model that a front matter names; of another agent's names only the family."""
+    return family_in(value) if place.is_foreign else plain_value(value)
 
-    Another agent's ``Bash(git add:*)`` becomes ``run_command``: mode and rules decide what it runs.
+
+def callable_name(name: str) -> str:
+    """Return a name as it can be typed behind a slash: with dashes for what is no letter or digit.
+
+    Empty: nothing is left.
     """
-    names = (one.partition("(")[0].strip("\"'") for one in _TOOL.findall(value))
-    return tuple(dict.fromkeys((is_foreign and name_here(name)) or name for name in names))
+    return re.sub(r"[^\w-]+", "-", name.strip()).strip("-")[:_MAX_NAME].rstrip("-")
 
 
-def _front(lines: Iterable[str]) -> dict[str, str]:
-    values: dict[str, str] = {}
-    key = ""
-    for line in lines:
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        is_below = line[0].isspace() or line.startswith("- ")
-        if key and is_below:
-            item = line.strip()
-            is_item = item.startswith("- ")
-            joint = ", " if is_item else " "
-            item = _unquoted(item.removeprefix("- "))
-            values[key] = f"{values[key]}{joint}{item}" if values[key] else item
-            continue
-        key, colon, value = line.partition(":")
-        if not colon:
-            raise ValueError(f"its line {line!r} is no “key: value”")
-        key, value = key.strip(), value.strip()
-        values[key] = "" if re.fullmatch(r"[>|][+-]?", value) else _unquoted(value)
-    return values
-
-
-def _unquoted(value: str) -> str:
-    value = value.strip()
-    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-    return value[1:-1] if is_quoted else value
+def _text(raw: bytes) -> str:
+    for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+        if raw.startswith(mark):
+            return raw.decode(encoding, "replace")
+    return raw.decode("utf-8", "replace")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from agent_ls.domain.commands import CustomCommand, TurnLimits
 from agent_ls.domain.errors import ToolError
-from agent_ls.extension.files import Place, places, read_all, read_parts
+from agent_ls.extension.files import Place, callable_name, model_in, places, read_all, read_parts
+from agent_ls.extension.front_matter import first_line, is_on, plain_value, words_in
+from agent_ls.extension.turn_rules import rules_of
 from agent_ls.loop.ports.extension import LoadedSkill, Skill
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.processes.reading import read_file
@@ -20,76 +22,147 @@ from agent_ls.safety.control_files import has_secret_name
 
 _log = logging.getLogger(__name__)
 
-_MAIN = "SKILL.md"
-_NAME = re.compile(r"[A-Za-z0-9][\w-]{0,63}")
+MAIN = "SKILL.md"
 _MAX_FILES = 50
 _MAX_FILE_BYTES = 262_144
+_MAX_LOOKED_AT = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class FoundSkill:
+    """A skill as its file has it."""
+
     skill: Skill
     folder: Path
-    body: str
+    command: CustomCommand
+    """How the user calls it."""
+    is_for_model: bool
+    is_for_user: bool
+    is_own: bool
+    """It is the user's, and not a workspace's."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileSkills:
     """The ``Skills`` port over files, as they were when the session was opened."""
 
-    found: Mapping[str, _Found]
+    found: Mapping[str, FoundSkill]
+    project: str = ""
+    """The first folder of the workspace."""
+    readable: tuple[Path, ...] = ()
+    """The folders of the user's own skills that hold no secrets."""
 
     @property
     def listed(self) -> tuple[Skill, ...]:
-        """Return the skills, by name."""
-        return tuple(one.skill for one in self.found.values())
+        """Return the skills that the model may load, by name."""
+        return tuple(one.skill for one in self.found.values() if one.is_for_model)
 
-    async def load(self, name: str) -> LoadedSkill:
-        """Return a skill. Errors: ``ToolError``."""
+    @property
+    def has_any(self) -> bool:
+        """Say whether there are skills, also such as only the user calls."""
+        return bool(self.found)
+
+    async def load(self, name: str, arguments: str = "") -> LoadedSkill:
+        """Return a skill that the model may load. Errors: ``ToolError``."""
         found = self._named(name)
-        files = await asyncio.to_thread(lambda: tuple(islice(_files(found.folder), _MAX_FILES)))
-        return LoadedSkill(found.folder, found.body, files)
+        if not found.is_for_model:
+            raise ToolError(
+                f"Only the user calls the skill {name!r}: suggest /{name}, and do not do by "
+                "yourself what it does."
+            )
+        values = skill_variables(found.folder, self.project)
+        return await with_files(found.folder, found.command.loaded(arguments, values))
 
     async def read(self, name: str, file: str) -> str:
         """Return the text of one of a skill's files. Errors: ``ToolError``."""
         return await asyncio.to_thread(_read, self._named(name).folder, file)
 
-    def _named(self, name: str) -> _Found:
+    def _named(self, name: str) -> FoundSkill:
         if (found := self.found.get(name)) is None:
             raise ToolError(
-                f"There is no skill {name!r}. The skills are: {', '.join(self.found) or 'none'}."
+                f"There is no skill {name!r}. The skills are: "
+                f"{', '.join(one.name for one in self.listed) or 'none'}."
             )
         return found
 
 
-def file_skills(user_folder: Path, roots: Iterable[Root]) -> FileSkills:
+def file_skills(
+    user_folder: Path, roots: Iterable[Root], claude_home: Path | None = None
+) -> FileSkills:
     """Return the skills of the user and of trusted roots; invalid ones are left out and logged."""
-    skills, problems = found_skills(user_folder, roots)
+    skills, problems = found_skills(user_folder, roots, claude_home)
     for problem in problems:
         _log.warning("%s", problem)
     return skills
 
 
-def found_skills(user_folder: Path, roots: Iterable[Root]) -> tuple[FileSkills, list[str]]:
+def found_skills(
+    user_folder: Path, roots: Iterable[Root], claude_home: Path | None = None
+) -> tuple[FileSkills, list[str]]:
     """Return the skills, and for the user a problem for each invalid file."""
-    found: dict[str, _Found] = {}
+    folders = list(roots)
+    found: dict[str, FoundSkill] = {}
     problems: list[str] = []
-    for path, _, read in read_all(places("skills", user_folder, roots), f"*/{_MAIN}", _skill_in):
-        if isinstance(read, _Found):
+    for path, _, read in skills_in(places("skills", user_folder, folders, claude_home)):
+        if isinstance(read, FoundSkill):
             found[read.skill.name] = read
         else:
             problems.append(f"The skill in {path} cannot be used: {read}.")
-    return FileSkills(dict(sorted(found.items()))), problems
+    project = str(folders[0].path) if folders else ""
+    own = (one.folder for one in found.values() if one.is_own)
+    readable = tuple(folder for folder in own if not _holds_secrets(folder))
+    return FileSkills(dict(sorted(found.items())), project, readable), problems
 
 
-def _skill_in(path: Path, place: Place) -> _Found:
+def skills_in(found: Iterable[Place]) -> Iterator[tuple[Path, Place, FoundSkill | str]]:
+    """Yield each skill of these folders, or what is wrong with its file."""
+    return read_all(found, f"*/{MAIN}", _skill_in)
+
+
+async def with_files(folder: Path, body: str) -> LoadedSkill:
+    """Return a skill with this body and the names of its files."""
+    files = await asyncio.to_thread(lambda: tuple(islice(_files(folder), _MAX_FILES)))
+    return LoadedSkill(folder, body, files)
+
+
+def skill_variables(folder: Path, project: str) -> dict[str, str]:
+    """Return what ``${NAME}`` stands for in a skill's text."""
+    return {"CLAUDE_SKILL_DIR": str(folder), "CLAUDE_PROJECT_DIR": project}
+
+
+def _skill_in(path: Path, place: Place) -> FoundSkill:
     head, body = read_parts(path, place)
-    if not head.get("description"):
+    description = head.get("description") or (first_line(body) if place.is_foreign else "")
+    if not description:
         raise ValueError("its front matter has no description, which says when it is of use")
-    name = head.get("name") or path.parent.name
-    if not _NAME.fullmatch(name):
-        raise ValueError(f"name: {name!r} is not made of letters, digits, - and _")
-    return _Found(Skill(name, head["description"]), path.parent, body)
+    if more := head.get("when_to_use"):
+        description = f"{description} {more}"
+    folder = path.parent
+    name = callable_name(plain_value(head.get("name", ""))) or callable_name(folder.name)
+    if not name:
+        raise ValueError("its name and its folder's have no letter")
+    allowed = head.get("allowed-tools", "")
+    command = CustomCommand(
+        name=name,
+        description=description,
+        argument_hint=head.get("argument-hint", ""),
+        argument_names=words_in(head.get("arguments", "")),
+        body=body or description,
+        source=str(path),
+        limits=TurnLimits(
+            model=model_in(head.get("model", ""), place),
+            unasked=rules_of(allowed, place, skill_variables(folder, str(place.top or ""))),
+        ),
+        skill_folder=str(folder),
+    )
+    return FoundSkill(
+        Skill(name, description),
+        folder,
+        command,
+        is_for_model=not is_on(head.get("disable-model-invocation", ""), default=False),
+        is_for_user=is_on(head.get("user-invocable", ""), default=True),
+        is_own=place.top is None,
+    )
 
 
 def _files(folder: Path) -> Iterator[str]:
@@ -98,8 +171,19 @@ def _files(folder: Path) -> Iterator[str]:
         folders[:] = sorted(one for one in folders if not one.startswith("."))
         for name in sorted(names):
             shown = (Path(above) / name).relative_to(folder).as_posix()
-            if not name.startswith(".") and shown != _MAIN:
+            if not name.startswith(".") and shown != MAIN:
                 yield shown
+
+
+def _holds_secrets(folder: Path) -> bool:
+    """Say whether a file there is named like a secret; a folder too large to look at counts."""
+    seen = 0
+    for above, _, names in os.walk(folder):
+        seen += len(names)
+        parts = Path(above).relative_to(folder).parts
+        if seen > _MAX_LOOKED_AT or any(has_secret_name((*parts, name)) for name in names):
+            return True
+    return False
 
 
 def _read(folder: Path, file: str) -> str:

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import FILE, Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
 from agent_ls.domain.mistakes import mistakes_said
+from agent_ls.loop.hook_words import our_answer, told_words, tool_words
 from agent_ls.loop.ports.commands import HookRun, HookRunner
 from agent_ls.loop.ports.workspace import Unsaved, Workspace
 from agent_ls.loop.state.spelling import canonical
@@ -25,8 +27,11 @@ from agent_ls.loop.state.spelling import canonical
 _log = logging.getLogger(__name__)
 
 _EDITED = "AGENT_LS_EDITED_FILE"
+_PROJECT = "CLAUDE_PROJECT_DIR"
+"""Programs for Claude Code's hooks find the project by it."""
 _BLOCKS = 2
 """Exit code with which a hook blocks the call."""
+_OBJECT = TypeAdapter(dict[str, Any])
 _MAX_CHARS = 2_000
 _NOT_FOUND = (126, 127)
 """The shell's exit codes for a program that is missing or not executable."""
@@ -102,8 +107,9 @@ class Hooks:
         """
         limit_s = hook.timeout_s or self._usual_s(point)
         root = self.workspace.roots[0].path
-        given = {"hook": point.value, "name": hook.name, "workspace": str(root), **told}
-        env = {"AGENT_LS_HOOK": point.value, "AGENT_LS_FILE": path}
+        own = {"hook": point.value, "name": hook.name, "workspace": str(root), **told}
+        given = told_words(point, told, str(root)) | own
+        env = {"AGENT_LS_HOOK": point.value, "AGENT_LS_FILE": path, _PROJECT: str(root)}
         run = await self._run(
             hook, hook.command, json.dumps(given), root, limit_s, env, texts or {}
         )
@@ -123,6 +129,7 @@ class Hooks:
         root, absolute = self.workspace.locate(path)
         name = absolute.relative_to(root.path).as_posix()
         env = {"AGENT_LS_HOOK": HookPoint.POST_EDIT.value, "AGENT_LS_FILE": name, _EDITED: name}
+        env[_PROJECT] = str(root.path)
         # The path travels in a variable, so the shell does not run it as code. The "./" keeps it
         # from being parsed as an option.
         command = hook.command.replace(FILE, f'"./${_EDITED}"')
@@ -166,7 +173,8 @@ def _checked(run: HookRun, limit_s: float) -> Said:
 
 
 def _wants(hook: Hook, tool: str, paths: tuple[str, ...]) -> bool:
-    is_tool = not hook.tools or any(fnmatchcase(tool, one) for one in hook.tools)
+    names = (tool, tool_words(tool))
+    is_tool = not hook.tools or any(fnmatchcase(name, one) for name in names for one in hook.tools)
     return is_tool and (
         not hook.paths or any(fnmatchcase(path, one) for path in paths for one in hook.paths)
     )
@@ -188,7 +196,7 @@ def _understood(run: HookRun, limit_s: float, point: HookPoint) -> Said:
         adds = HookAnswer(context=output if point in _ADDING_POINTS else None)
         return Said(HookOutcome.PASSED, answer=adds, duration_ms=run.duration_ms)
     try:
-        answer = HookAnswer.model_validate_json(output)
+        answer = HookAnswer.model_validate(our_answer(_OBJECT.validate_json(output), point))
     except ValidationError as error:
         why = f"its answer is not understood: {mistakes_said(error)}"
         return Said(HookOutcome.FAILED, why, duration_ms=run.duration_ms)

@@ -88,6 +88,8 @@ class Kit:
     begun_s: float | None = None
     """Monotonic time from which the turn's clock counts, for a process that runs a single turn.
     None: the turn's own start."""
+    named_models: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What files mean by the name of a model."""
     closing: str = ""
     """Instruction for the closing answer of a turn that must end; empty: one meant for a person."""
     order: EditOrder = field(default_factory=EditOrder)

@@ -16,6 +16,8 @@ class ModelOptions(Record):
     """For summaries, confidence and evaluation, a litellm model name; empty: the main model."""
     fallback: str = ""
     """Asked when the main model's retries are used up; empty: off."""
+    named: dict[str, str] = Field(default_factory=dict[str, str])
+    """What commands and sub-agents mean by a name such as ``haiku``, as litellm model names."""
     advice_timeout_s: float = Field(default=60.0, gt=0)
     """How long a summary, a confidence or an evaluation may take."""
 

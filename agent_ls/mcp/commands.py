@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agent_ls.domain.commands import CommandList, CustomCommand, call_line
+from agent_ls.domain.commands import CommandList, CustomCommand, OpeningCall, call_line
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.loop.ports.extension import Commands
 from agent_ls.mcp.definitions import PromptDefinition
@@ -31,9 +31,9 @@ class ServerCommands:
         own = {f"{server}:{prompt.name}": (server, prompt) for server, prompt in self._prompts()}
         commands = {name: _command(name, *one) for name, one in own.items()}
         both = {**commands, **found.commands}
-        return CommandList(dict(sorted(both.items())), found.problems)
+        return replace(found, commands=dict(sorted(both.items())))
 
-    async def text_of(self, command: CustomCommand, arguments: str) -> str:
+    async def text_of(self, command: CustomCommand, arguments: str, session_id: str) -> str:
         """Return the prompt of a call, which a server may have to give.
 
         Errors: ``AgentLsError`` if it does not.
@@ -43,12 +43,20 @@ class ServerCommands:
         }
         found = prompts.get(command.name)
         if found is None or command.source != _source(found[0]):
-            return await self.files.text_of(command, arguments)
+            return await self.files.text_of(command, arguments, session_id)
         server, prompt = found
         text = await self.servers.prompt(server, prompt.raw, _given(prompt, command, arguments))
         words = await plain_output_slowly(text)
         head = call_line(f"/{command.name} {arguments}")
         return f"{head}\n\n(The following is the text of the tool server {server}.)\n{words}"
+
+    async def opening(
+        self, command: CustomCommand, arguments: str, session_id: str
+    ) -> tuple[OpeningCall, ...]:
+        """Return the calls that a file's prompt needs first; what a server says asks for none."""
+        if any(command.source == _source(server) for server in self.servers.servers):
+            return ()
+        return await self.files.opening(command, arguments, session_id)
 
     async def attached(self, prompt: str) -> str:
         """Return the texts of the resources that a prompt names as ``@server:uri``.

@@ -244,6 +244,8 @@ class HumanLog:
             lines.append(f"   💬 {short(event.message.text)}")
         if event.origin == "plan":
             return [*lines, f"   📋 Carrying out {counted(len(calls), 'step')} of the plan"]
+        if event.origin == "command":
+            return [*lines, f"   📋 {counted(len(calls), 'call')} of the custom command first"]
         if not self._turn.is_heard:
             return [*lines, "   · The model gave no last words; these are made from what happened"]
         what = counted(len(calls), "tool call") if calls else "a final text"

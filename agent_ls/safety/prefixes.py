@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from agent_ls.domain.rules import PatternRule
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.named_programs import is_covered
 from agent_ls.safety.paths import is_inside
@@ -35,6 +36,11 @@ def prefix_rule(command: str, cwd: Path, roots: Sequence[Root], *, is_held: bool
     if not is_covered(command, cwd, roots, covers, is_held=is_held) or not found:
         return None
     return f"run_command: {' '.join(found.pop())} *"
+
+
+def is_offered(rule: PatternRule) -> bool:
+    """Say whether an approval offers this rule by prefix, or one that covers it."""
+    return rule.subject == "run_command" and bool(rule.words) and _prefix(rule.words) is not None
 
 
 def _prefix(values: Sequence[str]) -> tuple[str, ...] | None:

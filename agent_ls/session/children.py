@@ -25,6 +25,7 @@ from agent_ls.domain.events import (
     WrapUpRequested,
 )
 from agent_ls.domain.ids import Ids
+from agent_ls.domain.model_families import model_meant
 from agent_ls.domain.modes import Mode, strictest
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
@@ -96,6 +97,8 @@ class Children:
     turn_limit: Allowance
     """What a turn of the parent may spend."""
     build_kit: Callable[[ChildOrder], Kit]
+    named_models: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What kinds mean by the name of a model."""
     _running: dict[str, _Child] = field(default_factory=dict[str, _Child])
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
@@ -189,8 +192,7 @@ class Children:
         turn = _turn_of(self.recorder.state)
         asked = turn.events.of(WrapUpRequested)[-1:]
         prompt = child.task + _found_so_far(turn)
-        # A custom command limits its sub-agents too; only the model is their kind's.
-        limits = turn.limits.model_copy(update={"model": ""})
+        limits = turn.limits.of_sub_agents(child.kind.rules)
         await recorder.emit(
             TurnStarted(
                 turn_id=self.ports.ids.new("trn"),
@@ -215,7 +217,7 @@ class Children:
             session_id=child.recorder.session_id,
             roots=state.roots,
             mode=strictest(state.mode_of_turn, child.kind.mode),
-            model=child.kind.model or state.model,
+            model=model_meant(child.kind.model, state.model, self.named_models) or state.model,
             agent=child.kind.name,
             parent_id=state.session_id,
             parent_call_id=child.call_id,

@@ -11,11 +11,11 @@ from agent_ls.loop.ports.extension import Commands
 
 
 async def expanded(
-    prompt: str, source: Commands, tools: Iterable[str]
+    prompt: str, source: Commands, tools: Iterable[str], session_id: str = ""
 ) -> tuple[str, TurnLimits | None]:
     """Return the prompt with what it names, expanded if it calls a command, and its limits.
 
-    ``tools`` are the session's. None: no limits.
+    ``tools`` are the session's. None: the turn is like any other.
     Errors: ``AgentLsError`` for a command that does not exist or cannot be used.
     """
     call = await command_in(prompt, source)
@@ -28,8 +28,10 @@ async def expanded(
             f"The command /{command.name} leaves no tool: allowed-tools in {command.source} "
             "names none that this session has."
         )
-    text = await source.text_of(command, arguments) + await source.attached(arguments)
-    return text, None if limits == TurnLimits() else limits
+    text = await source.text_of(command, arguments, session_id)
+    opening = await source.opening(command, arguments, session_id)
+    limits = limits.model_copy(update={"opening": opening})
+    return text + await source.attached(arguments), None if limits == TurnLimits() else limits
 
 
 async def command_in(prompt: str, source: Commands) -> tuple[CustomCommand, str] | None:
@@ -42,9 +44,9 @@ async def command_in(prompt: str, source: Commands) -> tuple[CustomCommand, str]
         return None
     name, arguments = call
     found = await source.listed()
-    if (problem := found.problems.get(name)) is not None:
+    if (problem := found.problems.get(name) or found.refused.get(name)) is not None:
         raise AgentLsError(problem)
-    command = found.commands.get(name)
+    command = found.commands.get(name) or found.also.get(name)
     if command is None:
         raise AgentLsError(_unknown(name, found))
     return command, arguments
@@ -59,6 +61,7 @@ def _unknown(name: str, found: CommandList) -> str:
     known = ", ".join(f"/{one}" for one in (*sorted(BUILT_IN), *found.commands))
     return (
         f"There is no command /{name}. The commands are: {known}. "
-        "A folder's commands count once you trust it: agent-ls trust FOLDER. "
+        "A folder's commands count once you trust it, and so do those of ~/.claude: "
+        "agent-ls trust FOLDER. "
         "If it is no command, begin the prompt with a word."
     )

@@ -26,6 +26,7 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.focus import Focus
 from agent_ls.domain.goals import Goal
+from agent_ls.domain.model_families import model_meant
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.evidence.output_schema import Schema
 from agent_ls.loop.kit import Kit
@@ -148,9 +149,11 @@ class Session:
         Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty
         or calls a command that does not exist.
         """
-        prompt, limits = await expanded(prompt, self._kit.custom_commands, self._kit.tools)
+        prompt, limits = await expanded(prompt, self._kit.custom_commands, self._kit.tools, self.id)
         if limits is not None:
             when_busy = "follow_up"
+            model = model_meant(limits.model, self.state.model, self._kit.named_models)
+            limits = limits.model_copy(update={"model": model})
         if note:
             prompt = f"{prompt}\n\n{note}"
         if goal is not None:

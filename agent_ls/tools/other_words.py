@@ -634,7 +634,7 @@ WORDS: Mapping[str, Words] = {
         reads=(_kind,),
     ),
     "diagnostics": Words({"paths": f"file_paths files path {_FILE}"}, reads=(_single_path,)),
-    "skill": Words({"name": "skill skill_name command"}, noted={"a skill takes none": "args"}),
+    "skill": Words({"name": "skill skill_name command", "arguments": "args"}),
     "replace_symbol": Words(
         {
             "path": _FILE,

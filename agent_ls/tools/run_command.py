@@ -16,6 +16,7 @@ from agent_ls.domain.record import Record
 from agent_ls.domain.rules import GRANT
 from agent_ls.edits.shell_call import is_patch_call
 from agent_ls.loop.ports.commands import Bounds, CommandOutcome, Runner
+from agent_ls.loop.ports.extension import Skills
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.loop.state.view import TurnView
@@ -107,6 +108,7 @@ class RunCommand(PlainTool):
 
     workspace: Workspace
     runner: Runner
+    skills: Skills | None = None
     options: RunCommandOptions = RunCommandOptions()
 
     def parameters(self, view: TurnView) -> dict[str, JsonValue]:
@@ -148,6 +150,8 @@ class RunCommand(PlainTool):
             "outside" if arguments.outside_sandbox else view,
             consent=context.consent,
             network=arguments.network,
+            # A skill's instructions may run its scripts.
+            readable=self.skills.readable if self.skills is not None else (),
         )
 
     async def preview(self, arguments: RunCommandArguments) -> Preview:

@@ -24,6 +24,7 @@ class SkillArguments(Arguments):
 
     name: str = Field(min_length=1, max_length=80, description="Which skill.")
     file: str = Field("", max_length=400, description="Read this file of it instead.")
+    arguments: str = Field("", max_length=4_000, description="What it takes, if anything.")
 
 
 class SkillOptions(Record):
@@ -53,9 +54,12 @@ class LoadSkill(PlainTool):
     def parameters(self, view: TurnView) -> dict[str, JsonValue] | None:
         """Return the parameters with the skills in them; None, so no tool, without skills."""
         skills = self.skills.listed[: self.options.max_listed]
-        if not skills:
+        if not skills and not (self.options.max_listed and self.skills.has_any):
             return None
         parameters = parameters_of(self.Arguments)
+        if not skills:
+            # The user has called one, whose files may be read.
+            return parameters
         name: JsonValue = {
             "type": "string",
             "enum": [one.name for one in skills],
@@ -73,9 +77,5 @@ class LoadSkill(PlainTool):
         """Return the skill's instructions and the names of its files, or one file's text."""
         if arguments.file:
             return ToolOutput(cleaned(await self.skills.read(arguments.name, arguments.file)))
-        skill = await self.skills.load(arguments.name)
-        parts = [cleaned(skill.body)]
-        if skill.files:
-            files = "\n".join(map(cleaned, skill.files))
-            parts.append(f"Files of this skill, in {skill.folder}; read them with skill:\n{files}")
-        return ToolOutput("\n\n".join(parts))
+        skill = await self.skills.load(arguments.name, arguments.arguments)
+        return ToolOutput(cleaned(skill.words))

@@ -45,11 +45,16 @@ def test_only_a_first_word_with_a_slash_in_front_calls(
         ("Look at $ARGUMENTS.", "a.py b.py", "Look at a.py b.py."),
         ("From $1 to $2.", '"one file" two three', "From one file to two."),
         ("From $1 to $2.", "", "From  to ."),
-        ("Do it.", "for a.py", "Do it.\n\nArguments: for a.py"),
+        ("Do it.", "for a.py", "Do it.\n\nARGUMENTS: for a.py"),
         ("Do it.", "", "Do it."),
         ("Say $1.", "$2 $ARGUMENTS", "Say $2."),
         ("Say $ARGUMENTS.", "$1 `!x`", "Say $1 `!x`."),
-        ("It costs $10 and $0.", "x", "It costs $10 and $0.\n\nArguments: x"),
+        ("It costs $10.", "x", "It costs $10.\n\nARGUMENTS: x"),
+        ("From $0 to $1.", "one two", "From one to two."),
+        ("$ARGUMENTS[1] before $ARGUMENTS[0], $1.", "one two", "two before one, two."),
+        ("From $0 to $1.", "one", "From one to $1."),
+        (r"It costs \$1.00 and \\$1, $HOME.", "one", r"It costs $1.00 and \\one, $HOME."),
+        ("Run ${CLAUDE_SKILL_DIR}/x.", "", "Run ${CLAUDE_SKILL_DIR}/x."),
         ("Say $1.", "it's", "Say it's."),
         ("Read @docs/style.md first.", "", "Read @docs/style.md first."),
     ],
@@ -119,8 +124,25 @@ Review $ARGUMENTS.
         ("mode: plan", TurnLimits(mode=Mode.PLAN)),
         ("allowed-tools: read_file, grep", TurnLimits(tools=("read_file", "grep"))),
         (
-            "allowed-tools: Bash(git add:*), Read, edit_*",
-            TurnLimits(tools=("run_command", "read_file", "edit_*")),
+            "allowed-tools: Bash(git add:*), Bash(git push *), Read, edit_*",
+            TurnLimits(
+                tools=("run_command", "read_file", "edit_*"),
+                rules=("run_command: git add *", "run_command: git push *"),
+                unasked=("run_command: git add *", "run_command: git push *"),
+            ),
+        ),
+        ("allowed-tools: Bash, Bash(git:*)", TurnLimits(tools=("run_command",))),
+        (
+            "allowed-tools: Bash(*) Edit(docs/**)",
+            TurnLimits(
+                tools=("run_command", "edit_file"),
+                rules=("edit: docs/**",),
+                unasked=("edit: docs/**",),
+            ),
+        ),
+        (
+            "allowed-tools: [Read, mcp__linear__list]",
+            TurnLimits(tools=("read_file", "linear/list")),
         ),
         ("allowed-tools:\n  - Read\n  - Grep", TurnLimits(tools=("read_file", "grep"))),
         ("# a comment\nmode: ask-all", TurnLimits(mode=Mode.ASK_ALL)),
@@ -135,11 +157,25 @@ async def test_front_matter_describes_and_limits(
     assert command.limits == limits
 
 
-async def test_another_agents_models_and_unknown_keys_mean_nothing_here(tmp_path: Path) -> None:
+async def test_another_agents_unknown_keys_mean_nothing_here(tmp_path: Path) -> None:
     text = _FRONT.format(keys="model: sonnet\nmode: auto\ncolor: red\nallowed-tools: Read")
     files = _files(tmp_path, **{f"{_CLAUDE}/review.md": text})
     command = (await files.listed()).commands["review"]
-    assert command.limits == TurnLimits(tools=("read_file",))
+    assert command.limits == TurnLimits(model="sonnet", tools=("read_file",))
+
+
+async def test_a_workspaces_file_lets_run_unasked_only_what_an_approval_would_offer(
+    tmp_path: Path,
+) -> None:
+    tools = "Bash(git add:*), Bash(git push:*), Bash(pytest -x *), Bash(python:*), Bash(*), Write"
+    files = _files(tmp_path, **{f"{_CLAUDE}/c.md": f"---\nallowed-tools: {tools}\n---\nDo."})
+    limits = (await files.listed()).commands["c"].limits
+    assert limits.unasked == ()
+    tools = tools.replace(", Bash(*)", "")
+    files = _files(tmp_path, **{f"{_CLAUDE}/c.md": f"---\nallowed-tools: {tools}\n---\nDo."})
+    limits = (await files.listed()).commands["c"].limits
+    assert limits.unasked == ("run_command: git add *", "run_command: pytest -x *")
+    assert len(limits.rules) == 4
 
 
 @pytest.mark.parametrize(
@@ -150,10 +186,8 @@ async def test_another_agents_models_and_unknown_keys_mean_nothing_here(tmp_path
         ("---\nmode ask\n---\nx", "is no “key: value”"),
         ("---\nmode: free\n---\nx", "mode: free is no mode; they are plan, ask-all"),
         ("---\nallowed_tools: grep\n---\nx", "allowed_tools: is not known"),
-        ("Diff:\n!`git diff`", "!`git diff` would run a shell command while the prompt is made"),
-        ("x" * 70_000, "it is larger than 65,536 bytes"),
     ],
-    ids=["empty", "open", "no-colon", "mode", "key", "shell", "large"],
+    ids=["empty", "open", "no-colon", "mode", "key"],
 )
 async def test_a_file_that_cannot_be_used_is_said_when_it_is_called(
     text: str, why: str, tmp_path: Path

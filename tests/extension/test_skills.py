@@ -77,7 +77,7 @@ def test_what_every_request_lists_is_capped(tmp_path: Path, place: Place) -> Non
     [
         ("bare", "x", "has no description"),
         ("open", "---\ndescription: x\n", "front matter has no end"),
-        ("named", "---\nname: a b\ndescription: x\n---\n", "'a b' is not made of letters"),
+        ("named", "---\nname: --\n---\n", "has no description"),
     ],
 )
 def test_a_file_that_is_no_skill_is_left_out_and_said(
@@ -88,6 +88,34 @@ def test_a_file_that_is_no_skill_is_left_out_and_said(
     assert skills.listed == ()
     assert why in problem
     assert f"{name}/SKILL.md" in problem
+
+
+@pytest.mark.parametrize(
+    "folder, text, listed",
+    [
+        ("a", "---\nname: PDF Tools (new)\ndescription: x\n---\n", ("PDF-Tools-new", "x")),
+        ("b c", "---\ndescription: x: y\nwhen_to_use: often\n---\n", ("b-c", "x: y often")),
+        ("d", "# Reads PDFs\nDo it.", ("d", "Reads PDFs")),
+        ("e", "---\nname: e\ndescription:\n\tno yaml: {\n---\nx", ("e", "no yaml: {")),
+        ("f", "---\nname: ü_1\ndescription: x\n---\n", ("ü_1", "x")),
+        ("g", "\ufeff---\r\nname: g\r\ndescription: x\r\n---\r\ny", ("g", "x")),
+        ("h", "---\ndescription: x\n---\n" + "line\n" * 60_000, ("h", "x")),
+        ("i", b"---\ndescription: caf\xe9\n---\nx", ("i", "caf\ufffd")),
+        ("j", "---\ndescription: x\n---\n".encode("utf-16"), ("j", "x")),
+    ],
+)  # fmt: skip
+async def test_public_skills_are_read(
+    folder: str, text: str | bytes, listed: tuple[str, str], tmp_path: Path
+) -> None:
+    place = tmp_path / "project/.claude/skills" / folder
+    place.mkdir(parents=True)
+    (place / "SKILL.md").write_bytes(text if isinstance(text, bytes) else text.encode())
+    root = Root("project", tmp_path / "project", is_trusted=True)
+    skills, problems = found_skills(tmp_path / "config", [root])
+    assert problems == []
+    assert [(one.name, one.description) for one in skills.listed] == [listed]
+    loaded = await skills.load(listed[0])
+    assert ("SKILL.md, 37,879 bytes, is left out" in loaded.body) is (folder == "h")
 
 
 _FILES: dict[str, str | bytes] = {

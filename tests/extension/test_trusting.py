@@ -38,13 +38,19 @@ _TS = '{"name": "typescript", "version": "5.9.0"}'
         pytest.param({".agent-ls/config.toml": "mode ="}, (), (), id="broken-settings"),
         pytest.param(
             {
-                ".agent-ls/commands/fix.md": "Fix.",
+                ".agent-ls/commands/fix.md": "---\nallowed-tools: Bash(git add:*)\n---\nFix.",
                 ".claude/commands/web/page.md": "Page.",
                 ".claude/commands/bad.md": "!`x`",
                 ".claude/skills/db/SKILL.md": "---\ndescription: d\n---\n",
                 ".agent-ls/agents/writer.md": "---\ndescription: d\ntools: look\n---\nWrite.",
             },
-            ("command /fix", "command /web:page", "skill db", "sub-agent writer"),
+            (
+                "command /bad",
+                "command /fix (when you call it, runs unasked: git add *)",
+                "command /web:page",
+                "skill db",
+                "sub-agent writer",
+            ),
             (),
             id="commands-skills-and-kinds",
         ),

@@ -184,9 +184,8 @@ def test_a_file_describes_a_kind_of_the_users_own(tmp_path: Path) -> None:
         "---\ntools: a\n---\n",
         "---\ndescription: x\ntools: a\nmode: everything\n---\n",
         "---\ndescription: x\ntools: a\nhooks: b\n---\n",
-        "---\ndescription: x\ntools: a\n---\n" + "x" * 70_000,
     ],
-    ids=["bare", "open", "no-colon", "no-description", "mode", "unknown-key", "too-large"],
+    ids=["bare", "open", "no-colon", "no-description", "mode", "unknown-key"],
 )
 def test_a_file_that_describes_none_is_left_out_and_said(
     text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -211,19 +210,25 @@ def test_a_folder_describes_kinds_only_when_it_is_trusted(is_trusted: bool, tmp_
 
 
 @pytest.mark.parametrize("is_trusted", [True, False], ids=["trusted", "not-trusted"])
-def test_another_agents_kind_gets_our_tools_and_no_model(is_trusted: bool, tmp_path: Path) -> None:
+def test_another_agents_kind_is_read_in_its_words(is_trusted: bool, tmp_path: Path) -> None:
     place = tmp_path / "project" / ".claude" / "agents"
-    place.mkdir(parents=True)
-    head = "name: reader\ndescription: reads\nmodel: sonnet\ncolor: red"
+    (place / "web").mkdir(parents=True)
+    head = "name: Code Reader\ndescription: reads\nmodel: claude-3-5-sonnet-20241022\ncolor: red"
     (place / "one.md").write_text(f"---\n{head}\ntools: Read, Bash(ls:*)\n---\nRead.")
-    (place / "two.md").write_text("---\ndescription: does\n---\nDo.")
+    (place / "two.md").write_text("---\nmodel: inherit\n---\n# Does things\nDo.")
+    more = "tools: '*'\ndisallowedTools: Write, Bash\npermissionMode: plan\nmaxTurns: 7"
+    (place / "web/three.md").write_text(f"---\ndescription: x\n{more}\n---\nDo.")
     root = Root("project", tmp_path / "project", is_trusted)
     kinds = agent_kinds(tmp_path / "none", [root])
-    assert ("reader" in kinds, "two" in kinds) == (is_trusted, is_trusted)
+    new = {name: kind for name, kind in kinds.items() if name in ("code-reader", "two", "three")}
+    assert len(new) == (3 if is_trusted else 0)
     if is_trusted:
-        assert kinds["reader"].tools == ("read_file", "run_command")
-        assert kinds["reader"].model == ""
-        assert kinds["two"].tools == ("look", "change", "run")
+        one, two, three = new["code-reader"], new["two"], new["three"]
+        assert (one.tools, one.rules) == (("read_file", "run_command"), ("run_command: ls *",))
+        assert (one.model, two.model) == ("sonnet", "")
+        assert (two.description, two.tools) == ("Does things", ("look", "change", "run"))
+        assert (three.without, three.mode) == (("write_file", "run_command"), Mode.PLAN)
+        assert three.max_steps == 7
 
 
 class Slow:

@@ -59,9 +59,19 @@ async def ask_before_tool(
         if changed is not planned:
             planned = changed
             decided = await decide(planned, turn)
+        decided = _asking(hook, said, decided)
     if allowed_by and isinstance(decided[1], Ask) and decided[1].broad:
         decided = (allowed_by, Allow(reads_only=decided[1].reads_only, consent="person"))
     return planned, decided
+
+
+def _asking(hook: Hook, said: Said, decided: Decided) -> Decided:
+    """Return the decision, which is to ask if the hook wants that; no later hook answers it."""
+    verdict = decided[1]
+    if said.answer.decision != "ask" or not isinstance(verdict, Allow):
+        return decided
+    why = f"The hook {hook.name} asks: {said.answer.reason or 'it gave no reason'}"
+    return f"hook {hook.name}", Ask(why, broad=False, reads_only=verdict.reads_only)
 
 
 async def _asked(hook: Hook, planned: PlannedCall, decided: Decided, turn: Turn) -> Said:
@@ -98,6 +108,10 @@ async def ask_after_tool(
             outcome = HookOutcome.CHANGED
             # The data may contain what the hook removed from the text.
             result = result.model_copy(update={"text": said.answer.result, "data": None})
+        elif said.answer.context:
+            outcome = HookOutcome.CHANGED
+            text = f"{result.text}\n\nThe hook {hook.name} says:\n{said.answer.context}"
+            result = result.model_copy(update={"text": text})
         events.append(said.ran(_AFTER, hook, planned.call.id, outcome))
     return result, tuple(events)
 

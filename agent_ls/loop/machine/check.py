@@ -22,6 +22,7 @@ from agent_ls.domain.verdicts import (
 )
 from agent_ls.loop.evidence.findings import reported
 from agent_ls.loop.machine.escalating import escalate, follow_earlier_answers
+from agent_ls.loop.machine.opening_calls import take_opening_calls
 from agent_ls.loop.machine.turn_hooks import ask_at_start
 from agent_ls.loop.sockets import Check
 from agent_ls.loop.turn import Move, Turn
@@ -31,6 +32,8 @@ async def check(turn: Turn) -> Move:
     """Ask the checks in order. Advisories accumulate; the first check that decides wins."""
     if (blocked := await ask_at_start(turn)) is not None:
         return blocked
+    if await take_opening_calls(turn):
+        return Move(Phase.ACT)
     if (answered := await follow_earlier_answers(turn)) is not None:
         return answered
     text_only = False

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from agent_ls.domain.commands import CommandList, CustomCommand
+from agent_ls.domain.commands import CommandList, CustomCommand, OpeningCall
 
 
 class Commands(Protocol):
@@ -16,8 +16,14 @@ class Commands(Protocol):
         """Return the commands as their files are now."""
         ...
 
-    async def text_of(self, command: CustomCommand, arguments: str) -> str:
+    async def text_of(self, command: CustomCommand, arguments: str, session_id: str) -> str:
         """Return the prompt of a call. Errors: ``AgentLsError`` if it cannot be made."""
+        ...
+
+    async def opening(
+        self, command: CustomCommand, arguments: str, session_id: str
+    ) -> tuple[OpeningCall, ...]:
+        """Return the calls that a call's prompt needs first: of commands, and of named files."""
         ...
 
     async def attached(self, prompt: str) -> str:
@@ -46,17 +52,37 @@ class LoadedSkill:
     files: tuple[str, ...]
     """Relative to the folder; of many the first."""
 
+    @property
+    def words(self) -> str:
+        """Return the instructions, and the names of the files."""
+        if not self.files:
+            return self.body
+        files = "\n".join(self.files)
+        return (
+            f"{self.body}\n\nFiles of this skill, in {self.folder}; read them with skill:\n{files}"
+        )
+
 
 class Skills(Protocol):
     """The skills of a session."""
 
     @property
     def listed(self) -> tuple[Skill, ...]:
-        """Return the skills, by name."""
+        """Return the skills that the model may load, by name."""
         ...
 
-    async def load(self, name: str) -> LoadedSkill:
-        """Return a skill. Errors: ``ToolError``."""
+    @property
+    def has_any(self) -> bool:
+        """Say whether there are skills, also such as only the user calls."""
+        ...
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """Return the folders of the user's own skills that hold no secrets."""
+        ...
+
+    async def load(self, name: str, arguments: str = "") -> LoadedSkill:
+        """Return a skill that the model may load. Errors: ``ToolError``."""
         ...
 
     async def read(self, name: str, file: str) -> str:

@@ -17,6 +17,7 @@ from agent_ls.domain.findings import Finding
 from agent_ls.domain.focus import with_focus
 from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from agent_ls.domain.rules import GRANT
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.state.compaction import compacted
 from agent_ls.loop.state.folding_turn import fold_turn, with_entry, without_entry
@@ -163,6 +164,9 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
     match event:
         case e.TurnStarted():
             calls = state.turn.calls if state.turn else ()
+            unasked = event.limits.unasked if event.limits else ()
+            rules = {f"{GRANT}{one}" for one in unasked} - state.grants.keys()
+            granted = MappingProxyType(dict.fromkeys(sorted(rules), state.seq))
             return replace(
                 _said(state, UserMessage(text=with_focus(event.prompt, event.focus))),
                 turn=TurnState(
@@ -172,8 +176,10 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
                     goal=event.goal,
                     output_schema=event.output_schema,
                     limits=event.limits or TurnLimits(),
+                    granted=granted,
                     model=event.limits.model if event.limits else "",
                 ),
+                grants=MappingProxyType({**state.grants, **granted}),
                 turns=state.turns + 1,
                 earlier_results=state.earlier_results + _results(state.turn),
                 past_calls=state.past_calls.union(one.call.id for one in calls),
@@ -253,7 +259,15 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
                 revoked=state.revoked | gone,
             )
         case e.TurnEnded():
-            return replace(state, approvals=MappingProxyType({}), questions=MappingProxyType({}))
+            own = state.turn.granted.items() if state.turn else ()
+            # What the user has granted meanwhile stays.
+            left = dict(state.grants.items() - own)
+            return replace(
+                state,
+                approvals=MappingProxyType({}),
+                questions=MappingProxyType({}),
+                grants=MappingProxyType(left) if own else state.grants,
+            )
         case _:
             return state
 

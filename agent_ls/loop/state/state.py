@@ -72,7 +72,9 @@ class TurnState:
     output_schema: dict[str, JsonValue] | None = None
     """JSON schema of the turn's output; None: any text."""
     limits: TurnLimits = TurnLimits()
-    """What a custom command leaves the turn."""
+    """What a custom command sets for the turn."""
+    granted: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """The rules that it grants until the turn ends, by the event that did."""
     phase: Phase = Phase.CHECK
     is_declined: bool = False
     """It was interrupted, and the user said that it is not to be resumed now."""

@@ -12,6 +12,7 @@ from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.events import FindingsReported
+from agent_ls.extension.claude_home import unread_home
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp.connection.uris import is_unsaved
 from agent_ls.lsp.conversation_page import is_conversation
@@ -124,6 +125,9 @@ def _add_trust(menu: Menu, edge: Edge) -> None:
             uri = edge.workspace.uri_at(root.path)
             offer = offers.trust_offer(root.name, uri, is_agreed=is_agreed)
             (menu.waiting if is_waited_for else menu.seldom).append(offer)
+    if (home := unread_home(edge.settings.claude_home)) is not None:
+        is_agreed = home in edge.trust_shown
+        menu.seldom.append(offers.read_home_offer(home.as_uri(), is_agreed=is_agreed))
 
 
 def _untrusted(state: SessionState) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def _folders(edge: Edge, asked: wire.TrustParams) -> list[Path]:
     # A missing folder is not trusted: anything may later appear under its path.
     folders = [root.path for root in edge.workspace.roots if root.path.is_dir()]
     if asked.folder is not None:
-        folders = [uri_to_path(asked.folder) or Path(asked.folder)]
+        folders = [uri_to_path(asked.folder) or Path(asked.folder).expanduser()]
     if not folders or not all(one.is_absolute() and one.is_dir() for one in folders):
         raise AgentLsError(
             "agent-ls.trust needs a folder that is there: its URI, or an absolute path."

@@ -127,6 +127,13 @@ def trust_offer(folder: str, uri: str, *, is_agreed: bool) -> types.CodeAction:
     return action(title, "agent-ls.trust", given, kind=OF_THE_WHOLE)
 
 
+def read_home_offer(uri: str, *, is_agreed: bool) -> types.CodeAction:
+    """Return the action that reads the user's ``~/.claude``, or that first lists what is there."""
+    what = "what was listed" if is_agreed else "its commands, skills and sub-agents…"
+    given = {"folder": uri, "isAgreed": is_agreed}
+    return action(f"Agent: Read ~/.claude — {what}", "agent-ls.trust", given, kind=OF_THE_WHOLE)
+
+
 def comment_offer(
     uri: str, comment: InstructionComment, problems: Sequence[types.Diagnostic] = ()
 ) -> types.CodeAction:

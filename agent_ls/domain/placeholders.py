@@ -1,0 +1,140 @@
+"""Fills the placeholders of a command's or skill's text, and finds the commands that it runs first.
+
+The notation is Claude Code's: ``$ARGUMENTS``, ``$ARGUMENTS[0]``, ``$0``, ``$NAME`` and
+``${CLAUDE_…}``; a command stands in backquotes behind an exclamation mark. Its documentation
+counts ``$N`` from 0 in skills; what it said of commands, and most files have, counts from 1.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+_PLACEHOLDER = re.compile(
+    r"(?P<escapes>\\*)\$(?P<token>ARGUMENTS\[(?P<index>\d+)\]|(?P<all>ARGUMENTS)\b"
+    r"|(?P<number>\d+)|(?P<name>[^\W\d]\w*))"
+)
+_COUNTS_FROM_0 = re.compile(r"(?<!\\)\$(?:0(?!\d)|ARGUMENTS\[)")
+_VARIABLE = re.compile(r"\$\{(CLAUDE_\w+)\}")
+_COMMAND = re.compile(
+    r"(?<!\S)!`(?P<line>[^`\n]+)`|^[ \t]*```![ \t]*\n(?P<block>.*?)\n[ \t]*```[ \t]*$",
+    re.DOTALL | re.MULTILINE,
+)
+_OF_PLUGINS = re.compile(r"\$\{CLAUDE_PLUGIN_\w+\}")
+_MAX_NUMBER = 9
+"""Counted from 1, ``$10`` is money."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a text is filled with."""
+
+    arguments: str
+    """As the user typed them."""
+    base: Literal[0, 1]
+    """The number of the first argument in ``$N``."""
+    names: Sequence[str] = ()
+    """Of the arguments, in their order."""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What ``${NAME}`` stands for; any other stays as it is."""
+    about_commands: str = "its output is below"
+    """What is said behind a command of the text."""
+
+
+def base_of(template: str, *, is_skill: bool) -> Literal[0, 1]:
+    """Return whether ``$N`` counts from 0, as in skills, or from 1.
+
+    A command that uses ``$0`` or ``$ARGUMENTS[N]`` follows the newer documentation, which counts
+    from 0.
+    """
+    return 0 if is_skill or _COUNTS_FROM_0.search(template) else 1
+
+
+def filled(template: str, given: Given) -> tuple[str, tuple[str, ...]]:
+    """Return the text, and the commands that it runs first, in their order.
+
+    Arguments that no placeholder receives are appended. What an argument holds is never read as a
+    placeholder or as a command.
+    """
+    words = _words(given.arguments)
+    pieces: list[str] = []
+    commands: list[str] = []
+    is_received = False
+    for piece, is_command in _pieces(template):
+        text, receives = _filled(piece, given, words)
+        is_received = is_received or receives
+        if is_command:
+            commands.append(text)
+            text = _shown(text, given.about_commands)
+        pieces.append(text)
+    if given.arguments and not is_received:
+        pieces.append(f"\n\nARGUMENTS: {given.arguments}")
+    return "".join(pieces), tuple(commands)
+
+
+def names_plugins(text: str) -> bool:
+    """Say whether a text uses a folder that only plugins have."""
+    return _OF_PLUGINS.search(text) is not None
+
+
+def _pieces(template: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a template, each with whether it is a command."""
+    end = 0
+    for found in _COMMAND.finditer(template):
+        yield template[end : found.start()], False
+        yield found["line"] or found["block"] or "", True
+        end = found.end()
+    yield template[end:], False
+
+
+def _shown(command: str, words: str) -> str:
+    shown = f"```\n{command}\n```\n" if "\n" in command else f"`{command}` "
+    return f"{shown}({words})"
+
+
+def _filled(text: str, given: Given, words: Sequence[str]) -> tuple[str, bool]:
+    """Return a text with its placeholders filled, and whether one received an argument."""
+    is_received = False
+
+    def value(found: re.Match[str]) -> str:
+        nonlocal is_received
+        put = _value(found, given, words)
+        if put is None:
+            return found[0]
+        if found["escapes"] == "\\":
+            return f"${found['token']}"
+        is_received = is_received or put[1]
+        return found["escapes"] + put[0]
+
+    text = _PLACEHOLDER.sub(value, text)
+    return _VARIABLE.sub(lambda one: given.variables.get(one[1], one[0]), text), is_received
+
+
+def _value(found: re.Match[str], given: Given, words: Sequence[str]) -> tuple[str, bool] | None:
+    """Return what a placeholder stands for, and whether that is an argument; None: for itself."""
+    if found["all"]:
+        return given.arguments, True
+    if (name := found["name"]) is not None:
+        if name not in given.names:
+            return None
+        at = given.names.index(name)
+        # A named argument that is missing is known to be empty.
+        return (words[at] if at < len(words) else ""), True
+    at = int(found["index"]) if found["index"] else int(found["number"]) - given.base
+    if 0 <= at < len(words) and (given.base == 0 or at < _MAX_NUMBER or found["index"]):
+        return words[at], True
+    if given.base == 1 and not found["index"] and 0 <= at < _MAX_NUMBER:
+        return "", False
+    # An escaped one loses its backslash all the same.
+    return (f"${found['token']}", False) if found["escapes"] == "\\" else None
+
+
+def _words(arguments: str) -> list[str]:
+    """Split arguments as a shell does; at blanks where a quote is never closed."""
+    try:
+        return shlex.split(arguments)
+    except ValueError:
+        return arguments.split()

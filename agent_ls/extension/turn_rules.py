@@ -1,0 +1,25 @@
+"""What the ``allowed-tools`` of a command or a skill lets run without asking in its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agent_ls.domain.rules import parse_rule
+from agent_ls.extension.files import Place
+from agent_ls.extension.front_matter import rules_in
+from agent_ls.safety.prefixes import is_offered
+
+
+def rules_of(value: str, place: Place, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the rules of a list of tools that count, as ``run_command: git add *``.
+
+    The user's own files may allow what the user may. A workspace's file only counts for commands
+    that an approval offers to allow by pattern: it changes with each pull, which nobody is asked
+    about.
+    """
+    for name, text in variables.items():
+        value = value.replace(f"${{{name}}}", text)
+    rules = rules_in(value)
+    if place.top is None:
+        return rules
+    return tuple(one for one in rules if is_offered(parse_rule(one)))

@@ -1,0 +1,126 @@
+"""What a custom command or a skill sets ends with its turn, and what it needs comes first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.events import Answered, CallDecided, ToolCallFinished
+from agent_ls.safety.trust import TrustedFolders, trust_file
+from agent_ls.settings import user_file
+from tests.loop.conftest import Stage
+from tests.support.turns import run_turn_of
+
+pytestmark = pytest.mark.heavy
+
+_ADDS = """
+[[answer]]
+[[answer.call]]
+tool = "run_command"
+arguments = { command = "git add a.txt" }
+
+[[answer]]
+text = "Done."
+"""
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_what_a_command_grants_ends_with_its_turn(tmp_path: Path, stage: Stage) -> None:
+    command = "---\nallowed-tools: Bash(git add:*)\n---\nStage."
+    _write(tmp_path, {".claude/commands/stage.md": command, "a.txt": "a"})
+    TrustedFolders(trust_file()).trust(tmp_path)
+    async with stage.opened(tmp_path, _ADDS * 2) as sessions:
+        session = await sessions.create()
+        decided: list[str] = []
+        for prompt in ("/stage", "Stage a.txt."):
+            _, events = await run_turn_of(session, prompt, ["reject_once"])
+            decided += [one.decision for one in events if isinstance(one, CallDecided)]
+            assert session.state.grants == {}
+    assert decided == ["allow", "ask"]
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_skill_is_called_by_its_name(
+    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    skills = user_file().parent / "skills"
+    front = "disable-model-invocation: yes\narguments: [article, price]\nallowed-tools: Bash(sh *)"
+    body = "Price $0 at $price with ${CLAUDE_SKILL_DIR}/set.sh for ${CLAUDE_PROJECT_DIR}, $2."
+    _write(
+        skills,
+        {
+            "price/SKILL.md": f"---\ndescription: prices\n{front}\n---\n{body}",
+            "price/set.sh": "echo set",
+            "other/SKILL.md": "---\ndescription: o\nuser-invocable: false\n---\nOther $ARGUMENTS.",
+        },
+    )
+    folder = tmp_path / "project"
+    folder.mkdir()
+    model = f"""
+        [[answer]]
+        expect.contains = ["Price green tea at 280 with {skills}/price/set.sh for {folder}, $2."]
+        [[answer.call]]
+        tool = "run_command"
+        arguments = {{ command = "sh {skills}/price/set.sh" }}
+        [[answer.call]]
+        tool = "skill"
+        arguments = {{ name = "price" }}
+        [[answer.call]]
+        tool = "skill"
+        arguments = {{ skill = "other", args = "now" }}
+        [[answer.call]]
+        tool = "skill"
+        arguments = {{ name = "price", file = "set.sh" }}
+
+        [[answer]]
+        expect.contains = ["Only the user calls the skill 'price'", "Other now.", "echo set"]
+        text = "Done."
+    """
+    async with stage.opened(folder, model) as sessions:
+        session = await sessions.create()
+        _, events = await run_turn_of(session, '/price "green tea" 280', ["reject_once"])
+        with pytest.raises(Exception, match="The skill other is for the agent alone"):
+            await session.submit("/other now")
+    failed = [one for one in events if isinstance(one, ToolCallFinished) and one.result.error]
+    assert [one.result.error for one in failed] == [ErrorKind.DENIED, ErrorKind.RUNTIME]
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_what_a_text_needs_is_called_first_and_once(tmp_path: Path, stage: Stage) -> None:
+    commands = "\n".join(f"!`cat {name}.txt`" for name in ("one", "$1"))
+    text = f"Look:\n{commands}\nx!`cat no`\n```\n@Decorator\n```\n@docs/a.md, @docs @gone.md a@b.c"
+    _write(
+        tmp_path,
+        {
+            ".claude/commands/look.md": text,
+            "one.txt": "first",
+            "two.txt": "second",
+            "docs/a.md": "third",
+        },
+    )
+    TrustedFolders(trust_file()).trust(tmp_path)
+    model = """
+        [[answer]]
+        expect.contains = ["first", "second", "third", "`cat two.txt` (its output is below)"]
+        text = "Seen."
+    """
+    async with stage.opened(tmp_path, model) as sessions:
+        _, events = await run_turn_of(await sessions.create(), "/look two")
+    [first] = [one for one in events if isinstance(one, Answered) and one.origin == "command"]
+    made = [(one.tool, json.loads(one.arguments_json)) for one in first.message.calls]
+    assert made == [
+        ("run_command", {"command": "cat one.txt"}),
+        ("run_command", {"command": "cat two.txt"}),
+        ("read_file", {"path": "docs/a.md"}),
+        ("list_dir", {"path": "docs"}),
+    ]
