@@ -23,7 +23,7 @@ _MAX_CHARS = 2_000
 class AgentKind(Record):
     """A kind of sub-agent: what it is for, and the most it may do."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
     description: str
     """One line for the agent that chooses."""
     role: str

@@ -10,9 +10,8 @@ import pytest
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.events import Answered, CallDecided, ToolCallFinished
 from agent_ls.safety.trust import TrustedFolders, trust_file
-from agent_ls.settings import user_file
 from tests.loop.conftest import Stage
-from tests.support.turns import run_turn_of
+from tests.support.turns import Person, run_turn_of
 
 pytestmark = pytest.mark.heavy
 
@@ -40,11 +39,13 @@ async def test_what_a_command_grants_ends_with_its_turn(tmp_path: Path, stage: S
     TrustedFolders(trust_file()).trust(tmp_path)
     async with stage.opened(tmp_path, _ADDS * 2) as sessions:
         session = await sessions.create()
-        decided: list[str] = []
+        person = Person(session, ["reject_once"])
+        session.follow(person)
         for prompt in ("/stage", "Stage a.txt."):
-            _, events = await run_turn_of(session, prompt, ["reject_once"])
-            decided += [one.decision for one in events if isinstance(one, CallDecided)]
+            await session.submit(prompt)
+            await session.wait_idle()
             assert session.state.grants == {}
+    decided = [one.decision for one in person.events if isinstance(one, CallDecided)]
     assert decided == ["allow", "ask"]
 
 
@@ -52,8 +53,8 @@ async def test_what_a_command_grants_ends_with_its_turn(tmp_path: Path, stage: S
 async def test_a_skill_is_called_by_its_name(
     tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    skills = user_file().parent / "skills"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    skills = tmp_path / "claude/skills"
     front = "disable-model-invocation: yes\narguments: [article, price]\nallowed-tools: Bash(sh *)"
     body = "Price $0 at $price with ${CLAUDE_SKILL_DIR}/set.sh for ${CLAUDE_PROJECT_DIR}, $2."
     _write(
@@ -86,7 +87,7 @@ async def test_a_skill_is_called_by_its_name(
         expect.contains = ["Only the user calls the skill 'price'", "Other now.", "echo set"]
         text = "Done."
     """
-    async with stage.opened(folder, model) as sessions:
+    async with stage.opened(folder, model, settings_toml='claude_home = "always"') as sessions:
         session = await sessions.create()
         _, events = await run_turn_of(session, '/price "green tea" 280', ["reject_once"])
         with pytest.raises(Exception, match="The skill other is for the agent alone"):
