@@ -119,8 +119,7 @@ async def open_sessions(
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
     # A dry run carries nothing out, and what a server's tool does cannot be simulated.
     servers = None if settings.dry_run else tool_servers(settings, workspace, confiner, tell)
-    home = await asyncio.to_thread(agreed_home, settings.claude_home)
-    files = FileCommands(user_file().parent, workspace, home)
+    files = FileCommands(user_file().parent, workspace, lambda: agreed_home(settings.claude_home))
     code, claims = WorkspaceCode(workspace, tags_folder()), FileClaims(clock)
     checks = _compile_checks(settings, workspace, confiner)
     ports = Ports(

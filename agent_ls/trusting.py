@@ -84,7 +84,7 @@ def _extensions(roots: tuple[Root, ...], home: Path | None = None) -> Iterator[s
     """Yield the commands, skills and sub-agents of folders, or of the user's ``~/.claude``."""
     if not roots and home is None:
         return
-    listed = FileCommands(_NOBODY, DiskWorkspace(roots), home).now()
+    listed = FileCommands(_NOBODY, DiskWorkspace(roots), lambda: home).now()
     for name, command in listed.commands.items():
         if not command.skill_folder:
             yield f"command /{name}{_unasked(command)}"

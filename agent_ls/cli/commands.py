@@ -21,7 +21,8 @@ def commands(arguments: argparse.Namespace) -> int:
     folder, own = folder_of(arguments), user_file().parent
     workspace = open_disk_workspace([folder])
     consent = load_settings(folders=[folder]).settings.claude_home
-    found = asyncio.run(FileCommands(own, workspace, agreed_home(consent)).listed())
+    files = FileCommands(own, workspace, lambda: agreed_home(consent))
+    found = asyncio.run(files.listed())
     if (unread := unread_home(consent)) is not None:
         sys.stderr.write(f"agent-ls: {visible_line(unread_words(unread))}\n")
     for problem in found.problems.values():

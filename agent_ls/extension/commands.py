@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,8 +48,8 @@ class FileCommands:
     user_folder: Path
     """The user's configuration folder."""
     workspace: Workspace
-    claude_home: Path | None = None
-    """The user's ``~/.claude``; None: it is not read."""
+    claude_home: Callable[[], Path | None] = lambda: None
+    """Returns the user's ``~/.claude`` if it is read now."""
 
     async def listed(self) -> CommandList:
         """Return the commands; a trusted folder's override the user's own."""
@@ -110,11 +110,9 @@ class FileCommands:
 
         Of a command and a skill side by side with one name, the skill comes last.
         """
-        own, roots = self.user_folder, self.workspace.roots
-        beside = places("skills", own, roots, self.claude_home)
-        for place, with_skills in zip(
-            places("commands", own, roots, self.claude_home), beside, strict=True
-        ):
+        given = (self.user_folder, self.workspace.roots, self.claude_home())
+        both = zip(places("commands", *given), places("skills", *given), strict=True)
+        for place, with_skills in both:
             for path, _, command in read_all([place], "**/*.md", _command_in):
                 yield path, _name_of(path, place), command
             for path, _, skill in skills_in([with_skills]):

@@ -60,8 +60,10 @@ class Storyteller:
     def prepare(self) -> None:
         """Write the files that the story begins with."""
         self.root.mkdir(parents=True)
-        for path, text in self.story.archive.below("file").items():
-            target = self.root / path
+        below = self.story.archive.below
+        written = {self.root / path: text for path, text in below("file").items()}
+        written |= {self.folder / "claude" / path: text for path, text in below("claude").items()}
+        for target, text in written.items():
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(text.encode())
         for name in ("config", "data", "state", "cache"):
@@ -78,6 +80,7 @@ class Storyteller:
         env = {name: os.environ[name] for name in kept if name in os.environ}
         for name in ("CONFIG", "DATA", "STATE", "CACHE"):
             env[f"XDG_{name}_HOME"] = str(self.folder / name.lower())
+        env["CLAUDE_CONFIG_DIR"] = str(self.folder / "claude")
         env |= self._variables
         env["AGENT_LS_MODEL"] = "openai/scripted"
         env["AGENT_LS_API_BASE"] = self.model.base_url

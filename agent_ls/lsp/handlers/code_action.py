@@ -127,7 +127,7 @@ def _add_trust(menu: Menu, edge: Edge) -> None:
             (menu.waiting if is_waited_for else menu.seldom).append(offer)
     if (home := unread_home(edge.settings.claude_home)) is not None:
         is_agreed = home in edge.trust_shown
-        menu.seldom.append(offers.read_home_offer(home.as_uri(), is_agreed=is_agreed))
+        menu.seldom.append(offers.trust_home_offer(home.as_uri(), is_agreed=is_agreed))
 
 
 def _untrusted(state: SessionState) -> tuple[str, ...]:

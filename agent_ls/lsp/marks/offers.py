@@ -127,11 +127,11 @@ def trust_offer(folder: str, uri: str, *, is_agreed: bool) -> types.CodeAction:
     return action(title, "agent-ls.trust", given, kind=OF_THE_WHOLE)
 
 
-def read_home_offer(uri: str, *, is_agreed: bool) -> types.CodeAction:
-    """Return the action that reads the user's ``~/.claude``, or that first lists what is there."""
+def trust_home_offer(uri: str, *, is_agreed: bool) -> types.CodeAction:
+    """Return the action that has ``~/.claude`` read, or that first lists what is there."""
     what = "what was listed" if is_agreed else "its commands, skills and sub-agents…"
     given = {"folder": uri, "isAgreed": is_agreed}
-    return action(f"Agent: Read ~/.claude — {what}", "agent-ls.trust", given, kind=OF_THE_WHOLE)
+    return action(f"Agent: Trust ~/.claude — {what}", "agent-ls.trust", given, kind=OF_THE_WHOLE)
 
 
 def comment_offer(
