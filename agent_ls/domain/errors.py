@@ -5,6 +5,7 @@
     ├── ProviderError      a model request failed; tells why, and whether a retry can help
     ├── WorkspaceError     a file or folder could not be read, listed or named
     │   ├── PathRefused    the path is outside the roots, or off limits for tools
+    │   ├── NotText        the file is binary, or its encoding is not certain
     │   └── FileTooLarge   the file can only be read in parts
     ├── ToolError          a tool has no good result; ACT turns it into one
     ├── StoreError         the store could not read or write
@@ -46,6 +47,10 @@ class ProviderFailure(StrEnum):
     UNKNOWN_MODEL = "unknown_model"
     CONTEXT_OVERFLOW = "context_overflow"
     CONTENT_FILTER = "content_filter"
+    NO_IMAGES = "no_images"
+    """The model takes no images at all."""
+    BAD_IMAGE = "bad_image"
+    """An image of the request cannot be used, or there are too many."""
 
 
 RETRYABLE = frozenset(
@@ -99,6 +104,10 @@ class WorkspaceError(AgentLsError):
 
 class PathRefused(WorkspaceError):
     """The path is outside the roots, or of a kind no tool may touch."""
+
+
+class NotText(WorkspaceError):
+    """The file is binary, or a text of which the encoding is not certain."""
 
 
 class FileTooLarge(WorkspaceError):
