@@ -84,6 +84,7 @@ from agent_ls.policies.recoveries.fatal_error import FatalError
 from agent_ls.policies.recoveries.printed_calls import PrintedCalls
 from agent_ls.policies.recoveries.printed_edits import PrintedEdits
 from agent_ls.policies.recoveries.refusal import Refusal
+from agent_ls.policies.recoveries.refused_images import RefusedImages
 from agent_ls.policies.recoveries.thinking_only import ThinkingOnly
 from agent_ls.policies.recoveries.transport import Transport
 from agent_ls.policies.recoveries.truncated_call import TruncatedCall
@@ -156,6 +157,7 @@ INJECTIONS: tuple[type[Injection], ...] = (
 """What the next request may carry; ranked by priority, then by this order."""
 
 RECOVERIES: tuple[type[Recovery], ...] = (
+    RefusedImages,
     FatalError,
     ContextOverflow,
     Transport,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from agent_ls.domain.pictures import Picture
 from agent_ls.domain.plain_json import PlainJson
 from agent_ls.domain.record import Record
 
@@ -70,6 +71,7 @@ class ToolResult(Record):
     output_id: str | None = None
     """Blob digest of the whole output when ``text`` was cut."""
     duration_ms: int = 0
+    images: tuple[Picture, ...] = ()
 
     @property
     def not_run(self) -> str:

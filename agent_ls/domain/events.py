@@ -25,6 +25,7 @@ from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
+from agent_ls.domain.pictures import Picture
 from agent_ls.domain.plain_json import PlainJson
 from agent_ls.domain.plans import PlanItem, ProposedCall
 from agent_ls.domain.record import Record
@@ -121,6 +122,7 @@ class PromptQueued(_Event):
     focus: Focus | None = None
     limits: TurnLimits | None = None
     """Set only for a ``follow_up``."""
+    images: tuple[Picture, ...] = ()
 
 
 class TurnStarted(_Event):
@@ -138,6 +140,7 @@ class TurnStarted(_Event):
     """The editor's state at the prompt."""
     limits: TurnLimits | None = None
     """What a custom command sets for the turn; None: nothing."""
+    images: tuple[Picture, ...] = ()
 
 
 class PrefixSet(_Event):

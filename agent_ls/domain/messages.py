@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agent_ls.domain.calls import ErrorKind, ToolCall
+from agent_ls.domain.pictures import Picture
 from agent_ls.domain.plain_json import PlainJson
 from agent_ls.domain.record import Record
 
@@ -19,6 +20,7 @@ class UserMessage(Record):
     text: str
     origin: str = "user"
     """``user``, ``steer``, ``summary``, or the name of the policy that wrote it."""
+    images: tuple[Picture, ...] = ()
 
 
 class ProviderData(Record):
@@ -57,6 +59,7 @@ class ToolMessage(Record):
     text: str
     error: ErrorKind | None = None
     output_id: str | None = None
+    images: tuple[Picture, ...] = ()
 
 
 Message = Annotated[UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]

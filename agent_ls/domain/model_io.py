@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from agent_ls.domain.messages import Message, ProviderData
 from agent_ls.domain.record import Record
@@ -34,6 +35,13 @@ class ModelRequest(Record):
     max_output_tokens: int | None = None
     temperature: float | None = None
     reasoning_effort: str | None = None
+    images: Mapping[str, str] = Field(default_factory=dict[str, str])
+    """The bytes of the messages' images in base64, by digest."""
+
+    @property
+    def text_size(self) -> int:
+        """Return how many characters it has as JSON, without images."""
+        return len(self.model_dump_json(exclude={"images"}))
 
 
 class FinishReason(StrEnum):

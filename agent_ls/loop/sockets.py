@@ -20,6 +20,7 @@ from agent_ls.domain.errors import ProviderError
 from agent_ls.domain.events import Event
 from agent_ls.domain.messages import AssistantMessage, ProviderData
 from agent_ls.domain.model_io import FinishReason
+from agent_ls.domain.pictures import PictureData
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.domain.verdicts import (
@@ -244,6 +245,8 @@ class ToolOutput:
     """Asked after the tool ended, without a timeout; the answer becomes the result."""
     preview: Callable[[], Preview] | None = None
     """Of planned edits: makes what a person is shown of them."""
+    images: tuple[PictureData, ...] = ()
+    """For the model to look at, beside the text."""
 
 
 @dataclass(frozen=True, slots=True)

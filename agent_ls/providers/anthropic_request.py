@@ -18,6 +18,7 @@ from agent_ls.providers.chat_request import (
     MARKED_MESSAGES,
     call_arguments,
     most_tokens,
+    sent_image,
     wire_ids,
     wire_name,
 )
@@ -64,7 +65,7 @@ def messages_body(request: ModelRequest, dialect: Dialect, origin: str, most: in
             for name, value in optional.items()
             if value is not None and name not in dialect.leave_out
         },
-        "messages": _marked(_messages(request.messages, dialect, origin), mark),
+        "messages": _marked(_messages(request, dialect, origin), mark),
     }
 
 
@@ -121,19 +122,19 @@ def _tools(tools: Sequence[ToolSpec], dialect: Dialect) -> list[Object]:
     ]
 
 
-def _messages(messages: Sequence[Message], dialect: Dialect, origin: str) -> list[Object]:
+def _messages(request: ModelRequest, dialect: Dialect, origin: str) -> list[Object]:
     """Return the messages; those of one role in a row are one."""
-    ids = wire_ids(messages, dialect)
+    ids = wire_ids(request.messages, dialect)
     found: list[Object] = []
-    for message in messages:
+    for message in request.messages:
         role, blocks = "user", []
         match message:
             case UserMessage():
-                blocks = [_text(message.text)]
+                blocks = [_text(message.text), *_images(message, request, dialect)]
             case AssistantMessage():
                 role, blocks = "assistant", _answer(message, ids, origin)
             case ToolMessage():
-                blocks = [_result(message, ids)]
+                blocks = [_result(message, ids, _images(message, request, dialect))]
         if found and found[-1]["role"] == role:
             blocks = [*as_list(found.pop()["content"]), *blocks]
         found.append({"role": role, "content": blocks})
@@ -144,10 +145,26 @@ def _text(text: str) -> Object:
     return {"type": "text", "text": text if text.strip() else _EMPTY}
 
 
-def _result(message: ToolMessage, ids: dict[str, str]) -> Object:
+def _images(
+    message: UserMessage | ToolMessage, request: ModelRequest, dialect: Dialect
+) -> list[Object]:
+    """Return the blocks of a message's images, each after its name."""
+    found: list[Object] = []
+    for image in message.images:
+        if image.words() not in message.text:
+            found.append(_text(image.words()))
+        kind, encoded = sent_image(image, request.images, dialect)
+        source = {"type": "base64", "media_type": kind, "data": encoded}
+        found.append({"type": "image", "source": source})
+    return found
+
+
+def _result(message: ToolMessage, ids: dict[str, str], images: list[Object]) -> Object:
     call_id = ids.get(message.call_id, message.provider_id or message.call_id)
-    failed: Object = {"is_error": True} if message.error else {}
-    return {"type": "tool_result", "tool_use_id": call_id, "content": message.text, **failed}
+    # A result marked as an error may hold text alone; the text says that the call failed.
+    failed: Object = {"is_error": True} if message.error and not images else {}
+    content = [_text(message.text), *images] if images else message.text
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, **failed}
 
 
 def _answer(message: AssistantMessage, ids: dict[str, str], origin: str) -> list[Object]:

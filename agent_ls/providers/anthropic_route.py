@@ -60,6 +60,7 @@ class AnthropicRoute:
             body=body,
             reader=MessageEvents(answer),
             origin=origin,
+            images_size=sum(map(len, request.images.values())),
         )
         async with aclosing(exchange(self._client, post, order.limits, answer)) as events:
             async for some in events:

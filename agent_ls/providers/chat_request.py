@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Protocol
@@ -23,6 +23,8 @@ from agent_ls.domain.messages import (
     UserMessage,
 )
 from agent_ls.domain.model_io import ModelRequest, ToolSpec
+from agent_ls.domain.pictures import MediaType, Picture
+from agent_ls.pictures.reading import as_png
 from agent_ls.providers.dialects import Dialect
 from agent_ls.providers.shapes import Object, as_list, as_object
 
@@ -35,27 +37,82 @@ four, Anthropic's maximum."""
 _THINKING_TOKENS = {"low": 4_096, "medium": 8_192, "high": 16_384}
 _FAMILY = re.compile("[a-z]+")
 EPHEMERAL = {"cache_control": {"type": "ephemeral"}}
+_BRIDGE = "(The images follow.)"
 
 
 def chat_messages(request: ModelRequest, dialect: Dialect, origin: str = "") -> list[Object]:
     """Return the system prompt and the conversation as chat messages.
 
     Shape: in order, one per message, after one for a non-empty system prompt, unless the dialect
-    joins messages. ``origin`` is the endpoint: only what it sent goes back.
+    joins messages. The images of results follow them as a user's message, since a tool's message
+    holds text alone. ``origin`` is the endpoint: only what it sent goes back.
     """
-    names = wire_ids(request.messages, dialect)
     found: list[Object] = []
     role = "user" if dialect.system_as_user else "system"
     system: Object = {"role": role, "content": request.system}
-    for message in ([system] if request.system else []) + [
-        _chat_message(message, names, dialect, origin) for message in request.messages
-    ]:
+    for message in ([system] if request.system else []) + [*_said(request, dialect, origin)]:
         last = found[-1] if found else {}
-        if _is_joined(last, message, dialect):
-            found[-1] = {**last, "content": f"{last['content']}\n\n{message['content']}"}
-        else:
+        if not _is_joined(last, message, dialect):
             found.append(message)
+        elif last["role"] == "tool" and not isinstance(message["content"], str):
+            # Images fit into no tool's message, and no user may speak after one here.
+            found.append({"role": "assistant", "content": _BRIDGE})
+            found.append(message)
+        else:
+            found[-1] = {**last, "content": _joined(last["content"], message["content"])}
     return found
+
+
+def _said(request: ModelRequest, dialect: Dialect, origin: str) -> Iterator[Object]:
+    """Yield the messages; the images of an answer's results come after all of these."""
+    names = wire_ids(request.messages, dialect)
+    seen: list[ToolMessage] = []
+    for message in request.messages:
+        if seen and not isinstance(message, ToolMessage):
+            yield _images_of(seen, request.images, dialect)
+            seen = []
+        match message:
+            case UserMessage():
+                text = message.text or "(empty)"
+                content = _with_images(text, message.images, request.images, dialect)
+                yield {"role": "user", "content": content}
+            case AssistantMessage():
+                yield _assistant(message, names, dialect, origin)
+            case ToolMessage():
+                call_id = names.get(message.call_id, message.provider_id or message.call_id)
+                yield {"role": "tool", "tool_call_id": call_id, "content": message.text}
+                seen += [message] if message.images else []
+    if seen:
+        yield _images_of(seen, request.images, dialect)
+
+
+def _images_of(results: Sequence[ToolMessage], data: Mapping[str, str], dialect: Dialect) -> Object:
+    tools = ", ".join(one.tool for one in results)
+    images = [image for one in results for image in one.images]
+    text = f"(Images in the result of {tools}; not the user's words.)"
+    return {"role": "user", "content": _with_images(text, images, data, dialect)}
+
+
+def _with_images(
+    text: str, images: Sequence[Picture], data: Mapping[str, str], dialect: Dialect
+) -> str | list[Object]:
+    """Return a text alone, or as parts with the images behind it, each after its name."""
+    parts: list[Object] = [{"type": "text", "text": text}]
+    for image in images:
+        if image.words() not in text:
+            parts.append({"type": "text", "text": image.words()})
+        kind, encoded = sent_image(image, data, dialect)
+        url = f"data:{kind};base64,{encoded}"
+        parts.append({"type": "image_url", "image_url": {"url": url}})
+    return parts if images else text
+
+
+def sent_image(image: Picture, data: Mapping[str, str], dialect: Dialect) -> tuple[MediaType, str]:
+    """Return an image's format and its bytes in base64, as the endpoint takes them."""
+    encoded = data[image.digest]
+    if image.media_type in dialect.image_types:
+        return image.media_type, encoded
+    return "image/png", as_png(encoded)
 
 
 def with_content(messages: Sequence[Object], dialect: Dialect) -> list[Object]:
@@ -64,24 +121,22 @@ def with_content(messages: Sequence[Object], dialect: Dialect) -> list[Object]:
     return [{**message, "content": message.get("content", no_text)} for message in messages]
 
 
-def _chat_message(
-    message: Message, names: Mapping[str, str], dialect: Dialect, origin: str
-) -> Object:
-    match message:
-        case UserMessage():
-            return {"role": "user", "content": message.text or "(empty)"}
-        case AssistantMessage():
-            return _assistant(message, names, dialect, origin)
-        case ToolMessage():
-            call_id = names.get(message.call_id, message.provider_id or message.call_id)
-            return {"role": "tool", "tool_call_id": call_id, "content": message.text}
-
-
 def _is_joined(last: Object, message: Object, dialect: Dialect) -> bool:
     roles = last.get("role"), message["role"]
     if roles == ("tool", "user"):
         return dialect.user_after_tool == "join"
     return roles == ("user", "user") and (dialect.alternates or dialect.system_as_user)
+
+
+def _joined(one: object, other: object) -> object:
+    """Return two contents as one, each a text or a list of parts."""
+    if isinstance(one, str) and isinstance(other, str):
+        return f"{one}\n\n{other}"
+    return [*_parts(one), *_parts(other)]
+
+
+def _parts(content: object) -> list[object]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
 
 
 class Endpoint(Protocol):
@@ -182,7 +237,10 @@ def _marked(message: Object) -> Object:
     if message["role"] == "tool":
         # Parts of a tool result cannot be marked, only the whole message.
         return {**message, **EPHEMERAL}
-    return {**message, "content": [{"type": "text", "text": message["content"], **EPHEMERAL}]}
+    parts = _parts(message["content"])
+    at = max(n for n, one in enumerate(parts) if as_object(one).get("type") == "text")
+    parts[at] = {**as_object(parts[at]), **EPHEMERAL}
+    return {**message, "content": parts}
 
 
 def _assistant(

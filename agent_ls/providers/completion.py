@@ -30,7 +30,9 @@ Emit = Callable[[ModelEvent], None]
 
 _MAX_CHANGES: Final = 8
 """How often a refused request is changed; more refusals are the user's to read."""
-_CHANGEABLE: Final = frozenset({ProviderFailure.BAD_REQUEST, ProviderFailure.UNKNOWN_MODEL})
+_CHANGEABLE: Final = frozenset(
+    {ProviderFailure.BAD_REQUEST, ProviderFailure.UNKNOWN_MODEL, ProviderFailure.BAD_IMAGE}
+)
 
 
 class Route(Protocol):
@@ -111,8 +113,10 @@ class Completion:
 
     def _symptom(self, error: BaseException) -> Symptom:
         if isinstance(error, ErrorInStream):
-            return error_object_symptom(error.error)
-        return symptom_of(error, is_broken=self._is_begun)
+            symptom = error_object_symptom(error.error)
+        else:
+            symptom = symptom_of(error, is_broken=self._is_begun)
+        return replace(symptom, has_images=bool(self._request.images))
 
     def _new_answer(self) -> Answer:
         return Answer(self._request.model, [wire_name(tool.name) for tool in self._request.tools])

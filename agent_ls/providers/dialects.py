@@ -11,12 +11,14 @@ import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import Field, JsonValue
 
+from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import FinishReason
+from agent_ls.domain.pictures import MediaType
 from agent_ls.domain.record import Record
 
 _Fields = Mapping[str, JsonValue]
@@ -53,6 +55,8 @@ class Dialect(Record):
     """The largest window that is asked for, as a larger one takes memory; 0: no limit."""
     leave_out: frozenset[str] = frozenset()
     """Optional fields that are not sent."""
+    image_types: frozenset[MediaType] = frozenset(get_args(MediaType))
+    """The formats of images that are taken; others are sent as PNG."""
     home: str = ""
     """Where the server is unless the user says otherwise; empty: only the route knows."""
     endings: str = "$^"
@@ -102,6 +106,13 @@ class Overflow(Record):
 
     words: tuple[str, ...]
     window: tuple[str, ...]
+
+
+class ImageRefusals(Record):
+    """How a request with images is refused for their sake."""
+
+    no_images: tuple[str, ...]
+    bad_image: tuple[str, ...]
 
 
 class RetryWords(Record):
@@ -157,6 +168,7 @@ class _Table(Record):
     window: tuple[WindowPlace, ...]
     abilities: Abilities
     overflow: Overflow
+    images: ImageRefusals
     retry: RetryWords
 
 
@@ -169,6 +181,8 @@ _DURATION: Final = re.compile(
 )
 _FINISH: Final = {word: reason for reason, words in _TABLE.finish.items() for word in words}
 _OVERFLOW: Final = re.compile("|".join(_TABLE.overflow.words))
+_NO_IMAGES: Final = re.compile("|".join(_TABLE.images.no_images))
+_BAD_IMAGE: Final = re.compile("|".join(_TABLE.images.bad_image))
 NEVER: Final = _TABLE.retry.never
 """Words of a limit that waiting does not lift, as a regular expression."""
 WINDOWS: Final = _TABLE.window
@@ -237,6 +251,14 @@ def _changed(dialect: Dialect, row: Dialect) -> Dialect:
 def is_overflow(words: str) -> bool:
     """Say whether an error's words mean that the request is too long."""
     return bool(_OVERFLOW.search(words.lower()))
+
+
+def image_refusal(words: str) -> ProviderFailure | None:
+    """Return what an error's words say of the request's images; None: nothing."""
+    lowered = words.lower()
+    if _NO_IMAGES.search(lowered):
+        return ProviderFailure.NO_IMAGES
+    return ProviderFailure.BAD_IMAGE if _BAD_IMAGE.search(lowered) else None
 
 
 def window_in(words: str) -> int | None:

@@ -19,7 +19,14 @@ from typing import Final
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.sentences import sentence
 from agent_ls.providers.addresses import is_loopback
-from agent_ls.providers.dialects import NEVER, is_overflow, seconds_in, wait_in, window_in
+from agent_ls.providers.dialects import (
+    NEVER,
+    image_refusal,
+    is_overflow,
+    seconds_in,
+    wait_in,
+    window_in,
+)
 from agent_ls.providers.frames import Trouble
 from agent_ls.providers.shapes import as_object, as_text
 from agent_ls.providers.sign_ins import sign_in_of
@@ -114,11 +121,15 @@ class Symptom:
     """The answer had begun."""
     is_connection: bool = False
     """The transport failed before the response was complete."""
+    has_images: bool = False
+    """The request had images."""
 
 
 def classify(symptom: Symptom) -> ProviderFailure:
     """Return the ``ProviderFailure`` of a failed request."""
     by_status = _by_status(symptom.status)
+    if symptom.has_images and (refusal := image_refusal(f"{symptom.kind} {symptom.text}")):
+        return refusal
     if symptom.status not in _KEY_STATUS and is_overflow(f"{symptom.kind} {symptom.text}"):
         return ProviderFailure.CONTEXT_OVERFLOW
     if _ENDED_EARLY in symptom.text:
@@ -236,6 +247,8 @@ def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
         ProviderFailure.UNKNOWN_MODEL: _unknown_model(trouble, model, where, said),
         ProviderFailure.CONTEXT_OVERFLOW: f"The conversation is too long for {model}.{said}",
         ProviderFailure.CONTENT_FILTER: f"{where} stopped at its content filter.{said}",
+        ProviderFailure.NO_IMAGES: f"{model} takes no images.{said}",
+        ProviderFailure.BAD_IMAGE: f"{where} cannot use an image of the conversation.{said}",
     }
     return ProviderError(
         failure,

@@ -52,6 +52,8 @@ class Post:
     reader: Reader
     origin: str
     """The name under which the fields of the answer are kept."""
+    images_size: int = 0
+    """How many bytes of the body are images: these are no measure of its tokens."""
 
 
 async def exchange(
@@ -84,7 +86,7 @@ async def exchange(
             yield list(stream.feed(data))
             if stream.is_done:
                 break
-        yield [*stream.end(), *answer.end(len(body), post.origin)]
+        yield [*stream.end(), *answer.end(len(body) - post.images_size, post.origin)]
         with suppress(httpx.HTTPError, TimeoutError):
             # Drain the body so that the connection is reused.
             async with asyncio.timeout(_DRAIN_S):

@@ -160,7 +160,7 @@ class LitellmRoute:
                 # litellm invents a finish reason if the provider sent none.
                 raise MalformedAnswer("the stream ended without a finish reason")
             # The input's size is needed only to estimate usage that was not reported.
-            size = 0 if answer.usage else len(request.model_dump_json())
+            size = 0 if answer.usage else request.text_size
             self._refuse_cut_prompt(order, answer)
             yield list(answer.end(size, origin_of(self, request.model)))
         finally:

@@ -183,7 +183,7 @@ class ModelHost:
         self._asked_again.add(model)
         del self._told[model]
         window = (await self.facts(model)).window_tokens
-        size = len(request.model_dump_json()) // CHARACTERS_PER_TOKEN
+        size = request.text_size // CHARACTERS_PER_TOKEN
         if 0 < input_tokens <= window < size:
             error = ProviderError(
                 ProviderFailure.CONTEXT_OVERFLOW,
@@ -216,6 +216,7 @@ class ModelHost:
             card.max_output_tokens,
             card.input_usd,
             card.output_usd,
+            takes_images=card.images,
         )
 
     async def _ask_facts(self, model: str) -> ModelCard:

@@ -75,6 +75,7 @@ class PlainRoute:
             body=self._body(request),
             reader=ChatChunks(answer, self.dialect),
             origin=origin_of(self, request.model),
+            images_size=sum(map(len, request.images.values())),
         )
         async with aclosing(exchange(self._client, post, order.limits, answer)) as events:
             async for some in events:

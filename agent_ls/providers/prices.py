@@ -57,6 +57,8 @@ class ModelCard(Record):
     """Per million input tokens read from the cache; by default as ``input_usd``."""
     cache_write_usd: float | None = None
     """Per million input tokens written to the cache; by default as ``input_usd``."""
+    images: bool | None = None
+    """Whether it takes images; None: unknown, so that it is tried."""
 
     def cost_usd(self, usage: Usage) -> float:
         """Return what this usage costs."""
@@ -73,7 +75,7 @@ class ModelCard(Record):
 
 
 SCRIPTED: Final = {
-    "openai/scripted": ModelCard(window_tokens=200_000, max_output_tokens=32_000),
+    "openai/scripted": ModelCard(window_tokens=200_000, max_output_tokens=32_000, images=True),
 }
 
 
@@ -239,6 +241,7 @@ def _card(row: Mapping[str, object], suffix: str = "") -> ModelCard:
         found = row.get(name + suffix, row.get(name))
         return found * _MILLION if isinstance(found, int | float) else None
 
+    vision = row.get("supports_vision", False)
     return ModelCard(
         window_tokens=as_count(row.get("max_input_tokens")),
         max_output_tokens=as_count(row.get("max_output_tokens")),
@@ -246,4 +249,6 @@ def _card(row: Mapping[str, object], suffix: str = "") -> ModelCard:
         output_usd=price("output_cost_per_token") or 0.0,
         cache_read_usd=price("cache_read_input_token_cost"),
         cache_write_usd=price("cache_creation_input_token_cost"),
+        # The table names only what a model can; litellm's own lookup says None for "unknown".
+        images=None if vision is None else vision is True,
     )

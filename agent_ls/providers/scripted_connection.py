@@ -167,4 +167,5 @@ class Conversation:
 
 def _estimate(answer: Answer, request: RecordedRequest) -> ScriptedUsage:
     said = len(answer.text) + len(answer.reasoning) + sum(len(call.text) for call in answer.call)
-    return ScriptedUsage(input=max(1, len(request.raw) // 4), output=max(1, said // 4))
+    sent = len(request.raw) - sum(map(len, request.images))
+    return ScriptedUsage(input=max(1, sent // 4), output=max(1, said // 4))

@@ -57,6 +57,13 @@ class RecordedRequest:
         """Return all messages as one text."""
         return "\n".join(message_text(message) for message in self.messages)
 
+    @property
+    def images(self) -> list[str]:
+        """Return the addresses of the messages' images, in order: ``data:`` URLs."""
+        parts = [as_object(part) for one in self.messages for part in as_list(one.get("content"))]
+        found = (as_object(part.get("image_url")) for part in parts)
+        return [as_text(one.get("url")) for one in found if one]
+
     def suits(self, when: When) -> bool:
         """Say whether the request meets an answer's condition."""
         return (

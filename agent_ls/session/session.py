@@ -6,7 +6,7 @@ waits for the user, and the loop does the work.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal
 
@@ -28,6 +28,7 @@ from agent_ls.domain.focus import Focus
 from agent_ls.domain.goals import Goal
 from agent_ls.domain.model_families import model_meant
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.pictures import PictureData
 from agent_ls.loop.evidence.output_schema import Schema
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.machine.turn_hooks import ask_at_end
@@ -40,6 +41,7 @@ from agent_ls.review.ledger import Selection
 from agent_ls.review.review import Review
 from agent_ls.session.approvals import Approvals
 from agent_ls.session.custom_commands import expanded
+from agent_ls.session.prompt_images import named_in, prompt_text, stored
 from agent_ls.session.turn_runner import TurnRunner
 
 BuildKit = Callable[[Approver, Recorder], Kit]
@@ -133,12 +135,15 @@ class Session:
         focus: Focus | None = None,
         note: str = "",
         when_busy: Literal["steer", "follow_up"] = "steer",
+        images: Sequence[PictureData] = (),
     ) -> str:
         """Start a turn and return its id at once; while one runs, queue the prompt.
 
         A ``steer`` joins the running turn, a ``follow_up`` waits for its end. An interrupted turn
-        is resumed by a steer and ended by a follow-up. A queued steer keeps only its text and
-        ``focus``.
+        is resumed by a steer and ended by a follow-up. A queued steer keeps only its text, images
+        and ``focus``.
+
+        ``images`` go with the prompt, and so do those that it names as ``@path``.
 
         A prompt ``/NAME …`` calls a custom command; one that limits its turn never steers. ``note``
         is appended to the expanded prompt.
@@ -146,9 +151,10 @@ class Session:
         With a ``goal`` the prompt may be empty. With an ``output_schema`` the turn's output is JSON
         that fits it. ``focus`` is the user's place in the editor.
 
-        Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty
-        or calls a command that does not exist.
+        Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty,
+        calls a command that does not exist or names a broken image.
         """
+        images = (*images, *await named_in(prompt, self._kit.workspace))
         prompt, limits = await expanded(prompt, self._kit.custom_commands, self._kit.tools, self.id)
         if limits is not None:
             when_busy = "follow_up"
@@ -158,15 +164,18 @@ class Session:
             prompt = f"{prompt}\n\n{note}"
         if goal is not None:
             prompt = goal.as_prompt(prompt)
+        prompt = prompt_text(prompt, images)
         if not prompt.strip():
             raise AgentLsError("The prompt is empty: say what to do.")
         if self.is_closed:
             raise AgentLsError(
                 f"Session {self.id} was closed here; open it again (agent-ls.session.resume)."
             )
+        pictures = await stored(images, self._kit.blobs)
         said = PromptQueued(
             text=prompt,
             kind=when_busy,
+            images=pictures,
             anchor=anchor,
             goal=goal,
             output_schema=output_schema,
@@ -183,7 +192,7 @@ class Session:
             # The interrupted turn was not resumed: cancel it and clear its queue.
             await self._recorder.emit(CancelRequested(by="prompt"))
         if when_busy == "steer":
-            said = PromptQueued(text=prompt, kind=when_busy, focus=focus)
+            said = PromptQueued(text=prompt, kind=when_busy, focus=focus, images=pictures)
         turn_id = self.state.turn.turn_id
         try:
             await self._recorder.emit(said)

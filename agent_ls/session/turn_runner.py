@@ -62,6 +62,7 @@ class TurnRunner:
                     output_schema=prompt.output_schema,
                     focus=prompt.focus,
                     limits=prompt.limits,
+                    images=prompt.images,
                 )
             )
         except StoreError as error:

@@ -37,6 +37,7 @@ async def model_host(model_port: int) -> AsyncIterator[ModelHost]:
             api_base=f"http://127.0.0.1:{model_port}/v1",
             models={
                 **{f"openai/window-{one}": ModelCard(window_tokens=one) for one in WINDOWS},
+                "openai/blind": ModelCard(window_tokens=200_000, images=False),
                 "openai/priced": ModelCard(window_tokens=200_000, input_usd=10.0, output_usd=100.0),
             },
         ),

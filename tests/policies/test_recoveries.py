@@ -117,6 +117,21 @@ ROWS = {
         (),
         Expected(Fail, StopReason.ERROR, ("temperature must be 1. Take the option", "settings")),
     ),
+    "a-refusal-of-images-is-sent-again-without-them": (
+        failed(FAILURE.NO_IMAGES, "m takes no images"),
+        (),
+        Expected(Reask, says=("m takes no images. From here on only their names",)),
+    ),
+    "an-image-that-cannot-be-used-is-left-out": (
+        failed(FAILURE.BAD_IMAGE, "Could not process image"),
+        (recovered("refused_images", "reask"),) * 2,
+        Expected(Reask, says=("Of all images so far only the names",)),
+    ),
+    "a-refusal-of-images-that-never-ends-ends-the-turn": (
+        failed(FAILURE.BAD_IMAGE, "Could not process image"),
+        (recovered("refused_images", "reask"),) * 3,
+        Expected(Fail, StopReason.ERROR, ("Could not process image.",)),
+    ),
     "an-overflow-is-compacted": (OVERFLOW, (), Expected(Compact)),
     "an-overflow-after-a-compaction-ends-the-turn": (
         OVERFLOW,

@@ -231,7 +231,7 @@ def _lines(update: Any, root: Path) -> list[str]:
     """Return an update as lines for people, the same in every run."""
     match update:
         case schema.UserMessageChunk():
-            return [f"user: {update.content.text}"]
+            return [f"user: {_text(update.content)}"]
         case schema.AgentMessageChunk():
             return [f"says: {update.content.text.strip()}"]
         case schema.AgentThoughtChunk():
@@ -270,5 +270,9 @@ def _content(update: Any, root: Path) -> list[str]:
             path = Path(one.path).relative_to(root)
             lines.append(f"  diff {path}: {one.old_text!r} -> {one.new_text!r}")
         else:
-            lines += [f"  | {line}" for line in one.content.text.splitlines()]
+            lines += [f"  | {line}" for line in _text(one.content).splitlines()]
     return lines
+
+
+def _text(block: Any) -> str:
+    return f"[{block.mime_type}]" if block.type == "image" else block.text

@@ -21,7 +21,7 @@ _Heard = tuple[str, _Given]
 
 _SAME = {
     "read_file": "read view cat open open_file view_file fs_read read_files read_text_file "
-    "read_many_files read_multiple_files read_file_range file_read",
+    "read_many_files read_multiple_files read_file_range file_read view_image read_image",
     "edit_file": "edit multi_edit str_replace str_replace_editor str_replace_based_edit_tool "
     "replace replace_in_file search_replace search_and_replace edit_block insert_text editor "
     "file_editor text_editor apply_diff replace_string_in_file multi_replace_string_in_file "
@@ -80,7 +80,7 @@ _ABSENT = {
     "the user chooses the mode; go on in this one": "enter_plan_mode switch_mode",
     "write it into a file of the project if the user wants it kept": "save_memory update_memory "
     "memory",
-    "pictures are not shown here": "view_image generate_image image_generation",
+    "no tool makes images": "generate_image image_generation",
     "folders are made with the files in them; call write_file": "create_directory make_dir mkdir",
     "a server's tool is called by its own name": "use_mcp_tool access_mcp_resource "
     "load_mcp_documentation",

@@ -64,12 +64,14 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
         _log.exception("tool %s failed unexpectedly", planned.tool.name)
         text = f"The tool itself failed ({type(error).__name__}: {error}). Try another way."
         output = ToolOutput(text, ErrorKind.RUNTIME)
+    images = [one.stored(await turn.kit.blobs.put_blob(one.data)) for one in output.images]
     result = ToolResult(
         call_id=call_id,
         text="\n".join(filter(None, (output.text, planned.left_out))),
         error=output.error,
         data=with_value(output, planned),
         duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),
+        images=tuple(images),
     )
     return Ran(result, output.events)
 

@@ -37,7 +37,7 @@ from agent_ls.domain.usage import Usage
 from agent_ls.loop.calls.early_reads import EarlyReads
 from agent_ls.loop.calls.other_agents import in_our_words
 from agent_ls.loop.machine.llm_hooks import ask_after_llm_call
-from agent_ls.loop.machine.request import request_of
+from agent_ls.loop.machine.request import request_of, with_images
 from agent_ls.loop.printed.names import tool_meant
 from agent_ls.loop.printed.reading import read_marked
 from agent_ls.loop.printed.showing import ShownText
@@ -126,6 +126,7 @@ class Gathered:
     async def stream(self, request: ModelRequest) -> ProviderError | None:
         """Send the request and gather its stream; return the error if it breaks."""
         try:
+            request = await with_images(request, self._turn.kit.blobs)
             async with aclosing(self._turn.kit.provider.stream(request)) as events:
                 async for event in events:
                     self._take(event)

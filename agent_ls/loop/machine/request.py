@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from agent_ls.domain.errors import bug
+from base64 import b64encode
+from contextlib import suppress
+
+from agent_ls.domain.errors import BytesDamaged, bug
 from agent_ls.domain.events import (
     AttemptFinished,
     Compacted,
@@ -14,8 +17,10 @@ from agent_ls.domain.events import (
     SessionResumed,
     TurnStarted,
 )
-from agent_ls.domain.messages import Message, UserMessage
+from agent_ls.domain.messages import AssistantMessage, Message, UserMessage
 from agent_ls.domain.model_io import ModelRequest
+from agent_ls.loop.ports.store import Blobs
+from agent_ls.loop.state.pictures import in_words
 from agent_ls.loop.turn import Turn
 
 
@@ -43,8 +48,31 @@ def request_of(
     )
 
 
+async def with_images(request: ModelRequest, blobs: Blobs) -> ModelRequest:
+    """Return the request with the bytes of its images; lost ones become words.
+
+    Errors: ``StoreError``.
+    """
+    digests = {
+        image.digest: None
+        for one in request.messages
+        if not isinstance(one, AssistantMessage)
+        for image in one.images
+    }
+    if not digests:
+        return request
+    images: dict[str, str] = {}
+    for digest in digests:
+        with suppress(BytesDamaged):
+            if (data := await blobs.get_blob(digest)) is not None:
+                images[digest] = b64encode(data).decode()
+    gone = digests.keys() - images.keys()
+    messages = tuple(in_words(one, "no longer kept", gone) for one in request.messages)
+    return request.model_copy(update={"messages": messages, "images": images})
+
+
 def _with_slots(turn: Turn) -> tuple[Message, ...]:
-    messages, state = turn.session.messages, turn.state
+    messages, state = turn.view.messages, turn.state
     texts = state.request.slots if state.request else ()
     if not texts:
         return messages

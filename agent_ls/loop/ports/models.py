@@ -22,6 +22,8 @@ class ModelFacts:
     """Per million input tokens; 0: unknown."""
     output_usd: float = 0.0
     """Per million output tokens; 0: unknown."""
+    takes_images: bool | None = None
+    """None: unknown, so it is tried."""
 
 
 class ListedModel(Record):

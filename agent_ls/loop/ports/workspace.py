@@ -125,6 +125,13 @@ class Workspace(Protocol):
         """
         ...
 
+    async def image_bytes(self, path: str) -> bytes | None:
+        """Return the bytes of an image on disk; None for a file that is none, by its content.
+
+        Errors: ``WorkspaceError`` for one that is too large to be read.
+        """
+        ...
+
     async def snapshot(self, path: str) -> bytes | None:
         """Return the newest content, None when there is no file.
 

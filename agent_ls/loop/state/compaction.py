@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agent_ls.domain.events import Compacted
 from agent_ls.domain.messages import Message, ToolMessage, UserMessage
+from agent_ls.loop.state.pictures import all_in_words
 
 CHARS_PER_TOKEN = 4
 MAX_SENT_SHARE = 0.8
@@ -17,14 +18,20 @@ _MIN_RESULT_CHARS = 200
 
 
 def compacted(messages: Sequence[Message], event: Compacted) -> tuple[Message, ...]:
-    """Return the conversation after a compaction."""
-    kept = messages[event.drop_before :]
+    """Return the conversation after a compaction; only new images are kept."""
+    kept = _with_new_images(messages[event.drop_before :])
     if event.max_result_chars:
         whole = max(event.short_from - event.drop_before, 0)
         kept = (*kept[:whole], *with_short_results(kept[whole:], event.max_result_chars))
     if not event.summary:
         return tuple(kept)
     return (UserMessage(text=event.summary, origin="summary"), *kept)
+
+
+def _with_new_images(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages with words in the place of images that the model has answered to."""
+    new = max((at for at, one in enumerate(messages) if one.role == "assistant"), default=0)
+    return (*all_in_words(messages[:new], "left out to save room"), *messages[new:])
 
 
 def with_short_results(messages: Sequence[Message], chars: int) -> tuple[Message, ...]:

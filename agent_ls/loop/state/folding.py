@@ -13,6 +13,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.commands import TurnLimits
+from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.focus import with_focus
 from agent_ls.domain.hooks import HookOutcome, HookPoint
@@ -22,6 +23,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.loop.state.compaction import compacted
 from agent_ls.loop.state.folding_turn import fold_turn, with_entry, without_entry
 from agent_ls.loop.state.outputs import with_output
+from agent_ls.loop.state.pictures import all_in_words
 from agent_ls.loop.state.seen import after_edit, after_result
 from agent_ls.loop.state.state import SessionState, TurnState, renamed_path
 
@@ -108,7 +110,7 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
         case e.PlanUpdated():
             return replace(state, plan=event.items)
         case e.AttemptFinished() | e.AdviceGiven() | e.ChildEnded():
-            return replace(state, usage=state.usage + event.usage)
+            return _without_refused(replace(state, usage=state.usage + event.usage), event)
         case e.FindingsReported():
             return _with_findings(state, event)
         case e.FileRenamed():
@@ -121,6 +123,19 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
             )
         case _:
             return _fold_conversation(_fold_pending(_fold_seen(state, event), event), event)
+
+
+def _without_refused(state: SessionState, event: e.Event) -> SessionState:
+    """Record a refusal of images, so that the next request goes without them."""
+    match event:
+        case e.AttemptFinished(failure=ProviderFailure.NO_IMAGES, model=model):
+            return replace(state, without_images=state.without_images | {model})
+        case e.AttemptFinished(failure=ProviderFailure.BAD_IMAGE):
+            # No refusal reliably names the image.
+            messages = all_in_words(state.messages, "which the provider refused")
+            return replace(state, messages=messages)
+        case _:
+            return state
 
 
 def _always_after(before: frozenset[str], event: e.ApprovalResolved) -> frozenset[str]:
@@ -168,7 +183,10 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
             rules = {f"{GRANT}{one}" for one in unasked} - state.grants.keys()
             granted = MappingProxyType(dict.fromkeys(sorted(rules), state.seq))
             return replace(
-                _said(state, UserMessage(text=with_focus(event.prompt, event.focus))),
+                _said(
+                    state,
+                    UserMessage(text=with_focus(event.prompt, event.focus), images=event.images),
+                ),
                 turn=TurnState(
                     turn_id=event.turn_id,
                     prompt=event.prompt,
@@ -189,8 +207,15 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
         case e.RequestPrepared():
             steers = [one for one in state.queue if one.kind == "steer"]
             state = replace(state, queue=tuple(one for one in state.queue if one.kind != "steer"))
-            said = (with_focus(one.text, one.focus) for one in steers)
-            return _said(state, *(UserMessage(text=one, origin="steer") for one in said))
+            return _said(
+                state,
+                *(
+                    UserMessage(
+                        text=with_focus(one.text, one.focus), origin="steer", images=one.images
+                    )
+                    for one in steers
+                ),
+            )
         case e.Answered():
             return _said(state, event.message)
         case e.RecoveryChosen(action="continue"):
@@ -285,6 +310,7 @@ def _with_results(state: SessionState) -> SessionState:
                 text=_with_call_text(one.call, one.result),
                 error=one.result.error,
                 output_id=one.result.output_id,
+                images=one.result.images,
             )
             for one in calls
             if one.result is not None

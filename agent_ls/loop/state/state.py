@@ -162,6 +162,8 @@ class SessionState:
     revoked: frozenset[str] = frozenset()
     """Rules that do not apply in this session until the person grants them again."""
     silenced: frozenset[str] = frozenset()
+    without_images: frozenset[str] = frozenset()
+    """Models that have refused to take images."""
     queue: tuple[e.PromptQueued, ...] = ()
     approvals: Mapping[str, ApprovalRequest] = field(default_factory=lambda: MappingProxyType({}))
     """Pending approvals, oldest first."""

@@ -22,6 +22,7 @@ from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.state.compaction import CHARS_PER_TOKEN
+from agent_ls.loop.state.pictures import all_in_words
 from agent_ls.loop.state.state import SessionState, TurnState
 
 E = TypeVar("E")
@@ -59,8 +60,20 @@ class TurnView:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Return the conversation as it is sent."""
-        return self.session.messages
+        """Return the conversation as it is sent; images that the model does not take are words."""
+        messages = self.session.messages
+        return messages if self.takes_images else all_in_words(messages, self.why_no_images)
+
+    @property
+    def takes_images(self) -> bool:
+        """Say whether images are sent to the model: also to one of which it is not known."""
+        is_refused = self.model in self.session.without_images
+        return self.facts.takes_images is not False and not is_refused
+
+    @property
+    def why_no_images(self) -> str:
+        """Return what is said in an image's place where the model takes none."""
+        return f"which {self.model} does not take"
 
     @property
     def usage(self) -> Usage:
@@ -224,10 +237,12 @@ class _Counted:
 
 def message_tokens(message: Message) -> int:
     """Return a message's estimated tokens: characters / 4, with 16 characters of overhead."""
-    size = len(message.text)
+    size, of_images = len(message.text), 0
     if message.role == "assistant":
         size += sum(len(call.tool) + len(call.arguments_json) for call in message.calls)
-    return (size + _CHARS_PER_MESSAGE) // CHARS_PER_TOKEN
+    else:
+        of_images = sum(image.tokens for image in message.images)
+    return (size + _CHARS_PER_MESSAGE) // CHARS_PER_TOKEN + of_images
 
 
 def spec_tokens(spec: ToolSpec) -> int:
