@@ -10,13 +10,14 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from agent_ls.domain.approvals import Preview
-from agent_ls.domain.errors import FileTooLarge
+from agent_ls.domain.errors import FileTooLarge, NotText, ToolError
 from agent_ls.domain.record import Record
 from agent_ls.edits.lines import split_lines
 from agent_ls.edits.notebooks import outputs_to_read
 from agent_ls.edits.shown_marks import cut_line
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.pictures.reading import UnusableImage, read_image
 from agent_ls.safety.text import cleaned, has_hidden
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.nearest import read_file_named
@@ -51,12 +52,12 @@ class ReadFileOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class ReadFile(PlainTool):
-    """Shows a file."""
+    """Shows a file: its text, or the image that it is."""
 
     name: ClassVar[str] = "read_file"
     description: ClassVar[str] = (
-        "Read a text file as the user sees it, unsaved changes included. The number and the tab "
-        "before each line are not part of it. Read large files in ranges."
+        "Read a text file as the user sees it, unsaved changes included, or look at an image. The "
+        "number and the tab before each line are not part of it. Read large files in ranges."
     )
     Arguments: ClassVar[type[Arguments]] = ReadFileArguments
 
@@ -79,8 +80,8 @@ class ReadFile(PlainTool):
         """Return the numbered lines of the range."""
         try:
             real = await shown_file(await read_file_named(arguments.path, self.workspace))
-        except FileTooLarge:
-            return await self._part_of_large(arguments)
+        except (FileTooLarge, NotText) as error:
+            return await self._no_text(arguments, error)
         file = real.shown
         lines = split_lines(file.text)
         first = arguments.start_line
@@ -121,6 +122,24 @@ class ReadFile(PlainTool):
             value=file.text if len(shown) == len(lines) else "\n".join(wanted[: len(shown)]),
             value_is_cut=len(shown) < len(wanted),
         )
+
+    async def _no_text(
+        self, arguments: ReadFileArguments, error: FileTooLarge | NotText
+    ) -> ToolOutput:
+        """Return what a file shows that is not read as a text, or raise why it shows nothing."""
+        path = arguments.path
+        data = await self.workspace.image_bytes(path)
+        if data is None:
+            if isinstance(error, NotText):
+                raise error
+            return await self._part_of_large(arguments)
+        try:
+            image = await read_image(data, path)
+        except UnusableImage as unusable:
+            raise ToolError(str(unusable)) from None
+        note = f"; {image.note}" if image.note else ""
+        text = f"{image.words} ({image.media_type}, {len(data):,} bytes{note})"
+        return ToolOutput(text, data={"path": path}, value=text, images=(image,))
 
     async def _part_of_large(self, arguments: ReadFileArguments) -> ToolOutput:
         """Return lines of a file of which the text is not read as a whole."""

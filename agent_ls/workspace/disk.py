@@ -163,6 +163,12 @@ class DiskWorkspace:
 
         return await self._run(read)
 
+    async def image_bytes(self, path: str) -> bytes | None:
+        """Return the bytes of an image; None if the file is none."""
+        return await self._run(
+            lambda: disk_files.read_image(paths.locate_file(path, self._roots), path)
+        )
+
     async def snapshot(self, path: str) -> bytes | None:
         """Return the exact bytes, or a text of another encoding in UTF-8; None: no file."""
         return await self._run(lambda: self._snapshot(path))

@@ -23,6 +23,7 @@ from agent_ls.domain import temporary_files
 from agent_ls.domain.errors import FileTooLarge, WorkspaceError
 from agent_ls.domain.permissions import PERMISSIONS, ModeChange
 from agent_ls.loop.ports.workspace import DirEntry
+from agent_ls.pictures.reading import MAX_FILE_BYTES, kind_of
 from agent_ls.safety.beneath import folder_beneath, open_beneath, rename_new
 from agent_ls.safety.control_files import has_other_names
 from agent_ls.safety.paths import Place
@@ -84,6 +85,23 @@ def read_bytes(place: Place, shown: str, *, limit: int | None = MAX_BYTES) -> by
             parts.append(part)
             left -= len(part)
         return b"".join(parts)
+
+
+def read_image(place: Place, shown: str) -> bytes | None:
+    """Return an image's bytes; None if the file is none, by its content.
+
+    Errors: ``WorkspaceError`` if it is no regular file, or too large an image.
+    """
+    with _in_words(shown), _opened(place) as descriptor:
+        size = _regular_size(descriptor, shown)
+        if kind_of(os.pread(descriptor, 16, 0)) is None:
+            return None
+        if size > MAX_FILE_BYTES:
+            raise WorkspaceError(
+                f"{shown} is an image of {size / 2**20:.1f} MB, too large to be looked at (the "
+                f"limit is {MAX_FILE_BYTES / 2**20:.0f} MB). A command can make a smaller copy."
+            )
+    return read_bytes(place, shown, limit=MAX_FILE_BYTES)
 
 
 def signature(place: Place, shown: str) -> Signature:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.domain.edits import TextFile
-from agent_ls.domain.errors import WorkspaceError, bug
+from agent_ls.domain.errors import NotText, WorkspaceError, bug
 from agent_ls.edits.encodings import Encoding
 from agent_ls.edits.file_encodings import encoding_of, text_in
 from agent_ls.workspace import disk_files
@@ -25,21 +25,21 @@ def versions_of(file: TextFile) -> tuple[str, ...]:
 def decoded(data: bytes, shown: str) -> str:
     """Return the text of a file's bytes, without its byte order mark.
 
-    Errors: ``WorkspaceError`` if the bytes are no text of which the encoding is certain.
+    Errors: ``NotText`` if the bytes are no text of which the encoding is certain.
     """
     return text_in(known_encoding(data, shown), data)
 
 
 def known_encoding(data: bytes, shown: str, declared: str = "") -> Encoding:
-    """Return the encoding of a file's bytes. Errors: ``WorkspaceError`` if it is not certain."""
+    """Return the encoding of a file's bytes. Errors: ``NotText`` if it is not certain."""
     if (encoding := encoding_of(data, declared)) is not None:
         return encoding
     if b"\0" in data:
-        raise WorkspaceError(f"{shown} is a binary file, so there is no text to read or edit.")
+        raise NotText(f"{shown} is a binary file, so there is no text to read or edit.")
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise WorkspaceError(f"{shown} is not UTF-8 (byte {error.start}), {_UNKNOWN}") from None
+        raise NotText(f"{shown} is not UTF-8 (byte {error.start}), {_UNKNOWN}") from None
     raise bug("UTF-8 is a known encoding")
 
 

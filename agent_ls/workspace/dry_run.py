@@ -61,6 +61,11 @@ class DryRunWorkspace:
         """Return lines of a file on disk."""
         return await self._inner.read_part(path, first, count, start=start, max_chars=max_chars)
 
+    async def image_bytes(self, path: str) -> bytes | None:
+        """Return the bytes of an image on disk; None for any other file and a simulated one."""
+        is_real = canonical(path, self._inner) not in self._texts
+        return await self._inner.image_bytes(path) if is_real else None
+
     async def snapshot(self, path: str) -> bytes | None:
         """Return the simulated text as bytes, else the real content."""
         name = canonical(path, self._inner)

@@ -146,6 +146,10 @@ class EditorWorkspace:
         disk = self._open.disk
         return await disk.read_part(path, first, count, start=start, max_chars=max_chars)
 
+    async def image_bytes(self, path: str) -> bytes | None:
+        """Return the bytes of an image on disk; None for any other file."""
+        return await self._open.disk.image_bytes(path)
+
     async def snapshot(self, path: str) -> bytes | None:
         """Return the newest content: a buffer's text in UTF-8, else as the disk's workspace."""
         opened = await self._open.holding_newest(path)
