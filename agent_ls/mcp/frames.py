@@ -13,6 +13,8 @@ from agent_ls.domain.record import Record
 _SECRET = re.compile(r"auth|key|token|secret|cookie|passw", re.IGNORECASE)
 MAX_LINE_BYTES = 16 * 2**20
 """Of one message, of a server or of ours."""
+MAX_IMAGES_BYTES = 12 * 2**20
+"""Of one result's images together, in base64; the others are only named."""
 
 Failure = Literal["failed", "gone", "unsent", "timeout", "changed"]
 """``gone``: the server ended or must be started again. ``unsent``: it had ended before the call.
@@ -61,6 +63,8 @@ class Reply(Record):
     """The result's text, or what went wrong."""
     is_error: bool = False
     """The tool says that it failed."""
+    images: tuple[str, ...] = ()
+    """Of a call's result, in base64."""
     page: str = ""
     """For ``login``: the page that the person has to open. Another reply follows."""
     tools: tuple[dict[str, Any], ...] = ()

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -25,7 +25,7 @@ from pydantic import FileUrl
 
 from agent_ls import __version__
 from agent_ls.mcp.definitions import digest_of
-from agent_ls.mcp.frames import MAX_LINE_BYTES, Failure, Launch, Order, Reply
+from agent_ls.mcp.frames import MAX_IMAGES_BYTES, MAX_LINE_BYTES, Failure, Launch, Order, Reply
 from agent_ls.mcp.http_pipes import HttpPipes
 from agent_ls.mcp.plain_tools import RawTools
 from agent_ls.mcp.program_pipes import ProgramPipes
@@ -127,6 +127,7 @@ class Connection:
             number=order.number,
             text=_rendered(result, order.max_bytes),
             is_error=result.is_error,
+            images=tuple(_images(result)),
         )
 
     async def prompts(self) -> list[dict[str, Any]]:
@@ -307,6 +308,16 @@ def _rendered(result: types.CallToolResult, max_bytes: int) -> str:
     if not parts and result.structured_content is not None:
         parts = [json.dumps(result.structured_content, ensure_ascii=False, indent=1)]
     return _cut("\n".join(parts), max_bytes)
+
+
+def _images(result: types.CallToolResult) -> Iterator[str]:
+    """Yield the images of a result in base64, as far as they fit into a reply."""
+    room = MAX_IMAGES_BYTES
+    for one in result.content:
+        data = one.data if isinstance(one, types.ImageContent) else ""
+        room -= len(data)
+        if data and room > 0:
+            yield data
 
 
 def _cut(text: str, max_bytes: int) -> str:

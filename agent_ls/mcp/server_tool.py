@@ -18,6 +18,7 @@ from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.mcp.arguments import Given, SchemaArguments
 from agent_ls.mcp.definitions import Definition
 from agent_ls.mcp.frames import Reply
+from agent_ls.pictures.reading import readable
 from agent_ls.safety.text import label, plain_output_slowly, visible
 
 FIND_TOOL = "find_tool"
@@ -112,10 +113,12 @@ class ServerTool:
             self.server, self.definition, arguments, is_approved=context.is_approved
         )
         text = (await plain_output_slowly(reply.text)).strip() or "(nothing)"
+        images, unusable = await readable(reply.images, self.name)
         return ToolOutput(
-            f"The tool server {self.server} answers:\n{text}",
+            f"The tool server {self.server} answers:\n{text}{unusable}",
             error=ErrorKind.RUNTIME if reply.is_error else None,
             value=text,
+            images=images,
         )
 
 

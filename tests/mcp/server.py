@@ -14,6 +14,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+PICTURE = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADUlEQVR4nGP4"
+    "zwAE/wEHAAH/4iOeWQAAAABJRU5ErkJggg=="
+)
+"""A PNG of two pixels."""
 _TEXT = {"type": "object", "properties": {"do": {"type": "string"}}}
 
 
@@ -123,6 +128,9 @@ def call(what: str) -> dict[str, Any]:  # noqa: C901 - one case a behaviour
             return {"content": "nothing"}
         case "image":
             return {"content": [{"type": "image", "mimeType": "image/png", "data": "aGVsbG8="}]}
+        case "picture":
+            shown = {"type": "image", "mimeType": "image/jpeg", "data": PICTURE}
+            return {"content": [{"type": "text", "text": "Here:"}, shown]}
         case "error":
             return {**text("the disk is full"), "isError": True}
         case "sampling":
