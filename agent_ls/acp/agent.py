@@ -71,7 +71,7 @@ class Agent:
             agent_capabilities=schema.AgentCapabilities(
                 load_session=True,
                 mcp_capabilities=schema.McpCapabilities(http=True),
-                prompt_capabilities=schema.PromptCapabilities(embedded_context=True),
+                prompt_capabilities=schema.PromptCapabilities(embedded_context=True, image=True),
                 session_capabilities=schema.SessionCapabilities(
                     list=schema.SessionListCapabilities(),
                     resume=schema.SessionResumeCapabilities(),

@@ -12,7 +12,7 @@ from acp import Client, RequestError, schema
 from agent_ls.acp.diffs import from_unified
 from agent_ls.acp.editor_files import SESSION, EditorFiles
 from agent_ls.acp.outbox import Outbox, Update
-from agent_ls.acp.prompt_blocks import Block, words_of
+from agent_ls.acp.prompt_blocks import Block, read_prompt
 from agent_ls.acp.translation import Content, Translation, fenced, message_chunk, text_content
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import (
@@ -88,7 +88,8 @@ class Conversation:
 
         Errors: ``RequestError`` with the reason when the turn failed.
         """
-        words, goal = words_of(blocks, self.workspace), None
+        read = await read_prompt(blocks, self.workspace)
+        words, goal = read.words, None
         if all(isinstance(one, schema.TextContentBlock) for one in blocks):
             # What a goal runs is what the person typed, never what a file says.
             words, goal = typed(words)
@@ -97,7 +98,8 @@ class Conversation:
             await self.session.wait_idle()
         if not self.session.is_busy:
             self.workspace.begin_turn()
-        ended = await self._end_of(await self.session.submit(words, goal=goal))
+        turn_id = await self.session.submit(words, goal=goal, images=read.images)
+        ended = await self._end_of(turn_id)
         await self._outbox.flush()
         if ended is None:
             raise AgentLsError("The turn was broken off; load the session again to go on with it.")

@@ -1,9 +1,11 @@
-"""What the client sends as a prompt: words, names of files, and parts of files."""
+"""What the client sends as a prompt: words, images, names of files, and parts of files."""
 
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -11,11 +13,14 @@ from urllib.parse import unquote, urlsplit
 from acp import schema
 
 from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.pictures import PictureData
 from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.pictures.reading import read_encoded
 from agent_ls.safety.control_files import judge_read
 from agent_ls.safety.secrets import mask
 from agent_ls.safety.text import cleaned, visible_line
+from agent_ls.session.prompt_images import with_mention
 
 Block = (
     schema.TextContentBlock
@@ -30,20 +35,42 @@ _MAX_TEXT_CHARACTERS: Final = 40_000
 """Of all embedded texts together; the model reads the rest itself."""
 
 
-def words_of(blocks: Sequence[Block], workspace: Workspace) -> str:
-    """Return a prompt as the model reads it: the words, then the texts that came with them.
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt as the agent takes it."""
 
-    Errors: ``AgentLsError`` for pictures and sound.
+    words: str
+    """The words, then the texts that came with them."""
+    images: list[PictureData] = field(default_factory=list[PictureData])
+
+
+async def read_prompt(blocks: Sequence[Block], workspace: Workspace) -> Prompt:
+    """Return a prompt's words and images.
+
+    Errors: ``AgentLsError`` for sound, and for images that cannot be used.
     """
     words: list[str] = []
     texts: list[str] = []
+    images: list[PictureData] = []
     room = _MAX_TEXT_CHARACTERS
+
+    async def look_at(data: str, uri: str | None) -> None:
+        name = posixpath.basename(urlsplit(uri or "").path) or str(len(images) + 1)
+        images.append(await read_encoded(data, unquote(name)))
+        words[:] = [with_mention("".join(words), images[-1])]
+
     for block in blocks:
         match block:
             case schema.TextContentBlock():
                 words.append(block.text)
             case schema.ResourceContentBlock():
                 words.append(f"`{_name(block.uri, workspace)[0]}`")
+            case schema.ImageContentBlock(data=data, uri=uri):
+                await look_at(data, uri)
+            case schema.EmbeddedResourceContentBlock(
+                resource=schema.BlobResourceContents(blob=data, mime_type=str(kind), uri=uri)
+            ) if kind.startswith("image/") and _name(uri, workspace)[1]:
+                await look_at(data, uri)
             case schema.EmbeddedResourceContentBlock(resource=resource):
                 name, may_be_told = _name(resource.uri, workspace)
                 words.append(f"`{name}`")
@@ -51,10 +78,10 @@ def words_of(blocks: Sequence[Block], workspace: Workspace) -> str:
                     text = mask(cleaned(resource.text)) if may_be_told else _WITHHELD
                     texts.append(f"{name}:\n{_cut(text, room)}")
                     room = max(0, room - len(text))
-            case schema.ImageContentBlock() | schema.AudioContentBlock():
-                raise AgentLsError("The agent reads text only: leave pictures and sound out.")
+            case schema.AudioContentBlock():
+                raise AgentLsError("The agent does not listen to sound: leave it out.")
     said = "".join(words)
-    return said + _SENT + "\n\n".join(texts) if texts else said
+    return Prompt(said + _SENT + "\n\n".join(texts) if texts else said, images)
 
 
 def path_of(uri: str) -> Path | None:

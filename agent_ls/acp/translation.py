@@ -7,6 +7,7 @@ differ in one thing: live, the client has the person's words already and the ans
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, Literal, assert_never
@@ -19,6 +20,8 @@ from agent_ls.acp.prompt_blocks import typed_part
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ToolKind, ToolResult
 from agent_ls.domain.edits import MoveFile, text_of
+from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.pictures import Picture
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
@@ -110,7 +113,7 @@ class Translation:
             case e.TurnStarted():
                 return self._began(event)
             case e.PromptQueued() if self._is_replay and event.kind == "steer":
-                return [_said_by_user(event.text)]
+                return [_said_by_user(event.text), *self._images_of(event)]
             case e.ModeChanged():
                 mode = schema.CurrentModeUpdate(
                     session_update="current_mode_update", current_mode_id=event.mode
@@ -121,6 +124,11 @@ class Translation:
                 return []
             case e.Answered():
                 return self._answered(event)
+            case e.AttemptFinished(
+                failure=ProviderFailure.NO_IMAGES | ProviderFailure.BAD_IMAGE, message=words
+            ):
+                # The turn goes on without what the user sent.
+                return [_thought(f"\n\n{words}\n\n"), *self._usage(event.usage)]
             case e.AttemptFinished():
                 return self._usage(event.usage)
             case e.PlanUpdated():
@@ -131,9 +139,10 @@ class Translation:
                 return _of_policies(event)
 
     def _began(self, event: e.TurnStarted) -> Updates:
-        updates: list[Update] = []
+        updates: list[Update | Later] = []
         if self._is_replay:
             updates.append(_said_by_user(event.prompt))
+            updates += self._images_of(event)
         if not self._title:
             self._title = label(typed_part(event.prompt), _TITLE_CHARACTERS)
             updates.append(
@@ -210,8 +219,26 @@ class Translation:
         if result.text.strip() and is_shown:
             text = result.text[:_MAX_RESULT_CHARACTERS]
             content.insert(0, fenced(text) if kind is ToolKind.EXECUTE else text_content(text))
+        for image in result.images:
+            if (block := await self._image(image)) is not None:
+                content.append(schema.ContentToolCallContent(type="content", content=block))
         status = "failed" if result.error or result.bad_exit else "completed"
         return _progress(result.call_id, status=status, content=content or None)
+
+    def _images_of(self, said: e.TurnStarted | e.PromptQueued) -> list[Later]:
+        return [partial(self._shown_image, one) for one in said.images]
+
+    async def _shown_image(self, image: Picture) -> Update:
+        """Return an image of the user's; its words when its bytes are gone."""
+        block = await self._image(image) or _text_block(image.words())
+        return schema.UserMessageChunk(session_update="user_message_chunk", content=block)
+
+    async def _image(self, image: Picture) -> schema.ImageContentBlock | None:
+        data = await self._stored(image.digest)
+        if data is None:
+            return None
+        encoded = b64encode(data).decode()
+        return schema.ImageContentBlock(type="image", data=encoded, mime_type=image.media_type)
 
     async def _text(self, digest: str | None) -> str | None:
         data = None if digest is None else await self._stored(digest)

@@ -14,12 +14,21 @@ from typing import Any
 
 import psutil
 import pytest
-from acp import RequestError, embedded_text_resource, image_block, resource_block
+from acp import (
+    RequestError,
+    audio_block,
+    embedded_blob_resource,
+    embedded_text_resource,
+    image_block,
+    resource_block,
+    text_block,
+)
 from acp import resource_link_block as link
 from acp.schema import McpServerStdio
 
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from tests.support.acp_editor import AcpEditor, acp_agent
+from tests.support.images import data_url, encoded, image
 from tests.support.scripted import scripted
 
 pytestmark = pytest.mark.e2e
@@ -604,7 +613,12 @@ WRONG = (
     Wrong(
         "session/prompt",
         {"sessionId": "OPEN", "prompt": [image_block("aGk=", "image/png").model_dump()]},
-        "text only",
+        "1 is no image that models take",
+    ),
+    Wrong(
+        "session/prompt",
+        {"sessionId": "OPEN", "prompt": [audio_block("aGk=", "audio/wav").model_dump()]},
+        "does not listen to sound",
     ),
     Wrong("session/set_mode", {"sessionId": "OPEN", "modeId": "yolo"}, "There is no mode yolo"),
     Wrong("session/new", {"cwd": "nowhere", "mcpServers": []}, "absolute path"),
@@ -615,6 +629,56 @@ WRONG = (
     Wrong("session/nonsense", {}, "Method not found", -32601),
     Wrong("_ours/nonsense", {}, "Method not found", -32601),
 )
+
+
+async def test_images_come_with_a_prompt_and_are_shown_again(
+    root: Path, warm_host: Mapping[str, str]
+) -> None:
+    shot, chart, file = image(size=(80, 60)), image("JPEG"), image(size=(5, 5))
+    (root / "file.png").write_bytes(file)
+    read = """
+[[answer]]
+[[answer.call]]
+tool = "read_file"
+arguments = { path = "file.png" }
+"""
+    editor = AcpEditor(root)
+    async with (
+        scripted(read + DONE) as model,
+        acp_agent(editor, variables(model, warm_host)) as wire,
+    ):
+        session = await wire.session()
+        blob = embedded_blob_resource(
+            "file:///tmp/chart.jpg", encoded(chart), mime_type="image/jpeg"
+        )
+        blocks = [
+            text_block("Like this"),
+            image_block(encoded(shot), "image/png"),
+            resource_block(blob),
+        ]
+        answer = await wire.agent.prompt(session_id=session, prompt=blocks)
+        assert answer.stop_reason == "end_turn"
+        await wire.agent.load_session(cwd=str(root), session_id=session, mcp_servers=[])
+    first, second = model.requests
+    assert first.images == [data_url(shot), data_url(chart, "image/jpeg")]
+    assert "Like this [image 1 80x60] [image chart.jpg 8x6]" in first.first_user_text
+    assert second.images == [*first.images, data_url(file)]
+    shown = [
+        block.data
+        for _, update in editor.updates
+        for block in _blocks(update)
+        if block.type == "image"
+    ]
+    # Live the file alone, which the agent looked at; then all of the session.
+    assert shown == [encoded(one) for one in (file, shot, chart, file)]
+
+
+def _blocks(update: Any) -> list[Any]:
+    """Return what an update shows: words, images, diffs."""
+    content = getattr(update, "content", None) or []
+    if not isinstance(content, list):
+        return [content]
+    return [one.content for one in content if one.type == "content"]
 
 
 async def test_wrong_requests_are_refused_in_words(
