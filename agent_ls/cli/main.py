@@ -123,6 +123,15 @@ def _parser() -> argparse.ArgumentParser:
         help="what to do; - reads it from standard input. What is piped in beside it goes with it",
     )
     run.add_argument(
+        "-i",
+        "--image",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="an image for the model to look at (PNG, JPEG, GIF, WebP), also from outside the "
+        "folder; may be given again. An image in the folder can be named in the prompt: @shot.png",
+    )
+    run.add_argument(
         "--session",
         metavar="ID",
         help="say it to this session, which goes on; its id, or the end of it",

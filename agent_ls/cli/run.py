@@ -10,7 +10,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from agent_ls.domain.errors import ProviderFailure, SettingsError, StoreError
 from agent_ls.domain.events import AttemptFinished
 from agent_ls.domain.goals import Goal, parse_goal, typed
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.pictures import PictureData
 from agent_ls.domain.stops import (
     EXIT_CANCELLED,
     EXIT_CONFIGURATION,
@@ -41,6 +42,7 @@ from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
 from agent_ls.observers.unpriced import UnpricedBudget
+from agent_ls.pictures.reading import MAX_FILE_BYTES, read_image
 from agent_ls.safety.made_files import made_files
 from agent_ls.session.custom_commands import command_in
 from agent_ls.session.session import Session
@@ -66,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     goal, schema = _goal(arguments.goal), _schema(arguments.output_schema)
     if goal is None:
         prompt, goal = typed(prompt)
-    if goal is None and not prompt.strip():
+    images = _images(arguments.image)
+    if goal is None and not images and not prompt.strip():
         raise SettingsError("The prompt is empty: say what to do, or give --goal a file.")
     if arguments.prompt != "-":
         # After the goal was read: what other programs print must never become a goal.
@@ -81,9 +84,21 @@ def run(arguments: argparse.Namespace) -> int:
         return await sessions.create()
 
     async def begin(session: Session) -> None:
-        await session.submit(prompt, goal=goal, output_schema=schema)
+        await session.submit(prompt, goal=goal, output_schema=schema, images=images)
 
     return _main(arguments, _Task(find, begin))
+
+
+def _images(names: Sequence[str]) -> list[PictureData]:
+    found: list[PictureData] = []
+    for name in names:
+        try:
+            with Path(name).open("rb") as file:
+                data = file.read(MAX_FILE_BYTES + 1)
+        except OSError as error:
+            raise SettingsError(f"--image {name} could not be read: {error.strerror}.") from None
+        found.append(asyncio.run(read_image(data, Path(name).name)))
+    return found
 
 
 def _schema(name: str | None) -> Schema | None:
