@@ -50,6 +50,7 @@ def schema() -> dict[str, Any]:
     _, whole = models_json_schema(models, by_alias=True)  # type: ignore[arg-type]
     definitions = dict(sorted(_plain(whole["$defs"]).items()))
     definitions["Update"]["description"] = "One thing that happened; tagged by `sessionUpdate`."
+    definitions["PromptPart"]["description"] = "A part of a prompt; tagged by `type`."
     _add_field_docs(definitions)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -14,6 +14,7 @@ from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.calls import ToolCall, ToolKind, ToolResult
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.phases import Phase
+from agent_ls.domain.pictures import Picture
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.calls.plans import is_shown_wholly
 from agent_ls.loop.state.state import SessionState
@@ -107,7 +108,13 @@ class Translation:
                 return [wire.SilencedUpdate(origin=event.origin)]
             case e.PromptQueued():
                 self._undelivered.feed(event)
-                return [wire.QueuedUpdate(content=_text(event.text), when_busy=event.kind)]
+                return [
+                    wire.QueuedUpdate(
+                        content=_text(event.text),
+                        images=_images(event.images),
+                        when_busy=event.kind,
+                    )
+                ]
             case _:
                 return None
 
@@ -160,7 +167,9 @@ class Translation:
         place = self._place(anchor.path, anchor.line) if anchor else None
         return [
             wire.TurnStartedUpdate(turn_id=event.turn_id, anchor=place),
-            wire.UserMessageUpdate(content=_text(event.prompt), origin="user"),
+            wire.UserMessageUpdate(
+                content=_text(event.prompt), images=_images(event.images), origin="user"
+            ),
         ]
 
     def _of_model(self, event: e.Event) -> Updates | None:
@@ -431,10 +440,26 @@ def _finished(result: ToolResult) -> wire.ToolCallProgress:
         tool_call_id=result.call_id,
         status="failed" if result.error else "completed",
         content=_text(result.text),
+        images=_images(result.images),
         raw_output=result.data,
         error=result.error,
         duration_ms=result.duration_ms,
     )
+
+
+def _images(images: Iterable[Picture]) -> list[wire.ImageInfo] | None:
+    """Return what images are; null without any, as most messages have none."""
+    found = [
+        wire.ImageInfo(
+            name=one.name,
+            mime_type=one.media_type,
+            width=one.width,
+            height=one.height,
+            size_bytes=one.size_bytes,
+        )
+        for one in images
+    ]
+    return found or None
 
 
 def _text(text: str) -> wire.TextContent:

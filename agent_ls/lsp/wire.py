@@ -103,6 +103,16 @@ class TextContent(Wire):
     text: str
 
 
+class ImageInfo(Wire):
+    """An image of the conversation."""
+
+    name: str
+    mime_type: str
+    width: int
+    height: int
+    size_bytes: int
+
+
 class Location(Wire):
     """A place in a file."""
 
@@ -205,6 +215,7 @@ class QueuedUpdate(Wire):
 
     session_update: Literal["prompt_queued"] = "prompt_queued"
     content: TextContent
+    images: list[ImageInfo] | None = None
     when_busy: Literal["steer", "follow_up"]
 
 
@@ -221,6 +232,8 @@ class UserMessageUpdate(Wire):
 
     session_update: Literal["user_message_chunk"] = "user_message_chunk"
     content: TextContent
+    images: list[ImageInfo] | None = None
+    """What came with it; the text mentions each."""
     origin: str
     """``user``, or the name of the policy that wrote it."""
 
@@ -293,6 +306,8 @@ class ToolCallProgress(Wire):
     locations: list[Location] | None = None
     content: TextContent | None = None
     """What the model reads of it."""
+    images: list[ImageInfo] | None = None
+    """What the model looks at beside the text."""
     raw_output: JsonValue = None
     """Structured facts."""
     error: ErrorKind | None = None
@@ -579,10 +594,45 @@ class AnchorParams(Deciding):
         return self
 
 
+class TextPart(Deciding):
+    """Words of a prompt."""
+
+    type: Literal["text"]
+    text: Text
+
+
+class ImagePart(Deciding):
+    """An image of a prompt: its bytes, or a file of the workspace. PNG, JPEG, GIF or WebP."""
+
+    type: Literal["image"]
+    data: Text | None = None
+    """The bytes in base64, of at most 20 MB."""
+    uri: Name | None = None
+    """The file, instead of the bytes; one that the agent may read without asking."""
+    name: Text = ""
+    """What the conversation calls it; by default the file's name, or a number."""
+    mime_type: Text = ""
+    """Not needed: the bytes decide."""
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        if (self.data is None) == (self.uri is None):
+            raise ValueError("an image needs data or uri, and not both")
+        return self
+
+
+PromptPart = TypeAliasType(
+    "PromptPart", Annotated[TextPart | ImagePart, Field(discriminator="type")]
+)
+"""A part of a prompt; tagged by ``type``."""
+
+
 class PromptParams(Deciding):
     """Say something to the agent; starts a turn, or queues while one runs."""
 
     text: Text = ""
+    parts: list[PromptPart] = []
+    """What follows the text, in order."""
     session_id: Name | None = None
     """Null: the current session, made on first use."""
     anchor: AnchorParams | None = None
@@ -595,7 +645,8 @@ class PromptParams(Deciding):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         is_comment = self.anchor is not None and self.anchor.is_comment
-        if self.goal is None and not is_comment and not self.text.strip():
+        is_said = any(not isinstance(one, TextPart) or one.text.strip() for one in self.parts)
+        if self.goal is None and not is_comment and not self.text.strip() and not is_said:
             raise ValueError("the prompt is empty: say what to do")
         return self
 

@@ -212,6 +212,28 @@ export interface GateFailedUpdate {
   text: string;
 }
 
+/** An image of the conversation. */
+export interface ImageInfo {
+  name: string;
+  mimeType: string;
+  width: number;
+  height: number;
+  sizeBytes: number;
+}
+
+/** An image of a prompt: its bytes, or a file of the workspace. PNG, JPEG, GIF or WebP. */
+export interface ImagePart {
+  type: "image";
+  /** The bytes in base64, of at most 20 MB. */
+  data?: string | null;
+  /** The file, instead of the bytes; one that the agent may read without asking. */
+  uri?: string | null;
+  /** What the conversation calls it; by default the file's name, or a number. */
+  name?: string;
+  /** Not needed: the bytes decide. */
+  mimeType?: string;
+}
+
 export type JsonValue =
   | unknown;
 
@@ -385,6 +407,8 @@ export interface PlanUpdate {
 /** Say something to the agent; starts a turn, or queues while one runs. */
 export interface PromptParams {
   text?: string;
+  /** What follows the text, in order. */
+  parts?: PromptPart[];
   /** Null: the current session, made on first use. */
   sessionId?: string | null;
   anchor?: AnchorParams | null;
@@ -394,6 +418,11 @@ export interface PromptParams {
   /** Makes it a goal turn: `goal`, and maybe `acceptance`, `constraints` and `tests`. */
   goal?: Record<string, unknown> | null;
 }
+
+/** A part of a prompt; tagged by `type`. */
+export type PromptPart =
+  | TextPart
+  | ImagePart;
 
 /** Answered at once; what follows comes as updates. */
 export interface PromptResult {
@@ -432,6 +461,7 @@ export interface QuestionResolved {
 export interface QueuedUpdate {
   sessionUpdate: "prompt_queued";
   content: TextContent;
+  images: ImageInfo[] | null;
   whenBusy: "steer" | "follow_up";
 }
 
@@ -711,6 +741,12 @@ export interface TextContent {
   text: string;
 }
 
+/** Words of a prompt. */
+export interface TextPart {
+  type: "text";
+  text: string;
+}
+
 /** Tokens; the input includes the cached ones. */
 export interface TokenUsage {
   inputTokens: number;
@@ -744,6 +780,8 @@ export interface ToolCallProgress {
   locations: Location[] | null;
   /** What the model reads of it. */
   content: TextContent | null;
+  /** What the model looks at beside the text. */
+  images: ImageInfo[] | null;
   /** Structured facts. */
   rawOutput: JsonValue;
   /** Why it failed. */
@@ -884,6 +922,8 @@ export interface UsageUpdate {
 export interface UserMessageUpdate {
   sessionUpdate: "user_message_chunk";
   content: TextContent;
+  /** What came with it; the text mentions each. */
+  images: ImageInfo[] | null;
   /** `user`, or the name of the policy that wrote it. */
   origin: string;
 }
