@@ -41,6 +41,7 @@ const started = (toolCallId: string): Update => ({
   status: "in_progress",
   locations: null,
   content: null,
+  images: null,
   rawOutput: null,
   error: null,
   durationMs: null,
