@@ -163,6 +163,7 @@ class _Table(Record):
     misplaced: Misplaced
     ollama_owner: str
     unfit_models: str
+    text_models: str
     dialect: tuple[_Row, ...]
     refusal: tuple[_Refusal, ...]
     window: tuple[WindowPlace, ...]
@@ -259,6 +260,11 @@ def image_refusal(words: str) -> ProviderFailure | None:
     if _NO_IMAGES.search(lowered):
         return ProviderFailure.NO_IMAGES
     return ProviderFailure.BAD_IMAGE if _BAD_IMAGE.search(lowered) else None
+
+
+def takes_no_images(model: str) -> bool:
+    """Say whether a model is known by its name to take text alone."""
+    return bool(re.search(_TABLE.text_models, model.lower()))
 
 
 def window_in(words: str) -> int | None:

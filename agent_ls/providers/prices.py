@@ -241,7 +241,7 @@ def _card(row: Mapping[str, object], suffix: str = "") -> ModelCard:
         found = row.get(name + suffix, row.get(name))
         return found * _MILLION if isinstance(found, int | float) else None
 
-    vision = row.get("supports_vision", False)
+    vision = row.get("supports_vision")
     return ModelCard(
         window_tokens=as_count(row.get("max_input_tokens")),
         max_output_tokens=as_count(row.get("max_output_tokens")),
@@ -249,6 +249,6 @@ def _card(row: Mapping[str, object], suffix: str = "") -> ModelCard:
         output_usd=price("output_cost_per_token") or 0.0,
         cache_read_usd=price("cache_read_input_token_cost"),
         cache_write_usd=price("cache_creation_input_token_cost"),
-        # The table names only what a model can; litellm's own lookup says None for "unknown".
-        images=None if vision is None else vision is True,
+        # Hundreds of models that see lack the field, so its absence says nothing.
+        images=vision if isinstance(vision, bool) else None,
     )

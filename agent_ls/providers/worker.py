@@ -22,7 +22,7 @@ from agent_ls.providers.answer import MalformedAnswer
 from agent_ls.providers.anthropic_route import ADDRESS, AnthropicRoute
 from agent_ls.providers.completion import Completion, Route
 from agent_ls.providers.credentials import provider_of
-from agent_ls.providers.dialects import Dialect, dialect_of
+from agent_ls.providers.dialects import Dialect, dialect_of, takes_no_images
 from agent_ls.providers.frames import (
     CODE,
     FACTS,
@@ -247,6 +247,8 @@ class Host:
                 async with asyncio.timeout(_FACTS_S):
                     window = await window_at(self._client(base), address or base, model)
             card = card.model_copy(update={"window_tokens": window})
+        if card.images is None and takes_no_images(model):
+            card = card.model_copy(update={"images": False})
         if most := dialect_of(provider, base or "", model).most_window_tokens:
             window = min(card.window_tokens or most, most)
             card = card.model_copy(update={"window_tokens": window})

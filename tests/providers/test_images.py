@@ -17,7 +17,6 @@ from agent_ls.pictures.reading import kind_of
 from agent_ls.providers.chat_request import chat_messages, mark_for_cache
 from agent_ls.providers.dialects import Dialect, adapted, dialect_of
 from agent_ls.providers.failures import Symptom, classify
-from agent_ls.providers.prices import PriceTable, read_row
 from tests.providers.conftest import Asking, request
 from tests.support import dialects
 from tests.support.dialects import Said
@@ -305,20 +304,26 @@ async def test_an_adapted_format_is_not_tried_twice() -> None:
     assert adapted(once, frozenset(), "Unsupported MIME type: image/webp") is None
 
 
-async def test_the_table_says_which_models_take_images() -> None:
-    table = PriceTable()
-    known = {
-        name: found.card.images
-        for name in ("gpt-4.1", "claude-sonnet-4-5", "deepseek/deepseek-chat", "gpt-3.5-turbo")
-        if (found := table.find(name))
-    }
-    assert known == {
-        "gpt-4.1": True,
-        "claude-sonnet-4-5": True,
-        "deepseek/deepseek-chat": False,
-        "gpt-3.5-turbo": False,
-    }
-    assert read_row({"supports_vision": None}).card.images is None
+@pytest.mark.parametrize(
+    "model, takes_images",
+    [
+        ("openai/gpt-4.1", True),
+        ("anthropic/claude-sonnet-4-5", True),
+        ("openai/o3-mini", False),
+        # The table says nothing of these.
+        ("openai/deepseek-chat", False),
+        ("openai/gpt-oss-20b", False),
+        ("openai/Qwen/Qwen3-Coder-30B", False),
+        ("openai/qwen3-vl-8b", None),
+        ("openai/kimi-k2.6", None),
+        ("openai/glm-4.5v", None),
+        ("openai/my-own", None),
+    ],
+)
+async def test_which_models_take_images_is_told_with_their_facts(
+    asking: Asking, model: str, takes_images: bool | None
+) -> None:
+    assert (await asking.host.facts(model)).takes_images is takes_images
 
 
 async def test_images_are_no_measure_of_tokens(asking: Asking) -> None:
