@@ -323,6 +323,7 @@ async def test_an_adapted_format_is_not_tried_twice() -> None:
 async def test_which_models_take_images_is_told_with_their_facts(
     asking: Asking, model: str, takes_images: bool | None
 ) -> None:
+    asking.use("http://127.0.0.1:9/v1")
     assert (await asking.host.facts(model)).takes_images is takes_images
 
 
