@@ -164,6 +164,27 @@ async def test_a_session_with_images_goes_on_after_a_restart(tmp_path: Path, sta
     assert "[image chart.png 40x30, no longer kept]" in texts(model, 2)
 
 
+async def test_a_request_that_is_too_large_with_its_images_goes_without_the_old_ones(
+    tmp_path: Path, stage: Stage
+) -> None:
+    too_large = """
+[[answer]]
+error = { status = 413, message = "Request exceeds the maximum size" }
+"""
+    async with (
+        scripted(DONE + too_large + DONE, port=stage.port) as model,
+        open_test_sessions(project(tmp_path), stage.host) as sessions,
+    ):
+        session = await sessions.create()
+        await begin(session, "Look.", [(RED, "shot.png")])
+        await session.wait_idle()
+        ended, _ = await run_turn_of(session, "And this: @chart.png")
+    assert ended.stop is StopReason.COMPLETED
+    assert model.requests[1].images == [data_url(RED), data_url(BLUE)]
+    assert model.requests[2].images == [data_url(BLUE)]
+    assert SHOT in texts(model, 2)
+
+
 async def test_an_image_steers_a_running_turn(tmp_path: Path, stage: Stage) -> None:
     scenario = READ.replace("[[answer]]", "[[answer]]\ndelay_ms = 400") + DONE
     async with (
