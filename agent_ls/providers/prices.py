@@ -199,7 +199,7 @@ def _listed(name: str, row: Object) -> ListedModel:
         input_usd=card.input_usd if "input_cost_per_token" in row else None,
         output_usd=card.output_usd if "output_cost_per_token" in row else None,
         has_tools=bool(row.get("supports_function_calling")),
-        takes_images=bool(row.get("supports_vision")),
+        takes_images=card.images,
         efforts=_efforts(row),
     )
 
