@@ -24,9 +24,9 @@ def with_value(output: ToolOutput, planned: PlannedCall) -> JsonValue:
     In the data the value passes the follow-ups, which mask secrets. None: the value is incomplete.
     """
     is_exact = output.value is not None or output.value_is_cut
-    if planned.goes_to is None or not isinstance(output.data, dict) or not is_exact:
+    if planned.goes_to is None or not isinstance(output.data, dict | None) or not is_exact:
         return output.data
-    return {**output.data, _VALUE: None if output.value_is_cut else output.value}
+    return {**(output.data or {}), _VALUE: None if output.value_is_cut else output.value}
 
 
 async def keep_output(planned: PlannedCall, result: ToolResult, turn: Turn) -> ToolResult:
