@@ -6,14 +6,14 @@ by type in ``kits``. It keeps no state: it counts events instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, JsonValue
 
-from agent_ls.domain.approvals import Preview, Question
+from agent_ls.domain.approvals import Preview, Question, QuestionAnswer
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolKind, ToolResult
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.errors import ProviderError
@@ -219,6 +219,9 @@ class ToolContext:
     """The person said yes to this call, as its preview shows it now."""
     consent: Consent = "none"
     """Copied from ``PlannedCall.consent``."""
+    ask: Callable[[str, tuple[str, ...]], Awaitable[QuestionAnswer]] | None = None
+    """Asks the user a question with answers to choose from, as ``ask_user`` does, while the call
+    waits and its time does not pass. None: nobody can answer."""
 
 
 @dataclass(frozen=True, slots=True)

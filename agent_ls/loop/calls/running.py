@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 
-from agent_ls.domain.approvals import Question
+from agent_ls.domain.approvals import Question, QuestionAnswer
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
-from agent_ls.domain.events import CallOutputStreamed
+from agent_ls.domain.events import CallOutputStreamed, QuestionResolved
 from agent_ls.loop.calls.applying import Unapplied, apply_all, changed_by
 from agent_ls.loop.calls.keeping import with_value
 from agent_ls.loop.calls.planning import preview_of, with_edits
 from agent_ls.loop.calls.plans import digest
+from agent_ls.loop.pausing import paused
 from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
 from agent_ls.loop.turn import Turn
 
@@ -22,6 +24,9 @@ _log = logging.getLogger(__name__)
 _PAUSES_S = (0.0, 0.0, 0.0, 0.1, 0.2, 0.4, 0.8)
 """Pauses before an edit is planned again. The first tries are immediate, to fit between two
 keystrokes. Later ones wait for somebody who holds a key down."""
+
+_ASKED_FOR_A_TOOL = "ask_user"
+"""Origin of a question that a tool asks while it runs."""
 
 _NOT_AS_APPROVED = {
     Effect.WRITE: "The file changed after the user had approved this edit, which would now change "
@@ -44,8 +49,8 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     is_turn = planned.effect is Effect.DELEGATE
     limit_s = turn.within(None if is_turn else turn.kit.options.tool_timeout_s)
     try:
-        async with asyncio.timeout(limit_s):
-            output = await _plan_and_apply(planned, turn)
+        async with asyncio.timeout(limit_s) as limit:
+            output = await _plan_and_apply(planned, turn, limit)
         if output.question is not None:
             output = await _answered(output.question, turn)
     except ToolError as error:
@@ -84,7 +89,29 @@ async def _answered(question: Question, turn: Turn) -> ToolOutput:
     return ToolOutput(text, ErrorKind.DENIED)
 
 
-async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
+async def _ask_meanwhile(
+    turn: Turn, limit: asyncio.Timeout, text: str, options: tuple[str, ...]
+) -> QuestionAnswer:
+    """Ask the user for a tool that goes on with the answer; its time does not pass meanwhile."""
+    question = Question(
+        id=turn.kit.ids.new("qst"),
+        turn_id=turn.state.turn_id,
+        origin=_ASKED_FOR_A_TOOL,
+        text=text,
+        options=options,
+    )
+    try:
+        with paused(limit):
+            return await turn.kit.approver.ask(question)
+    except asyncio.CancelledError:
+        # The call ended without the answer, so nothing waits for it any more.
+        if question.id in turn.session.questions:
+            nobody = QuestionAnswer(text="", by="nobody")
+            await turn.emit(QuestionResolved(question_id=question.id, answer=nobody))
+        raise
+
+
+async def _plan_and_apply(planned: PlannedCall, turn: Turn, limit: asyncio.Timeout) -> ToolOutput:
     """Let the tool plan and apply its edits; plan again when a file changed meanwhile."""
     context = ToolContext(
         call_id=planned.call.id,
@@ -94,6 +121,7 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
         reads_only=planned.reads_only,
         is_approved=bool(planned.approved),
         consent=planned.consent,
+        ask=partial(_ask_meanwhile, turn, limit) if turn.kit.is_attended else None,
     )
     replans = 0
     while True:
