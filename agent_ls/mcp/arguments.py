@@ -7,19 +7,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import ConfigDict, JsonValue, RootModel, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 _MAX_ERRORS = 5
 _MAX_MESSAGE_CHARS = 300
 
 
-class Given(BaseModel):
-    """The arguments of one call, which fit the schema."""
+class Given(RootModel[dict[str, JsonValue]]):
+    """The arguments of one call, which fit the schema; hooks see them as the model wrote them."""
 
     model_config = ConfigDict(frozen=True)
 
-    values: dict[str, JsonValue]
+    @property
+    def values(self) -> dict[str, JsonValue]:
+        """Return the arguments by name."""
+        return self.root
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class SchemaArguments:
         """Return the arguments; errors: ``ValidationError`` if they do not fit."""
         if problems := list(self._problems(values)):
             raise ValidationError.from_exception_data("arguments", problems)
-        return Given(values=values)
+        return Given(values)
 
     def _problems(self, values: dict[str, JsonValue]) -> Iterator[InitErrorDetails]:
         # Imported late, because most sessions have no tool servers.
