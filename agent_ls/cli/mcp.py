@@ -91,15 +91,17 @@ async def _approve(servers: Servers, name: str, *, is_sure: bool) -> int:
     """Show what would start, ask, start it, and show and ask again what it changed."""
     if not _is_yes(f"{servers.start_shown(name)}\nStart this?", is_sure=is_sure):
         return _DECLINED
+    refused: ToolError | None = None
     try:
         await servers.start(name)
-    except ToolError:
-        change = servers.change(name)
-        if not change:
-            raise
-        if not _is_yes(f"{change}\nApprove these changes of its tools?", is_sure=is_sure):
+    except ToolError as error:
+        refused = error
+    if change := servers.change(name):
+        if not _is_yes(f"{change}\nApprove these changes?", is_sure=is_sure):
             return _DECLINED
         await servers.accept(name)
+    elif refused is not None:
+        raise refused
     one = servers.servers[name]
     sys.stdout.write(f"{name} is approved, with {counted(len(one.tools), 'tool')}:\n")
     for tool in one.tools:

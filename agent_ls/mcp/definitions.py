@@ -24,6 +24,7 @@ MAX_TOOLS = 200
 MAX_NAME_CHARS = 40
 _MAX_TEXT_CHARS = 1_000
 _MAX_DETAIL_CHARS = 300
+_MAX_INSTRUCTIONS_CHARS = 2_000
 _MAX_NODES = 400
 _MAX_DEPTH = 10
 _MAX_VALUES = 100
@@ -114,6 +115,11 @@ def read_prompts(raw: Sequence[_Object]) -> tuple[PromptDefinition, ...]:
     return tuple(found.values())
 
 
+def read_instructions(raw: str) -> str:
+    """Return a server's words on how to use it, without hidden characters and cut."""
+    return _text(raw, _MAX_INSTRUCTIONS_CHARS)
+
+
 def digest_of(raw: Sequence[_Object]) -> str:
     """Return a hash of definitions as sent, whatever the order of their keys."""
     text = json.dumps(raw, sort_keys=True, separators=(",", ":"))
@@ -141,6 +147,13 @@ def difference(old: Iterable[Definition], new: Iterable[Definition]) -> str:
     return "\n".join([*lines[:_MAX_DIFF_LINES], *([f"… ({left} more lines)"] if left > 0 else [])])
 
 
+def text_difference(old: str, new: str) -> str:
+    """Return what changed in a server's instructions, for a person."""
+    lines = [visible(one).split("\n") for one in (old, new)]
+    changed = [one for one in hunks_to_read(*lines, around=0) if not one.startswith("@@")]
+    return "\n".join(["  instructions changed:", *(f"    {line}" for line in changed)])
+
+
 def _changed(name: str, before: Definition | None, now: Definition | None) -> Iterator[str]:
     shown = visible_line(name)
     if before is None or now is None:
@@ -163,6 +176,11 @@ def _definition(name: str, raw: _Object) -> Definition:
     plain = plain_name(name)
     if not plain:
         raise ValueError("its name has no plain letters")
+    match raw.get("execution"):
+        case {"taskSupport": "required"}:
+            raise ValueError("it runs only as a task, which agent-ls does not start")
+        case _:
+            pass
     schema: object = raw.get("inputSchema")
     parameters = _Schemas(schema).read(schema)
     kind = parameters.get("type", "object")
@@ -219,7 +237,11 @@ class _Schemas:
                 # A schema that holds itself: what is deeper is left to the server.
                 return {}
             return self.read(self._find(reference), depth + 1, (*above, reference))
-        return dict(self._keywords(schema, depth, above))
+        found = dict(self._keywords(schema, depth, above))
+        if "array" in found.get("type", ()):
+            # OpenAI refuses the whole request for an array that does not say of what.
+            found.setdefault("items", {})
+        return found
 
     def _find(self, reference: str) -> object:
         node = self.root
@@ -257,7 +279,7 @@ def _keyword(key: str, value: object) -> object:
         case "type", str() | list():
             return _types(cast("object", value))
         case "enum", list():
-            return _values(cast("list[object]", value))
+            return _values(cast("list[object]", value)) or None
         case "const", str() | int() | float():
             return _values([value])[0]
         case "required", list():

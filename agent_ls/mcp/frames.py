@@ -16,9 +16,10 @@ MAX_LINE_BYTES = 16 * 2**20
 MAX_IMAGES_BYTES = 12 * 2**20
 """Of one result's images together, in base64; the others are only named."""
 
-Failure = Literal["failed", "gone", "unsent", "timeout", "changed"]
+Failure = Literal["failed", "gone", "unsent", "timeout", "late", "changed"]
 """``gone``: the server ended or must be started again. ``unsent``: it had ended before the call.
-``changed``: its definitions did."""
+``timeout``: it was ended, as it did not answer in time. ``late``: this call was not answered in
+time, but the server runs. ``changed``: its definitions did."""
 
 
 class Launch(Record):
@@ -43,31 +44,52 @@ class Order(Record):
     """What the host is to do for one server."""
 
     number: int
-    op: Literal["open", "login", "call", "prompt", "resource", "close", "cancel"]
+    op: Literal["open", "login", "call", "prompt", "resource", "close", "cancel", "answer"]
+    """``cancel`` and ``answer`` are about the order of the same number."""
     server: str = ""
     launch: Launch | None = None
     name: str = ""
     arguments: Mapping[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    """For ``answer``: the ``action`` and the ``content`` of the protocol's elicitation result."""
     pinned: str = ""
     """Digest of the definitions that the person approved; a call under others is not made."""
     limit_s: float = 60.0
     max_bytes: int = 200_000
 
 
+class Asked(Record):
+    """What a server asks the user while it carries out a call (elicitation)."""
+
+    id: int
+    message: str
+    url: str = ""
+    """A page that the user shall open; empty: they shall fill in a form."""
+    form: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """The form's JSON schema, as the server sent it."""
+
+
 class Reply(Record):
-    """The one answer to an order."""
+    """The answer to an order. With ``page`` or ``asked`` another reply follows."""
 
     number: int
     failure: Failure | None = None
     text: str = ""
-    """The result's text, or what went wrong."""
+    """The result's text, or what went wrong. For ``open``: what could not be listed."""
+    value: str | None = None
+    """The result's content without the names of its parts; None: it is the text."""
+    is_cut: bool = False
+    """The text and the value are not the whole result."""
     is_error: bool = False
     """The tool says that it failed."""
     images: tuple[str, ...] = ()
     """Of a call's result, in base64."""
     page: str = ""
-    """For ``login``: the page that the person has to open. Another reply follows."""
+    """For ``login``: the page that the person has to open."""
+    asked: Asked | None = None
+    """For ``call``: what the server asks the user; an order ``answer`` answers it."""
     tools: tuple[dict[str, Any], ...] = ()
     """For ``open`` and ``changed``: the definitions, as the server sent them."""
     prompts: tuple[dict[str, Any], ...] = ()
     """For ``open``: the prompts, as the server sent them."""
+    instructions: str = ""
+    """For ``open``: the server's words on how to use it."""

@@ -8,25 +8,30 @@ decides nothing, and ends with the server, as do the programs it started. ``link
 from __future__ import annotations
 
 import asyncio
-import json
+import itertools
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import mcp_types as types
 from mcp.client.client import Client
 from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.shared.exceptions import MCPError
-from pydantic import FileUrl
+from pydantic import FileUrl, ValidationError
+from rapidfuzz import process
 
 from agent_ls import __version__
+from agent_ls.loop.pausing import paused
+from agent_ls.mcp.contents import block_text, cut, read_result, resource_text
 from agent_ls.mcp.definitions import digest_of
-from agent_ls.mcp.frames import MAX_IMAGES_BYTES, MAX_LINE_BYTES, Failure, Launch, Order, Reply
+from agent_ls.mcp.frames import MAX_LINE_BYTES, Asked, Failure, Launch, Order, Reply
 from agent_ls.mcp.http_pipes import HttpPipes
+from agent_ls.mcp.pages import Page, all_pages, what_counts
 from agent_ls.mcp.plain_tools import RawTools
 from agent_ls.mcp.program_pipes import ProgramPipes
 from agent_ls.processes.sealing import seal
@@ -35,15 +40,16 @@ from agent_ls.safety.keys import without_keys
 _LOOK_AGAIN_S = 30.0
 """A server need not tell that its definitions changed, so they are looked at again."""
 _CLOSE_S = 1.5
+_ALIVE_S = 2.0
+"""How long a server that was late with an answer may take for its list of tools."""
 _NO_SESSION = "Session terminated"
 """The library's words for a remote server that forgot the session: another one is opened."""
 _MAX_NAMED = 20
-"""Resources named when another one is not there."""
-_MAX_PAGES = 50
-_MAX_LISTED = 1_000
+"""Resources named when another one is not there: those with the most similar addresses."""
+_MAX_INSTRUCTIONS_CHARS = 10_000
+"""More than is used of them."""
 _PROMPT_KEYS = ("name", "description", "arguments")
-_KEYS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
-"""What counts of a definition; the rest is for drawing it."""
+Elicit = Callable[[types.ElicitRequestParams], Awaitable[types.ElicitResult]]
 
 
 class OrderFailed(Exception):
@@ -59,7 +65,11 @@ class OrderFailed(Exception):
 class Connection:
     """A session with one server, from its start to its end."""
 
-    def __init__(self, launch: Launch, on_page: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, launch: Launch, elicit: Elicit, on_page: Callable[[str], None] | None = None
+    ) -> None:
+        """``elicit`` asks the user what the server wants to know from them."""
+        self._elicit = elicit
         self._over = asyncio.Event()
         self._pipes = (
             HttpPipes(launch, on_page) if launch.url else ProgramPipes(launch, self._over.set)
@@ -93,28 +103,41 @@ class Connection:
         """Say whether the server ended or is ending."""
         return self._over.is_set() or self._task.done() or self._pipes.has_ended
 
+    @property
+    def instructions(self) -> str:
+        """Return the server's words on how to use it; call it after ``look``."""
+        return (self._client.result().instructions or "")[:_MAX_INSTRUCTIONS_CHARS]
+
     async def look(self) -> list[dict[str, Any]]:
         """Return the definitions of its tools, asked for again when they may have changed."""
         client = await asyncio.shield(self._client)
         # Two answers at once would take each other's tools.
         async with self._listing:
-            return await self._looked(client)
-
-    async def _looked(self, client: Client) -> list[dict[str, Any]]:
-        if not self._is_changed and time.monotonic() - self._listed_s < _LOOK_AGAIN_S:
+            if self._is_changed or time.monotonic() - self._listed_s >= _LOOK_AGAIN_S:
+                self._is_changed = False
+                self.tools = await all_pages(lambda cursor: self._tools(client, cursor))
+                self._listed_s = time.monotonic()
             return self.tools
-        self._is_changed = False
-        found: list[dict[str, Any]] = []
-        cursor: str | None = None
-        for _ in range(_MAX_PAGES):
+
+    async def _tools(self, client: Client, cursor: str | None) -> Page:
+        try:
             page = await client.list_tools(cursor=cursor)
-            for tool in self._raw.take():
-                found.append({key: tool[key] for key in _KEYS if tool.get(key) is not None})
-            cursor = page.next_cursor
-            if not cursor or len(found) > _MAX_LISTED:
-                break
-        self.tools, self._listed_s = found[:_MAX_LISTED], time.monotonic()
-        return self.tools
+        except MCPError:
+            if client.server_capabilities.tools is not None:
+                raise
+            # It has prompts or resources alone.
+            return [], None
+        return [what_counts(tool) for tool in self._raw.take()], page.next_cursor
+
+    async def is_alive(self) -> bool:
+        """Say whether the server still answers; asks for its tools again."""
+        self._is_changed = True
+        try:
+            async with asyncio.timeout(_ALIVE_S):
+                await self.look()
+        except Exception:
+            return False
+        return not self.is_over
 
     async def call(self, order: Order) -> Reply:
         """Call a tool, unless the definitions are not those that the person approved."""
@@ -123,29 +146,31 @@ class Connection:
             raise OrderFailed("changed", "its tools changed", tools)
         client = await self._client
         result = await client.call_tool(order.name, dict(order.arguments))
-        return Reply(
-            number=order.number,
-            text=_rendered(result, order.max_bytes),
-            is_error=result.is_error,
-            images=tuple(_images(result)),
-        )
+        return read_result(order.number, result, order.max_bytes)
 
-    async def prompts(self) -> list[dict[str, Any]]:
-        """Return the prompts that it offers; none if it has no idea of prompts."""
+    async def prompts(self) -> tuple[list[dict[str, Any]], str]:
+        """Return the prompts that it offers, and why they could not be listed."""
         client = await asyncio.shield(self._client)
         if client.server_capabilities.prompts is None:
-            return []
-        page = await client.list_prompts()
-        dumped = (one.model_dump(mode="json", by_alias=True) for one in page.prompts)
-        return [{key: one.get(key) for key in _PROMPT_KEYS} for one in dumped][:_MAX_LISTED]
+            return [], ""
+
+        async def page_of(cursor: str | None) -> Page:
+            page = await client.list_prompts(cursor=cursor)
+            dumped = (one.model_dump(mode="json", by_alias=True) for one in page.prompts)
+            return [{key: one.get(key) for key in _PROMPT_KEYS} for one in dumped], page.next_cursor
+
+        try:
+            return await all_pages(page_of), ""
+        except (MCPError, ValidationError) as error:
+            return [], f"its prompts cannot be listed: {_said(error)}"
 
     async def prompt(self, order: Order) -> Reply:
         """Return the text of a prompt."""
         client = await self._client
         given = {name: str(value) for name, value in order.arguments.items()}
         result = await client.get_prompt(order.name, given)
-        text = "\n\n".join(_part(message.content) for message in result.messages)
-        return Reply(number=order.number, text=_cut(text, order.max_bytes))
+        text = "\n\n".join(block_text(message.content) for message in result.messages)
+        return Reply(number=order.number, text=cut(text, order.max_bytes)[0])
 
     async def resource(self, order: Order) -> Reply:
         """Return the text of a resource; what is no text is only named."""
@@ -155,11 +180,23 @@ class Connection:
         try:
             result = await client.read_resource(order.name)
         except MCPError as error:
-            page = await client.list_resources()
-            known = ", ".join(str(one.uri) for one in page.resources[:_MAX_NAMED]) or "none"
+            known = await self._resources_like(order.name, client)
             raise OrderFailed("failed", f"{_said(error)} (it lists: {known[:2_000]})") from None
-        parts = (_content(one) for one in result.contents)
-        return Reply(number=order.number, text=_cut("\n".join(parts), order.max_bytes))
+        text = resource_text(result.contents)
+        return Reply(number=order.number, text=cut(text, order.max_bytes)[0])
+
+    async def _resources_like(self, uri: str, client: Client) -> str:
+        """Return the addresses of its resources; of many the most similar ones."""
+
+        async def page_of(cursor: str | None) -> Page:
+            page = await client.list_resources(cursor=cursor)
+            return [{"uri": str(one.uri)} for one in page.resources], page.next_cursor
+
+        found = [one["uri"] for one in await all_pages(page_of)]
+        if len(found) <= _MAX_NAMED:
+            return ", ".join(found) or "none"
+        like = [one for one, _, _ in process.extract(uri, found, limit=_MAX_NAMED)]
+        return f"{', '.join(like)} and {len(found) - len(like):,} more"
 
     async def close(self) -> None:
         """End the session and the program; returns when both are gone."""
@@ -183,6 +220,7 @@ class Connection:
                 cache=None,
                 message_handler=self._take_news,
                 list_roots_callback=self._list_roots,
+                elicitation_callback=self._on_elicit,
                 client_info=types.Implementation(name="agent-ls", version=__version__),
             )
             async with client:
@@ -203,6 +241,23 @@ class Connection:
     async def _list_roots(self, context: ClientRequestContext) -> types.ListRootsResult:
         return types.ListRootsResult(roots=[types.Root(uri=FileUrl(uri)) for uri in self._roots])
 
+    async def _on_elicit(
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult:
+        return await self._elicit(params)
+
+
+@dataclass(slots=True, eq=False)
+class _Running:
+    """An order that is carried out, with what the server asks the user meanwhile."""
+
+    order: Order
+    task: asyncio.Task[None]
+    limit: asyncio.Timeout
+    answers: dict[int, asyncio.Future[types.ElicitResult]] = field(
+        default_factory=dict[int, asyncio.Future[types.ElicitResult]]
+    )
+
 
 class Host:
     """Carries out orders, several at once."""
@@ -210,35 +265,84 @@ class Host:
     def __init__(self, tell: Callable[[Reply], None]) -> None:
         self._tell = tell
         self._connections: dict[str, Connection] = {}
-        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._running: dict[int, _Running] = {}
+        self._asked = itertools.count(1)
 
     def take(self, order: Order) -> None:
-        """Start the order, or cancel the order with the same number."""
-        if order.op == "cancel":
-            if task := self._tasks.get(order.number):
-                task.cancel()
-            return
-        task = self._tasks[order.number] = asyncio.ensure_future(self._carry_out(order))
-        task.add_done_callback(lambda _: self._tasks.pop(order.number, None))
+        """Start the order; or cancel, or answer what is asked for, the order of that number."""
+        running = self._running.get(order.number)
+        match order.op:
+            case "cancel":
+                if running is not None:
+                    running.task.cancel()
+            case "answer":
+                answer = running.answers.get(int(order.name)) if running is not None else None
+                if answer is not None and not answer.done():
+                    answer.set_result(types.ElicitResult.model_validate(dict(order.arguments)))
+            case _:
+                limit = asyncio.timeout(order.limit_s)
+                task = asyncio.ensure_future(self._carry_out(order, limit))
+                self._running[order.number] = _Running(order, task, limit)
+                task.add_done_callback(lambda _: self._running.pop(order.number, None))
 
     async def close(self) -> None:
         """End all sessions and servers."""
         await asyncio.gather(*map(self._close, list(self._connections)))
 
-    async def _carry_out(self, order: Order) -> None:
+    async def _carry_out(self, order: Order, limit: asyncio.Timeout) -> None:
         try:
-            async with asyncio.timeout(order.limit_s):
+            async with limit:
                 reply = await self._done(order)
         except TimeoutError:
-            await self._close(order.server)
-            reply = _failed(order, "timeout", f"it did not answer within {order.limit_s:g} s")
+            reply = await self._late(order)
         except OrderFailed as error:
             reply = _failed(order, error.failure, error.text, error.tools)
         except Exception as error:
             reply = _failed(order, *await self._judged(order, error))
+        finally:
+            # The server need not wait for the user any more.
+            for answer in self._running[order.number].answers.values():
+                if not answer.done():
+                    answer.set_result(types.ElicitResult(action="cancel"))
         if reply.failure and (connection := self._connections.get(order.server)):
             reply = reply.model_copy(update={"text": connection.without_secrets(reply.text)})
         self._tell(reply)
+
+    async def _late(self, order: Order) -> Reply:
+        """Return what a missing answer means: this call's end, or also that of the server.
+
+        The library has told the server that the call is cancelled.
+        """
+        words = f"it did not answer within {order.limit_s:g} s"
+        connection = self._connections.get(order.server)
+        is_request = order.op in ("call", "prompt", "resource")
+        if is_request and connection is not None and await connection.is_alive():
+            return _failed(order, "late", words)
+        await self._close(order.server)
+        return _failed(order, "timeout", words)
+
+    async def _elicit(self, server: str, params: types.ElicitRequestParams) -> types.ElicitResult:
+        """Return the user's answer to what a server asks during a call; without one, decline.
+
+        Of several calls it is asked in the newest: on a pipe the server does not say which.
+        """
+        calls = [
+            one
+            for one in self._running.values()
+            if (one.order.server, one.order.op) == (server, "call")
+        ]
+        if not calls:
+            return types.ElicitResult(action="decline")
+        number, call = next(self._asked), calls[-1]
+        answer = call.answers[number] = asyncio.get_running_loop().create_future()
+        asked = Asked(id=number, message=params.message)
+        if isinstance(params, types.ElicitRequestURLParams):
+            asked = asked.model_copy(update={"url": params.url})
+        else:
+            asked = asked.model_copy(update={"form": params.requested_schema})
+        self._tell(Reply(number=call.order.number, asked=asked))
+        with paused(call.limit):
+            return await answer
 
     async def _judged(self, order: Order, error: Exception) -> tuple[Failure, str]:
         """Return what an error means: the end of the server, or of this order alone."""
@@ -262,11 +366,21 @@ class Host:
                 def on_page(page: str) -> None:
                     self._tell(Reply(number=order.number, page=page))
 
-                connection = Connection(order.launch, on_page if order.op == "login" else None)
+                connection = Connection(
+                    order.launch,
+                    lambda params: self._elicit(order.server, params),
+                    on_page if order.op == "login" else None,
+                )
                 self._connections[order.server] = connection
                 tools = tuple(await connection.look())
-                prompts = tuple(await connection.prompts())
-                return Reply(number=order.number, tools=tools, prompts=prompts)
+                prompts, lacking = await connection.prompts()
+                return Reply(
+                    number=order.number,
+                    text=lacking,
+                    tools=tools,
+                    prompts=tuple(prompts),
+                    instructions=connection.instructions,
+                )
             case "call" | "prompt" | "resource":
                 if connection is None or connection.is_over:
                     raise OrderFailed("unsent", connection.why_gone() if connection else "")
@@ -299,51 +413,13 @@ def _first(error: BaseException) -> BaseException:
 def _said(error: BaseException) -> str:
     error = _first(error)
     words = error.error.message if isinstance(error, MCPError) else str(error)
+    match getattr(error, "error", None):
+        case types.ErrorData(data={"elicitations": [{"url": str(page)}, *_]}):
+            # The call works once the user has opened a page, such as one to log in at.
+            words = f"{words} The user has to open {page} first"
+        case _:
+            pass
     return " ".join(f"{type(error).__name__}: {words}".split())[:500]
-
-
-def _rendered(result: types.CallToolResult, max_bytes: int) -> str:
-    """Return what a tool answered as text, cut to ``max_bytes``."""
-    parts = [_part(one) for one in result.content]
-    if not parts and result.structured_content is not None:
-        parts = [json.dumps(result.structured_content, ensure_ascii=False, indent=1)]
-    return _cut("\n".join(parts), max_bytes)
-
-
-def _images(result: types.CallToolResult) -> Iterator[str]:
-    """Yield the images of a result in base64, as far as they fit into a reply."""
-    room = MAX_IMAGES_BYTES
-    for one in result.content:
-        data = one.data if isinstance(one, types.ImageContent) else ""
-        room -= len(data)
-        if data and room > 0:
-            yield data
-
-
-def _cut(text: str, max_bytes: int) -> str:
-    data = text.encode(errors="replace")
-    if len(data) <= max_bytes:
-        return data.decode()
-    cut = data[:max_bytes].decode(errors="ignore")
-    return f"{cut}\n… ({len(data) - max_bytes:,} bytes left out)"
-
-
-def _part(block: types.ContentBlock) -> str:
-    match block:
-        case types.TextContent(text=text):
-            return text
-        case types.ImageContent() | types.AudioContent():
-            return f"[{block.type} {block.mime_type}, {len(block.data) * 3 // 4:,} bytes]"
-        case types.ResourceLink():
-            return f"[resource {block.uri}: {block.name}]"
-        case types.EmbeddedResource(resource=resource):
-            return _content(resource)
-
-
-def _content(resource: types.TextResourceContents | types.BlobResourceContents) -> str:
-    if isinstance(resource, types.TextResourceContents):
-        return f"[resource {resource.uri}]\n{resource.text}"
-    return f"[resource {resource.uri}, which is no text]"
 
 
 async def _serve(orders: int, replies: int) -> None:

@@ -19,6 +19,8 @@ class Server:
     pin: Pin | None = None
     changed: Listing | None = None
     """Its definitions, when they are not those of the pin."""
+    new_instructions: str | None = None
+    """Its instructions, when they are not those of the pin, which the model still gets."""
     is_open: bool = False
     failures: int = 0
     """In a row."""
@@ -46,6 +48,16 @@ class Server:
     def prompts(self) -> tuple[PromptDefinition, ...]:
         """Return the prompts of an approved server."""
         return self.pin.prompts if self.pin is not None and self.is_approved else ()
+
+    @property
+    def instructions(self) -> str:
+        """Return the approved instructions of a server that may be started; may be empty."""
+        return (self.pin.instructions or "") if self.pin is not None and self.is_approved else ""
+
+    @property
+    def is_unknown(self) -> bool:
+        """Say whether it may be started and never was, so that nobody knows what it offers."""
+        return self.is_approved and (self.pin is None or not self.pin.digest)
 
     @property
     def state(self) -> str:

@@ -7,13 +7,17 @@ import itertools
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import JsonValue
+
 import agent_ls
-from agent_ls.mcp.frames import MAX_LINE_BYTES, Failure, Order, Reply
+from agent_ls.loop.pausing import paused
+from agent_ls.mcp.frames import MAX_LINE_BYTES, Asked, Failure, Order, Reply
 from agent_ls.processes.launching import PipedProgram, start_piped
 from agent_ls.safety.programs import child_path
 
@@ -30,6 +34,11 @@ _ENVIRONMENT = (
 )
 
 
+Ask = Callable[[Asked], Awaitable[dict[str, JsonValue]]]
+"""Asks the user what a server wants to know; returns the protocol's elicitation result."""
+_DECLINED: dict[str, JsonValue] = {"action": "decline"}
+
+
 class ServerFailed(Exception):
     """A tool server, or the host of its session, did not do what was asked."""
 
@@ -40,14 +49,24 @@ class ServerFailed(Exception):
         self.tools = tools
 
 
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """An order without its answer."""
+
+    answer: asyncio.Future[Reply]
+    limit: asyncio.Timeout
+    on_page: Callable[[str], None]
+    ask: Ask | None
+    asking: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+
+
 class HostLink:
     """Sends orders to the host; starts it with the first one, and again when it has ended."""
 
     def __init__(self) -> None:
         self._piped: PipedProgram | None = None
         self._reading: asyncio.Task[None] | None = None
-        self._waiting: dict[int, asyncio.Future[Reply]] = {}
-        self._on_page: dict[int, Callable[[str], None]] = {}
+        self._waiting: dict[int, _Waiting] = {}
         self._numbers = itertools.count(1)
         self._starting = asyncio.Lock()
         self._is_closed = False
@@ -57,20 +76,25 @@ class HostLink:
         """Return the host's process id; None if none runs."""
         return self._piped.program.pid if self._piped else None
 
-    async def ask(self, order: Order, on_page: Callable[[str], None] | None = None) -> Reply:
+    async def ask(
+        self,
+        order: Order,
+        on_page: Callable[[str], None] = _log.warning,
+        ask: Ask | None = None,
+    ) -> Reply:
         """Carry out an order, whose number is set here; cancelling the caller cancels it.
 
+        ``ask`` asks the user for the server; without it everything is declined.
         Errors: ``ServerFailed``.
         """
         order = order.model_copy(update={"number": next(self._numbers)})
-        answer = asyncio.get_running_loop().create_future()
-        self._waiting[order.number] = answer
-        if on_page is not None:
-            self._on_page[order.number] = on_page
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        limit = asyncio.timeout(order.limit_s + _GRACE_S)
+        waiting = self._waiting[order.number] = _Waiting(answer, limit, on_page, ask)
         try:
-            async with asyncio.timeout(order.limit_s + _GRACE_S):
+            async with limit:
                 await self._send(order)
-                reply: Reply = await answer
+                reply = await answer
         except TimeoutError:
             await self._end()
             raise ServerFailed("timeout", "the process that holds its session hung") from None
@@ -78,10 +102,14 @@ class HostLink:
             text = f"the process that holds its session cannot be started: {error}"
             raise ServerFailed("gone", text) from None
         finally:
-            if not answer.done():
-                self._cancel(order.number)
+            # Cancelling the caller cancels what it waits for.
+            if not answer.done() or answer.cancelled():
+                self._write(Order(number=order.number, op="cancel"))
             self._waiting.pop(order.number, None)
-            self._on_page.pop(order.number, None)
+            if asking := list(waiting.asking):
+                for task in asking:
+                    task.cancel()
+                await asyncio.wait(asking)
         if reply.failure is not None:
             raise ServerFailed(reply.failure, reply.text, reply.tools)
         return reply
@@ -101,12 +129,23 @@ class HostLink:
             if self._piped is None:
                 self._piped = await self._started()
         # Orders are small: they fit the pipe's buffer unless the host hangs.
-        self._piped.stdin.write(order.model_dump_json(exclude_defaults=True).encode() + b"\n")
+        self._write(order)
 
-    def _cancel(self, number: int) -> None:
+    def _write(self, order: Order) -> None:
         if self._piped is not None and not self._piped.stdin.is_closing():
-            order = Order(number=number, op="cancel")
-            self._piped.stdin.write(order.model_dump_json().encode() + b"\n")
+            self._piped.stdin.write(order.model_dump_json(exclude_defaults=True).encode() + b"\n")
+
+    async def _put(self, number: int, waiting: _Waiting, asked: Asked) -> None:
+        """Ask the user for the server, and send it the answer."""
+        answer = _DECLINED
+        if waiting.ask is not None:
+            try:
+                with paused(waiting.limit):
+                    answer = await waiting.ask(asked)
+            except Exception:
+                # The server must not wait for an answer that never comes.
+                _log.exception("the user could not be asked for a tool server")
+        self._write(Order(number=number, op="answer", name=str(asked.id), arguments=answer))
 
     async def _started(self) -> PipedProgram:
         env = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
@@ -123,20 +162,27 @@ class HostLink:
             with suppress(ValueError, ConnectionError):
                 while line := await piped.stdout.readline():
                     reply = Reply.model_validate_json(line)
-                    answer = self._waiting.get(reply.number)
-                    if reply.page:
-                        self._on_page.get(reply.number, _log.warning)(reply.page)
-                    elif answer is not None and not answer.done():
-                        answer.set_result(reply)
+                    if (waiting := self._waiting.get(reply.number)) is not None:
+                        self._take(reply, waiting)
         finally:
             words.cancel()
             if self._piped is piped:
                 self._piped = None
-            for number, answer in self._waiting.items():
-                if not answer.done():
+            for number, waiting in self._waiting.items():
+                if not waiting.answer.done():
                     text = "the process that holds its session ended"
-                    answer.set_result(Reply(number=number, failure="gone", text=text))
+                    waiting.answer.set_result(Reply(number=number, failure="gone", text=text))
             await asyncio.shield(asyncio.ensure_future(piped.end()))
+
+    def _take(self, reply: Reply, waiting: _Waiting) -> None:
+        if reply.page:
+            waiting.on_page(reply.page)
+        elif reply.asked is not None:
+            task = asyncio.ensure_future(self._put(reply.number, waiting, reply.asked))
+            waiting.asking.add(task)
+            task.add_done_callback(waiting.asking.discard)
+        elif not waiting.answer.done():
+            waiting.answer.set_result(reply)
 
     async def _end(self) -> None:
         piped, self._piped = self._piped, None

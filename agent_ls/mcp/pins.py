@@ -28,6 +28,8 @@ class Pin(Record):
     tools: tuple[Definition, ...] = ()
     prompts: tuple[PromptDefinition, ...] = ()
     """Their texts are asked for at each call, in which the person sees them."""
+    instructions: str | None = None
+    """The server's words on how to use it, for the model; None: it was not asked for them yet."""
 
 
 _PINS: TypeAdapter[tuple[Pin, ...]] = TypeAdapter(tuple[Pin, ...])

@@ -17,8 +17,6 @@ from mcp.shared.message import SessionMessage
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
-_NEEDED = ("name", "outputSchema")
-
 
 class RawTools:
     """The tools in a server's newest answer, as it sent them."""
@@ -57,17 +55,11 @@ class RawTools:
         if isinstance(tools, list):
             listed = cast("list[object]", tools)
             self._newest = [cast("dict[str, Any]", one) for one in listed if _has_name(one)]
-            message.result["tools"] = [_needed(one) for one in self._newest]
+            # Without an output schema the library does not refuse results: the model reads them.
+            message.result["tools"] = [
+                {"name": one["name"], "inputSchema": {"type": "object"}} for one in self._newest
+            ]
 
 
 def _has_name(tool: object) -> bool:
     return isinstance(tool, dict) and isinstance(cast("dict[str, object]", tool).get("name"), str)
-
-
-def _needed(tool: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition that the library takes: its name, and what its results must look like."""
-    needed = {key: tool[key] for key in _NEEDED if key in tool}
-    output = needed.get("outputSchema")
-    if not isinstance(output, dict) or cast("dict[str, object]", output).get("type") != "object":
-        needed.pop("outputSchema", None)
-    return {**needed, "inputSchema": {"type": "object"}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -14,10 +14,13 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.record import Record
+from agent_ls.loop.machine.prompts import server_words
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.mcp.arguments import Given, SchemaArguments
 from agent_ls.mcp.definitions import Definition
+from agent_ls.mcp.elicitation import Elicitation
 from agent_ls.mcp.frames import Reply
+from agent_ls.mcp.link import Ask
 from agent_ls.pictures.reading import readable
 from agent_ls.safety.text import label, plain_output_slowly, visible
 
@@ -32,13 +35,28 @@ class Calls(Protocol):
     """What these tools need of the servers."""
 
     async def call(
-        self, server: str, tool: Definition, arguments: Given, *, is_approved: bool
+        self,
+        server: str,
+        tool: Definition,
+        arguments: Given,
+        *,
+        is_approved: bool,
+        ask: Ask | None = None,
     ) -> Reply:
-        """Call a tool; errors: ``ToolError``."""
+        """Call a tool; ``ask`` asks the user for the server. Errors: ``ToolError``."""
+        ...
+
+    def tell(self, problem: str) -> None:
+        """Tell the user a problem, once."""
         ...
 
     async def start(self, server: str) -> tuple[str, ...]:
         """Approve and start a server; return its tools' names; errors: ``ToolError``."""
+        ...
+
+    @property
+    def instructions(self) -> Mapping[str, str]:
+        """Return the approved words of servers on how to use them, by server."""
         ...
 
     def change(self, server: str) -> str:
@@ -109,15 +127,23 @@ class ServerTool:
 
     async def run(self, arguments: Given, context: ToolContext) -> ToolOutput:
         """Call the tool; a failed call is an error with the server's words."""
+        questions = Elicitation(self.server, context, self.servers.tell)
         reply = await self.servers.call(
-            self.server, self.definition, arguments, is_approved=context.is_approved
+            self.server,
+            self.definition,
+            arguments,
+            is_approved=context.is_approved,
+            ask=questions.answer,
         )
-        text = (await plain_output_slowly(reply.text)).strip() or "(nothing)"
+        plain = await plain_output_slowly(reply.text)
+        value = plain if reply.value is None else await plain_output_slowly(reply.value)
         images, unusable = await readable(reply.images, self.name)
+        lines = [f"The tool server {self.server} answers:", plain.strip() or "(nothing)"]
         return ToolOutput(
-            f"The tool server {self.server} answers:\n{text}{unusable}",
+            "\n".join([*lines, *questions.notes]) + unusable,
             error=ErrorKind.RUNTIME if reply.is_error else None,
-            value=text,
+            value=value,
+            value_is_cut=reply.is_cut,
             images=images,
         )
 
@@ -170,7 +196,11 @@ class StartServer:
         names = await self.servers.start(self.server)
         if not names:
             return ToolOutput(f"The tool server {self.server} runs, but has no tools.")
-        return ToolOutput(f"The tool server {self.server} runs. Its tools: {', '.join(names)}.")
+        text = f"The tool server {self.server} runs. Its tools: {', '.join(names)}."
+        if words := self.servers.instructions.get(self.server):
+            # The system prompt has them from the next turn on.
+            text += f"\n\n{server_words(self.server, words)}"
+        return ToolOutput(text)
 
 
 class FindToolArguments(Record):

@@ -19,10 +19,17 @@ from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.mcp.arguments import Given, SchemaArguments
 from agent_ls.mcp.configured import ToolServerOptions, plans
-from agent_ls.mcp.definitions import Definition, difference, read_listing, read_prompts
+from agent_ls.mcp.definitions import (
+    Definition,
+    difference,
+    read_instructions,
+    read_listing,
+    read_prompts,
+    text_difference,
+)
 from agent_ls.mcp.frames import Order, Reply
 from agent_ls.mcp.known_server import Server
-from agent_ls.mcp.link import HostLink, ServerFailed
+from agent_ls.mcp.link import Ask, HostLink, ServerFailed
 from agent_ls.mcp.pins import Pin, SavedPins
 from agent_ls.mcp.server_tool import FIND_TOOL, FindTool, ServerTool, StartServer, spec_of
 from agent_ls.mcp.starting import Starter, obstacle
@@ -36,7 +43,9 @@ _MAX_FAILURES = 3
 """A server that failed so often in a row is not started again by this process."""
 _LOGIN_S = 300.0
 _QUIET_S = 5.0
-"""How long a turn waits for servers whose tools are not known yet, before it says so."""
+"""How long a start may take before the user is told that it is waited for."""
+_LISTING_S = 15.0
+"""How long a list of commands waits for servers that it starts."""
 
 
 class Servers:
@@ -67,6 +76,8 @@ class Servers:
         self._tools: dict[str, Any] = {}
         self._specs: tuple[ToolSpec, ...] = ()
         self._told: set[str] = set()
+        self._learning: set[asyncio.Task[None]] = set()
+        self._looking = asyncio.Lock()
         self.problems: tuple[str, ...] = ()
         """What is wrong in the configuration, for a person."""
 
@@ -87,6 +98,8 @@ class Servers:
 
     async def close(self) -> None:
         """End all servers."""
+        for start in self._learning:
+            start.cancel()
         await self._link.close()
         await self._starter.close()
 
@@ -94,51 +107,84 @@ class Servers:
         """Read what is configured and approved; start the user's own that were never started."""
         await self.look()
         new = [
-            one
-            for one in self._servers.values()
-            if one.is_approved and one.pin is None and one.failures < _MAX_FAILURES
+            one for one in self._servers.values() if one.is_unknown and one.failures < _MAX_FAILURES
         ]
         if new:
-            starts = {asyncio.ensure_future(self._learned(one)): one for one in new}
-            _, slow = await asyncio.wait(starts, timeout=_QUIET_S)
-            for one in map(starts.get, slow):
-                assert one is not None
-                limit_s = one.plan.options.timeout_s
-                # Also another time: each wait is the user's.
-                self._tell_person(
-                    f"The tool server {one.plan.name} is still starting. The turn waits for it, "
-                    f"{limit_s:g} s at most (`timeout_s`)."
-                )
-            if slow:
-                await asyncio.wait(slow)
+            await asyncio.gather(*map(self._learned, new))
+            self._make_tools()
+
+    async def learn_prompts(self, called: str = "") -> None:
+        """Read what is configured; start the user's own servers whose prompts nobody knows yet.
+
+        Waits a short time for those that this call starts, and as long as it takes for the server
+        that a command ``called`` as ``server:prompt`` belongs to.
+        """
+        await self.look()
+        wanted = called.partition(":")[0]
+        starts = {
+            name: asyncio.ensure_future(self._learned(one))
+            for name, one in self._servers.items()
+            # What failed is tried again by the next turn, not by each keystroke in a command.
+            if one.is_unknown and (name == wanted or not (one.failures or one.opening.locked()))
+        }
+        self._learning.update(starts.values())
+        for start in starts.values():
+            start.add_done_callback(self._learning.discard)
+        if starts:
+            await asyncio.wait(starts.values(), timeout=_LISTING_S)
+            if wanted in starts:
+                await asyncio.wait([starts[wanted]])
             self._make_tools()
 
     async def look(self) -> None:
         """Read what is configured and approved; start nothing."""
-        found, problems = await asyncio.to_thread(plans, self._options, self._workspace.roots)
-        before, self._servers = self._servers, {}
-        for plan in found:
-            old = before.get(plan.name)
-            server = old if old is not None and old.plan == plan else Server(plan)
-            self._servers[plan.name] = server
-            try:
-                server.pin = await asyncio.to_thread(self._pins.find, plan.name, plan.place)
-            except SettingsError as error:
-                problems = (*problems, str(error))
-            folders = [root.path for root in self._workspace.roots]
-            why = await asyncio.to_thread(obstacle, plan, folders)
-            server.trouble = server.trouble or why
-            if server.pin and server.changed and server.pin.digest == server.changed.digest:
-                server.changed = None
-        for name, old in before.items():
-            is_gone = self._servers.get(name) is not old or not old.is_approved or not old.pin
-            if old.is_open and is_gone:
-                old.is_open, old.changed = False, None
-                await self._ask(Order(number=0, op="close", server=name))
+        async with self._looking:
+            found, problems = await asyncio.to_thread(plans, self._options, self._workspace.roots)
+            before, now = self._servers, dict[str, Server]()
+            for plan in found:
+                old = before.get(plan.name)
+                server = old if old is not None and old.plan == plan else Server(plan)
+                now[plan.name] = server
+                problems = (*problems, *await self._look_at(server))
+            self._servers = now
+            for name, old in before.items():
+                # One that just starts has no pin yet.
+                is_unknown = not old.pin and not old.opening.locked()
+                is_gone = now.get(name) is not old or not old.is_approved or is_unknown
+                if old.is_open and is_gone:
+                    old.is_open, old.changed, old.new_instructions = False, None, None
+                    await self._ask(Order(number=0, op="close", server=name))
         self.problems = problems
         for problem in problems:
-            self._tell(problem)
+            self.tell(problem)
         self._make_tools()
+
+    async def _look_at(self, server: Server) -> list[str]:
+        """Read what is approved of a server, and what keeps it from starting; return problems."""
+        problems: list[str] = []
+        plan = server.plan
+        try:
+            before = server.pin
+            found = await asyncio.to_thread(self._pins.find, plan.name, plan.place)
+            # A start may have stored one meanwhile.
+            server.pin = found if server.pin is before else server.pin
+        except SettingsError as error:
+            problems.append(str(error))
+        folders = [root.path for root in self._workspace.roots]
+        why = await asyncio.to_thread(obstacle, plan, folders)
+        server.trouble = server.trouble or why
+        if server.pin and server.changed and server.pin.digest == server.changed.digest:
+            server.changed = None
+        if server.pin and server.pin.instructions == server.new_instructions:
+            server.new_instructions = None
+        return problems
+
+    @property
+    def instructions(self) -> Mapping[str, str]:
+        """Return the approved words of servers on how to use them, of those that offer tools."""
+        offering = {name.partition("/")[0] for name in self._tools}
+        found = {name: one.instructions for name, one in self._servers.items()}
+        return {name: words for name, words in found.items() if words and name in offering}
 
     def offered(self, known: Collection[str]) -> tuple[ToolSpec, ...]:
         """Return the tools to offer: all, or the search and those that are known."""
@@ -156,12 +202,17 @@ class Servers:
         return ""
 
     def change(self, server: str) -> str:
-        """Return how a server's definitions changed since they were approved."""
+        """Return how a server's definitions and instructions changed since they were approved."""
         one = self._servers.get(server)
-        if one is None or one.changed is None or one.pin is None:
+        if one is None or one.pin is None:
             return ""
-        told = difference(one.pin.tools, one.changed.tools)
-        return told or "(a part of its definitions that is not shown to the model)"
+        told: list[str] = []
+        if one.changed is not None:
+            tools = difference(one.pin.tools, one.changed.tools)
+            told.append(tools or "(a part of its definitions that is not shown to the model)")
+        if one.new_instructions is not None:
+            told.append(text_difference(one.pin.instructions or "", one.new_instructions))
+        return "\n".join(told)
 
     def stamp(self, server: str) -> str:
         """Return a short hash of what was approved of a server."""
@@ -183,13 +234,19 @@ class Servers:
         return tuple(f"{server}/{tool.name}" for tool in one.tools)
 
     async def accept(self, server: str) -> None:
-        """Pin a server's changed definitions as approved. Errors: ``ToolError``."""
+        """Pin a server's changes as approved. Errors: ``ToolError``."""
         one = self._servers[server]
-        if one.pin is None or one.changed is None:
+        if one.pin is None:
             return
-        now, one.changed = one.changed, None
-        await self._save(one, digest=now.digest, tools=now.tools)
-        self._make_tools()
+        values: dict[str, object] = {}
+        if (now := one.changed) is not None:
+            values |= {"digest": now.digest, "tools": now.tools}
+        if (words := one.new_instructions) is not None:
+            values |= {"instructions": words}
+        one.changed = one.new_instructions = None
+        if values:
+            await self._save(one, **values)
+            self._make_tools()
 
     async def forget(self, server: str) -> None:
         """Take the approval of a server back, and the login there. Errors: ``SettingsError``."""
@@ -199,22 +256,30 @@ class Servers:
             await asyncio.to_thread(SavedLogins(logins_file()).forget, plan.options.url)
 
     async def call(
-        self, server: str, tool: Definition, arguments: Given, *, is_approved: bool
+        self,
+        server: str,
+        tool: Definition,
+        arguments: Given,
+        *,
+        is_approved: bool,
+        ask: Ask | None = None,
     ) -> Reply:
-        """Call a tool, starting its server if needed.
+        """Call a tool, starting its server if needed; ``ask`` asks the user for the server.
 
         ``is_approved``: the person said yes to a preview that shows the change, if there is one.
         Without it a change that came after the guards' look holds the call.
         Errors: ``ToolError``.
         """
         one = self._servers[server]
-        if one.changed is not None:
-            if not is_approved:
-                raise ToolError(_changed(server), ErrorKind.DENIED)
+        is_changed = one.changed is not None
+        if is_changed and not is_approved:
+            raise ToolError(_changed(server), ErrorKind.DENIED)
+        if is_approved:
             await self.accept(server)
+        if is_changed:
             tool = _still_there(one, tool, arguments)
         try:
-            reply = await self._called(one, tool, arguments)
+            reply = await self._called(one, tool, arguments, ask)
         except ServerFailed as error:
             raise self._error(one, error) from None
         one.failures = 0
@@ -251,7 +316,9 @@ class Servers:
         except ServerFailed as error:
             raise self._error(one, error) from None
 
-    async def _called(self, one: Server, tool: Definition, arguments: Given) -> Reply:
+    async def _called(
+        self, one: Server, tool: Definition, arguments: Given, ask: Ask | None
+    ) -> Reply:
         """Start the server if needed, and call; once more if it had ended before the call.
 
         Errors: ``ServerFailed``; ``ToolError`` if it cannot be started.
@@ -269,13 +336,13 @@ class Servers:
             max_bytes=self._options.max_result_bytes,
         )
         try:
-            return await self._link.ask(order)
+            return await self._link.ask(order, ask=ask)
         except ServerFailed as error:
             if error.failure != "unsent":
                 raise
         one.is_open = False
         await self._open(one)
-        return await self._link.ask(order)
+        return await self._link.ask(order, ask=ask)
 
     async def login(self, server: str, on_page: Callable[[str], None]) -> None:
         """Let the person log in at a remote server; ``on_page`` gets the page to open.
@@ -297,7 +364,7 @@ class Servers:
         try:
             await self._open(one)
         except ToolError as error:
-            self._tell(error.text)
+            self.tell(error.text)
 
     async def _open(self, one: Server) -> None:
         """Start an approved server unless it runs; pin its definitions if it has no pin.
@@ -314,25 +381,59 @@ class Servers:
                     ErrorKind.RUNTIME,
                 )
             try:
-                reply = await self._link.ask(await asyncio.to_thread(self._starter.order, one.plan))
+                reply = await self._started(one)
             except (ServerFailed, OSError) as error:
                 raise self._error(one, error) from None
             one.is_open, one.trouble = True, ""
             await self._compare(one, reply)
 
+    async def _started(self, one: Server) -> Reply:
+        """Start a server and return what it offers; a slow start is told."""
+        order = await asyncio.to_thread(self._starter.order, one.plan)
+        starting = asyncio.ensure_future(self._link.ask(order))
+        try:
+            await asyncio.wait([starting], timeout=_QUIET_S)
+            if not starting.done():
+                # Also another time: each wait is the user's.
+                self._tell_person(
+                    f"The tool server {one.plan.name} is still starting. The turn waits for it, "
+                    f"{one.plan.options.timeout_s:g} s at most (`timeout_s`)."
+                )
+            return await starting
+        finally:
+            starting.cancel()
+
     async def _compare(self, one: Server, reply: Reply) -> None:
         listing = await asyncio.to_thread(read_listing, reply.tools)
         prompts = read_prompts(reply.prompts)
-        one.problems = listing.problems
-        for problem in listing.problems:
-            self._tell(f"tool server {one.plan.name}: {problem}.")
+        instructions = read_instructions(reply.instructions)
+        one.problems = (*listing.problems, *filter(None, (visible_line(reply.text),)))
+        for problem in one.problems:
+            self.tell(f"tool server {one.plan.name}: {problem}.")
         if one.pin is None or not one.pin.digest:
-            await self._save(one, digest=listing.digest, tools=listing.tools, prompts=prompts)
-        elif one.pin.digest != listing.digest:
+            await self._save(
+                one,
+                digest=listing.digest,
+                tools=listing.tools,
+                prompts=prompts,
+                instructions=instructions,
+            )
+            return
+        is_first = one.pin.instructions is None
+        one.new_instructions = None
+        if not is_first and one.pin.instructions != instructions:
+            one.new_instructions = instructions
+            self.tell(
+                f"The tool server {one.plan.name} changed its instructions since you approved "
+                "them, and the model still gets the approved ones. "
+                f"`agent-ls mcp approve {one.plan.name}` shows the change."
+            )
+        if one.pin.digest != listing.digest:
             one.changed = listing
             raise ToolError(_changed(one.plan.name), ErrorKind.DENIED)
-        elif one.pin.prompts != prompts:
-            await self._save(one, prompts=prompts)
+        if is_first or one.pin.prompts != prompts:
+            known = instructions if is_first else one.pin.instructions
+            await self._save(one, prompts=prompts, instructions=known)
 
     def _error(self, one: Server, error: ServerFailed | OSError) -> ToolError:
         """Record a failure and return it as the call's error."""
@@ -345,11 +446,14 @@ class Servers:
         words = cleaned(error.text)
         if error.failure == "failed":
             return ToolError(f"The tool server {name} refused the call: {words}", ErrorKind.RUNTIME)
+        if error.failure == "late":
+            text = f"The tool server {name} still runs, but {words}. The call is cancelled there."
+            return ToolError(text, ErrorKind.TIMEOUT)
         one.is_open, one.trouble = False, visible_line(words)
         one.failures += 1
         is_slow = error.failure == "timeout"
         text = f"The tool server {name} {'was stopped' if is_slow else 'does not run'}: {words}."
-        self._tell(text)
+        self.tell(text)
         return ToolError(text, ErrorKind.TIMEOUT if is_slow else ErrorKind.RUNTIME)
 
     async def _save(self, one: Server, **values: object) -> None:
@@ -381,7 +485,7 @@ class Servers:
             self._tools[FIND_TOOL] = FindTool(tuple(map(spec_of, self._tools.values())))
         self._specs = tuple(map(spec_of, self._tools.values()))
 
-    def _tell(self, problem: str) -> None:
+    def tell(self, problem: str) -> None:
         """Log a problem and tell the person, once."""
         if problem not in self._told:
             self._told.add(problem)
