@@ -1,7 +1,7 @@
 """Builds the system prompt from role, environment, project and rules.
 
-Later turns keep it unless rules, mode, model, folders or tools change, because the provider's cache
-is keyed by it.
+Later turns keep it unless rules, mode, model, folders, tools or the hints of tool servers change,
+because the provider's cache is keyed by it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import datetime
 
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.machine.prompts import REFERENCES, editing, permissions
+from agent_ls.loop.machine.prompts import REFERENCES, editing, permissions, server_words
 from agent_ls.loop.ports.surroundings import RULE_FILES, TOP_RULE_FILES
 from agent_ls.loop.turn import Turn
 
@@ -24,6 +24,8 @@ _NESTED_CHARS = 4_000
 """Limit for one rule file in a subfolder."""
 _ALL_NESTED_CHARS = 12_000
 _MAX_NESTED = 20
+_SERVERS_CHARS = 8_000
+"""Limit for the hints of all tool servers; the words of each are cut before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ def made_from(turn: Turn, rules: str) -> str:
     """Return a hash of everything whose change requires a new prefix."""
     folders = [str(root.path) for root in turn.kit.workspace.roots]
     tools = [spec.model_dump_json() for spec in turn.specs]
-    parts = [turn.kit.role, turn.view.mode, turn.view.model, *folders, *tools, rules]
+    hints = _hints(turn)
+    parts = [turn.kit.role, turn.view.mode, turn.view.model, *folders, *tools, rules, *hints]
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
 
@@ -59,9 +62,21 @@ async def system_prompt(turn: Turn, rules: str) -> str:
         "\n".join(["# Environment", f"Date: {now:%A, %Y-%m-%d}.", *facts]),
         f"# Project\n{tree.strip()}" if tree.strip() else "",
         rules,
+        *_hints(turn),
         _permissions(turn),
     )
     return "\n\n".join(filter(None, parts))
+
+
+def _hints(turn: Turn) -> list[str]:
+    """Return what tool servers say on how to use them, marked as theirs; none over the limit."""
+    found: list[str] = []
+    room = _SERVERS_CHARS
+    for name, words in turn.kit.source.instructions.items() if turn.kit.source else ():
+        if len(words) <= room:
+            room -= len(words)
+            found.append(server_words(name, words))
+    return found
 
 
 def _permissions(turn: Turn) -> str:

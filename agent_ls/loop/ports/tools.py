@@ -21,6 +21,11 @@ class ToolSource(Protocol):
         """Return how each configured server is, by name, for a person."""
         ...
 
+    @property
+    def instructions(self) -> Mapping[str, str]:
+        """Return what approved servers say on how to use them, by server; foreign text."""
+        ...
+
     async def settle(self) -> None:
         """Learn at the start of a turn which tools there are; takes a bounded time."""
         ...
