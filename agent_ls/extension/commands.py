@@ -51,7 +51,7 @@ class FileCommands:
     claude_home: Callable[[], Path | None] = lambda: None
     """Returns the user's ``~/.claude`` if it is read now."""
 
-    async def listed(self) -> CommandList:
+    async def listed(self, called: str = "") -> CommandList:
         """Return the commands; a trusted folder's override the user's own."""
         return await asyncio.to_thread(self.now)
 

@@ -24,10 +24,16 @@ class ServerCommands:
     files: Commands
     servers: Servers
 
-    async def listed(self) -> CommandList:
-        """Return all commands; no server is started for it."""
+    async def listed(self, called: str = "") -> CommandList:
+        """Return all commands; for those of the user's servers that were never started, start them.
+
+        The server of a command that is ``called`` is waited for, others only a short time.
+        """
         found = await self.files.listed()
-        await self.servers.look()
+        if called in found.commands:
+            await self.servers.look()
+        else:
+            await self.servers.learn_prompts(called)
         own = {f"{server}:{prompt.name}": (server, prompt) for server, prompt in self._prompts()}
         commands = {name: _command(name, *one) for name, one in own.items()}
         both = {**commands, **found.commands}
@@ -63,7 +69,11 @@ class ServerCommands:
 
         Errors: ``AgentLsError`` if a server does not give one.
         """
-        named = [one for one in _RESOURCE.findall(prompt) if one[0] in self.servers.servers]
+        named = _RESOURCE.findall(prompt)
+        if named:
+            # This may be the first that anybody wants of the servers.
+            await self.servers.look()
+        named = [one for one in named if one[0] in self.servers.servers]
         parts: list[str] = []
         for server, uri in dict.fromkeys(named):
             if len(parts) == _MAX_RESOURCES:

@@ -43,7 +43,7 @@ async def command_in(prompt: str, source: Commands) -> tuple[CustomCommand, str]
     if call is None or call[0] in BUILT_IN:
         return None
     name, arguments = call
-    found = await source.listed()
+    found = await source.listed(name)
     if (problem := found.problems.get(name) or found.refused.get(name)) is not None:
         raise AgentLsError(problem)
     command = found.commands.get(name) or found.also.get(name)

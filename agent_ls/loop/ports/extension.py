@@ -12,8 +12,11 @@ from agent_ls.domain.commands import CommandList, CustomCommand, OpeningCall
 class Commands(Protocol):
     """The custom commands."""
 
-    async def listed(self) -> CommandList:
-        """Return the commands as their files are now."""
+    async def listed(self, called: str = "") -> CommandList:
+        """Return the commands as their files are now.
+
+        ``called`` is the one that a prompt calls: to know it may take longer.
+        """
         ...
 
     async def text_of(self, command: CustomCommand, arguments: str, session_id: str) -> str:
