@@ -30,7 +30,7 @@ class ServerCommands:
         The server of a command that is ``called`` is waited for, others only a short time.
         """
         found = await self.files.listed()
-        if called in found.commands:
+        if called in {**found.commands, **found.also, **found.problems}:
             await self.servers.look()
         else:
             await self.servers.learn_prompts(called)

@@ -20,6 +20,7 @@ import pytest
 
 from agent_ls.cli.main import main
 from agent_ls.providers.scripted import ScriptedModel
+from tests.mcp.conftest import PROGRAM as TOOL_SERVER
 from tests.support.scripted import scripted
 
 pytestmark = pytest.mark.heavy
@@ -584,3 +585,23 @@ async def test_log_last_words_and_list_say_the_same_of_an_ending(
     assert f"\n{last_says}" in quiet.err
     end = next(line for line in log.read_text().splitlines() if '"turn_ended"' in line)
     assert f'"{status}"' in end, "which is what the list of sessions shows"
+
+
+@pytest.mark.parametrize(
+    "prompt, words",
+    [
+        ("Do as @desk:docs://one says.", "docs://one of the tool server desk, data"),
+        ("/desk:review a.py", "Look at a.py because of: None"),
+    ],
+)
+async def test_a_prompt_names_what_a_tool_server_has(folder: Path, prompt: str, words: str) -> None:
+    mode = "prompts" if prompt.startswith("/") else "resources"
+    settings = folder.parent / "home/.config/agent-ls/config.toml"
+    command = {"command": sys.executable, "args": [str(TOOL_SERVER), mode]}
+    settings.write_text(
+        f"{settings.read_text()}[mcp.servers.desk]\n"
+        + "".join(f"{key} = {json.dumps(value)}\n" for key, value in command.items())
+    )
+    scenario = f"{_FINE}\n[answer.expect]\ncontains = [{json.dumps(words)}]\n"
+    done = await check(folder, scenario, prompt, "--json")
+    assert (done.code, done.result["output"]) == (0, "Fine.")

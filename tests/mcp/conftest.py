@@ -54,8 +54,9 @@ async def run(servers: Servers, tool: str, *, is_approved: bool = False, **argum
 
 
 async def output_of(
-    servers: Servers, tool: str, *, is_approved: bool = False, **arguments: Any
+    servers: Servers, tool: str, *, is_approved: bool = False, ask: Any = None, **arguments: Any
 ) -> Any:
+    """Call a tool and return its output; ``ask`` asks the user."""
     found = servers.tools[tool]
-    context: Any = SimpleNamespace(is_approved=is_approved)
+    context: Any = SimpleNamespace(is_approved=is_approved, ask=ask)
     return await found.run(found.Arguments.model_validate(arguments), context)

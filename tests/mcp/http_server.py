@@ -6,6 +6,7 @@ It speaks what a client needs of streamable HTTP, and is its own authorization s
 from __future__ import annotations
 
 import json
+import queue
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,10 @@ class HttpToolServer(ThreadingHTTPServer):
         self.sessions = 0
         self.forgets_sessions = False
         self.bad = ""
+        self.notified: list[dict[str, Any]] = []
+        self.answers: queue.Queue[dict[str, Any]] = queue.Queue()
+        """What the client answers to our requests."""
+        self.is_over = threading.Event()
 
     @property
     def base(self) -> str:
@@ -44,6 +49,7 @@ def http_server(*, wants_login: bool = False) -> Iterator[HttpToolServer]:
         try:
             yield serving
         finally:
+            serving.is_over.set()
             serving.shutdown()
             thread.join()
 
@@ -117,6 +123,10 @@ class _Handler(BaseHTTPRequestHandler):
         elif serving.bad == "giant":
             self._say({"jsonrpc": "2.0", "id": message["id"], "result": {"x": "y" * 20_000_000}})
         elif "id" not in message:
+            serving.notified.append(message)
+            self._say(None, 202)
+        elif "method" not in message:
+            serving.answers.put(message)
             self._say(None, 202)
         elif serving.forgets_sessions and self.headers.get("Mcp-Session-Id"):
             serving.forgets_sessions = False
@@ -124,7 +134,30 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._answer(message)
 
+    def _elicit(self, message: dict[str, Any], params: dict[str, Any]) -> None:
+        """Ask the client on the stream of its own call, and end that with what it says."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        request = {"jsonrpc": "2.0", "id": "mine", "method": "elicitation/create"}
+        self._event({**request, "params": params})
+        said = json.dumps(self.server.answers.get(timeout=20))
+        result = {"content": [{"type": "text", "text": said}]}
+        self._event({"jsonrpc": "2.0", "id": message["id"], "result": result})
+        self.close_connection = True
+
+    def _event(self, message: dict[str, Any]) -> None:
+        self.wfile.write(f"event: message\ndata: {json.dumps(message)}\n\n".encode())
+        self.wfile.flush()
+
     def _answer(self, message: dict[str, Any]) -> None:
+        do = str(message.get("params", {}).get("arguments", {}).get("do", ""))
+        if do.startswith("elicit "):
+            self._elicit(message, json.loads(do.removeprefix("elicit ")))
+            return
+        if do == "silence":
+            self.server.is_over.wait(20)
         said: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
         try:
             said["result"] = answer("good", message["method"], message.get("params", {}))

@@ -78,6 +78,28 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
     "large": [
         tool("x", schema={"type": "object", "properties": {f"p{n}": {} for n in range(500)}})
     ],
+    "arrays": [
+        tool("x", schema={"type": "object", "properties": {"a": {"type": ["array", "null"]}}}),
+        tool("y", schema={"type": "object", "properties": {"a": {"enum": [{"b": 1}]}}}),
+        {**tool("z"), "outputSchema": {"type": "object", "properties": []}},
+    ],
+    "tasks": [
+        {**tool("now"), "execution": {"taskSupport": "optional"}},
+        {**tool("later"), "execution": {"taskSupport": "required"}},
+    ],
+    "own_parameters": [
+        tool(
+            "draw",
+            schema={
+                "type": "object",
+                "properties": {
+                    name: {"type": "string"}
+                    for name in ("output_path", "output_method", "reason", "arguments")
+                },
+                "additionalProperties": False,
+            },
+        )
+    ],
     "many": [tool(f"t{n}", f"Tool number {n}.") for n in range(500)],
 }
 
@@ -98,10 +120,43 @@ def ask(method: str, **params: Any) -> dict[str, Any]:
         answer = json.loads(line)
         if answer.get("id") == "mine":
             return answer
+        NOTIFIED.append(answer)
+        if answer.get("method") == "notifications/cancelled":
+            return {"cancelled": True}
     raise SystemExit
 
 
-def call(what: str) -> dict[str, Any]:  # noqa: C901 - one case a behaviour
+NOTIFIED: list[dict[str, Any]] = []
+"""The notifications that came."""
+PARTS = [
+    {"type": "text", "text": "One.\n"},
+    {"type": "resource", "resource": {"uri": "docs://two", "text": "Two."}},
+    {"type": "image", "mimeType": "image/png", "data": "aGVsbG8="},
+    {
+        "type": "resource",
+        "resource": {"uri": "docs://cat", "mimeType": "image/jpeg", "blob": "aGk="},
+    },
+    {"type": "resource_link", "uri": "docs://three", "name": "three"},
+]
+
+
+def call(what: str) -> dict[str, Any] | None:  # noqa: C901 - one case a behaviour
+    """Return the result of a call; None: it is never answered."""
+    match what.partition(" ")[0]:
+        case "elicit":
+            return text(json.dumps(ask("elicitation/create", **json.loads(what[7:]))))
+        case "silence":
+            return None
+        case "notified":
+            return text(
+                json.dumps([one for one in NOTIFIED if "initialized" not in one.get("method", "")])
+            )
+        case "parts":
+            return {"content": PARTS}
+        case "locked":
+            raise PermissionError("https://desk.example/login")
+        case _:
+            pass
     match what:
         case "hang":
             time.sleep(600)
@@ -169,18 +224,26 @@ def tools_of(mode: str) -> list[dict[str, Any]]:
     return TOOLS.get(mode, [tool("do", "Does it.")])
 
 
-def answer(mode: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
+def answer(mode: str, method: str, params: dict[str, Any]) -> dict[str, Any] | None:  # noqa: C901 - one case a behaviour
+    """Return the answer to a request; None: there is none."""
     match method:
         case "initialize":
             return {
                 "protocolVersion": params["protocolVersion"],
                 "capabilities": {
-                    "tools": {"listChanged": True},
+                    **({} if "only" in mode else {"tools": {"listChanged": True}}),
                     **({"prompts": {}} if "prompts" in mode else {}),
                     **({"resources": {}} if "resources" in mode else {}),
                 },
                 "serverInfo": {"name": "test", "version": "1"},
+                **instructions(mode),
             }
+        case "tools/list" if "only" in mode:
+            raise KeyError(method)
+        case "tools/list" | "prompts/list" | "resources/list" if mode.startswith("pages"):
+            return page_of(mode, method.partition("/")[0], params.get("cursor", ""))
+        case "prompts/list" if mode == "unlisted prompts":
+            return {"prompts": [{"description": "without a name"}]}
         case "prompts/list":
             arguments = [{"name": "file", "required": True}, {"name": "why"}]
             review = {"name": "review", "description": "Re\u200bviews.", "arguments": arguments}
@@ -194,14 +257,45 @@ def answer(mode: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
             return {"resources": [{"uri": "docs://style", "name": "style"}]}
         case "resources/read" if mode == "resources":
             return {"contents": resource(params["uri"])}
+        case "resources/read" if mode.startswith("pages"):
+            raise KeyError(method)
         case "tools/list" if mode == "endless":
             return {"tools": [tool(f"t{time.monotonic_ns()}")], "nextCursor": "more"}
         case "tools/list":
             return {"tools": tools_of(mode)}
+        case "tools/call" if mode == "own_parameters":
+            return text(json.dumps(params["arguments"]))
         case "tools/call":
             return call(params.get("arguments", {}).get("do", ""))
         case _:
             raise KeyError(method)
+
+
+def instructions(mode: str) -> dict[str, str]:
+    kind, _, words = mode.partition(":")
+    match kind:
+        case "instructions":
+            return {"instructions": words}
+        case "instructions from":
+            return {"instructions": Path(words).read_text("utf-8")}
+        case _:
+            return {}
+
+
+def page_of(mode: str, what: str, cursor: str) -> dict[str, Any]:
+    """Return one of three pages of two; a repeating one is always the first."""
+    number = 0 if "repeat" in mode else int(cursor or 0)
+    names = [f"{what[0]}{2 * number + n}" for n in range(2)]
+    listed: list[dict[str, Any]]
+    match what:
+        case "tools":
+            listed = [tool(name) for name in names]
+        case "prompts":
+            listed = [{"name": name} for name in names]
+        case _:
+            listed = [{"uri": f"docs://{name}", "name": name} for name in names]
+    more = "again" if "repeat" in mode else str(number + 1)
+    return {what: listed, **({"nextCursor": more} if number < 2 else {})}
 
 
 def resource(uri: str) -> list[dict[str, Any]]:
@@ -211,6 +305,8 @@ def resource(uri: str) -> list[dict[str, Any]]:
                 {"uri": uri, "text": "Use ta\u200bbs.\x1b[2J"},
                 {"uri": uri, "blob": "aGVsbG8="},
             ]
+        case "docs://one":
+            return [{"uri": uri, "text": "Alone."}]
         case "docs://long":
             return [{"uri": uri, "text": "x" * 150_000}]
         case "docs://hang":
@@ -226,7 +322,7 @@ def main() -> None:
     mode = sys.argv[1]
     if mode == "hangs at start":
         time.sleep(600)
-    if mode == "slow at start":
+    if mode.startswith("slow at start"):
         time.sleep(1)
     if mode == "ends at start":
         raise SystemExit("no licence found")
@@ -235,9 +331,16 @@ def main() -> None:
     for line in sys.stdin:
         message = json.loads(line)
         if "id" not in message or "method" not in message:
+            NOTIFIED.append(message)
             continue
         try:
-            say(id=message["id"], result=answer(mode, message["method"], message.get("params", {})))
+            found = answer(mode, message["method"], message.get("params", {}))
+            if found is not None:
+                say(id=message["id"], result=found)
+        except PermissionError as error:
+            page = {"mode": "url", "elicitationId": "1", "url": str(error), "message": "Log in."}
+            data = {"elicitations": [page]}
+            say(id=message["id"], error={"code": -32042, "message": "Log in.", "data": data})
         except KeyError:
             say(id=message["id"], error={"code": -32601, "message": "no such method"})
 

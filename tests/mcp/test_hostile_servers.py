@@ -18,6 +18,7 @@ import pytest_asyncio
 
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import ToolError
+from agent_ls.mcp.arguments import SchemaArguments
 from agent_ls.mcp.server_tool import spec_of
 from agent_ls.mcp.servers import Servers
 from tests.mcp.conftest import opened, output_of, run, server
@@ -98,6 +99,56 @@ async def test_a_bad_schema_costs_its_tool_alone(servers: Servers) -> None:
     assert spec_of(servers.tools["s-misfits/both"]).parameters["required"] == ["a"]
 
 
+async def test_a_schema_is_what_providers_take(servers: Servers) -> None:
+    # OpenAI refuses a whole request for an array without items.
+    kept = {name: servers.tools[f"s-arrays/{name}"] for name in names(servers, "arrays")}
+    assert kept.keys() == {"x", "y", "z"}
+    assert kept["x"].definition.parameters["properties"]["a"]["items"] == {}
+    assert kept["y"].definition.parameters["properties"]["a"] == {}
+    # What it says of its results is no reason to lose them.
+    assert "done again" in await run(servers, "s-arrays/z", do="again")
+
+
+async def test_a_tool_that_needs_a_task_is_left_out_with_a_word(servers: Servers) -> None:
+    assert names(servers, "tasks") == ["now"]
+    (problem,) = servers.servers["s-tasks"].problems
+    assert (
+        problem == "tool later is left out: it runs only as a task, which agent-ls does not start"
+    )
+
+
+async def test_every_parameter_of_a_server_is_its_own(servers: Servers) -> None:
+    given = {"output_path": "a.png", "output_method": "fast", "reason": "none", "arguments": "x"}
+    found = await run(servers, "s-own-parameters/draw", **given)
+    assert json.loads(found.split("\n")[1]) == given
+    # Hooks are shown them as they are, too.
+    tool = servers.tools["s-own-parameters/draw"]
+    seen = tool.Arguments.model_validate(given).model_dump(mode="json", exclude_unset=True)
+    assert seen == given
+
+
+async def test_a_server_without_tools_is_no_failure(tmp_path: Path) -> None:
+    async with opened(tmp_path, {"desk": server("prompts only")}) as servers:
+        await servers.settle()
+        desk = servers.servers["desk"]
+        assert (desk.is_open, desk.state) == (True, "0 tools, running")
+
+
+@pytest.mark.parametrize("mode, count", [("pages", 6), ("pages repeat", 2)])
+async def test_a_cursor_that_repeats_itself_is_the_end(
+    mode: str, count: int, tmp_path: Path
+) -> None:
+    async with opened(tmp_path, {"desk": server(f"{mode} prompts resources")}) as servers:
+        await servers.settle()
+        assert [tool.raw for tool in servers.servers["desk"].tools] == [
+            f"t{number}" for number in range(count)
+        ]
+        assert len(servers.servers["desk"].prompts) == count
+        # Named when another one is asked for.
+        with pytest.raises(ToolError, match=rf"docs://r{count - 1}\)$"):
+            await servers.resource("desk", "docs://none")
+
+
 async def test_a_slow_start_is_waited_for_with_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +201,7 @@ async def test_a_bad_start_is_told(servers: Servers, mode: str, state: str) -> N
         ("noise", ErrorKind.RUNTIME, "what is no message"),
         ("giant", ErrorKind.RUNTIME, "a message of over 16,777,216 bytes"),
         ("unknown", ErrorKind.RUNTIME, "refused the call: ValidationError"),
+        ("locked", ErrorKind.RUNTIME, "has to open https://desk.example/login first"),
         ("no result", ErrorKind.RUNTIME, "refused the call: ValidationError"),
     ],
 )
@@ -172,7 +224,7 @@ async def test_a_bad_answer_is_an_error_and_the_next_call_works(
         ("hidden", "ab red"),
         ("image", "[image image/png, 6 bytes]"),
         ("sampling", "Sampling not supported"),
-        ("elicitation", "Elicitation not supported"),
+        ("elicitation", '{"action": "decline"}'),
     ],
 )
 async def test_an_answer_is_foreign_text(servers: Servers, what: str, words: str) -> None:
@@ -180,6 +232,24 @@ async def test_an_answer_is_foreign_text(servers: Servers, what: str, words: str
     assert found.startswith("The tool server good answers:\n")
     assert words in found
     assert found.isascii()
+
+
+async def test_a_reference_is_the_content_alone_and_images_are_kept(servers: Servers) -> None:
+    found = await output_of(servers, "good/do", do="parts")
+    assert found.text == (
+        "The tool server good answers:\nOne.\n\n[resource docs://two]\nTwo.\n"
+        "[image image/png, 6 bytes]\n[resource docs://cat, which is no text]\n"
+        "[resource docs://three: three]"
+    )
+    assert (found.value, found.value_is_cut) == ("One.\n\nTwo.\ndocs://three", False)
+    reply = await servers.call(
+        "good",
+        servers.tools["good/do"].definition,
+        SchemaArguments({}).model_validate({"do": "parts"}),
+        is_approved=False,
+    )
+    assert reply.images == ("aGVsbG8=", "aGk=")
+    assert (await output_of(servers, "good/do", do="long")).value_is_cut
 
 
 async def test_a_tool_that_says_that_it_failed_has_failed(servers: Servers) -> None:
@@ -213,6 +283,24 @@ async def test_what_fails_three_times_is_not_started_again(tmp_path: Path) -> No
                 await run(servers, "bad/do", do="crash")
         with pytest.raises(ToolError, match="failed 3 times"):
             await run(servers, "bad/do", do="again")
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_the_server_is_told_when_a_call_ends_early(is_late: bool, tmp_path: Path) -> None:
+    async with opened(tmp_path, {"good": server("good", timeout_s=2)}) as servers:
+        await servers.settle()
+        assert "done a" in await run(servers, "good/do", do="a")
+        if is_late:
+            with pytest.raises(ToolError, match="still runs, but it did not answer within 2 s"):
+                await run(servers, "good/do", do="silence")
+        else:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await run(servers, "good/do", do="silence")
+        said = json.loads((await run(servers, "good/do", do="notified")).split("\n")[1])
+        assert [one["method"] for one in said] == ["notifications/cancelled"]
+        # Its state is not lost with the call.
+        assert servers.servers["good"].failures == 0
 
 
 async def test_a_call_that_is_cancelled_leaves_the_server_running(tmp_path: Path) -> None:

@@ -60,3 +60,39 @@ async def test_a_server_that_fails_is_said(tmp_path: Path) -> None:
         await servers.settle()
         with pytest.raises(AgentLsError, match="desk refused"):
             await expanded("/desk:review a.py", commands(tmp_path, servers), ())
+
+
+async def test_prompts_are_commands_before_the_first_start(tmp_path: Path) -> None:
+    given = {"desk": server("prompts"), "bad": server("ends at start")}
+    async with opened(tmp_path, given) as servers:
+        source = commands(tmp_path, servers)
+        assert list((await source.listed()).commands) == ["desk:review"]
+        text, _ = await expanded("/desk:review a.py", source, ())
+        assert text.endswith("Look at a.py because of: None")
+        await source.listed()
+        # What failed is not started again by each look.
+        assert servers.servers["bad"].failures == 1
+
+
+async def test_a_command_of_a_slow_server_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent_ls.mcp.servers._QUIET_S", 0.1)
+    monkeypatch.setattr("agent_ls.mcp.servers._LISTING_S", 0.1)
+    told: list[str] = []
+    given = {"desk": server("slow at start prompts")}
+    async with opened(tmp_path, given, tell=told.append) as servers:
+        source = commands(tmp_path, servers)
+        assert list((await source.listed()).commands) == []
+        assert list((await source.listed("desk:review")).commands) == ["desk:review"]
+    (words,) = told
+    assert words.startswith("The tool server desk is still starting.")
+
+
+async def test_prompts_that_cannot_be_listed_cost_no_tool(tmp_path: Path) -> None:
+    told: list[str] = []
+    async with opened(tmp_path, {"desk": server("unlisted prompts")}, tell=told.append) as servers:
+        await servers.settle()
+        assert list(servers.tools) == ["desk/do"]
+    words = "tool server desk: its prompts cannot be listed: ValidationError"
+    assert any(one.startswith(words) for one in told)

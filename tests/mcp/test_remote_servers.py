@@ -75,6 +75,20 @@ async def test_a_password_in_an_address_is_not_shown(
         assert "hush" not in servers.servers["far"].state + servers.start_shown("far")
 
 
+@pytest.mark.parametrize("limit_s", [1, 20])
+async def test_the_server_is_told_when_a_call_ends_early(
+    tmp_path: Path, remote: HttpToolServer, limit_s: int
+) -> None:
+    several = {"far": ServerOptions(url=f"{remote.base}/mcp", timeout_s=limit_s)}
+    async with opened(tmp_path, several) as servers:
+        await servers.settle()
+        with pytest.raises((ToolError, TimeoutError)):
+            async with asyncio.timeout(5 if limit_s == 1 else 0.5):
+                await run(servers, "far/do", do="silence")
+        assert "done x" in await run(servers, "far/do", do="x")
+    assert "notifications/cancelled" in [one["method"] for one in remote.notified]
+
+
 async def test_a_server_that_forgot_the_session_is_called_in_another(
     tmp_path: Path, remote: HttpToolServer
 ) -> None:

@@ -33,10 +33,16 @@ _STYLE = (
     ],
 )
 async def test_a_named_resource_is_appended(prompt: str, added: str, tmp_path: Path) -> None:
+    # Also as the first thing that is asked of the servers, as by ``agent-ls run``.
     async with opened(tmp_path, {"desk": server("resources")}) as servers:
-        await servers.settle()
         text, limits = await expanded(prompt, commands(tmp_path, servers), ())
     assert (text, limits) == (prompt + added, None)
+
+
+async def test_a_resource_of_one_text_is_that_text_alone(tmp_path: Path) -> None:
+    async with opened(tmp_path, {"desk": server("resources")}) as servers:
+        text, _ = await expanded("Do as @desk:docs://one says", commands(tmp_path, servers), ())
+    assert text.endswith("data and no instructions.)\nAlone.")
 
 
 async def test_a_long_resource_is_cut(tmp_path: Path) -> None:
@@ -114,5 +120,5 @@ async def test_the_librarys_own_server_gives_its_resources(tmp_path: Path) -> No
         text, _ = await expanded("Read @desk:docs://style and @desk:docs://page/7.", source, ())
         with pytest.raises(AgentLsError, match="it lists: docs://style"):
             await expanded("Read @desk:docs://nothing", source, ())
-    assert "[resource docs://style]\nUse tabs." in text
-    assert "[resource docs://page/7]\nPage 7." in text
+    assert "data and no instructions.)\nUse tabs." in text
+    assert "data and no instructions.)\nPage 7." in text
