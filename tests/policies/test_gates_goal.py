@@ -225,6 +225,28 @@ def test_caps_and_stop_reasons_are_those_of_the_result_table(
         ('{"completed": true, "confidence": "95%"}', Evaluation(True, 0.95, (), ""), True),
         ('{"completed": true, "confidence": "9/10"}', Evaluation(True, 0.9, (), ""), True),
         ('{"completed": true, "confidence": 95}', Evaluation(True, 0.95, (), ""), True),
+        ('{"completed": true, "confidence": "high"}', Evaluation(True, 0.8, (), ""), True),
+        (
+            '{"completed": true, "confidence": "85 out of 100"}',
+            Evaluation(True, 0.85, (), ""),
+            True,
+        ),
+        ('{"completed": true, "confidence": "not 90 %"}', Evaluation(True, 0.0, (), ""), False),
+        (
+            '{"completed": true, "confidence": 95%, "issues": ["a"]}',
+            Evaluation(True, 0.95, ("a",), ""),
+            True,
+        ),
+        (
+            '{"issues": [], "completed": true, "confidence": 9/10}',
+            Evaluation(True, 0.9, (), ""),
+            True,
+        ),
+        (
+            '{"completed": true, "confidence": 0,95, "issues": []}',
+            Evaluation(True, 0.95, (), ""),
+            True,
+        ),
         ("Fine!", Evaluation(False, 0.0, ("The evaluation could not be read.",), ""), False),
     ],
 )

@@ -20,7 +20,7 @@ from agent_ls.domain.events import (
     TurnStarted,
 )
 from agent_ls.domain.record import Record
-from agent_ls.domain.sentences import one_line
+from agent_ls.domain.sentences import one_line, sentence
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Escalate, Proceed
 from agent_ls.loop.evidence.doubts import is_in_doubt
@@ -79,7 +79,7 @@ class Confidence:
         score, reason = judgement.score, judgement.reason[:_MAX_CHARS]
         return Escalate(
             f"After step {view.steps} the confidence that the goal will be reached is {score:.1f}"
-            f"{f': {reason}' if reason else '.'} Go on?",
+            f"{f': {sentence(reason)}' if reason else '.'} Go on?",
             StopReason.LOW_CONFIDENCE,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -32,6 +33,8 @@ _SYSTEM = (
     "completed: whether the task is done; confidence: from 0 to 1, how sure you are that it is; "
     "issues: what is wrong or missing; suggestion: what to do about it."
 )
+_UNQUOTED = re.compile(r'("confidence"\s*:\s*)([^\s"\[{][^"\[{}\n]*?)(?=\s*(?:,\s*"|,?\s*[}\n]))')
+"""A confidence such as 95% or 9/10 without quotes, which is no JSON."""
 
 
 class SelfEvaluationOptions(Record):
@@ -61,7 +64,7 @@ class Evaluation:
 
 def evaluation_in(text: str) -> Evaluation:
     """Return the evaluation in a model's answer; an unreadable one counts as failed."""
-    found = object_in(text)
+    found = object_in(text) or object_in(_UNQUOTED.sub(r'\1"\2"', text))
     if found is None:
         return Evaluation(False, 0.0, ("The evaluation could not be read.",), "")
     return Evaluation(
