@@ -48,6 +48,7 @@ from agent_ls.policies.compactors.window import Window
 from agent_ls.policies.compactors.work_log import WorkLog
 from agent_ls.policies.followups.after_tool_hooks import AfterToolHooks
 from agent_ls.policies.followups.dry_run import DryRun
+from agent_ls.policies.followups.goal_proof import GoalProof
 from agent_ls.policies.followups.mask_secrets import MaskSecrets
 from agent_ls.policies.followups.post_edit import PostEdit
 from agent_ls.policies.followups.post_edit_hooks import PostEditHooks
@@ -194,6 +195,7 @@ FOLLOW_UPS: tuple[type[FollowUp], ...] = (
     PostEditHooks,
     AfterToolHooks,
     MaskSecrets,
+    GoalProof,
     TruncateResult,
 )
 """After every call; each gets the result as the one before left it."""

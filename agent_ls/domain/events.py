@@ -284,6 +284,8 @@ class GoalChecked(_Event):
     type: Literal["goal_checked"] = "goal_checked"
     origin: str
     proofs: tuple[Proof, ...]
+    call_id: str = ""
+    """The model's own call that proved it; empty when a gate checked it."""
 
 
 class FindingsReported(_Event):
@@ -357,6 +359,8 @@ class ToolCallStarted(_Event):
     """The arguments as run: references resolved, amendments and hook changes applied."""
 
 
+    reads_only: bool = False
+    """The guards found that its command plainly only reads."""
 class EditIntended(_Event):
     """The durable intent of one file edit, with the exact bytes before it."""
 

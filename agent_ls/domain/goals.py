@@ -75,6 +75,8 @@ class Proof(Record):
     """The command, or the criterion's text."""
     is_met: bool
     by: Literal["command", "model"]
+    exit_code: int | None = None
+    """Of a command; None for a judgement, and for a command that did not run to its end."""
     evidence: str = ""
     """The end of the output, or the model's reason."""
 

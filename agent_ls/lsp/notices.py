@@ -48,6 +48,9 @@ def of_outside(event: e.Event) -> list[wire.Update] | None:
             return [notice(level, f"hook {event.name}", words)]
         case e.GoalCommandStarted():
             return [notice("info", "verification", f"Goal: {event.command} runs.")]
+        case e.GoalChecked(proofs=(proof,), call_id=call_id) if call_id:
+            words = f"Goal: {proof.of} {'passes' if proof.is_met else 'fails'}."
+            return [notice("info", event.origin, words)]
         case e.GoalChecked():
             missing = [one.of for one in event.proofs if not one.is_met]
             words = f"Goal: {len(event.proofs) - len(missing)} of {len(event.proofs)} proven."

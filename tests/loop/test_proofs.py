@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from agent_ls.domain.calls import Effect, ToolResult
@@ -44,16 +42,16 @@ def check(happened: list[Event], expected: tuple[str, ...], *, goal: Goal | None
     assert unproven(view) == expected
 
 
-def ran(command: str, exit_code: int = 0, *, cwd: str = ".") -> list[Event]:
-    """Return the events of a command that the model ran."""
-    arguments = json.dumps({"command": command, "cwd": cwd})
+def ran(command: str, exit_code: int = 0, *, looks: bool = False) -> list[Event]:
+    """Return the events of a command that the model ran; ``pytest -q`` is the goal's."""
     result = ToolResult(call_id=command, text="Exit code.", data={"exit_code": exit_code})
-    return [
-        ToolCallStarted(
-            call_id=command, tool="run_command", effect=Effect.EXECUTE, arguments_json=arguments
-        ),
-        ToolCallFinished(result=result, effect=Effect.EXECUTE),
-    ]
+    started = ToolCallStarted(
+        call_id=command, tool="run_command", effect=Effect.EXECUTE, reads_only=looks
+    )
+    proof = Proof(of=command, is_met=exit_code == 0, by="command", exit_code=exit_code)
+    checked = GoalChecked(origin="goal_proof", proofs=(proof,), call_id=command)
+    finished = ToolCallFinished(result=result, effect=Effect.EXECUTE)
+    return [started, *([checked] if command in _GOAL.commands else []), finished]
 
 
 def judged(*, is_met: bool) -> GoalChecked:
@@ -82,7 +80,14 @@ _REFUSED = EditApplied(call_id="cal_9", path="a.py", status="refused")
             [*ran("pytest -q"), *ran("make")], ("pytest -q", "API kept."), id="another-command-ran"
         ),
         pytest.param([*ran("pytest -q"), _UNDONE], ("pytest -q", "API kept."), id="taken-back"),
-        pytest.param(ran("pytest -q", cwd="sub"), ("pytest -q", "API kept."), id="elsewhere"),
+        pytest.param(
+            [*ran("pytest -q"), *ran("git diff", looks=True)],
+            ("API kept.",),
+            id="a-command-that-only-looks-takes-nothing-back",
+        ),
+        pytest.param(
+            [judged(is_met=True), *ran("pytest -q")], (), id="its-own-command-takes-nothing-back"
+        ),
         pytest.param(
             [*ran("pytest -q"), *ran("pytest -q", 1)],
             ("pytest -q", "API kept."),

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from agent_ls.domain.calls import ToolResult
+from agent_ls.domain.events import GoalChecked
+from agent_ls.domain.goals import Goal
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import FollowUp, FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.view import text_tokens
+from agent_ls.policies.followups.goal_proof import GoalProof
 from agent_ls.policies.followups.mask_secrets import MaskSecrets, MaskSecretsOptions
 from agent_ls.policies.followups.truncate_result import TruncateResult, TruncateResultOptions
 from agent_ls.tools.read_file import ReadFile, ReadFileArguments
+from agent_ls.tools.run_command import RunCommand, RunCommandArguments
 from agent_ls.tools.update_plan import UpdatePlan, UpdatePlanArguments
 from agent_ls.workspace.disk import DiskWorkspace
+from agent_ls.workspace.runner import ShellRunner
 from tests.policies.views import call_of, view_of
 
 PLANNED = PlannedCall(call_of("update_plan"), UpdatePlan(), UpdatePlanArguments(items=()))
@@ -163,3 +170,48 @@ async def test_what_is_masked_first_is_masked_in_the_store_too(store) -> None:
     assert kept is not None
     assert FAKE_KEY.encode() not in kept
     assert b"[masked aws key id]" in kept
+
+
+_GOAL = Goal(text="x", tests=("pytest -q", "grep -q 'a  b' a.txt"))
+_RAN = {
+    "as-the-goal-says-it": ("pytest -q", ".", "pytest -q"),
+    "spaces-do-not-count": ("  pytest   -q ", "", "pytest -q"),
+    "but-in-quotes-they-do": ("grep -q 'a b' a.txt", ".", None),
+    "its-errors-beside-its-output": ("pytest -q 2>&1", ".", "pytest -q"),
+    "first-to-the-folder": ("cd {root} && pytest -q", ".", "pytest -q"),
+    "first-to-the-folder-in-quotes": ("cd '{root}' && pytest -q 2>&1", ".", "pytest -q"),
+    "from-a-folder-below": ("cd .. && pytest -q", "sub", "pytest -q"),
+    "the-folder-by-its-path": ("pytest -q", "{root}", "pytest -q"),
+    "in-a-folder-below": ("pytest -q", "sub", None),
+    "first-to-a-folder-below": ("cd sub && pytest -q", ".", None),
+    "first-to-who-knows": ("cd $HOME && pytest -q", ".", None),
+    "outside": ("pytest -q", "..", None),
+    "through-a-pipe-that-has-its-own-exit-code": ("pytest -q | tail -5", ".", None),
+    "with-more-behind-it": ("pytest -q; true", ".", None),
+    "with-more-behind-the-folder": ("cd . && pytest -q || true", ".", None),
+    "on-two-lines": ("pytest\n-q", ".", None),
+    "not-all-of-it": ("pytest", ".", None),
+    "with-an-open-quote": ("pytest -q '", ".", None),
+}
+
+
+@pytest.mark.parametrize("command, cwd, proves", _RAN.values(), ids=_RAN)
+async def test_a_command_of_the_goal_that_the_model_ran_is_a_proof(
+    command: str, cwd: str, proves: str | None, root: Path, workspace: DiskWorkspace
+) -> None:
+    (root / "sub").mkdir()
+    tool = RunCommand(workspace, ShellRunner())
+    arguments = RunCommandArguments(command=command.format(root=root), cwd=cwd.format(root=root))
+    planned = PlannedCall(call_of("run_command"), tool, arguments)
+    for code in (0, 1):
+        result = result_with("Exit code.", data={"exit_code": code})
+        outcome = await GoalProof(workspace).follow(planned, result, view_of(goal=_GOAL))
+        assert outcome.result == result
+        proofs = [one for event in outcome.events if isinstance(event, GoalChecked)
+                  for one in event.proofs]  # fmt: skip
+        expected = [(proves, code == 0, code)] if proves else []
+        assert [(one.of, one.is_met, one.exit_code) for one in proofs] == expected
+    for nothing in (result_with("Killed.", data={"exit_code": None}), result_with("x")):
+        killed = await GoalProof(workspace).follow(planned, nothing, view_of(goal=_GOAL))
+        ordinary = await GoalProof(workspace).follow(planned, nothing, view_of())
+        assert killed.events == ordinary.events == ()

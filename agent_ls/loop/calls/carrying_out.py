@@ -54,6 +54,7 @@ async def _run(planned: PlannedCall, prepared: PlannedCall, turn: Turn) -> None:
             effect=prepared.effect,
             paths=prepared.paths,
             arguments_json=prepared.call.arguments_json,
+            reads_only=prepared.reads_only,
         )
     )
     ran = await _execute(prepared, turn)

@@ -129,7 +129,8 @@ class Verification:
         if unsaved.paths:
             words += f"\n(it saw the saved text of {', '.join(unsaved.paths)}, not the editor's)"
         is_met = outcome.end == "exited" and outcome.exit_code == 0
-        return Proof(of=command, is_met=is_met, by="command", evidence=words)
+        code = outcome.exit_code
+        return Proof(of=command, is_met=is_met, by="command", exit_code=code, evidence=words)
 
     async def _judged(
         self, goal: Goal, criteria: Sequence[str], answer: AssistantMessage, view: TurnView
