@@ -9,6 +9,9 @@ from agent_ls.domain.plans import ProposedCall
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 
+STOP = "stop"
+"""The answer to an escalation that ends the turn."""
+
 
 class ApprovalChoice(StrEnum):
     """The answers a person can give; ACP's words and ours."""
@@ -132,3 +135,8 @@ class QuestionAnswer(Record):
     def is_answered(self) -> bool:
         """Say whether a person answered."""
         return self.by != "nobody"
+
+    @property
+    def is_stop(self) -> bool:
+        """Say whether the user wants the turn to end; *Stop!* is *stop*, a longer text is not."""
+        return self.is_answered and self.text.strip(" \t\n.!").lower() == STOP

@@ -34,7 +34,7 @@ SUCCESSORS: dict[Phase, frozenset[Phase]] = {
         {Phase.ACT, Phase.JUDGE, Phase.CHECK, Phase.COMPACT, Phase.CLOSE, Phase.DONE}
     ),
     Phase.ACT: frozenset({Phase.CHECK, Phase.JUDGE, Phase.DONE}),
-    Phase.JUDGE: frozenset({Phase.CHECK, Phase.ACT, Phase.DONE}),
+    Phase.JUDGE: frozenset({Phase.CHECK, Phase.ACT, Phase.CLOSE, Phase.DONE}),
     Phase.CLOSE: frozenset({Phase.DONE}),
     Phase.DONE: frozenset(),
 }

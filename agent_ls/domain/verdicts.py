@@ -74,7 +74,7 @@ class Halt:
 
 @dataclass(frozen=True, slots=True)
 class Escalate:
-    """Check or gate: ask the person; the answer *stop* ends the turn with ``stop``."""
+    """Check or gate: ask the person; *stop* or no answer closes the turn with ``stop``."""
 
     question: str
     stop: StopReason

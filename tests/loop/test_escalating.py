@@ -25,7 +25,6 @@ from agent_ls.loop.turn import Move, Turn
 from agent_ls.store.sql_store import open_store
 
 VERDICT = Escalate("It fails again and again. Go on?", StopReason.LOOP_DETECTED)
-STOPS = Move(Phase.DONE, StopReason.LOOP_DETECTED, VERDICT.question)
 CLOSES = Move(Phase.CLOSE, StopReason.LOOP_DETECTED, VERDICT.question)
 
 
@@ -95,7 +94,9 @@ def question(text: str, *, origin: str = "same_error") -> tuple[e.Event, e.Event
 
 SAID = e.Answered(step_id="stp_1", message=AssistantMessage(text="I think it is done."))
 ASKED = {
-    "stop-ends-the-turn": ("stop", (), (STOPS, [], 1)),
+    "stop-ends-the-turn-with-closing-words": ("stop", (), (CLOSES, [], 1)),
+    "also-when-it-is-typed": (" Stop!\n", (), (CLOSES, [], 1)),
+    "but-more-words-steer": ("Stop using sed.", (), (None, ["Stop using sed."], 1)),
     "nobody-closes-it-with-what-was-found": (None, (), (CLOSES, [], 1)),
     "continue-goes-on": ("continue", (), (None, [], 1)),
     "words-steer": ("Use b.py.", (), (None, ["Use b.py."], 1)),
@@ -104,7 +105,7 @@ ASKED = {
         (SAID,),
         (None, ["The user says: continue."], 1),
     ),
-    "what-was-answered-is-not-asked-again": ("-", question("stop"), (STOPS, [], 0)),
+    "what-was-answered-is-not-asked-again": ("-", question("stop"), (CLOSES, [], 0)),
     "but-anothers-question-is": ("continue", question("stop", origin="other"), (None, [], 1)),
 }
 
@@ -116,7 +117,7 @@ async def test_an_escalation_is_answered(text, happened, expected, tmp_path: Pat
 
 STEER = e.PromptQueued(text="Use b.py.", kind="steer")
 RESTARTED = {
-    "stop-still-ends-the-turn": (question("stop"), (STOPS, [], 0)),
+    "stop-still-ends-the-turn": (question("stop"), (CLOSES, [], 0)),
     "continue-still-goes-on": (question("continue"), (None, [], 0)),
     "words-are-not-lost": (question("Use b.py."), (None, ["Use b.py."], 0)),
     "and-not-said-twice": ((*question("Use b.py."), STEER), (None, [], 0)),

@@ -5,7 +5,7 @@ The question carries the stop reason, so that an answer means the same after a r
 
 from __future__ import annotations
 
-from agent_ls.domain.approvals import Question, QuestionAnswer
+from agent_ls.domain.approvals import STOP, Question, QuestionAnswer
 from agent_ls.domain.events import Moved, NudgeAdded, PromptQueued, QuestionAsked, QuestionResolved
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.verdicts import Escalate
@@ -30,7 +30,7 @@ async def escalate(turn: Turn, origin: str, verdict: Escalate) -> Move | None:
         turn_id=turn.state.turn_id,
         origin=origin,
         text=verdict.question,
-        options=("continue", "stop"),
+        options=("continue", STOP),
         stop=verdict.stop,
     )
     return await _follow(turn, question, await turn.kit.approver.ask(question))
@@ -38,11 +38,9 @@ async def escalate(turn: Turn, origin: str, verdict: Escalate) -> Move | None:
 
 async def _follow(turn: Turn, question: Question, answer: QuestionAnswer) -> Move | None:
     words = answer.text.strip()
-    if not answer.is_answered and turn.state.phase is Phase.CHECK:
-        # Nobody answered, so the model reports what it has.
+    if not answer.is_answered or answer.is_stop:
+        # The user needs to know what is done and what is open.
         return Move(Phase.CLOSE, question.stop, question.text)
-    if not answer.is_answered or words.lower() == "stop":
-        return Move(Phase.DONE, question.stop, question.text)
     said = [one.text for one in turn.view.each_since(PromptQueued, Moved)]
     if words.lower() != "continue" and answer.text not in said:
         await turn.emit(PromptQueued(text=answer.text, kind="steer"))
