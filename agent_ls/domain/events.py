@@ -311,6 +311,8 @@ class CallDecided(_Event):
     origin: str
     """The guard that decided, or ``guards`` when none objected."""
     reason: str = ""
+    rule: str = ""
+    """For a denial: the user's rule behind it; empty when the guard decides by itself."""
     effect: Effect | None = None
     """What the call would do; None when it was not evaluated."""
 
@@ -357,10 +359,10 @@ class ToolCallStarted(_Event):
     paths: tuple[str, ...] = ()
     arguments_json: str = ""
     """The arguments as run: references resolved, amendments and hook changes applied."""
-
-
     reads_only: bool = False
     """The guards found that its command plainly only reads."""
+
+
 class EditIntended(_Event):
     """The durable intent of one file edit, with the exact bytes before it."""
 

@@ -77,12 +77,14 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
         match verdict:
             case Allow():
                 return await _allowed(planned, verdict, origin, turn)
-            case Deny(reason=reason, whatever_tool=whatever_tool):
-                await _decided(planned, turn, "deny", origin, reason)
+            case Deny(reason=reason, whatever_tool=whatever_tool, rule=rule):
+                await _decided(planned, turn, "deny", origin, reason, rule=rule)
                 # ``denied`` may ask the person: ask one question at a time, and count earlier
                 # denials first.
                 async with turn.asking:
-                    return await denied(planned, reason, turn, whatever_tool=whatever_tool)
+                    return await denied(
+                        planned, reason, turn, whatever_tool=whatever_tool, by_user=bool(rule)
+                    )
             case Defer(reason=reason):
                 # Serialised, so that the plan's steps keep the order of the calls.
                 async with turn.asking:
@@ -122,6 +124,7 @@ async def _decided(
     decision: Literal["allow", "ask", "deny", "defer"],
     origin: str,
     reason: str = "",
+    rule: str = "",
 ) -> None:
     await turn.emit(
         CallDecided(
@@ -129,6 +132,7 @@ async def _decided(
             decision=decision,
             origin=origin,
             reason=reason,
+            rule=rule,
             effect=planned.effect,
         )
     )

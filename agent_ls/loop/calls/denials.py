@@ -1,19 +1,25 @@
-"""Builds the result of a refused call, and asks the person after repeated refusals.
+"""Builds the result of a refused call, and asks the user after they refused again and again.
 
+Only the user's refusals count: by an answer, a rule or a hook of theirs. A guard that refuses by
+itself says why, and the checks on repetition and failures see to a model that goes on all the same.
 Source: seed 004, permission denial: an allowed alternative, a specialist, then a blocked plan item
 and the person.
 """
 
 from __future__ import annotations
 
-from agent_ls.domain.approvals import Question
+from agent_ls.domain.approvals import STOP, ApprovalChoice, Question, QuestionAnswer
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind, ToolResult
 from agent_ls.domain.events import (
     Answered,
+    ApprovalRequested,
+    ApprovalResolved,
+    CallDecided,
     PlanUpdated,
     QuestionAsked,
     QuestionResolved,
     ToolCallFinished,
+    WrapUpRequested,
 )
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanStatus
@@ -24,6 +30,7 @@ from agent_ls.loop.turn import Turn
 
 _ORIGIN = "denials"
 _SAID = "The user was asked how to go on and says:"
+_REJECTS = (ApprovalChoice.REJECT_ONCE, ApprovalChoice.REJECT_ALWAYS)
 _LOOKS = (ToolKind.READ, ToolKind.SEARCH)
 _SERVES: dict[ToolKind, tuple[ToolKind, ...]] = {
     ToolKind.READ: _LOOKS,
@@ -47,22 +54,27 @@ _FREE = {
 
 
 async def denied(
-    planned: PlannedCall, reason: str, turn: Turn, *, whatever_tool: bool = False
+    planned: PlannedCall,
+    reason: str,
+    turn: Turn,
+    *,
+    whatever_tool: bool = False,
+    by_user: bool = True,
 ) -> ToolResult:
-    """Return the result of a refused call; after ``max_denials`` in a row ask the person.
+    """Return the result of a refused call; after ``max_denials`` by the user in a row ask them.
 
     ``whatever_tool``: no tool or sub-agent may do it, so none is suggested.
+    ``by_user``: it was refused by the user, or by a rule or a hook of theirs.
     """
     text = sentence(reason)
     others = [] if whatever_tool else _alternatives(planned, turn)
     if others:
         text += f" Allowed tools that could serve: {', '.join(others)}."
-    if untold := _untold(turn):
-        return ToolResult(
-            call_id=planned.call.id, text=f"{text}\n{_SAID} {untold}", error=ErrorKind.DENIED
-        )
+    if (untold := _untold(turn)) is not None:
+        text += f"\n{await _words_of(untold, turn)}"
+        return ToolResult(call_id=planned.call.id, text=text, error=ErrorKind.DENIED)
     limit = turn.kit.options.max_denials
-    in_a_row = _denials(turn) + 1
+    in_a_row = _denials(turn) + 1 if by_user else 0
     if limit and in_a_row >= limit:
         text += "\n" + await _put_to_the_person(planned, reason, turn)
     elif in_a_row > 1 and not whatever_tool:
@@ -73,18 +85,26 @@ async def denied(
     return ToolResult(call_id=planned.call.id, text=text, error=ErrorKind.DENIED)
 
 
-def _untold(turn: Turn) -> str:
+def _untold(turn: Turn) -> QuestionAnswer | None:
     """Return the person's answer that the model has not seen yet, because the process died."""
     view = turn.view
     asked = view.each_since(QuestionAsked, Answered)
     mine = {one.question.id for one in asked if one.question.origin == _ORIGIN}
     said = [
-        one.answer.text
+        one.answer
         for one in view.each_since(QuestionResolved, Answered)
         if one.question_id in mine and one.answer.is_answered
     ]
     told = view.each_since(ToolCallFinished, Answered)
-    return "" if any(_SAID in one.result.text for one in told) else "".join(said[-1:])
+    is_told = any(_SAID in one.result.text for one in told)
+    return said[-1] if said and not is_told else None
+
+
+async def _words_of(answer: QuestionAnswer, turn: Turn) -> str:
+    """Return the user's answer for the model; *stop* also ends the turn with closing words."""
+    if answer.is_stop and not any(True for _ in turn.view.each(WrapUpRequested)):
+        await turn.emit(WrapUpRequested(by="user"))
+    return f"{_SAID} {answer.text}"
 
 
 def _alternatives(planned: PlannedCall, turn: Turn) -> list[str]:
@@ -111,17 +131,25 @@ def _offered_names(turn: Turn) -> list[str]:
 
 
 def _denials(turn: Turn) -> int:
-    """Return how many answers in a row had a call denied, before the current one.
+    """Return how many answers in a row had a call denied by the user, before the current one.
 
     A successful change or command, or a question to the person, restarts the count.
     """
     count, is_counted = 0, False
+    asked: dict[str, list[str]] = {}
+    refused: set[str] = set()
     for stored in turn.state.events:
         match stored.event:
             case Answered():
                 is_counted = False
+            case CallDecided(decision="deny", rule=rule, call_id=call_id) if rule:
+                refused.add(call_id)
+            case ApprovalRequested(request=request):
+                asked[request.id] = [request.call_id, *(one.call_id for one in request.covers)]
+            case ApprovalResolved(approval_id=name, answer=answer) if answer.choice in _REJECTS:
+                refused.update(asked.get(name, ()))
             case ToolCallFinished(result=result, effect=effect):
-                if result.error is ErrorKind.DENIED:
+                if result.error is ErrorKind.DENIED and result.call_id in refused:
                     count += not is_counted
                     is_counted = True
                 elif effect is not Effect.READ and result.error is None:
@@ -153,11 +181,11 @@ async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> s
                 f"The agent is refused again and again{about}; the last was {planned.tool.name}: "
                 f"{reason} How should it go on?"
             ),
-            options=("Go on without it",),
+            options=("Go on without it", STOP),
         )
     )
     if answer.is_answered:
-        words.append(f"{_SAID} {answer.text}")
+        words.append(await _words_of(answer, turn))
     else:
         words.append("Nobody is there to be asked. Go on without it, and say what is missing.")
     return " ".join(words)

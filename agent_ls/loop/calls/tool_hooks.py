@@ -55,7 +55,7 @@ async def ask_before_tool(
             outcome = HookOutcome.ALLOWED if changed is planned else outcome
         await turn.emit(said.ran(_BEFORE, hook, planned.call.id, outcome))
         if outcome is HookOutcome.BLOCKED or (outcome in FAILURES and hook.fail_closed):
-            return planned, (origin, Deny(_refusal(hook, said)))
+            return planned, (origin, Deny(_refusal(hook, said), rule=origin))
         if changed is not planned:
             planned = changed
             decided = await decide(planned, turn)
