@@ -36,9 +36,10 @@ def move(path: str, new_path: str) -> PlannedCall:
     return PlannedCall(_CALL, MoveFile(_WORKSPACE), arguments)
 
 
-def run(command: str) -> PlannedCall:
+def run(command: str, *, looks: bool = False, cwd: str = ".") -> PlannedCall:
     tool = RunCommand(_WORKSPACE, ShellRunner())
-    return PlannedCall(_CALL, tool, RunCommandArguments(command=command))
+    arguments = RunCommandArguments(command=command, cwd=cwd)
+    return PlannedCall(_CALL, tool, arguments, reads_only=looks)
 
 
 def check(later: PlannedCall, earlier: PlannedCall, expected: bool) -> None:
@@ -58,6 +59,17 @@ def check(later: PlannedCall, earlier: PlannedCall, expected: bool) -> None:
         pytest.param(read("."), edit("a/b"), True, id="the-whole-workspace-waits"),
         pytest.param(move("a", "b"), edit("b"), True, id="a-move-waits-for-its-goal"),
         pytest.param(run("x"), read("a"), True, id="a-command-runs-alone"),
+        pytest.param(run("ls", looks=True), read("a"), False, id="one-that-only-looks-does-not"),
+        pytest.param(read("a"), run("ls", looks=True), False, id="nor-is-it-waited-for"),
+        pytest.param(run("ls", looks=True), run("ls", looks=True), False, id="nor-by-its-like"),
+        pytest.param(run("ls", looks=True), run("make"), True, id="but-by-another-command"),
+        pytest.param(run("make"), run("ls", looks=True), True, id="and-it-by-one"),
+        pytest.param(
+            run("ls", looks=True, cwd="sub"), edit("a"), True, id="an-edit-anywhere-is-waited-for"
+        ),
+        pytest.param(
+            edit("a"), run("ls", looks=True, cwd="sub"), True, id="and-waits-for-what-only-looks"
+        ),
     ],
 )
 def test_calls_conflict(later: PlannedCall, earlier: PlannedCall, expected: bool) -> None:

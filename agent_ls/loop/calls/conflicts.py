@@ -1,8 +1,8 @@
 """Decides which calls may run at the same time. Pure.
 
-Reads run beside reads. A write runs beside calls on other files; calls on the same file run in
-order. EXECUTE and DELEGATE run alone unless marked independent. Source: seed 000 batches, seed 001
-reactive scheduling.
+Reads run beside reads, and so do commands that the guards found to only look. A write runs beside
+calls on other files; calls on the same file run in order. Other commands and DELEGATE run alone
+unless marked independent. Source: seed 000 batches, seed 001 reactive scheduling.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ALONE = frozenset({Effect.EXECUTE, Effect.DELEGATE})
 
 def conflicts(later: _Call, earlier: _Call, name: Name) -> bool:
     """Say whether ``later`` must wait for ``earlier``, which the model wrote before it."""
-    effects = {later.effect, earlier.effect}
+    effects = {_effect(later), _effect(earlier)}
     if effects == {Effect.READ}:
         return False
     if not all(map(_is_apart, (later, earlier))):
@@ -37,10 +37,21 @@ def conflicts(later: _Call, earlier: _Call, name: Name) -> bool:
 def _is_apart(planned: _Call) -> bool:
     """Say whether the call may run beside others; EXECUTE and DELEGATE must set ``independent``."""
     arguments = getattr(planned, "arguments", None)
-    return planned.effect not in _ALONE or getattr(arguments, "independent", False) is True
+    return _effect(planned) not in _ALONE or getattr(arguments, "independent", False) is True
+
+
+def _effect(planned: _Call) -> Effect:
+    return Effect.READ if _only_looks(planned) else planned.effect
+
+
+def _only_looks(planned: _Call) -> bool:
+    return isinstance(planned, PlannedCall) and planned.reads_only
 
 
 def _places(planned: _Call, name: Name) -> list[str]:
+    if planned.effect is Effect.EXECUTE:
+        # A command's path is the folder that it runs in, not what it looks at.
+        return []
     return [posixpath.normpath(name(path).replace("\\", "/")) for path in planned.paths]
 
 

@@ -1,23 +1,26 @@
 """Schedules the calls of one answer: which run now, which wait, which can never run.
 
 Whenever a call finishes, every unblocked call starts. A call is unblocked when its references are
-resolved and no earlier call conflicts. Source: seed 001, inner loop.
+resolved and no earlier call conflicts. A command that may only look is judged when nothing but that
+blocks it. Source: seed 001, inner loop.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from dataclasses import replace
 
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.events import CallDecided, ToolCallFinished
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.verdicts import Allow
+from agent_ls.domain.verdicts import Allow, GuardVerdict
 from agent_ls.loop.calls.arguments import plan_call, structural
 from agent_ls.loop.calls.carrying_out import carry_out
 from agent_ls.loop.calls.conflicts import conflicts
 from agent_ls.loop.calls.guarding import decide
 from agent_ls.loop.calls.references import Results, expressions_in, resolved, skipped
+from agent_ls.loop.calls.tool_hooks import before_tool_hooks
 from agent_ls.loop.settling import finished
 from agent_ls.loop.sockets import PlannedCall, ReferringCall
 from agent_ls.loop.turn import Turn
@@ -39,6 +42,8 @@ class Crew:
         self._places = asyncio.Semaphore(self._most)
         self._asking: set[str] = set()
         """Ids of calls that needed the person's approval."""
+        self._alone: set[str] = set()
+        """Ids of commands that were judged and do more than look."""
 
     async def work(self) -> None:
         """Run all calls; on cancellation stop the running ones before raising it."""
@@ -100,16 +105,39 @@ class Crew:
         for one in list(self._waiting):
             if self._taken() >= self._most:
                 break
-            if isinstance(one, PlannedCall) and not self._is_blocked(one, earlier, past_referring):
+            if isinstance(one, PlannedCall) and self._may_start(one, earlier, past_referring):
                 decided = await decide(one, self._turn)
-                self._waiting.remove(one)
-                if not isinstance(decided[1], Allow):
-                    self._asking.add(one.call.id)
-                task = asyncio.create_task(carry_out(one, decided, self._turn, self._places))
-                self._running[task] = one
-                has_started = True
-            earlier.append(one)
+                judged = self._judged(one, decided[1])
+                if self._is_blocked(judged, earlier, past_referring):
+                    self._alone.add(one.call.id)
+                else:
+                    self._waiting.remove(one)
+                    if not isinstance(decided[1], Allow):
+                        self._asking.add(one.call.id)
+                    task = asyncio.create_task(carry_out(one, decided, self._turn, self._places))
+                    self._running[task] = judged
+                    has_started = True
+                earlier.append(judged)
+            else:
+                earlier.append(one)
         return has_started
+
+    def _judged(self, one: PlannedCall, verdict: GuardVerdict) -> PlannedCall:
+        """Return the call, marked if its command only looks."""
+        only_looks = isinstance(verdict, Allow) and verdict.reads_only
+        # A hook may still make another command of it.
+        only_looks = only_looks and not before_tool_hooks(one, self._turn)
+        return replace(one, reads_only=only_looks)
+
+    def _may_start(
+        self, one: PlannedCall, earlier: list[PlannedCall | ReferringCall], past_referring: bool
+    ) -> bool:
+        """Say whether no earlier call blocks this one, as it is or if it only looks."""
+        if not self._is_blocked(one, earlier, past_referring):
+            return True
+        if one.effect is not Effect.EXECUTE or one.call.id in self._alone or self._one_by_one:
+            return False
+        return not self._is_blocked(replace(one, reads_only=True), earlier, past_referring)
 
     def _taken(self) -> int:
         """Return how many places are taken; a call that waits for a person takes none."""
