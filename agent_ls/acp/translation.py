@@ -69,6 +69,7 @@ class Translation:
             self._undelivered.begin(state)
         self._window_tokens = 0
         self._kinds: dict[str, ToolKind] = {}
+        self._titles: dict[str, str] = {}
         self._changes: dict[str, list[tuple[str, str | None, str | None]]] = {}
         """By call: path, and the stored contents before and after."""
         self._befores: dict[tuple[str, str], e.EditIntended] = {}
@@ -159,12 +160,13 @@ class Translation:
             updates.append(self._message(message.text, step_id))
         self._streamed = ""
         for call in message.calls:
+            title = self._titles[call.id] = call_title(call.tool, call.arguments_json)
             kind = self._kinds[call.id] = self._tool_kinds.get(call.tool, ToolKind.OTHER)
             updates.append(
                 schema.ToolCallStart(
                     session_update="tool_call",
                     tool_call_id=call.id,
-                    title=call_title(call.tool, call.arguments_json),
+                    title=title,
                     kind=kind.value,
                     status="pending",
                     raw_input=parsed(call.arguments_json),
@@ -215,7 +217,8 @@ class Translation:
                 content += await asyncio.to_thread(of_texts, path, *texts)
         self._outputs.pop(result.call_id, None)
         kind = self._kinds.pop(result.call_id, ToolKind.OTHER)
-        is_shown = result.error is not None or kind not in (*_UNSHOWN, ToolKind.EDIT)
+        named = self._titles.pop(result.call_id, "")
+        is_shown = result.outcome != "ok" or kind not in (*_UNSHOWN, ToolKind.EDIT)
         if result.text.strip() and is_shown:
             text = result.text[:_MAX_RESULT_CHARACTERS]
             content.insert(0, fenced(text) if kind is ToolKind.EXECUTE else text_content(text))
@@ -223,7 +226,9 @@ class Translation:
             if (block := await self._image(image)) is not None:
                 content.append(schema.ContentToolCallContent(type="content", content=block))
         status = "failed" if result.error or result.bad_exit else "completed"
-        return _progress(result.call_id, status=status, content=content or None)
+        # The protocol has no status for it, and clients show a tick for "completed".
+        title = f"{named} ({result.not_run})".lstrip() if result.not_run else None
+        return _progress(result.call_id, status=status, content=content or None, title=title)
 
     def _images_of(self, said: e.TurnStarted | e.PromptQueued) -> list[Later]:
         return [partial(self._shown_image, one) for one in said.images]
@@ -363,9 +368,10 @@ def _progress(
     status: Literal["in_progress", "completed", "failed"] | None = None,
     content: Sequence[Content] | None = None,
     locations: list[schema.ToolCallLocation] | None = None,
+    title: str | None = None,
 ) -> schema.ToolCallProgress:
     """Return an update that holds only what is given: the rest stays as it was."""
-    given = {"status": status, "content": content, "locations": locations}
+    given = {"status": status, "content": content, "locations": locations, "title": title}
     values = {name: value for name, value in given.items() if value is not None}
     always = {"session_update": "tool_call_update", "tool_call_id": call_id}
     return schema.ToolCallProgress.model_validate({**always, **values})

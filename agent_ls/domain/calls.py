@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import cast
+
+from pydantic import JsonValue
 
 from agent_ls.domain.pictures import Picture
 from agent_ls.domain.plain_json import PlainJson
@@ -47,6 +50,14 @@ class ErrorKind(StrEnum):
     """The process died while it ran: the effect is unknown."""
 
 
+_ABOUT_THE_END = ("exit_code", "end", "skipped", "queued", "simulated")
+"""Keys of a result's data that say how the call ended, and nothing of its content."""
+
+
+NOT_RUN = ("skipped", "queued", "dry run")
+"""The outcomes of calls that had no effect although nothing failed."""
+
+
 class ToolCall(Record):
     """One call as the model wrote it."""
 
@@ -75,12 +86,17 @@ class ToolResult(Record):
 
     @property
     def not_run(self) -> str:
-        """Return why a call without an error did not run: ``skipped`` or ``queued``; else empty."""
+        """Return why a call without an error had no effect; empty when it ran.
+
+        ``skipped`` (its branch was not taken), ``queued`` (in a proposed plan) or ``dry run``.
+        """
         match self.data:
             case {"skipped": True}:
                 return "skipped"
             case {"queued": True}:
                 return "queued"
+            case {"simulated": True} | {"end": "simulated"}:
+                return "dry run"
             case _:
                 return ""
 
@@ -94,6 +110,20 @@ class ToolResult(Record):
                 return "killed"
             case _:
                 return ""
+
+    @property
+    def outcome(self) -> str:
+        """Return how the call ended, in the one word that every log, page and trace has for it.
+
+        ``ok``, an error's kind, ``exit code 3``, ``killed``, or as ``not_run`` says.
+        """
+        return (self.error and self.error.value) or self.bad_exit or self.not_run or "ok"
+
+    @property
+    def data_of_end(self) -> dict[str, JsonValue] | None:
+        """Return the part of the data that says how the call ended; None for none."""
+        facts = cast("dict[str, JsonValue]", self.data) if isinstance(self.data, dict) else {}
+        return {key: facts[key] for key in _ABOUT_THE_END if key in facts} or None
 
 
 def is_server_tool(name: str) -> bool:

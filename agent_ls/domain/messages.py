@@ -58,6 +58,8 @@ class ToolMessage(Record):
     tool: str
     text: str
     error: ErrorKind | None = None
+    not_run: str = ""
+    """As in ``ToolResult``: ``skipped``, ``queued`` or ``dry run``; empty when it ran."""
     output_id: str | None = None
     images: tuple[Picture, ...] = ()
 

@@ -443,6 +443,7 @@ def _finished(result: ToolResult) -> wire.ToolCallProgress:
         images=_images(result.images),
         raw_output=result.data,
         error=result.error,
+        outcome=result.outcome,
         duration_ms=result.duration_ms,
     )
 

@@ -312,6 +312,9 @@ class ToolCallProgress(Wire):
     """Structured facts."""
     error: ErrorKind | None = None
     """Why it failed."""
+    outcome: str | None = None
+    """How it ended: ``ok``, the error, ``exit code 3``, ``killed``, ``skipped``, ``queued`` or
+    ``dry run``; null until then."""
     duration_ms: int | None = None
 
 

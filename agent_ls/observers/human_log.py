@@ -269,8 +269,10 @@ class HumanLog:
             said = result.text.removeprefix("error: ").removeprefix("Denied: ")
             return f"✗ {which}{kind}{seconds}: {short(said)}"
         if result.not_run:
-            said = short(result.text.removeprefix("Skipped: "))
-            return f"· {which}{result.not_run.upper()}: {said}"
+            # What a dry run left out stands in the line above.
+            is_told = isinstance(result.data, dict) and "simulated" in result.data
+            said = "" if is_told else short(result.text.removeprefix("Skipped: "))
+            return f"· {which}{result.not_run.upper()}{said and f': {said}'}"
         said = _last_line(result.text) if call is not None and call.tool == _RUNS else ""
         if result.bad_exit:
             return f"✗ {which}{result.bad_exit}{seconds}{said}"

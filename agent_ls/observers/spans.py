@@ -178,6 +178,7 @@ class Spans:
                 "gen_ai.tool.name": call.tool,
                 **({"agent_ls.tool.effect": call.effect} if call.effect else {}),
                 **({"agent_ls.decided_by": call.decided_by} if call.run is None else {}),
+                "agent_ls.tool.outcome": call.outcome,
                 **({"agent_ls.child.conversation.id": child} if child else {}),
             }
         )

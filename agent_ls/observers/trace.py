@@ -87,17 +87,22 @@ class CallTrace:
     bad_exit: str = ""
     """How a command failed, such as ``exit code 3``; else empty."""
     not_run: str = ""
-    """``skipped`` or ``queued``; else empty."""
+    """``skipped``, ``queued`` or ``dry run``; else empty."""
     text: str = ""
     edits: list[EditTrace] = field(default_factory=list[EditTrace])
     findings: list[Finding] = field(default_factory=list[Finding])
 
     @property
     def outcome(self) -> str:
-        """Return ``ok``, the error's kind, ``exit code 3``, ``skipped``, ``queued`` or ``open``."""
+        """Return ``open``, else what ``ToolResult.outcome`` says."""
         if self.finished_ms is None:
             return "open"
         return self.error or self.bad_exit or self.not_run or "ok"
+
+    @property
+    def has_failed(self) -> bool:
+        """Say whether it has an error or a bad exit code; a call that did not run has neither."""
+        return bool(self.error or self.bad_exit)
 
 
 @dataclass(slots=True)

@@ -92,8 +92,8 @@ def _line(event: e.Event) -> str:
     match event:
         case e.ToolCallStarted(tool=tool, paths=paths):
             return f"{tool} {' '.join(paths)}".rstrip()
-        case e.ToolCallFinished(result=result) if result.error is not None:
-            return f"{result.error}: {result.text.strip().partition(chr(10))[0]}"
+        case e.ToolCallFinished(result=result) if result.outcome != "ok":
+            return f"{result.outcome}: {result.text.strip().partition(chr(10))[0]}"
         case e.EditApplied(path=path, status=status):
             return f"{path} {status} +{event.added_lines} -{event.removed_lines}"
         case e.WrapUpRequested():

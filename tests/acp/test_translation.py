@@ -222,3 +222,23 @@ async def test_a_client_that_is_gone_is_sent_no_more() -> None:
             outbox.put(update)
     await outbox.flush()
     assert len(tried) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "word"),
+    [
+        ({"skipped": True}, "skipped"),
+        ({"queued": True}, "queued"),
+        ({"simulated": True}, "dry run"),
+    ],
+)
+async def test_a_call_that_did_not_run_is_not_shown_as_done(data: Any, word: str) -> None:
+    result = ToolResult(call_id="cal_1", text="Why.", data=data)
+    begun, done = await shown(
+        translation(), answer("", "s1", CALL), e.ToolCallFinished(result=result)
+    )
+    assert done["title"] == f"{begun['title']} ({word})"
+    assert done["content"][0]["content"]["text"] == "Why."
+    ran = ToolResult(call_id="cal_1", text="Created a.")
+    _, done = await shown(translation(), answer("", "s1", CALL), e.ToolCallFinished(result=ran))
+    assert "title" not in done

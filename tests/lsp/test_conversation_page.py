@@ -143,6 +143,22 @@ USAGE = {
             id="call-fails",
         ),
         pytest.param(
+            [
+                call("run_command", "run_command make", "execute"),
+                ended("completed", "Queued as step 1 of the proposed plan.", outcome="queued"),
+            ],
+            "- run make: queued\n\n*Works, step 1 …*",
+            id="a-queued-command",
+        ),
+        pytest.param(
+            [
+                call("edit_file", "edit_file a.py", "edit"),
+                ended("completed", "Edited a.py: line 1.", outcome="dry run"),
+            ],
+            "- edit a.py: dry run\n\n*Works, step 1 …*",
+            id="an-edit-of-a-dry-run",
+        ),
+        pytest.param(
             [asked("echo '```'")],
             "**Allow?** Run: x\n\n````sh\necho '```'\n````\n\n"
             "Answer by a code action, or write your words below and take Send.\n\n*Waits for you.*",

@@ -440,9 +440,19 @@ def test_a_command_s_last_line_is_told(text: str, line: str) -> None:
             {"queued": True},
             "· run_command: QUEUED: Queued as step 1 of",
         ),
+        (
+            "The command was not run, so its outcome is unknown.",
+            {"exit_code": None, "end": "simulated", "simulated": True},
+            "· run_command: DRY RUN",
+        ),
+        (
+            "The command was not run, so its outcome is unknown.",
+            {"exit_code": None, "end": "simulated"},
+            "· run_command: DRY RUN: The command was not run",
+        ),
     ],
 )
-def test_a_call_that_did_not_run_is_not_ok(text: str, data: dict[str, bool], line: str) -> None:
+def test_a_call_that_did_not_run_is_not_ok(text: str, data: dict[str, object], line: str) -> None:
     run = call(1, "run_command", command="make")
     result = ToolResult.model_validate({"call_id": run.id, "text": text, "data": data})
     lines = check(
@@ -564,7 +574,7 @@ def test_what_could_not_be_looked_at_is_not_called_mended() -> None:
         ({"exit_code": 3}, "✗ exit code 3"),
         ({"exit_code": -9}, "✗ exit code -9"),
         ({"exit_code": None, "end": "killed"}, "✗ killed"),
-        ({"exit_code": None, "end": "simulated"}, "✓ OK"),
+        ({"exit_code": None, "end": "simulated"}, "· DRY RUN"),
         ({"exit_code": 0}, "✓ OK"),
         (None, "✓ OK"),
     ],

@@ -9,6 +9,7 @@ import pytest
 from agent_ls.cli.trace import lines, rows
 from agent_ls.domain import events as ev
 from agent_ls.domain.agents import AgentReport
+from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.modes import Mode
@@ -64,6 +65,30 @@ def test_calls_say_who_decided_and_what_came_of_them() -> None:
     assert (edit.path, edit.before_blob, edit.after_blob) == ("app.py", "d1", "d2")
     assert [one.code for one in calls[2].findings] == ["F821"]
     assert calls[3].run is None
+
+
+@pytest.mark.parametrize(
+    ("data", "outcome", "has_failed"),
+    [
+        (None, "ok", False),
+        ({"exit_code": 0}, "ok", False),
+        ({"exit_code": 3}, "exit code 3", True),
+        ({"skipped": True}, "skipped", False),
+        ({"queued": True}, "queued", False),
+        ({"exit_code": None, "end": "simulated"}, "dry run", False),
+        ({"path": "a", "simulated": True}, "dry run", False),
+    ],
+)
+def test_the_outcome_of_a_call_that_did_not_run(data: Any, outcome: str, has_failed: bool) -> None:
+    journal = begun()
+    asked(journal, 1, call(1, "run_command", command="make"))
+    result = ToolResult(call_id="cal_1", text="x", data=data)
+    journal.add(1, ev.ToolCallFinished(result=result))
+    (found,) = check(journal).turns[0].calls
+    assert (
+        (found.outcome, found.has_failed) == (result.outcome, has_failed) == (outcome, has_failed)
+    )
+    assert any(line.split()[:1] == outcome.split()[:1] for line in lines(check(journal)))
 
 
 def test_a_wait_says_who_answered_what_and_why() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.calls import ErrorKind, ToolResult
 from agent_ls.domain.edits import CreateFile
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.events import (
@@ -21,6 +21,7 @@ from agent_ls.domain.events import (
     NudgeAdded,
     PlanUpdated,
     PromptQueued,
+    ToolCallFinished,
 )
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage
 from agent_ls.domain.phases import Phase
@@ -262,3 +263,22 @@ async def test_a_work_log_keeps_the_newest_messages_with_short_results() -> None
 async def test_a_short_conversation_only_has_its_results_cut() -> None:
     verdict = await WorkLog().compact(view_of(*steps(3)), 0)
     assert verdict == Shortened(0, "", 800)
+
+
+async def test_what_did_not_run_is_no_tool_that_was_used() -> None:
+    """The log of the work before names it by its own word."""
+    ends = {"a": {}, "b": {"data": {"queued": True}}, "c": {"error": ErrorKind.DENIED}}
+    calls = [call_of("write_file", f'{{"path": "{one}.py"}}', id=f"cal_{one}") for one in ends]
+    results = [
+        ToolCallFinished(
+            result=ToolResult.model_validate({"call_id": f"cal_{one}", "text": "x", **end})
+        )
+        for one, end in ends.items()
+    ]
+    later = [event for number in range(2, 9) for event in step(number)]
+    view = view_of(prepared(1), said("Begin.", *calls), *results, *later, prompt=PROMPT)
+    verdict = await check(WorkLog(), view, 0)
+    assert isinstance(verdict, Shortened)
+    assert "write_file: 1×" in verdict.summary
+    assert "## Not done\n- write_file: queued" in verdict.summary
+    assert "- write_file (denied): x" in verdict.summary

@@ -786,6 +786,8 @@ export interface ToolCallProgress {
   rawOutput: JsonValue;
   /** Why it failed. */
   error: ErrorKind | null;
+  /** How it ended: `ok`, the error, `exit code 3`, `killed`, `skipped`, `queued` or `dry run`; null until then. */
+  outcome: string | null;
   durationMs: number | null;
 }
 

@@ -44,6 +44,7 @@ const started = (toolCallId: string): Update => ({
   images: null,
   rawOutput: null,
   error: null,
+  outcome: null,
   durationMs: null,
 });
 

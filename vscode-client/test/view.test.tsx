@@ -158,6 +158,16 @@ test("a command that did not end with 0 shows how it ended", async () => {
   expect(all(".call .icon.warning").length).toBeGreaterThan(0);
 });
 
+test("a call that did not run says so, and not that it is done", async () => {
+  const params = structuredClone(story("fix_prices"));
+  const ends = params.flatMap((one) => one.updates).filter((one) => "rawOutput" in one);
+  for (const one of ends) Object.assign(one, { outcome: "queued", status: "completed" });
+  await check(...told(params));
+  expect(texts(".call .facts")[0]).toContain("queued");
+  expect(texts(".call .facts")[0]).not.toContain("done");
+  expect(all(".call .icon.refused").length).toBeGreaterThan(0);
+});
+
 test("an approval shows the exact payload and can be allowed once", async () => {
   await check(...told(until("fix_prices", "permission_request")));
   expect(texts(".approval h2")).toEqual(["Edit shop/prices.py"]);

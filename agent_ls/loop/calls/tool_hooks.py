@@ -107,7 +107,8 @@ async def ask_after_tool(
         elif said.answer.result is not None and said.answer.result != result.text:
             outcome = HookOutcome.CHANGED
             # The data may contain what the hook removed from the text.
-            result = result.model_copy(update={"text": said.answer.result, "data": None})
+            changes = {"text": said.answer.result, "data": result.data_of_end}
+            result = result.model_copy(update=changes)
         elif said.answer.context:
             outcome = HookOutcome.CHANGED
             text = f"{result.text}\n\nThe hook {hook.name} says:\n{said.answer.context}"

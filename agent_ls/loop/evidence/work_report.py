@@ -51,7 +51,8 @@ def _commands(view: TurnView) -> Iterator[str]:
             case ToolCallFinished(result=result):
                 match result.data, started.get(result.call_id, ""):
                     case {"exit_code": code}, str(arguments) if arguments:
-                        yield f"- {_command(arguments)}: exit code {code}"
+                        how = result.not_run or result.bad_exit or f"exit code {code}"
+                        yield f"- {_command(arguments)}: {how}"
                     case _:
                         pass
             case _:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from agent_ls.domain.calls import ToolCall
+from agent_ls.domain.calls import ErrorKind, ToolCall
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agent_ls.domain.plain_json import object_in
 from agent_ls.domain.plans import PlanStatus
@@ -21,6 +21,7 @@ _MAX_NAMED = 40
 _MAX_FAILURES = 5
 _MAX_QUOTED_CHARS = 200
 _MAX_EARLIER_CHARS = 2_000
+_NEVER_RAN = frozenset({ErrorKind.STRUCTURAL, ErrorKind.DENIED})
 
 
 def allowed_cuts(messages: Sequence[Message]) -> list[int]:
@@ -55,7 +56,9 @@ def tokens_of(messages: Sequence[Message]) -> int:
 def mechanical_summary(view: TurnView, dropped: Sequence[Message], goal: str) -> str:
     """Summarise the dropped messages under fixed headings, without a model."""
     calls = [call for one in dropped if isinstance(one, AssistantMessage) for call in one.calls]
-    tools = Counter(call.tool for call in calls)
+    results = [one for one in dropped if isinstance(one, ToolMessage)]
+    left = {one.call_id for one in results if one.not_run or one.error in _NEVER_RAN}
+    tools = Counter(call.tool for call in calls if call.id not in left)
     plan = [item for item in view.session.plan if item.status is not PlanStatus.COMPLETED]
     done = [item for item in view.session.plan if item.status is PlanStatus.COMPLETED]
     return written(
@@ -66,7 +69,8 @@ def mechanical_summary(view: TurnView, dropped: Sequence[Message], goal: str) ->
             ("Files changed in this turn", list(view.turn.touched)[-_MAX_NAMED:]),
             ("Files named in calls", _files(calls)),
             ("Tools used", [f"{tool}: {count}×" for tool, count in tools.most_common(_MAX_NAMED)]),
-            ("Failures, quoted from tools and no instructions", _failures(dropped)),
+            ("Failures, quoted from tools and no instructions", _failures(results)),
+            ("Not done", [f"- {one.tool}: {one.not_run}" for one in results if one.not_run]),
             ("Open plan items", [f"{item.text} ({item.status})" for item in plan]),
             ("Before that", _earlier(dropped, goal)),
         )
@@ -106,8 +110,8 @@ def _files(calls: Sequence[ToolCall]) -> list[str]:
     return list(found)[-_MAX_NAMED:]
 
 
-def _failures(dropped: Sequence[Message]) -> list[str]:
-    failed = [one for one in dropped if isinstance(one, ToolMessage) and one.error is not None]
+def _failures(results: Sequence[ToolMessage]) -> list[str]:
+    failed = [one for one in results if one.error is not None]
     return [
         f"- {one.tool} ({one.error}): {cut(one.text.strip().partition(chr(10))[0])}"
         for one in failed[-_MAX_FAILURES:]

@@ -309,6 +309,7 @@ def _with_results(state: SessionState) -> SessionState:
                 tool=one.call.tool,
                 text=_with_call_text(one.call, one.result),
                 error=one.result.error,
+                not_run=one.result.not_run,
                 output_id=one.result.output_id,
                 images=one.result.images,
             )

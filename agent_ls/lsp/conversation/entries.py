@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agent_ls.domain.approvals import ApprovalChoice
-from agent_ls.domain.calls import ErrorKind, ToolKind
+from agent_ls.domain.calls import NOT_RUN, ErrorKind, ToolKind
 from agent_ls.lsp import wire
 from agent_ls.lsp.conversation_page import Page, Region, fenced, plain_lines
 from agent_ls.safety.text import label, visible_line
@@ -64,6 +64,8 @@ class Call:
             self.outcome = ": rejected"
         elif update.status == "failed":
             self.outcome = f": failed, {short_line(first)}"
+        elif update.outcome in NOT_RUN:
+            self.outcome = f": {update.outcome}"
         elif self.kind is ToolKind.EXECUTE:
             last = printed.rstrip().splitlines()[-1:]
             exit_words = [] if first.startswith(_GOOD_EXIT) else [first]

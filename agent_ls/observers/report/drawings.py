@@ -194,7 +194,7 @@ def _attempts(step: StepTrace, target: str) -> Iterator[_Bar]:
 
 def _call_bar(call: CallTrace, run: Span, target: str, *, is_work: bool) -> _Bar:
     about = summary_of(call.tool, call.arguments_json)
-    failed = "" if call.outcome == "ok" else " bad"
+    failed = " bad" if call.has_failed or call.outcome == "open" else ""
     shown = duration(max(run.duration_ms, call.duration_ms))
     words = f"{call.tool} {about}: {call.outcome}, {shown}"
     return _Bar(run, f"{call.effect or 'read'}{failed}", words, target, call.tool, is_work)

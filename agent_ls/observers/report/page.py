@@ -223,7 +223,7 @@ def _first_line(text: str, most: int) -> str:
 def _tiles(session: SessionTrace) -> list[tuple[str, str, str]]:
     turns, usage = session.turns, session.usage
     calls = [call for turn in turns for call in turn.calls]
-    failed = sum(call.outcome not in ("ok", "open") for call in calls)
+    failed = sum(call.has_failed for call in calls)
     cached = usage.cache_read_tokens / usage.input_tokens if usage.input_tokens else 0
     waited = sum(wait.duration_ms for turn in turns for wait in turn.waits)
     worked = sum(turn.duration_ms for turn in turns)

@@ -164,7 +164,7 @@ def _steps(view: TurnView, count: int) -> list[str]:
             result = results.get(call.id)
             how = "no result yet"
             if result is not None:
-                how = f"{result.error or 'ok'}: {one_line(result.text, _MAX_CHARS)}"
+                how = f"{result.outcome}: {one_line(result.text, _MAX_CHARS)}"
             lines.append(f"{call.tool}({one_line(call.arguments_json, _MAX_CHARS)}) -> {how}")
         told.append("- " + "\n  ".join(lines or ["(nothing)"]))
     return told

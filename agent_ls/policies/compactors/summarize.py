@@ -125,8 +125,8 @@ def _told(message: Message) -> str:
                 for call in calls
             ]
             return "[agent]\n" + "\n".join(lines)
-        case ToolMessage(tool=tool, error=error):
-            how = f", failed: {error}" if error else ""
+        case ToolMessage(tool=tool, error=error, not_run=not_run):
+            how = f", failed: {error}" if error else f", {not_run}" if not_run else ""
             return f"[result of {tool}{how}; data]\n{_middle_cut(message.text, _MAX_MESSAGE_CHARS)}"
 
 

@@ -30,5 +30,7 @@ class DryRun:
         about = command if isinstance(command, str) else " ".join(planned.paths)
         what = f"{planned.tool.name} {about}".partition("\n")[0][:_MAX_CHARS]
         text = f"{result.text}\n(Dry run: nothing was really done.)"
-        told = result.model_copy(update={"text": text})
+        facts = result.data if isinstance(result.data, dict) else {}
+        data = {**facts, "simulated": True}
+        told = result.model_copy(update={"text": text, "data": data})
         return FollowUpOutcome(told, (EffectSimulated(what=what),))

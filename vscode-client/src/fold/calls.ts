@@ -6,6 +6,8 @@ import type { CallItem, State } from "./state";
 /** How much of a running call's output is kept. */
 export const MAX_OUTPUT = 32_768;
 
+const NOT_RUN = ["skipped", "queued", "dry run"];
+
 const UNNAMED: Unkeyed<CallItem> = {
   kind: "call",
   id: "",
@@ -20,6 +22,7 @@ const UNNAMED: Unkeyed<CallItem> = {
   result: null,
   error: null,
   badExit: "",
+  notRun: "",
   durationMs: null,
   edits: [],
   refusal: "",
@@ -72,6 +75,7 @@ export function progressed(call: CallItem, update: ToolCallProgress): CallItem {
     result: update.content?.text ?? call.result,
     error: update.error ?? call.error,
     badExit: badExit(update.rawOutput) || call.badExit,
+    notRun: NOT_RUN.find((word) => word === update.outcome) ?? call.notRun,
     durationMs: update.durationMs ?? call.durationMs,
   };
 }

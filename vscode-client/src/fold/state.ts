@@ -128,6 +128,8 @@ export interface CallItem extends Keyed {
   error: ErrorKind | null;
   /** How a command ended that did not end with 0: `exit code 3`; empty for any other call. */
   badExit: string;
+  /** Why it had no effect although nothing failed: `skipped`, `queued`, `dry run`; else empty. */
+  notRun: string;
   durationMs: number | null;
   edits: readonly FileEdited[];
   /** Why it was refused or put off, in the guard's words. */

@@ -53,8 +53,9 @@ function Summary({ item }: { item: CallItem }) {
           </span>
         )}
         {item.badExit && <span class="bad-exit">{item.badExit}</span>}
+        {item.notRun && <span>{item.notRun}</span>}
         {isLong && <span>{duration(item.durationMs ?? 0)}</span>}
-        <span class="sr">{STATUS_WORDS[item.status]}</span>
+        {!item.notRun && <span class="sr">{STATUS_WORDS[item.status]}</span>}
       </span>
     </>
   );
@@ -76,12 +77,13 @@ const ANSWER_WORDS: Record<NonNullable<CallItem["answer"]>, string> = {
 
 function icon(item: CallItem): IconName {
   if (item.status === "in_progress") return "loading";
+  if (item.notRun) return "circleSlash";
   if (item.status === "failed") return isRefused(item) ? "circleSlash" : "error";
   return item.badExit ? "warning" : KIND_ICONS[item.toolKind];
 }
 
 function look(item: CallItem): string {
-  if (isRefused(item)) return "refused";
+  if (isRefused(item) || item.notRun) return "refused";
   return item.badExit ? "warning" : item.status;
 }
 
