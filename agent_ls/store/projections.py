@@ -15,11 +15,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agent_ls.domain import events as ev
-from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.calls import Effect, ErrorKind
 from agent_ls.domain.confidence import judgement_in
+from agent_ls.domain.plain_json import object_in
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.evidence.progress import Progress
+from agent_ls.store.validation import validations_in
 
 Table = Literal["sessions", "executions", "steps", "calls", "approvals"]
 Values = dict[str, JsonValue]
@@ -66,7 +68,9 @@ class Cursor(BaseModel):
     results: list[Values] = Field(default_factory=list[Values])
     """Results of the current step's calls so far."""
     validation: list[Values] = Field(default_factory=list[Values])
-    """Reports of gates, checkers and recoveries on the current step so far."""
+    """What was found about the worth of the current step so far."""
+    commands: dict[str, str] = Field(default_factory=dict[str, str])
+    """By call without a result: the command that it runs."""
     files: list[str] = Field(default_factory=list[str])
     """Files changed in the current turn, without duplicates."""
     plan: list[Values] = Field(default_factory=list[Values])
@@ -126,16 +130,6 @@ class Projection:
                 self._spent(usage)
             case ev.Answered() as event:
                 self._answered(event)
-            case ev.RecoveryChosen(origin=origin, action=action, text=text):
-                self._validated({"recovery": origin, "action": action, "text": cut(text)})
-            case ev.GateFailed(origin=origin, text=text):
-                self._validated({"gate": origin, "passed": False, "text": cut(text)})
-            case ev.GoalChecked(origin=origin, proofs=proofs):
-                met: list[JsonValue] = [one.of for one in proofs if one.is_met]
-                failed: list[JsonValue] = [one.of for one in proofs if not one.is_met]
-                self._validated({"goal": origin, "met": met, "failed": failed})
-            case ev.FindingsReported() as event:
-                self._findings_reported(event)
             case ev.CallDecided() as event:
                 self._call_decided(event)
             case ev.ToolCallStarted() as event:
@@ -158,6 +152,7 @@ class Projection:
                 self.cursor.plan = [item.model_dump(mode="json") for item in items]
             case _:
                 pass
+        self._validated(stored.event)
 
     def _row(self, table: Table, row: str) -> Row:
         return self.rows.setdefault((table, row), Row())
@@ -268,6 +263,7 @@ class Projection:
             execution_id=cursor.execution_id,
             step_number=event.number,
             at_ms=self._at_ms,
+            validation=[],
         )
         self._execution(total_steps=event.number)
 
@@ -335,25 +331,16 @@ class Projection:
         if cursor.execution_id:
             self._add("executions", cursor.execution_id, total_calls=len(message.calls))
 
-    def _findings_reported(self, event: ev.FindingsReported) -> None:
-        found: list[JsonValue] = [
-            f"{item.path}:{item.start_line + 1}: {item.checker} {item.code} {item.message}"
-            for item in event.findings[:20]
-        ]
-        self._validated(
-            {
-                "checked": list(event.paths),
-                "count": len(event.findings),
-                "findings": found,
-                "problems": list(event.problems),
-                "unanswered": list(event.unanswered),
-            }
-        )
-
-    def _validated(self, item: Values) -> None:
-        if self.cursor.step_id:
-            self.cursor.validation.append(item)
-            self._step(self.cursor.step_id, validation=[*self.cursor.validation])
+    def _validated(self, event: ev.Event) -> None:
+        """Add what an event says about the worth of the current step."""
+        cursor, command = self.cursor, ""
+        if isinstance(event, ev.ToolCallFinished):
+            command = cursor.commands.pop(event.result.call_id, "")
+        if not cursor.step_id:
+            return
+        if found := list(validations_in(event, command)):
+            cursor.validation += found
+            self._step(cursor.step_id, validation=[*cursor.validation])
 
     def _call_decided(self, event: ev.CallDecided) -> None:
         """Record the decision for the audit, also for denied calls."""
@@ -370,6 +357,9 @@ class Projection:
 
     def _call_started(self, event: ev.ToolCallStarted) -> None:
         self._open(event.call_id)
+        command = object_in(event.arguments_json).get("command")
+        if event.effect is Effect.EXECUTE and isinstance(command, str):
+            self.cursor.commands[event.call_id] = cut(command, _SUMMARY_CHARACTERS)
         real = {"arguments": cut(event.arguments_json)} if event.arguments_json else {}
         self._call(
             event.call_id,
@@ -394,7 +384,7 @@ class Projection:
         word = error.value if error else None
         self._call(
             result.call_id,
-            status="failed" if error else "completed",
+            status="failed" if error else result.not_run or "completed",
             error=word,
             result=text,
             output_id=result.output_id,
@@ -403,7 +393,8 @@ class Projection:
         )
         if result.call_id in cursor.open_calls:
             cursor.open_calls.remove(result.call_id)
-        self._count_result(error, f"{word}: {text}")
+        if not result.not_run:
+            self._count_result(error, f"{word}: {text}")
         cursor.results.append({"call_id": result.call_id, "error": word, "text": text})
         if cursor.step_id:
             results: list[JsonValue] = [*cursor.results]

@@ -9,6 +9,7 @@ import pytest
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.goals import Criterion, Goal, Proof
+from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
@@ -85,6 +86,65 @@ def test_what_was_proven_of_a_goal_is_part_of_the_steps_validation() -> None:
     said = {"goal": "verification", "met": ["pytest"], "failed": ["API kept."]}
     event = ev.GoalChecked(origin="verification", proofs=proofs)
     check(IN_STEP, event, {("steps", "stp_1"): {"validation": [said]}})
+
+
+def test_exit_codes_checkers_and_judgements_are_a_steps_validation() -> None:
+    def result(call_id: str, **data: Any) -> ev.ToolCallFinished:
+        return ev.ToolCallFinished(result=ToolResult(call_id=call_id, text="x", data=data))
+
+    proofs = (
+        Proof(of="pytest", is_met=False, by="command", exit_code=2, evidence="1 failed"),
+        Proof(of="API kept.", is_met=True, by="model", evidence="The diff adds no name."),
+    )
+    after, rows = project(
+        IN_STEP,
+        ev.ToolCallStarted(
+            call_id="a", tool="run_command", effect=Effect.EXECUTE,
+            arguments_json='{"command": "make"}',
+        ),
+        result("a", exit_code=3),
+        result("b", checkers=["ruff"], new_findings=0),
+        result("c", exit_code=None, simulated=True),
+        ev.HookRan(point=HookPoint.POST_EDIT, name="lint", outcome=HookOutcome.BLOCKED, text="E1"),
+        ev.HookRan(point=HookPoint.STOP, name="other", outcome=HookOutcome.PASSED),
+        ev.AdviceGiven(origin="confidence", model="m", text="About 40%."),
+        ev.AdviceGiven(
+            origin="self_evaluation", model="m", text='{"completed": true, "confidence": "9/10"}'
+        ),
+        ev.AdviceGiven(origin="summarize", model="m", text="95%"),
+        ev.AdviceGiven(origin="confidence", model="m", failure="timeout"),
+        ev.GoalChecked(origin="verification", proofs=proofs),
+    )  # fmt: skip
+    assert rows["steps", "stp_1"]["validation"] == [
+        {"command": "make", "exit_code": 3, "outcome": "exit code 3"},
+        {"checkers": ["ruff"], "new_findings": 0},
+        {"hook": "lint", "outcome": "found something", "text": "E1"},
+        {"judge": "confidence", "score": 0.4, "text": "About 40%."},
+        {"judge": "self_evaluation", "score": 0.9,
+         "text": '{"completed": true, "confidence": "9/10"}'},
+        {"goal": "verification", "met": ["API kept."], "failed": ["pytest"],
+         "exit_codes": {"pytest": 2}, "reasons": {"API kept.": "The diff adds no name."}},
+    ]  # fmt: skip
+    assert after.commands == {}
+    begun = ev.RequestPrepared(step_id="stp_2", number=2)
+    check(after, begun, {("steps", "stp_2"): {"validation": []}, ("executions", "trn_1"): {}})
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        ({"skipped": True}, "skipped"),
+        ({"queued": True}, "queued"),
+        ({"simulated": True}, "dry run"),
+    ],
+)
+def test_a_call_that_did_not_run_is_neither_completed_nor_counted(
+    data: dict[str, Any], status: str
+) -> None:
+    finished = ev.ToolCallFinished(result=ToolResult(call_id="cal_1", text="x", data=data))
+    after, rows = project(IN_STEP, finished)
+    assert rows["calls", "cal_1"]["status"] == status
+    assert after.turn.tool_executions == 0
 
 
 SPENT = Usage(input_tokens=90, output_tokens=10, cost_usd=0.5)

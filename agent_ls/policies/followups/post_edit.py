@@ -61,6 +61,10 @@ class PostEdit:
             what = "edit" if planned.effect is Effect.WRITE else "command"
             more = told(new, f"after this {what}", self.options.max_listed)
             result = result.model_copy(update={"text": f"{result.text}\n\n{more}"})
+        if looked.report.checkers and isinstance(result.data, dict | None):
+            # The record of what checked this step; the model is not told.
+            checked = {"checkers": list(looked.report.checkers), "new_findings": len(new)}
+            result = result.model_copy(update={"data": {**(result.data or {}), **checked}})
         shown = tuple(one for one in looked.shown.findings if one.path not in theirs)
         report = looked.shown.model_copy(update={"findings": shown})
         paths = [path for path in looked.paths if path not in theirs]
