@@ -7,15 +7,13 @@ from pydantic import JsonValue
 
 from agent_ls import catalogue
 from agent_ls.domain import events as e
-from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.calls import ErrorKind, ToolCall
 from agent_ls.domain.errors import SettingsError
-from agent_ls.domain.goals import Goal
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.calls.arguments import plan_call
 from agent_ls.loop.evidence.output_schema import check_schema, violations
-from agent_ls.loop.evidence.proofs import unproven
 from agent_ls.loop.machine.prepare import fit
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.folding import fold_all
@@ -23,8 +21,6 @@ from agent_ls.loop.state.outputs import value_at
 from agent_ls.tools.read_file import ReadFile
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.policies.views import view_of
-
-GOAL = Goal(text="Make it.", tests=("make test",))
 
 
 def check(call: ToolCall, words: str) -> None:
@@ -107,33 +103,6 @@ def test_a_schema_whose_reference_leads_nowhere_is_said_to(leads_to: str) -> Non
 def test_a_pattern_is_searched_for_within_a_time_that_ends(value: JsonValue, words: str) -> None:
     said = violations(value, {"pattern": "^(a|aa)+b?$"})
     assert (words in said[0]) if words else (said == [])
-
-
-def ran(arguments_json: str, *, starts: bool = True) -> list[e.Event]:
-    result = ToolResult(call_id="cal_1", text="ok", data={"exit_code": 0})
-    finished = e.ToolCallFinished(result=result, effect=Effect.EXECUTE)
-    started = e.ToolCallStarted(
-        call_id="cal_1",
-        tool="run_command",
-        effect=Effect.EXECUTE,
-        arguments_json=arguments_json,
-    )
-    return [started, finished] if starts else [finished]
-
-
-@pytest.mark.parametrize(
-    ("events", "proven"),
-    [
-        (ran('{"command": "make test"}'), True),
-        (ran('{"command": "make test", "cwd": "sub"}'), False),
-        (ran('{"command": "make"}'), False),
-        (ran("{"), False),
-        (ran('{"command": 5}'), False),
-        (ran('{"command": "make test"}', starts=False), False),
-    ],
-)
-def test_only_the_goals_own_command_proves_it(events: list[e.Event], proven: bool) -> None:
-    assert (unproven(view_of(*events, goal=GOAL)) == ()) is proven
 
 
 def test_how_a_session_stands_is_told_before_during_and_after_a_turn() -> None:
