@@ -20,6 +20,7 @@ from pydantic import Field, ValidationError
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.workspace import Root
+from agent_ls.mcp.oauth_options import OAuthOptions
 from agent_ls.processes.reading import read_file
 from agent_ls.safety.made_files import is_undecided
 from agent_ls.safety.secrets import mask
@@ -31,6 +32,8 @@ _NAME = re.compile(r"(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,18}[A-Za-z0-9]|[A-Za-z0-
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _SHARED = ("command", "args", "env", "cwd", "url", "headers")
 """What a folder's file may say of a server."""
+_SHARED_OAUTH = {"clientId": "client_id", "callbackPort": "callback_port", "scopes": "scope"}
+"""What it may say of the login, as other clients name it. Secrets are the user's to give."""
 
 
 class ToolPatterns(Record):
@@ -60,6 +63,8 @@ class ServerOptions(Record):
     """Address of a server that is there already (streamable HTTP); instead of ``command``."""
     headers: Mapping[str, str] = Field(default_factory=dict[str, str])
     """Sent with every request to ``url``. ``${NAME}`` is a variable of your own."""
+    oauth: OAuthOptions = OAuthOptions()
+    """How to sign in at ``url``, if agent-ls cannot register itself there."""
     enabled: bool = True
     sandbox: Literal["auto", "read-only", "off"] = "auto"
     """``read-only``: it reads the workspace, not your home, and changes nothing; auto: so for
@@ -108,7 +113,12 @@ class ServerPlan:
         """Return every fact of its start, one a line; equal lines start the same program."""
         options = self.options
         if options.url:
-            return (f"url: {options.url}", *_hashed("header", options.headers))
+            return (
+                f"url: {options.url}",
+                *_hashed("header", options.headers),
+                *(f"sign-in: {name} = {value}" for name, value in options.oauth.facts.items()),
+                *_hashed("sign-in", options.oauth.secrets),
+            )
         return (
             f"command: {options.command}",
             *(f"argument: {one}" for one in options.args),
@@ -120,7 +130,8 @@ class ServerPlan:
     def shown(self) -> str:
         """Return what is started, for a person, without secrets."""
         options = self.options
-        values = options.headers if options.url else options.env
+        oauth = {**options.oauth.facts, **options.oauth.secrets}
+        values = {**options.headers, **oauth} if options.url else options.env
         first = mask(options.url) or " ".join(map(_quoted, (options.command, *options.args)))
         lines = [first, *(mask(f"{name}={value}") for name, value in sorted(values.items()))]
         source = str(Path(self.place) / WORKSPACE_FILE) if self.place else "your settings"
@@ -168,6 +179,8 @@ def _shared(roots: Iterable[Root], problems: list[str]) -> Iterator[ServerPlan]:
             servers = cast("dict[str, Any]", read["mcpServers"])
             for name, values in servers.items():
                 known = {key: values[key] for key in _SHARED if key in values}
+                if isinstance(oauth := values.get("oauth"), dict):
+                    known["oauth"] = _shared_oauth(cast("dict[str, Any]", oauth))
                 yield ServerPlan(name, ServerOptions.model_validate(known), str(root.path))
         except FileNotFoundError:
             continue
@@ -175,6 +188,13 @@ def _shared(roots: Iterable[Root], problems: list[str]) -> Iterator[ServerPlan]:
             problems.append(f"{path}: {mistakes_said(error)}.")
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             problems.append(f"{path}: it is not understood: {error!r}.")
+
+
+def _shared_oauth(values: Mapping[str, Any]) -> dict[str, Any]:
+    known = {ours: values[name] for name, ours in _SHARED_OAUTH.items() if name in values}
+    if isinstance(known.get("scope"), list):
+        known["scope"] = " ".join(map(str, known["scope"]))
+    return known
 
 
 def _mistake(plan: ServerPlan, others: Mapping[str, ServerPlan]) -> str:
@@ -187,7 +207,9 @@ def _mistake(plan: ServerPlan, others: Mapping[str, ServerPlan]) -> str:
         return "it needs either command or url"
     if options.url and not options.url.startswith(("https://", "http://")):
         return "its url must begin with https:// or http://"
-    return ""
+    if options.command and options.oauth != OAuthOptions():
+        return "its oauth needs a url"
+    return options.oauth.mistake
 
 
 def _hashed(what: str, values: Mapping[str, str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue
 
 from agent_ls.domain.record import Record
+from agent_ls.mcp.oauth_options import OAuthOptions
 
 _SECRET = re.compile(r"auth|key|token|secret|cookie|passw", re.IGNORECASE)
 MAX_LINE_BYTES = 16 * 2**20
@@ -30,14 +31,16 @@ class Launch(Record):
     cwd: str = "/"
     url: str = ""
     headers: Mapping[str, str] = Field(default_factory=dict[str, str])
+    oauth: OAuthOptions = OAuthOptions()
     roots: tuple[str, ...] = ()
     """URIs of the folders that the agent works in, for a server that asks."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Return the words of headers that no message may show."""
+        """Return the words of headers, and the secrets, that no message may show."""
         found = [value for name, value in self.headers.items() if _SECRET.search(name)]
-        return tuple(word for value in found for word in value.split())
+        words = [word for value in found for word in value.split()]
+        return (*words, *self.oauth.secrets.values())
 
 
 class Order(Record):

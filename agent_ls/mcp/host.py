@@ -99,6 +99,11 @@ class Connection:
         return self._pipes.trouble
 
     @property
+    def refusal(self) -> str:
+        """Return why the server refused the last request for its sign-in; empty: it did not."""
+        return self._pipes.refusal if isinstance(self._pipes, HttpPipes) else ""
+
+    @property
     def is_over(self) -> bool:
         """Say whether the server ended or is ending."""
         return self._over.is_set() or self._task.done() or self._pipes.has_ended
@@ -349,13 +354,17 @@ class Host:
         connection = self._connections.get(order.server)
         if connection is None:
             return "gone", _said(error)
+        is_call = order.op in ("call", "prompt", "resource")
+        if connection.refusal and is_call:
+            return "failed", connection.refusal
         is_over = connection.is_over
         is_answer = isinstance(error, MCPError) and error.error.message != _NO_SESSION
         is_up = not is_over and not connection.trouble and (is_answer or not connection.is_remote)
-        if is_up and order.op in ("call", "prompt", "resource"):
+        if is_up and is_call:
             return "failed", _said(error)
         await self._close(order.server)
-        return "gone", connection.trouble or (connection.why_gone() if is_over else _said(error))
+        why = connection.trouble or connection.refusal
+        return "gone", why or (connection.why_gone() if is_over else _said(error))
 
     async def _done(self, order: Order) -> Reply:
         connection = self._connections.get(order.server)

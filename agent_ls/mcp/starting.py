@@ -13,6 +13,7 @@ from agent_ls.mcp.configured import ServerPlan, filled
 from agent_ls.mcp.frames import Launch, Order
 from agent_ls.mcp.known_server import Server
 from agent_ls.mcp.link import ServerFailed
+from agent_ls.mcp.oauth_options import OAuthOptions
 from agent_ls.safety.keys import header_problem
 from agent_ls.safety.programs import child_path, find_outside, path_outside
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS
@@ -45,7 +46,8 @@ class Starter:
         options, folder = plan.options, plan.folder
         roots = tuple(root.path.as_uri() for root in self._workspace.roots)
         if options.url:
-            launch = Launch(url=options.url, headers=_headers(options.headers), roots=roots)
+            headers, oauth = _headers(options.headers), _sign_in(options.oauth)
+            launch = Launch(url=options.url, headers=headers, oauth=oauth, roots=roots)
         else:
             folders = [root.path for root in self._workspace.roots]
             program = program_of(plan, folders)
@@ -97,6 +99,19 @@ def _headers(values: Mapping[str, str]) -> dict[str, str]:
         if problem := header_problem(value):
             raise ServerFailed("gone", f"its header {visible_line(name)} {problem}")
     return found
+
+
+def _sign_in(options: OAuthOptions) -> OAuthOptions:
+    """Return the sign-in with its variables replaced; errors: ``ServerFailed`` if one is empty."""
+    named = {"client_id": options.client_id, **options.secrets}
+    found = filled({name: value for name, value in named.items() if value})
+    for name, value in found.items():
+        if not value.strip():
+            raise ServerFailed("gone", f"its oauth.{name} is empty: set the variable it names")
+    if "private_key" in found:
+        # In variables a key often stands in one line.
+        found["private_key"] = found["private_key"].replace("\\n", "\n")
+    return options.model_copy(update={name: value.strip() for name, value in found.items()})
 
 
 def program_of(plan: ServerPlan, folders: Sequence[Path]) -> str:

@@ -23,6 +23,12 @@ class Login(Record):
     tokens: str = ""
     expires_s: float | None = None
     """Seconds since 1970; None: it does not say."""
+    metadata: str = ""
+    """Of the authorization server, which need not be known from the address when tokens end."""
+    resource: str = ""
+    """What the tool server says of itself as a protected resource."""
+    lacks: str = ""
+    """The scope that a call was refused without: the next login asks for it, too."""
 
 
 _LOGINS: TypeAdapter[tuple[Login, ...]] = TypeAdapter(tuple[Login, ...])

@@ -26,7 +26,24 @@ class HttpToolServer(ThreadingHTTPServer):
         self.seen: list[str] = []
         """The ``Authorization`` of each request to the tool server, empty without one."""
         self.tokens = 0
-        self.lasts_s = 3_600
+        self.lasts_s: int | None = 3_600
+        self.place = ""
+        """Path of the authorization server, below which its addresses are."""
+        self.has_metadata = True
+        self.registers = True
+        self.methods: list[str] | None = None
+        """How the token endpoint takes a client's secret, if it says so."""
+        self.client: dict[str, str] = {}
+        """What a token is given for besides a registered client: fields of its request."""
+        self.call_scope = ""
+        """What a token must allow for a call."""
+        self.scopes: dict[str, str] = {}
+        """What each token allows."""
+        self.denies = False
+        self.pages: list[dict[str, str]] = []
+        """The query of each page that a user opened."""
+        self.asked: list[dict[str, str]] = []
+        """The form of each request for a token, with its path and ``Authorization``."""
         self.sessions = 0
         self.forgets_sessions = False
         self.bad = ""
@@ -62,59 +79,86 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
+        serving = self.server
         path, _, query = self.path.partition("?")
-        base = self.server.base
-        match path:
-            case "/.well-known/oauth-protected-resource/mcp":
-                self._say({"resource": f"{base}/mcp", "authorization_servers": [base]})
-            case "/.well-known/oauth-authorization-server":
-                self._say(
-                    {
-                        "issuer": base,
-                        "authorization_endpoint": f"{base}/authorize",
-                        "token_endpoint": f"{base}/token",
-                        "registration_endpoint": f"{base}/register",
-                        "response_types_supported": ["code"],
-                        "code_challenge_methods_supported": ["S256"],
-                    }
-                )
-            case "/authorize":
-                given = {name: values[0] for name, values in parse_qs(query).items()}
-                back = urlencode({"code": "the-code", "state": given["state"]})
-                self.send_response(302)
-                self.send_header("Location", f"{given['redirect_uri']}?{back}")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-            case _:
-                self._say({}, 405 if path == "/mcp" else 404)
+        issuer = f"{serving.base}{serving.place}"
+        if path == f"{serving.place}/authorize":
+            self._authorize({name: values[0] for name, values in parse_qs(query).items()})
+        elif path == "/.well-known/oauth-protected-resource/mcp" and serving.has_metadata:
+            self._say({"resource": f"{serving.base}/mcp", "authorization_servers": [issuer]})
+        elif (
+            path == f"/.well-known/oauth-authorization-server{serving.place}"
+            and serving.has_metadata
+        ):
+            said: dict[str, Any] = {
+                "issuer": issuer,
+                "authorization_endpoint": f"{issuer}/authorize",
+                "token_endpoint": f"{issuer}/token",
+                "response_types_supported": ["code"],
+                "code_challenge_methods_supported": ["S256"],
+            }
+            if serving.registers:
+                said["registration_endpoint"] = f"{issuer}/register"
+            if serving.methods is not None:
+                said["token_endpoint_auth_methods_supported"] = serving.methods
+            self._say(said)
+        else:
+            self._say({}, 405 if path == "/mcp" else 404)
+
+    def _authorize(self, given: dict[str, str]) -> None:
+        self.server.pages.append(given)
+        answer = {"error": "access_denied"} if self.server.denies else {"code": "the-code"}
+        self.send_response(302)
+        back = urlencode({**answer, "state": given["state"]})
+        self.send_header("Location", f"{given['redirect_uri']}?{back}")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def do_DELETE(self) -> None:
         self._say({})
 
     def do_POST(self) -> None:
+        serving = self.server
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        match urlsplit(self.path).path:
-            case "/register":
-                self._say({**json.loads(body), "client_id": "us"}, 201)
-            case "/token":
-                self.server.tokens += 1
-                self._say(
-                    {
-                        "access_token": f"token-{self.server.tokens}",
-                        "token_type": "Bearer",
-                        "expires_in": self.server.lasts_s,
-                        "refresh_token": "again",
-                    }
-                )
-            case _:
-                self._speak(json.loads(body))
+        path = urlsplit(self.path).path
+        if path == f"{serving.place}/register" and serving.registers:
+            self._say({**json.loads(body), "client_id": "us"}, 201)
+        elif path == f"{serving.place}/token":
+            form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
+            self._give_token({**form, "by": self.headers.get("Authorization", "")})
+        elif path == "/mcp":
+            self._speak(json.loads(body))
+        else:
+            self._say({}, 404)
+
+    def _give_token(self, form: dict[str, str]) -> None:
+        serving = self.server
+        serving.asked.append(form)
+        if any(form.get(name) != value for name, value in serving.client.items()):
+            self._say({"error": "invalid_client"}, 401)
+            return
+        is_by_code = form["grant_type"] == "authorization_code"
+        scope = serving.pages[-1].get("scope", "") if is_by_code else form.get("scope", "")
+        if form["grant_type"] == "refresh_token":
+            scope = serving.scopes[f"token-{serving.tokens}"]
+        serving.tokens += 1
+        token = f"token-{serving.tokens}"
+        serving.scopes[token] = scope
+        said = {"access_token": token, "token_type": "Bearer", "expires_in": serving.lasts_s}
+        if form["grant_type"] != "client_credentials":
+            said["refresh_token"] = "again"
+        self._say({name: value for name, value in said.items() if value is not None})
 
     def _speak(self, message: dict[str, Any]) -> None:
         serving = self.server
         given = self.headers.get("Authorization", "")
         serving.seen.append(given)
+        is_call = message.get("method") == "tools/call"
+        allowed = serving.scopes.get(given.removeprefix("Bearer "), "").split()
         if serving.wants_login and given != f"Bearer token-{serving.tokens}":
             self._say({}, 401)
+        elif is_call and serving.call_scope and serving.call_scope not in allowed:
+            self._say({}, 403, f'Bearer error="insufficient_scope", scope="{serving.call_scope}"')
         elif serving.bad == "redirect":
             self.send_response(307)
             self.send_header("Location", "http://127.0.0.1:9/mcp")
@@ -167,11 +211,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.sessions += 1
         self._say(said)
 
-    def _say(self, data: object, status: int = 200) -> None:
+    def _say(self, data: object, status: int = 200, challenge: str = "") -> None:
         body = b"" if data is None else json.dumps(data).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Mcp-Session-Id", "session")
+        if challenge:
+            self.send_header("WWW-Authenticate", challenge)
         self.end_headers()
         self.wfile.write(body)
