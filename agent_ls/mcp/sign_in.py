@@ -106,9 +106,7 @@ class _Provider(OAuthClientProvider):
                         if await self._handle_refresh_response(renewed):
                             self._add_auth_header(request)
                             response = yield request
-                    if lacks_scope(response):
-                        scope = extract_field_from_www_auth(response, "scope")
-                        self.lacks = union_scopes(self.lacks, scope)
+                    self._note_lack(response)
                     if not self.can_authorize:
                         await self.gave_up(response)
                         return
@@ -121,6 +119,11 @@ class _Provider(OAuthClientProvider):
             raise
         finally:
             await flow.aclose()
+
+    def _note_lack(self, response: httpx2.Response) -> None:
+        if lacks_scope(response):
+            scope = extract_field_from_www_auth(response, "scope")
+            self.lacks = union_scopes(self.lacks, scope)
 
     async def _perform_authorization(self) -> httpx2.Request:
         asked = self.context.client_metadata

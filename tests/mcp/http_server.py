@@ -29,6 +29,8 @@ class HttpToolServer(ThreadingHTTPServer):
         self.lasts_s: int | None = 3_600
         self.place = ""
         """Path of the authorization server, below which its addresses are."""
+        self.has_resource = True
+        """Whether it says as a protected resource where its authorization server is."""
         self.has_metadata = True
         self.registers = True
         self.methods: list[str] | None = None
@@ -43,7 +45,7 @@ class HttpToolServer(ThreadingHTTPServer):
         self.pages: list[dict[str, str]] = []
         """The query of each page that a user opened."""
         self.asked: list[dict[str, str]] = []
-        """The form of each request for a token, with its path and ``Authorization``."""
+        """The form of each request for a token; ``by`` is its ``Authorization``."""
         self.sessions = 0
         self.forgets_sessions = False
         self.bad = ""
@@ -51,6 +53,12 @@ class HttpToolServer(ThreadingHTTPServer):
         self.answers: queue.Queue[dict[str, Any]] = queue.Queue()
         """What the client answers to our requests."""
         self.is_over = threading.Event()
+
+    def end_tokens(self) -> None:
+        """Take no token any more that was given; what they allowed counts for the next."""
+        allowed = self.scopes[f"token-{self.tokens}"]
+        self.tokens += 1
+        self.scopes[f"token-{self.tokens}"] = allowed
 
     @property
     def base(self) -> str:
@@ -84,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
         issuer = f"{serving.base}{serving.place}"
         if path == f"{serving.place}/authorize":
             self._authorize({name: values[0] for name, values in parse_qs(query).items()})
-        elif path == "/.well-known/oauth-protected-resource/mcp" and serving.has_metadata:
+        elif path == "/.well-known/oauth-protected-resource/mcp" and serving.has_resource:
             self._say({"resource": f"{serving.base}/mcp", "authorization_servers": [issuer]})
         elif (
             path == f"/.well-known/oauth-authorization-server{serving.place}"

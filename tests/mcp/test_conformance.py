@@ -20,7 +20,15 @@ SUITE = Path(__file__).with_name("conformance")
 ROOT = Path(__file__).parents[2]
 AT_ONCE = 2
 
-EXPECTED_FAILURES: dict[str, str] = {}
+EXPECTED_FAILURES = {
+    "elicitation-sep1034-client-defaults": "elicitation is refused",
+    "auth/2025-03-26-oauth-metadata-backcompat": (
+        "a fault of the suite: its metadata names an issuer that RFC 8414 3.3 has us refuse"
+    ),
+    "auth/cross-app-access-complete-flow": (
+        "an extension for identity providers of enterprises, which hand out tokens of their own"
+    ),
+}
 """Scenarios that fail, and why. One that passes has to leave this table."""
 
 
@@ -51,6 +59,10 @@ async def test_each_scenario_of_a_client_passes_or_is_known_to_fail(
             return await played(conformance, scenario, tmp_path)
 
     results = dict(zip(scenarios, await asyncio.gather(*map(play, scenarios)), strict=True))
+    for scenario, (has_passed, _) in results.items():
+        if not has_passed and scenario not in EXPECTED_FAILURES:
+            # Some measure times, which a busy machine does not keep: once more, alone.
+            results[scenario] = await played(conformance, scenario, tmp_path)
     passed = {scenario for scenario, (has_passed, _) in results.items() if has_passed}
     lines = [f"\nThe conformance suite: {len(passed)} of {len(scenarios)} scenarios passed"]
     for scenario in scenarios:
@@ -68,6 +80,7 @@ async def played(conformance: tuple[str, ...], scenario: str, place: Path) -> tu
     command = f"{sys.executable} -m tests.mcp.conformance.client"
     process = await asyncio.create_subprocess_exec(
         *(*conformance, "client", "--command", command, "--scenario", scenario),
+        *("--timeout", "100000"),
         cwd=place,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,

@@ -7,6 +7,7 @@ import base64
 import json
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -32,204 +33,196 @@ def far() -> Iterator[HttpToolServer]:
         yield serving
 
 
-def at(serving: HttpToolServer, **oauth: object) -> dict[str, ServerOptions]:
-    given: dict[str, Any] = {"url": f"{serving.base}/mcp", "timeout_s": 10, "oauth": oauth}
-    return {"far": ServerOptions.model_validate(given)}
+@pytest.fixture
+def several() -> Iterator[list[HttpToolServer]]:
+    """Three servers, so that rows need one process of ours."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(http_server(wants_login=True)) for _ in range(3)]
+
+
+def at(serving: HttpToolServer, **oauth: object) -> ServerOptions:
+    given = {"url": f"{serving.base}/mcp", "timeout_s": 20, "oauth": oauth}
+    return ServerOptions.model_validate(given)
 
 
 def browse(page: str) -> None:
     """Open the page as the user's browser does."""
-
-    def load() -> None:
-        # A refused login ends at agent-ls, too.
-        urllib.request.urlopen(page).read()
-
-    asyncio.get_running_loop().run_in_executor(None, load)
+    asyncio.get_running_loop().run_in_executor(None, lambda: urllib.request.urlopen(page).read())
 
 
 def basic(client: str, secret: str) -> str:
     return f"Basic {base64.b64encode(f'{client}:{secret}'.encode()).decode()}"
 
 
-async def called(servers: Servers) -> str:
-    return await run(servers, "far/do", do="x")
+async def called(servers: Servers, name: str = "far") -> str:
+    return await run(servers, f"{name}/do", do="x")
 
 
-@pytest.mark.parametrize(
-    "methods, wanted",
-    [
-        (None, {"by": basic("mine", "hush-hush")}),
-        (["client_secret_basic"], {"by": basic("mine", "hush-hush")}),
-        (["client_secret_post"], {"client_id": "mine", "client_secret": "hush-hush"}),
-    ],
-)
+async def log_in(servers: Servers, *names: str) -> None:
+    await servers.look()
+    for name in names:
+        await servers.login(name, browse)
+    await servers.settle()
+
+
 async def test_a_given_client_logs_in_where_none_can_register(
-    tmp_path: Path,
-    far: HttpToolServer,
-    monkeypatch: pytest.MonkeyPatch,
-    methods: list[str] | None,
-    wanted: dict[str, str],
+    tmp_path: Path, several: list[HttpToolServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAR_SECRET", "hush-hush")
-    far.registers, far.place, far.methods, far.client = False, "/tenant", methods, wanted
-    settings = at(far, client_id="mine", client_secret="${FAR_SECRET}", scope="read")
+    by_header = {"by": basic("mine", "hush-hush")}
+    by_form = {"client_id": "mine", "client_secret": "hush-hush"}
+    rows = {
+        "silent": (None, by_header),
+        "basic": (["client_secret_post", "client_secret_basic"], by_header),
+        "post": (["client_secret_post"], by_form),
+    }
+    servers_at = dict(zip(rows, several, strict=True))
+    for name, (methods, wanted) in rows.items():
+        far = servers_at[name]
+        far.registers, far.place, far.methods, far.client = False, "/tenant", methods, wanted
+    settings = {
+        name: at(far, client_id="mine", client_secret="${FAR_SECRET}", scope="read")
+        for name, far in servers_at.items()
+    }
     async with opened(tmp_path, settings) as servers:
-        await servers.look()
-        await servers.login("far", browse)
-        await servers.settle()
-        assert "done x" in await called(servers)
-        assert "hush" not in servers.start_shown("far")
-    assert (far.pages[0]["client_id"], far.pages[0]["scope"]) == ("mine", "read")
+        await log_in(servers, *rows)
+        for name in rows:
+            assert "done x" in await called(servers, name)
+            assert "hush" not in servers.start_shown(name)
     assert "hush" not in logins_file().read_text()
-    # The next agent-ls has it made new, at the address that only the metadata tells.
-    far.tokens += 1
-    far.scopes[f"token-{far.tokens}"] = "read"
+    for far in several:
+        assert (far.pages[0]["client_id"], far.pages[0]["scope"]) == ("mine", "read")
+        far.end_tokens()
+    # The next agent-ls has tokens made new, at the address that only the metadata tells.
     async with opened(tmp_path, settings) as servers:
         await servers.settle()
-        assert "done x" in await called(servers)
-    assert [form["grant_type"] for form in far.asked] == ["authorization_code", "refresh_token"]
-    assert len(far.pages) == 1
+        for name in rows:
+            assert "done x" in await called(servers, name)
+    for far in several:
+        grants = [form["grant_type"] for form in far.asked]
+        assert grants == ["authorization_code", "refresh_token"]
+        assert len(far.pages) == 1
 
 
-async def test_a_token_that_does_not_say_when_it_ends_is_made_new(
-    tmp_path: Path, far: HttpToolServer
+async def test_tokens_are_made_new_without_the_user(
+    tmp_path: Path, several: list[HttpToolServer]
 ) -> None:
-    far.lasts_s, far.place = None, "/tenant"
-    async with opened(tmp_path, at(far)) as servers:
-        await servers.look()
-        await servers.login("far", browse)
-        await servers.settle()
+    # It does not say when they end; and two as the protocol of 2025-03-26 has them.
+    several[0].lasts_s, several[0].place = None, "/tenant"
+    several[1].has_resource, several[1].lasts_s = False, 1
+    several[2].has_resource, several[2].has_metadata = False, False
+    names = ["endless", "metadata", "bare"]
+    settings = {name: at(far) for name, far in zip(names, several, strict=True)}
+    async with opened(tmp_path, settings) as servers:
+        await log_in(servers, *names)
         for _ in range(2):
-            far.scopes[f"token-{far.tokens + 1}"] = ""
-            far.tokens += 1
-            assert "done x" in await called(servers)
-    assert len(far.pages) == 1
-
-
-async def test_where_no_metadata_is_the_login_is_at_the_servers_own_address(
-    tmp_path: Path, far: HttpToolServer
-) -> None:
-    # As the protocol of 2025-03-26 has it.
-    far.has_metadata, far.lasts_s = False, 1
-    async with opened(tmp_path, at(far)) as servers:
-        await servers.look()
-        await servers.login("far", browse)
-        await servers.settle()
-        assert "done x" in await called(servers)
-        await asyncio.sleep(1.1)
-        assert "done x" in await called(servers)
-    assert {form["grant_type"] for form in far.asked} == {"authorization_code", "refresh_token"}
+            await asyncio.sleep(1.1)
+            for name, far in zip(names, several, strict=True):
+                far.end_tokens()
+                assert "done x" in await called(servers, name)
+    for far in several:
+        assert len(far.pages) == 1
+        assert [form["grant_type"] for form in far.asked][-2:] == ["refresh_token"] * 2
 
 
 async def test_a_login_that_allows_too_little_costs_the_call_alone(
     tmp_path: Path, far: HttpToolServer
 ) -> None:
     far.call_scope = "write"
-    settings = at(far, scope="read")
+    settings = {"far": at(far, scope="read")}
     async with opened(tmp_path, settings) as servers, opened(tmp_path, settings) as terminal:
-        await servers.look()
-        await servers.login("far", browse)
-        await servers.settle()
+        await log_in(servers, "far")
         for _ in range(4):
             with pytest.raises(ToolError, match=r"a login that allows write \(agent-ls mcp login"):
                 await called(servers)
         assert servers.servers["far"].state == "1 tool, running"
         assert len(far.pages) == 1
         # The login elsewhere counts in the session that runs.
-        await terminal.look()
-        await terminal.login("far", browse)
+        await log_in(terminal, "far")
         assert "done x" in await called(servers)
     assert [page["scope"] for page in far.pages] == ["read", "read write"]
-    assert SavedLogins(logins_file()).find(f"{far.base}/mcp").lacks == ""  # type: ignore[union-attr]
+    login = SavedLogins(logins_file()).find(f"{far.base}/mcp")
+    assert login is not None
+    assert login.lacks == ""
 
 
 async def test_a_login_that_is_broken_off_leaves_the_older_one(
     tmp_path: Path, far: HttpToolServer
 ) -> None:
-    async with opened(tmp_path, at(far)) as servers:
-        await servers.look()
-        await servers.login("far", browse)
+    async with opened(tmp_path, {"far": at(far)}) as servers:
+        await log_in(servers, "far")
         far.denies = True
         with pytest.raises(ToolError, match="the login was refused: access_denied"):
             await servers.login("far", browse)
-        far.denies = False
-    async with opened(tmp_path, at(far)) as servers:
-        await servers.settle()
         assert "done x" in await called(servers)
 
 
 async def test_client_credentials_need_no_user(
+    tmp_path: Path, several: list[HttpToolServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAR_SECRET", "hush-hush")
+    key = ec.generate_private_key(ec.SECP256R1())
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    monkeypatch.setenv("FAR_KEY", pem)
+    monkeypatch.setenv("FAR_KEY_LINE", pem.replace("\n", "\\n"))
+    by_secret = {"client_secret": "${FAR_SECRET}", "issuer": several[0].base, "scope": "read"}
+    rows = {
+        "secret": by_secret,
+        "key": {"private_key": "${FAR_KEY}", "signing_algorithm": "ES256"},
+        "line": {"private_key": "${FAR_KEY_LINE}", "signing_algorithm": "ES256"},
+    }
+    several[0].client = {"by": basic("robot", "hush-hush")}
+    several[0].call_scope, several[0].lasts_s = "write", 1
+    settings = {
+        name: at(far, client_id="robot", grant="client_credentials", **oauth)
+        for (name, oauth), far in zip(rows.items(), several, strict=True)
+    }
+    async with opened(tmp_path, settings) as servers:
+        await servers.settle()
+        for name in rows:
+            # The first server wants more for a call than for its list.
+            assert "done x" in await called(servers, name)
+        await asyncio.sleep(1.1)
+        assert "done x" in await called(servers, "secret")
+        await servers.login("secret", browse)
+    scopes = [form.get("scope") for form in several[0].asked]
+    assert scopes[:2] == ["read", "read write"]
+    for far in several:
+        assert far.pages == []
+        assert SavedLogins(logins_file()).find(f"{far.base}/mcp") is None
+    for far in several[1:]:
+        assertion = far.asked[0]["client_assertion"]
+        claims = jwt.decode(assertion, key.public_key(), ["ES256"], audience=far.base)
+        assert (claims["iss"], claims["sub"]) == ("robot", "robot")
+
+
+async def test_credentials_that_are_not_taken_are_said(
     tmp_path: Path, far: HttpToolServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAR_SECRET", "hush-hush")
-    far.client, far.call_scope, far.lasts_s = {"by": basic("robot", "hush-hush")}, "write", 1
-    settings = at(
-        far,
-        client_id="robot",
-        client_secret="${FAR_SECRET}",
-        grant="client_credentials",
-        issuer=far.base,
-        scope="read",
-    )
+    monkeypatch.setenv("FAR_KEY", "hush-hush, which is no key")
+    far.client = {"by": basic("robot", "another")}
+    elsewhere = "https://elsewhere.example"
+    rows: dict[str, tuple[dict[str, Any], str]] = {
+        "wrong": ({"client_secret": "${FAR_SECRET}"}, "Token exchange failed (401)"),
+        "elsewhere": ({"client_secret": "x", "issuer": elsewhere}, f"!= {elsewhere}"),
+        "unset": (
+            {"client_secret": "${NOT_SET}"},
+            "its oauth.client_secret is empty: set the variable it names",
+        ),
+        "key": ({"private_key": "${FAR_KEY}"}, "its private key does not sign with RS256"),
+    }
+    settings = {
+        name: at(far, client_id="robot", grant="client_credentials", **oauth)
+        for name, (oauth, _) in rows.items()
+    }
     async with opened(tmp_path, settings) as servers:
         await servers.settle()
-        # The server wants more for a call than for its list.
-        assert "done x" in await called(servers)
-        await asyncio.sleep(1.1)
-        assert "done x" in await called(servers)
-    assert far.pages == []
-    assert [form.get("scope") for form in far.asked][:2] == ["read", "read write"]
-    assert SavedLogins(logins_file()).find(f"{far.base}/mcp") is None
-
-
-@pytest.mark.parametrize(
-    "secret, issuer, words",
-    [
-        ("wrong-wrong", "", "Token exchange failed (401)"),
-        ("hush-hush", "https://elsewhere.example", "configured issuer https://elsewhere.example"),
-        ("", "", "its oauth.client_secret is empty: set the variable it names"),
-    ],
-)
-async def test_credentials_that_are_not_taken_are_said(
-    tmp_path: Path,
-    far: HttpToolServer,
-    monkeypatch: pytest.MonkeyPatch,
-    secret: str,
-    issuer: str,
-    words: str,
-) -> None:
-    monkeypatch.setenv("FAR_SECRET", secret)
-    far.client = {"by": basic("robot", "hush-hush")}
-    oauth = {"client_id": "robot", "client_secret": "${FAR_SECRET}", "issuer": issuer}
-    async with opened(tmp_path, at(far, **oauth, grant="client_credentials")) as servers:
-        await servers.settle()
-        assert words in servers.servers["far"].state
-        assert "hush" not in servers.servers["far"].state
-    assert not issuer or far.asked == []
-
-
-@pytest.mark.parametrize("form", ["lines", "one line"])
-async def test_a_key_signs_instead_of_a_secret(
-    tmp_path: Path, far: HttpToolServer, monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
-    monkeypatch.setenv("FAR_KEY", pem if form == "lines" else pem.replace("\n", "\\n"))
-    oauth = {"client_id": "robot", "private_key": "${FAR_KEY}", "grant": "client_credentials"}
-    async with opened(tmp_path, at(far, **oauth, signing_algorithm="ES256")) as servers:
-        await servers.settle()
-        assert "done x" in await called(servers)
-    claims = jwt.decode(
-        far.asked[0]["client_assertion"], key.public_key(), ["ES256"], audience=far.base
-    )
-    assert (claims["iss"], claims["sub"]) == ("robot", "robot")
-    other = tmp_path / "other"
-    other.mkdir()
-    async with opened(other, at(far, **oauth)) as servers:
-        await servers.settle()
-        state = servers.servers["far"].state
-        assert "its private key does not sign with RS256" in state
-        assert "BEGIN" not in state
+        states = {name: servers.servers[name].state for name in rows}
+    for name, (_, words) in rows.items():
+        assert words in states[name], states[name]
+        assert "hush" not in states[name]
+    assert len(far.asked) == 1
 
 
 @pytest.mark.parametrize(

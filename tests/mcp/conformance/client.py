@@ -12,12 +12,14 @@ import sys
 import urllib.request
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
+from agent_ls.domain.approvals import QuestionAnswer
 from agent_ls.domain.errors import ToolError
 from agent_ls.mcp.configured import ServerOptions
 from agent_ls.mcp.servers import Servers
-from tests.mcp.conftest import opened, run
+from tests.mcp.conftest import opened
 
 DOCUMENT = "https://conformance-test.local/client-metadata.json"
 """The suite's example of a client metadata document; nothing serves it."""
@@ -48,6 +50,17 @@ def browse(page: str) -> None:
     asyncio.get_running_loop().run_in_executor(None, lambda: urllib.request.urlopen(page).read())
 
 
+async def take_first(_question: str, options: tuple[str, ...]) -> QuestionAnswer:
+    """Answer a question as a user who takes the default, which is offered first."""
+    return QuestionAnswer(text=options[0], by="user")
+
+
+async def call(servers: Servers, name: str) -> None:
+    tool = servers.tools[name]
+    arguments = tool.Arguments.model_validate(ARGUMENTS.get(name.split("/")[1], {}))
+    await tool.run(arguments, SimpleNamespace(is_approved=False, ask=take_first))
+
+
 async def use(servers: Servers) -> None:
     """Call every tool, and log in where one says that it wants a login."""
     logins = 0
@@ -59,7 +72,7 @@ async def use(servers: Servers) -> None:
     for name in sorted(servers.tools):
         while True:
             try:
-                await run(servers, name, **ARGUMENTS.get(name.split("/")[1], {}))
+                await call(servers, name)
                 break
             except ToolError as error:
                 if "wants a login" not in error.text or logins == MOST_LOGINS:
