@@ -205,12 +205,12 @@ class _Storage:
         return _read(OAuthToken, self.login.tokens)
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
+        # A refresh keeps what a login lacks; a new login starts without.
         update = {
             "tokens": tokens.model_dump_json(),
             "expires_s": expiry_s(tokens.expires_in),
             "metadata": _written(self.context.oauth_metadata),
             "resource": _written(self.context.protected_resource_metadata),
-            "lacks": "",
         }
         self.login = self.login.model_copy(update=update)
         self._is_new = False
