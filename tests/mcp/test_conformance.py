@@ -21,7 +21,6 @@ ROOT = Path(__file__).parents[2]
 AT_ONCE = 2
 
 EXPECTED_FAILURES = {
-    "elicitation-sep1034-client-defaults": "elicitation is refused",
     "auth/2025-03-26-oauth-metadata-backcompat": (
         "a fault of the suite: its metadata names an issuer that RFC 8414 3.3 has us refuse"
     ),
