@@ -16,9 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
-from pydantic import TypeAdapter, ValidationError
-
+from agent_ls.domain.errors import SettingsError
 from agent_ls.loop.ports.people import MadeFile
 from agent_ls.safety.beneath import folder_beneath
 from agent_ls.safety.control_files import names_of, names_own, steers
@@ -27,7 +27,6 @@ from agent_ls.safety.text import visible_line
 from agent_ls.safety.user_files import changing, user_file
 
 _log = logging.getLogger(__name__)
-_PLACES: TypeAdapter[dict[Path, Path]] = TypeAdapter(dict[Path, Path])
 _MAX_SHOWN = 5
 """Files of a folder that are named; of more only their number is."""
 
@@ -48,7 +47,11 @@ class MadeFiles:
 
     def undecided(self, folders: Collection[Path]) -> tuple[MadeFile, ...]:
         """Return what commands in these folders made and is still there."""
-        made = self._all()
+        try:
+            made = self._all()
+        except SettingsError as error:
+            _log.warning("%s", error)
+            return ()
         tops = {one for folder in folders for one in (folder, folder.resolve())} if made else ()
         return tuple(
             MadeFile(path, shown(path, folder), why_it_counts(path, folder), folder)
@@ -94,7 +97,11 @@ class MadeFiles:
             places = (path, real_path(path))
         except (OSError, ValueError):
             return False
-        made = self._all().keys()
+        try:
+            made = self._all().keys()
+        except SettingsError as error:
+            _log.warning("%s", error)
+            return True
         return any(
             not made.isdisjoint((place, *place.parents))
             or any(is_new(place) for is_new in _watches)
@@ -105,14 +112,28 @@ class MadeFiles:
         self._change(lambda old: {path: old[path] for path in old if path not in gone})
 
     def _all(self) -> dict[Path, Path]:
-        """Return what waits, by path: the workspace folder in which a command made it."""
+        """Return what waits, by path: the workspace folder in which a command made it.
+
+        Errors: ``SettingsError`` if the file cannot be read.
+        """
         try:
-            return _PLACES.validate_json(self.file.read_bytes())
+            # Not pydantic's own reader, which refuses names that are not UTF-8.
+            found: object = json.loads(self.file.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        except (OSError, ValidationError) as error:
-            _log.warning("%s cannot be read: %s", self.file, error)
-            return {}
+        except (OSError, ValueError) as error:
+            raise self._unreadable(str(error)) from None
+        if not isinstance(found, dict):
+            raise self._unreadable("it holds no names")
+        named = cast("dict[str, object]", found)
+        return {Path(path): Path(str(folder)) for path, folder in named.items()}
+
+    def _unreadable(self, why: str) -> SettingsError:
+        return SettingsError(
+            f"{self.file} cannot be read: {why}. It lists what commands made and you have not "
+            "decided about; nothing in any folder that steers agent-ls counts until you mend it, "
+            "or delete it once you have looked through your folders"
+        )
 
     def _change(self, how: Callable[[dict[Path, Path]], dict[Path, Path]]) -> None:
         with changing(self.file, "list of files that commands made") as write:

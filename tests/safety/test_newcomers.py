@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.verdicts import Consent
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.safety.made_files import MadeFiles, is_undecided, made_files
@@ -171,6 +172,36 @@ def test_what_is_absent_for_a_while_waits_all_the_same(tmp_path: Path) -> None:
     (top / ".envrc").write_text("x")
     assert [one.shown for one in made.undecided([top])] == [".envrc"]
     assert str(gone) not in made.file.read_text()
+
+
+def test_what_cannot_be_read_hides_nothing_and_is_not_overwritten(tmp_path: Path) -> None:
+    top = tmp_path / "work"
+    top.mkdir()
+    made = MadeFiles(tmp_path / "made.json", tmp_path / "aside")
+    for text in ('{"a": ', "[]", "\xff"):
+        made.file.write_bytes(text.encode("latin-1"))
+        assert made.is_undecided(top / "AGENTS.md")
+        with pytest.raises(SettingsError, match="cannot be read"):
+            made.add({top / ".envrc": top})
+        assert made.file.read_bytes() == text.encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(
+            r"cd sub; mkdir $'\xff'; echo x > $'\xff'/.envrc; echo x > .envrc", id="not-utf-8"
+        ),
+        pytest.param("cd sub; ln -s loop loop; ln -s b a; ln -s a b; echo x > .envrc", id="circle"),
+    ],
+)
+async def test_odd_names_and_links_hide_nothing(
+    confiner: Confiner, folder: Path, command: str
+) -> None:
+    assert "not checked" not in await _run(confiner, command)
+    assert "sub/.envrc" in _waiting(folder)
+    assert is_undecided(folder / "sub" / ".envrc")
+    assert "ran" in await _run(confiner, "echo ran")
 
 
 async def test_nothing_counts_while_a_command_runs(confiner: Confiner, folder: Path) -> None:

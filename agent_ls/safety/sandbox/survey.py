@@ -227,7 +227,13 @@ def _is_repository(entries: Iterable[os.DirEntry[str]]) -> bool:
 
 def _leads_past_survey(entry: os.DirEntry[str]) -> bool:
     """Say whether an entry is a link to a folder of third-party code."""
-    if not entry.is_symlink() or entry.name in NOT_WALKED or not entry.is_dir():
+    if not entry.is_symlink() or entry.name in NOT_WALKED:
+        return False
+    try:
+        if not entry.is_dir():
+            return False
+    except OSError:
+        # A link in a circle leads nowhere.
         return False
     own, real = Path(entry.path).parent, Path(os.path.realpath(entry.path))
     return not NOT_WALKED.isdisjoint(set(real.parts) - set(own.parts))
