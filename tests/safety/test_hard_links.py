@@ -89,6 +89,20 @@ async def test_no_command_writes_through_another_name(
     assert _outside(base) == {_TEXT}
 
 
+async def test_no_command_reads_a_secret_by_another_name(confiner: Confiner, base: Path) -> None:
+    top = base / "top"
+    (top / ".env").write_text("TOKEN=needle\n")
+    (top / ".ssh").mkdir()
+    (top / ".ssh" / "id_rsa").write_text("needle\n")
+    os.link(top / ".env", top / "notes.txt")
+    os.link(top / ".ssh" / "id_rsa", top / "sub" / "deep" / "k.txt")
+    command = "rev notes.txt; rev sub/deep/k.txt; rev a.txt"
+    for view in ("read-only", "workspace-write"):
+        said = await _run(confiner, command, Bounds(view=view))
+        assert "nwo" in said
+        assert "eldeen" not in said
+
+
 async def test_a_command_that_fails_on_it_says_why(confiner: Confiner) -> None:
     said = await _run(confiner, "echo x > hard.txt")
     assert "hard links" in said

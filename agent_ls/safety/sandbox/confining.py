@@ -29,7 +29,7 @@ from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.made_files import close_watch, made_files, open_watch
 from agent_ls.safety.own_places import own_folders
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
-from agent_ls.safety.sandbox.hard_links import linked_elsewhere
+from agent_ls.safety.sandbox.hard_links import linked_elsewhere, other_names
 from agent_ls.safety.sandbox.newcomers import Newcomers
 from agent_ls.safety.sandbox.own_git import close_view, open_view
 from agent_ls.safety.sandbox.probe import SandboxOptions
@@ -212,7 +212,8 @@ class Confiner:
                 protected = list(_besides_work_trees(protected, repositories, roots))
         hidden = [path for path in own_folders() if path.exists()]
         if bounds.consent != "person":
-            hidden += hidden_secrets(secrets, roots)
+            hidden += (secret := hidden_secrets(secrets, roots))
+            hidden += other_names(secret, roots)
         hidden = tuple(_inside(hidden, (*roots, *writable, *tops)))
         return Confinement(
             "read-only" if bounds.view == "read-only" else "workspace-write",

@@ -5,12 +5,17 @@ Whoever writes such a file changes it under all its names, so no command may.
 
 from __future__ import annotations
 
+import os
+import stat
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 
-from agent_ls.safety.sandbox.survey import Survey
+from agent_ls.safety.sandbox.survey import Survey, survey
 
+_MAX_SECRETS = 2_000
 MAX_LINKED = 100
 """Read-only places for such files. Where there are more files, whole folders are read-only."""
 
@@ -31,6 +36,31 @@ def linked_elsewhere(surveys: Mapping[Path, Survey]) -> list[Path]:
         if outside or linked is None:
             places[path] = outside
     return list(map(Path, _few(places, tuple(map(str, tops)))))
+
+
+def other_names(secrets: Iterable[Path], roots: Iterable[Path]) -> list[Path]:
+    """Return the other names in these folders of files that are hidden as secrets.
+
+    Looks at every file only where such a file has other names. Errors: ``OSError``.
+    """
+    files = {file for path in secrets for file in _with_several_names(path)}
+    if not files:
+        return []
+    surveys = (survey(root, is_thorough=True) for root in roots)
+    folders = (folder for one in surveys for folder in one.linked.items())
+    return [
+        Path(path, one.name) for path, some in folders for one in some or () if one.file in files
+    ]
+
+
+def _with_several_names(path: Path) -> Iterator[tuple[int, int]]:
+    """Yield device and inode of a file, or of those in a folder, that have several names."""
+    below = (Path(at, name) for at, _, names in os.walk(path) for name in names)
+    for one in islice(chain((path,), below), _MAX_SECRETS):
+        with suppress(OSError):
+            facts = one.lstat()
+            if facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode):
+                yield facts.st_dev, facts.st_ino
 
 
 def _few(places: Mapping[str, list[str]], tops: Iterable[str]) -> list[str]:
