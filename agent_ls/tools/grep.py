@@ -176,6 +176,8 @@ class Grep(PlainTool):
             hint = "" if is_plain(top) else " A pattern for names goes into glob."
             raise ToolError(f"{top} does not exist.{hint}")
         is_file = await asyncio.to_thread(place.is_file)
+        if not is_file and not await asyncio.to_thread(place.is_dir):
+            raise ToolError(f"{top} is no ordinary file, so there is no text to search.")
         names = None if is_file else query.names
         below = place.relative_to(root.path).as_posix()
         listed: set[str] | None = None

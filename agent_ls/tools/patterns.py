@@ -68,6 +68,10 @@ async def why_nothing(pattern: PathPattern, workspace: Workspace) -> str:
     names = await workspace.files(".")
     said = f"Read as: {visible_line(pattern.reading)}, {_counted_from(pattern)}."
     if gone := await _unlisted(pattern, names, workspace):
+        real = workspace.shown(workspace.locate(gone)[1])
+        if real and real != gone:
+            listed = f"{visible_line(gone)} is a link; its files are listed as {visible_line(real)}"
+            return f"{said} {listed}."
         return f"{said} {visible_line(gone)} is there, but ignored or empty."
     near, count = await asyncio.to_thread(_nearly, pattern, names)
     if not near:

@@ -163,3 +163,10 @@ async def test_unsaved_texts_are_chosen_by_the_same_pattern(place: Place) -> Non
     place.write("app/[id]/a.ts", "")
     output = await place.call(Grep(place.workspace), pattern="needle", glob="app/[id]/*.{ts,js}")
     assert output.text == "app/[id]/a.ts:1: needle"
+
+
+async def test_a_pattern_through_a_link_names_the_folder_behind_it(place: Place) -> None:
+    place.write("real/data/a.txt", "")
+    (place.root / "link").symlink_to("real/data")
+    said = (await place.call(Glob(place.workspace), pattern="link/*")).text
+    assert "link is a link; its files are listed as real/data" in said

@@ -223,3 +223,9 @@ async def test_a_text_of_unknown_encoding_is_shown_as_far_as_it_is_plain(
     (place.root / "a.c").write_bytes("// Größe prüfen\n".encode("cp850"))
     assert (await place.call(grep, pattern="Gr")).text == "a.c:1: // Gr��e pr�fen"
     assert (await place.call(grep, pattern="ß")).text == "Nothing matches."
+
+
+async def test_a_pipe_is_refused_at_once(place: Place) -> None:
+    os.mkfifo(place.root / "pipe")
+    with pytest.raises(ToolError, match="pipe is no ordinary file"):
+        await place.call(Grep(place.workspace), pattern="x", path="pipe")

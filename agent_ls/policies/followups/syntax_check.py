@@ -14,6 +14,7 @@ from agent_ls.domain.events import EditApplied, EditIntended
 from agent_ls.domain.findings import Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.domain.symbols import Fault
+from agent_ls.edits.notebooks import is_notebook
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
@@ -53,6 +54,9 @@ class SyntaxCheck:
             return FollowUpOutcome(result)
         told: list[str] = []
         for path, (before, after) in _edited(planned.call.id, view).items():
+            if is_notebook(path):
+                # No write breaks one, and Python's NaN in its JSON is no fault.
+                continue
             faults = await self._faults(path, before, after)
             known = view.session.findings.get(path, ())
             if new := [one for one in faults if not _is_reported(one, known)]:
