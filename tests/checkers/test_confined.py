@@ -173,6 +173,7 @@ async def test_ruff_finds_the_same(folder: Path, confine: Confine, trusted: bool
     assert bool(report.findings)
 
 
+@pytest.mark.heavy
 async def test_tsc_finds_the_same(folder: Path, confine: Confine, typescript: Path) -> None:
     composite = {"composite": True, "strict": True}
     write(

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 
 def rules(folder: Path, *arguments: str) -> tuple[int, str]:
     """Return the exit code and all output."""
@@ -20,6 +22,7 @@ def rules(folder: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.heavy
 def test_rules_are_listed_with_their_source_added_and_removed(tmp_path: Path) -> None:
     (tmp_path / ".agent-ls").mkdir()
     (tmp_path / ".agent-ls/config.toml").write_text('[rules]\ndeny = ["read: secrets/**"]\n')

@@ -56,6 +56,7 @@ def test_a_denial_sees_where_a_link_leads(tmp_path: Path) -> None:
         assert one(tmp_path, **request, rules=rules)["verdict"] == "deny"
 
 
+@pytest.mark.heavy
 def test_a_denial_asks_about_what_git_prints(tmp_path: Path) -> None:
     run = {"cwd": tmp_path, "check": True}
     subprocess.run(["git", "init", "-q"], **run)
