@@ -56,8 +56,8 @@ class ReadFile(PlainTool):
 
     name: ClassVar[str] = "read_file"
     description: ClassVar[str] = (
-        "Read a text file as the user sees it, unsaved changes included, or look at an image. The "
-        "number and the tab before each line are not part of it. Read large files in ranges."
+        "Read a text as the user sees it, unsaved changes included, or an image. Number and tab "
+        "before each line are no part of it. Read large files in ranges."
     )
     Arguments: ClassVar[type[Arguments]] = ReadFileArguments
 

@@ -56,6 +56,7 @@ def test_a_headless_turn_may_take_1800_seconds(ran_s: float, is_over: bool, tmp_
         started_s=time.monotonic() - ran_s,
         exit_code_on_partial=True,
         json=True,
+        image=[],
         verbose=0,
         **dict.fromkeys(
             ("goal", "output_schema", "session", "mode", "quiet", "no_stream", "log_file")

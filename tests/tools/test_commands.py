@@ -44,7 +44,7 @@ async def test_output_reads_as_a_terminal_would_have_left_it(place: Place) -> No
 
 
 async def test_a_command_that_takes_too_long_is_killed(place: Place) -> None:
-    tool = RunCommand(place.workspace, ShellRunner(), RunCommandOptions(max_timeout_s=0.3))
+    tool = RunCommand(place.workspace, ShellRunner(), options=RunCommandOptions(max_timeout_s=0.3))
     output = await place.call(tool, command="echo begun; sleep 60", timeout_s=50)
     assert output.error is ErrorKind.TIMEOUT
     assert output.text == (

@@ -106,10 +106,12 @@ def _program(folder: Path, *lines: str) -> str:
 
 
 async def test_a_search_that_is_ended_hands_over_what_it_found(place: Place) -> None:
+    place.write("a", "needle")
     hit = {
         "path": {"text": "./a"},
         "lines": {"text": "needle"},
         "line_number": 1,
+        "absolute_offset": 0,
         "submatches": [],
     }
     program = _program(
