@@ -205,8 +205,10 @@ class _Storage:
         return _read(OAuthToken, self.login.tokens)
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        # A refresh keeps what a login lacks; a new login starts without.
+        # A renewal keeps what the newest login lacks; a new login starts without.
+        found = None if self._is_new else await asyncio.to_thread(self._logins.find, self.login.url)
         update = {
+            "lacks": found.lacks if found else "",
             "tokens": tokens.model_dump_json(),
             "expires_s": expiry_s(tokens.expires_in),
             "metadata": _written(self.context.oauth_metadata),
