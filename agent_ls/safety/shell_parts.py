@@ -9,26 +9,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Literal
 
+from agent_ls.safety.shell_words import UNKNOWN, hides_program, takes_program, text_of, word_of
 from agent_ls.safety.text import words
 from agent_ls.syntax.parsing import Node, Tree, parse_shell, walk
-
-UNKNOWN = "\0"
-"""Placeholder in a word for text that only the running shell knows."""
 
 SHELLS = words("sh bash dash zsh ksh ash fish mksh")
 TEMPORARY = ("/tmp", "/var/tmp")
 _MAX_PARTS = 2_000
-_EXPANSIONS = words(
-    """
-    expansion command_substitution arithmetic_expansion process_substitution brace_expression
-    """
-)
 _NO_WORDS = words(
     """
     variable_assignment file_redirect heredoc_redirect herestring_redirect comment
@@ -80,11 +72,17 @@ class ShellText:
     is_certain: bool = True
     """Whether it was read as it stands, not without the texts of its here-documents."""
     has_background: bool = False
+    runs_subscripts: bool = False
+    """Whether a word hides a program in a subscript, as in ``test -v 'a[$(x)]'``."""
+    begins_in: tuple[str, ...] = ()
+    """Where its first programs, each a plain ``cd``, lead; the rest runs there or not at all."""
 
     def folders(self, cwd: Path) -> tuple[Path, ...]:
         """Return the folders in which its programs may run."""
         found = {cwd: None}
-        for part in self.parts:
+        for goal in self.begins_in:
+            found = dict.fromkeys(place for one in found for place in _led_to(one, goal))
+        for part in self.parts[len(self.begins_in) :]:
             goals = [one for one in part.words[1:] if not one.startswith("-")]
             goal = (goals or ["~"])[0]
             if part.name == "git" and "-C" in part.words[1:-1]:
@@ -92,9 +90,17 @@ class ShellText:
             elif part.name not in ("cd", "pushd"):
                 continue
             if UNKNOWN not in goal:
-                places = [Path(os.path.normpath(one / at_home(goal))) for one in found]
+                places = [place for one in found for place in _led_to(one, goal)]
                 found |= dict.fromkeys(places[: max(_MAX_FOLDERS - len(found), 0)])
         return tuple(found)
+
+
+def _led_to(folder: Path, goal: str) -> list[Path]:
+    """Return where ``cd`` leads; behind a link, ``..`` is to programs another folder."""
+    place = folder / at_home(goal)
+    written = Path(os.path.normpath(place))
+    real = os.path.realpath(place)
+    return [written] if real == os.path.realpath(written) else [written, Path(real)]
 
 
 _PLAIN_NODES = words(
@@ -133,16 +139,20 @@ def _read(tree: Tree, text: str, *, follows: bool, is_certain: bool) -> ShellTex
         return None
     # To ask each node for its parent would search the tree from its top.
     above = {child.id: one for one in nodes for child in one.children}
-    written = ((one, _words(one, values, above.get(one.id))) for one in commands)
+    written = [(one, _words(one, values, above.get(one.id))) for one in commands]
     parts = [Part(found, _fed_by(one, above)) for one, found in written if found]
+    runs_subscripts = any(takes_program(part.words) for part in parts) or any(
+        hides_program(one, values, above.get(one.id)) for one in nodes
+    )
+    is_certain &= not runs_subscripts
     redirects = [_target(one, values) for one in nodes if one.type == "file_redirect"]
     functions = frozenset(
-        _text(name)
+        text_of(name)
         for one in nodes
         if one.type == "function_definition" and (name := one.child_by_field_name("name"))
     )
     is_plain = all(
-        one.type in _PLAIN_NODES and not (one.type == "word" and _PATTERN.search(_text(one)))
+        one.type in _PLAIN_NODES and not (one.type == "word" and _PATTERN.search(text_of(one)))
         for one in nodes
     )
     return ShellText(
@@ -153,7 +163,7 @@ def _read(tree: Tree, text: str, *, follows: bool, is_certain: bool) -> ShellTex
         ),
         functions=functions,
         others=tuple(
-            _word(value, values)
+            word_of(value, values)
             for one in nodes
             for value in one.children_by_field_name("value")
             if one.type in ("variable_assignment", "for_statement")
@@ -166,7 +176,38 @@ def _read(tree: Tree, text: str, *, follows: bool, is_certain: bool) -> ShellTex
         is_plain=is_plain and is_certain,
         is_certain=is_certain,
         has_background=any(one.type == "&" for one in nodes),
+        runs_subscripts=runs_subscripts,
+        begins_in=_begins_in(tree.root_node, nodes, {one.id: found for one, found in written}),
     )
+
+
+def _begins_in(
+    top: Node, nodes: Iterable[Node], written: Mapping[int, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Return the goals of the plain ``cd`` that a chain of ``&&`` begins with."""
+    found = [one for one in top.named_children if one.type != "comment"]
+    if len(found) != 1 or any(one.type == "||" for one in nodes):
+        return ()
+    chain: list[Node] = []
+    first = found[0]
+    while True:
+        is_redirected = first.type == "redirected_statement"
+        body = first.child_by_field_name("body") if is_redirected else first
+        if body is None or body.type != "list":
+            chain.insert(0, first)
+            break
+        # To the grammar the redirection of the last command is one of the whole chain.
+        chain.insert(0, first if is_redirected else body.named_children[-1])
+        first = body.named_children[0]
+    # Nothing is behind the last one.
+    goals = (_plain_goal(written.get(one.id, ())) for one in chain[:-1])
+    return tuple(takewhile(bool, goals))
+
+
+def _plain_goal(written: tuple[str, ...]) -> str:
+    if len(written) != 2 or written[0] != "cd" or UNKNOWN in written[1]:
+        return ""
+    return "" if written[1].startswith("-") or _PATTERN.search(written[1]) else written[1]
 
 
 _HERE_DOCUMENT = re.compile(
@@ -231,21 +272,21 @@ def _values(nodes: Iterable[Node]) -> dict[str, str]:
         if node.type == "variable_assignment":
             name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
             if name is not None:
-                found.setdefault(_text(name), []).append(_word(value, {}) if value else "")
+                found.setdefault(text_of(name), []).append(word_of(value, {}) if value else "")
         elif node.type == "for_statement" and (name := node.child_by_field_name("variable")):
-            found.setdefault(_text(name), []).append(UNKNOWN)
+            found.setdefault(text_of(name), []).append(UNKNOWN)
     return {name: set_to[0] for name, set_to in found.items() if len(set_to) == 1}
 
 
 def _words(node: Node, values: Mapping[str, str], above: Node | None) -> tuple[str, ...]:
     found: list[str] = []
     if node.type != "command":
-        found.append(_text(node.children[0]))
+        found.append(text_of(node.children[0]))
     for child in node.named_children:
         if child.type not in _NO_WORDS:
             inner = child.named_children[0] if child.type == "command_name" else child
-            found.append(_word(inner, values))
-    return (*found, *(_word(one, values) for one in words_behind_redirections(node, above)))
+            found.append(word_of(inner, values))
+    return (*found, *(word_of(one, values) for one in words_behind_redirections(node, above)))
 
 
 def words_behind_redirections(node: Node, above: Node | None) -> Iterator[Node]:
@@ -293,55 +334,7 @@ def _target(node: Node, values: Mapping[str, str]) -> tuple[str, bool]:
     goal = next(iter(node.children_by_field_name("destination")), None)
     if goal is None:
         return "", False
-    target = _word(goal, values)
+    target = word_of(goal, values)
     if sign in ("<&", ">&") and (target.isdigit() or target == "-"):
         return "", False
     return target, sign not in ("<", "<&")
-
-
-def _word(node: Node, values: Mapping[str, str]) -> str:
-    """Return a word without its quotes."""
-    match node.type:
-        case "raw_string":
-            return _text(node)[1:-1]
-        case "ansi_c_string":
-            inner = _text(node)[2:-1]
-            with suppress(ValueError):
-                return inner.encode("latin-1").decode("unicode_escape")
-            return UNKNOWN
-        case "string" | "concatenation" | "translated_string":
-            return _joined(node, values)
-        case "simple_expansion":
-            return values.get(_text(node)[1:], UNKNOWN)
-        case "expansion" if re.fullmatch(r"\$\{\w+\}", _text(node)):
-            return values.get(_text(node)[2:-1], UNKNOWN)
-        case one if one in _EXPANSIONS:
-            return UNKNOWN
-        case _:
-            if node.named_children and node.type != "word":
-                return _joined(node, values)
-            return re.sub(r"\\(\n|.)", lambda one: one[1].strip("\n"), _text(node))
-
-
-def _joined(node: Node, values: Mapping[str, str]) -> str:
-    """Return the text of a word that has parts; between them stands what is no part."""
-    data, at = node.text or b"", node.start_byte
-    found = list[str]()
-    for child in node.named_children:
-        found.append(_between(data[at - node.start_byte : child.start_byte - node.start_byte]))
-        found.append(
-            _between(child.text or b"") if child.type == "string_content" else _word(child, values)
-        )
-        at = child.end_byte
-    found.append(_between(data[at - node.start_byte :]))
-    return "".join(found)
-
-
-def _between(data: bytes) -> str:
-    """Return the text between the parts of a word: quotes are gone, escapes are read."""
-    text = data.decode("utf-8", "replace").removeprefix("$")
-    return re.sub(r'\\([\"\\$`\n])|"', lambda one: (one[1] or "").strip("\n"), text)
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")

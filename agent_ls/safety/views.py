@@ -80,6 +80,9 @@ def sort_text(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> So
     found = read_parts(text)
     if found is None:
         return Sorting("ask", "its text cannot be read")
+    if found.runs_subscripts:
+        why = "the shell runs what stands in the subscript of a variable's name"
+        return Sorting("ask", why, is_alone=True)
     sorter = _Sorter(found, cwd, tuple(roots), depth)
     sorted_ = [sorter.part(part) for part in found.parts]
     sorted_ += [sort_write(target, found.folders(cwd), roots) for target in found.writes]
@@ -116,8 +119,9 @@ def _is_wide(word: str, cwd: Path, roots: Sequence[Root]) -> bool:
     first = re.sub(r"\[[^\]]*\]", "", word.partition("/")[0])
     if re.search(r"[*?{\[]", word.partition("/")[0]) and not re.search(r"\w", first):
         return True
-    place = Path(os.path.normpath(cwd / word))
-    return any(root.path.is_relative_to(place) for root in roots)
+    # To the shell and to programs ``link/..`` may be different folders.
+    places = (Path(os.path.normpath(cwd / word)), real_path(cwd / word))
+    return any(root.path.is_relative_to(place) for root in roots for place in places)
 
 
 def sort_write(target: str, folders: Sequence[Path], roots: Sequence[Root]) -> Sorting:
