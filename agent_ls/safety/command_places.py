@@ -39,9 +39,10 @@ from agent_ls.safety.shell_parts import (
     scripts_in,
     spellings,
 )
-from agent_ls.safety.text import visible_line
-from agent_ls.safety.view_table import EDITS, READER_CHANGES, READERS, RUN_OTHERS, WORK
+from agent_ls.safety.text import visible_line, words
+from agent_ls.safety.view_table import EDITS, READER_CHANGES, READERS, RUN_OTHERS, WORK, operands_of
 from agent_ls.safety.views import deletes_widely, view_words
+from agent_ls.safety.whole_folders import secrets_read_with
 
 Use = Literal["read", "write", "make", "delete", "any"]
 """What a program does with a place, as far as its name tells; ``make``: without a text."""
@@ -63,10 +64,22 @@ _OUTPUT_VALUE = re.compile(r"-\w{1,4}?[oO]([^-].*)", re.DOTALL)
 _MAX_VALUES = 8
 _WITH_BLANKS = re.compile(r"[\w./~+,@][\w./~+,@ -]{0,255}")
 """A word with blanks that is a path rather than a text."""
-_OUTPUT = re.compile(r"-\w*[oO]|--out[\w-]*|-t")
+_OUTPUT = re.compile(r"-\w*[oO]|--?(?:key)?out[\w-]*|-t")
 _JOINED_OUTPUT = re.compile(r"-o.|-O..|--(?:out|target-dir)[\w-]*=|of=")
 _DELETERS = frozenset({"rm", "rmdir", "unlink"})
-_MAKERS = frozenset({"mkdir", "touch"})
+_MAKERS = frozenset({"mkdir", "touch", "mktemp"})
+_WRITE_SECOND = frozenset({"uniq", "xxd"})
+"""They read their first operand and write the second."""
+_GIT_MAKER = re.compile(r"(?:init|clone|worktree (?:add|move|remove))\b")
+"""Subcommands of git that make or remove a folder."""
+_GIT_VALUES = words("-C -c -b -B -o -j --branch --depth --origin --reference --git-dir --work-tree")
+_SED_OUTPUT = re.compile(r"(?:^|[^\w]|[\dgpIM])w[ \t]+(\S[^\n]{0,4000})")
+_AWK_OUTPUT = re.compile(r">[ \t]*\"([^\"\n]{1,4000})\"")
+_TEXT_OUTPUT = {
+    "sed": _SED_OUTPUT,
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK_OUTPUT),
+}
+"""What the text of such a program writes to."""
 _WRITERS = EDITS | {"tee", "chown", "chgrp"}
 _COPIERS = frozenset({"cp", "ln", "rsync", "install"})
 """They write to their last operand and only read the others."""
@@ -125,7 +138,12 @@ def named_places(command: str, cwd: Path, roots: Sequence[Root], depth: int = 0)
     if text is None:
         return
     folders = text.folders(cwd)
-    for word, use in _all_words(text, folders):
+    if text.begins_in:
+        # No word of the rest may name it.
+        yield from (
+            Named(text.begins_in[-1], "read", one, frozenset(_names(one, roots))) for one in folders
+        )
+    for word, use in _all_words(text, folders, roots):
         for path in spellings(word):
             for place in (one for folder in folders for one in _places(path, folder)):
                 yield Named(path, use, place, frozenset(_names(place, roots)))
@@ -134,10 +152,16 @@ def named_places(command: str, cwd: Path, roots: Sequence[Root], depth: int = 0)
             yield from named_places(script, folder, roots, depth + 1)
 
 
-def _all_words(text: ShellText, folders: Sequence[Path]) -> Iterator[tuple[str, Use]]:
+def _all_words(
+    text: ShellText, folders: Sequence[Path], roots: Sequence[Root]
+) -> Iterator[tuple[str, Use]]:
     for part in text.parts:
         yield from _words(part)
         yield from _copies(part, folders)
+        for one in _outputs(part):
+            yield one, "write"
+        for one in secrets_read_with(part, folders, roots):
+            yield one, "read"
     for one in text.others:
         yield one, "any"
     for one in text.reads:
@@ -149,15 +173,13 @@ def _all_words(text: ShellText, folders: Sequence[Path]) -> Iterator[tuple[str, 
 def _words(part: Part) -> Iterator[tuple[str, Use]]:
     """Yield the words of a program, and parts of them, that may be paths."""
     use = _use(part)
-    operands = [one for one in part.words[1:] if not one.startswith("-")]
-    is_copy = part.name in _COPIERS and len(operands) > 1
+    copied = _copied(part)
     # To most programs that read, such as grep, -o means something else.
     writes_with_o = "-o" in READER_CHANGES.get(part.name, ())
     may_output = part.name not in READERS or use != "read" or writes_with_o
     for before, word in pairwise(part.words):
         is_output = may_output and (_OUTPUT.fullmatch(before) or _JOINED_OUTPUT.match(word))
-        is_source = is_copy and word != operands[-1]
-        found: Use = "write" if is_output else "read" if is_source else use
+        found: Use = "write" if is_output else "read" if word in copied else use
         is_text = bool(re.search(r"\s", word))
         if is_text and part.name in _SPEAKERS:
             continue
@@ -175,6 +197,26 @@ def _words(part: Part) -> Iterator[tuple[str, Use]]:
             piece = one[2:] if re.match(r"-\w", one) else one
             if piece != word and re.search(r"[./]", piece):
                 yield piece, "any" if is_text else found
+
+
+def _copied(part: Part) -> list[str]:
+    """Return the words of a program that it only reads, to write the last one."""
+    if part.name == "git":
+        operands = operands_of(part.words[1:], _GIT_VALUES)
+        # ``git clone x`` writes to the folder where it runs.
+        return operands[1 : max(len(operands) - 1, 2)] if operands[:1] == ["clone"] else []
+    operands = [one for one in part.words[1:] if not one.startswith("-")]
+    return [one for one in operands if one != operands[-1]] if part.name in _COPIERS else []
+
+
+def _outputs(part: Part) -> Iterator[str]:
+    """Yield the files that a program mostly for reading writes all the same."""
+    operands = [one for one in part.words[1:] if not one.startswith("-") or one == "-"]
+    if part.name in _WRITE_SECOND and len(operands) > 1:
+        yield operands[-1]
+    if output := _TEXT_OUTPUT.get(part.name):
+        for word in part.words[1:]:
+            yield from output.findall(word)
 
 
 def _values(part: Part, word: str) -> Iterator[str]:
@@ -225,7 +267,8 @@ def _may_be_folder(goal: str, folders: Sequence[Path]) -> bool:
 def _use(part: Part) -> Use:
     names = {base_name(one) for one in part.words}
     if part.name == "git":
-        return "read"
+        sub = " ".join(operands_of(part.words[1:], _GIT_VALUES)[:2])
+        return "make" if _GIT_MAKER.match(sub) else "read"
     if names & _DELETERS:
         return "delete"
     if names & _MAKERS:
@@ -239,15 +282,26 @@ def _use(part: Part) -> Use:
 
 def _places(path: str, folder: Path) -> Iterator[Path]:
     """Yield what a word may stand for: as written, with links resolved, and what a pattern fits."""
-    written = Path(os.path.normpath(folder / at_home(path.replace(UNKNOWN, "_"))))
-    is_pattern = bool(re.search(r"[*?\[]", path))
-    if not re.search(r"[*?]", path):
+    spelled = folder / at_home(path.replace(UNKNOWN, "_"))
+    found = dict.fromkeys(_as_led(spelled))
+    if re.search(r"[*?]", path):
         # Brackets that fit nothing, or are quoted, are those of a name.
-        yield written
+        found.pop(Path(os.path.normpath(spelled)))
+    yield from found
+    for name in _fitting(path, folder) if re.search(r"[*?\[]", path) else ():
+        yield from dict.fromkeys(_as_led(folder / name))
+
+
+def _as_led(spelled: Path) -> Iterator[Path]:
+    """Yield where a path leads by its text, and with its links resolved.
+
+    Both before and after ``..`` is taken away: the system follows ``link`` first in ``link/..``.
+    """
+    written = Path(os.path.normpath(spelled))
+    yield written
     with suppress(ValueError):
-        if (real := real_path(written)) != written:
-            yield real
-    yield from (folder / name for name in (_fitting(path, folder) if is_pattern else ()))
+        yield real_path(written)
+        yield real_path(spelled)
 
 
 def _fitting(pattern: str, folder: Path) -> Iterator[str]:
@@ -273,6 +327,7 @@ def _reason(named: Named, roots: Sequence[Root]) -> str:
         )
     # What begins with a slash may be a pattern.
     is_path = Path(*place.parts[:2]).exists() or not named.path.startswith("/")
+    is_path |= bool(re.fullmatch(r"/[^/]+", named.path))
     is_outside = named.use != "any" and is_path and not _is_temporary(named, roots)
     return "is outside the workspace, and the command would change it" if is_outside else ""
 
@@ -282,7 +337,8 @@ def _is_temporary(named: Named, roots: Sequence[Root]) -> bool:
     if not named.path.startswith("/") or any(one.path.is_relative_to(named.place) for one in roots):
         return False
     folders = [real_path(Path(one)) for one in (*TEMPORARY, os.environ.get("TMPDIR")) if one]
-    return any(one in named.place.parents for one in folders)
+    around = (named.place, *named.place.parents) if named.use == "make" else named.place.parents
+    return any(one in around for one in folders)
 
 
 def _names(place: Path, roots: Sequence[Root]) -> set[str]:

@@ -30,11 +30,12 @@ def root(tmp_path: Path, settings: Path) -> Path:
     """A project with what steers programs, secrets, and ways to the settings."""
     root = tmp_path.resolve() / "above" / "proj"
     files = ".env .git/hooks/x .git/config .vscode/tasks.json src/a.py conftest.py"
-    for name in files.split():
+    for name in (*files.split(), ".docker/config.json"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("x")
     (root / "cfglink").symlink_to(settings)
     (root / "envlink").symlink_to(".env")
+    (root / "gh").symlink_to(".git/hooks")
     os.link(settings / "config.toml", root / "hard.txt")
     return root
 
