@@ -200,14 +200,17 @@ def _begins_in(
         chain.insert(0, first if is_redirected else body.named_children[-1])
         first = body.named_children[0]
     # Nothing is behind the last one.
-    goals = (_plain_goal(written.get(one.id, ())) for one in chain[:-1])
+    goals = (_plain_goal(one, written.get(one.id, ())) for one in chain[:-1])
     return tuple(takewhile(bool, goals))
 
 
-def _plain_goal(written: tuple[str, ...]) -> str:
-    if len(written) != 2 or written[0] != "cd" or UNKNOWN in written[1]:
+def _plain_goal(node: Node, written: tuple[str, ...]) -> str:
+    # ``CDPATH=/x cd y`` leads elsewhere.
+    is_set = any(one.type == "variable_assignment" for one in node.children)
+    if len(written) != 2 or written[0] != "cd" or is_set:
         return ""
-    return "" if written[1].startswith("-") or _PATTERN.search(written[1]) else written[1]
+    is_odd = written[1].startswith("-") or UNKNOWN in written[1] or _PATTERN.search(written[1])
+    return "" if is_odd else written[1]
 
 
 _HERE_DOCUMENT = re.compile(
