@@ -42,7 +42,6 @@ from agent_ls.safety.shell_parts import (
 from agent_ls.safety.text import visible_line, words
 from agent_ls.safety.view_table import EDITS, READER_CHANGES, READERS, RUN_OTHERS, WORK, operands_of
 from agent_ls.safety.views import deletes_widely, view_words
-from agent_ls.safety.whole_folders import secrets_read_with
 
 Use = Literal["read", "write", "make", "delete", "any"]
 """What a program does with a place, as far as its name tells; ``make``: without a text."""
@@ -143,7 +142,7 @@ def named_places(command: str, cwd: Path, roots: Sequence[Root], depth: int = 0)
         yield from (
             Named(text.begins_in[-1], "read", one, frozenset(_names(one, roots))) for one in folders
         )
-    for word, use in _all_words(text, folders, roots):
+    for word, use in _all_words(text, folders):
         for path in spellings(word):
             for place in (one for folder in folders for one in _places(path, folder)):
                 yield Named(path, use, place, frozenset(_names(place, roots)))
@@ -152,16 +151,12 @@ def named_places(command: str, cwd: Path, roots: Sequence[Root], depth: int = 0)
             yield from named_places(script, folder, roots, depth + 1)
 
 
-def _all_words(
-    text: ShellText, folders: Sequence[Path], roots: Sequence[Root]
-) -> Iterator[tuple[str, Use]]:
+def _all_words(text: ShellText, folders: Sequence[Path]) -> Iterator[tuple[str, Use]]:
     for part in text.parts:
         yield from _words(part)
         yield from _copies(part, folders)
         for one in _outputs(part):
             yield one, "write"
-        for one in secrets_read_with(part, folders, roots):
-            yield one, "read"
     for one in text.others:
         yield one, "any"
     for one in text.reads:

@@ -30,7 +30,7 @@ def root(tmp_path: Path, settings: Path) -> Path:
     """A project with what steers programs, secrets, and ways to the settings."""
     root = tmp_path.resolve() / "above" / "proj"
     files = ".env .git/hooks/x .git/config .vscode/tasks.json src/a.py conftest.py"
-    for name in (*files.split(), ".docker/config.json"):
+    for name in files.split():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("x")
     (root / "cfglink").symlink_to(settings)
