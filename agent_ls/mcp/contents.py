@@ -9,6 +9,8 @@ import mcp_types as types
 
 from agent_ls.mcp.frames import MAX_IMAGES_BYTES, Reply
 
+_MAX_IMAGES = 20
+"""Of one result, as of one prompt."""
 _Resource = types.TextResourceContents | types.BlobResourceContents
 
 
@@ -17,7 +19,7 @@ def read_result(number: int, result: types.CallToolResult, max_bytes: int) -> Re
     images, is_complete = _kept(result.content, MAX_IMAGES_BYTES - 2 * max_bytes)
     parts = [block_text(one) for one in result.content]
     if not is_complete:
-        parts.append("[not all images are kept: they are too large]")
+        parts.append("[not all images are kept: they are too large or too many]")
     if not parts and result.structured_content is not None:
         parts = [json.dumps(result.structured_content, ensure_ascii=False, indent=1)]
     text, is_cut = cut("\n".join(parts), max_bytes)
@@ -89,7 +91,7 @@ def _kept(content: Sequence[types.ContentBlock], room: int) -> tuple[tuple[str, 
     kept: list[str] = []
     for data in found:
         room -= len(data)
-        if room < 0:
+        if room < 0 or len(kept) == _MAX_IMAGES:
             break
         kept.append(data)
     return tuple(kept), len(kept) == len(found)

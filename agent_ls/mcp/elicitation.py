@@ -5,9 +5,11 @@ The schemas are those of the protocol's elicitation: flat, of texts, numbers, bo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
@@ -27,6 +29,10 @@ _MAX_URL_CHARS = 2_000
 _MAX_TRIES = 5
 """Answers that do not fit a field, before the form is given up."""
 _MAX_OPTIONS = 20
+_MAX_ASKED = 10
+"""Requests of one call that are answered; more are declined."""
+_GAP = re.compile(r"\n\s*\n\s*\n")
+_PLAIN_HOST = re.compile(r"[a-z0-9.-]+")
 
 
 class _Over(Exception):
@@ -47,6 +53,8 @@ class Elicitation:
     """Tells the user what was declined without asking them."""
     notes: list[str] = field(default_factory=list[str])
     """What the model should know about the answers."""
+    asked: list[str] = field(default_factory=list[str])
+    """The server's words so far."""
 
     async def answer(self, asked: Asked) -> dict[str, JsonValue]:
         """Return the protocol's result: the action, and with ``accept`` the content."""
@@ -56,7 +64,10 @@ class Elicitation:
             return {"action": over.action}
 
     async def _answer(self, asked: Asked) -> dict[str, JsonValue]:
-        message = cleaned(asked.message).strip()[:_MAX_MESSAGE_CHARS]
+        message = _GAP.sub("\n\n", cleaned(asked.message).strip())[:_MAX_MESSAGE_CHARS]
+        if len(self.asked) >= _MAX_ASKED:
+            raise _Over("decline")
+        self.asked.append(message)
         if self.context.ask is None:
             raise self._refused(f'"{message}" That was declined, as nobody can answer')
         head = f"The tool server {self.server} asks: {message}"
@@ -79,7 +90,7 @@ class Elicitation:
     async def _page(self, head: str, url: str) -> dict[str, JsonValue]:
         """Let the user open a page; we do not open it."""
         shown = cleaned(url)
-        if shown != url or len(url) > _MAX_URL_CHARS or not url.startswith(("https://", "http://")):
+        if shown != url or len(url) > _MAX_URL_CHARS or not _is_plain(url):
             why = "the page has no plain web address"
             raise self._refused(f"to open a page. That was declined, as {why}")
         await self._confirmed(f"{head}\n\nOpen this page if you trust it: {shown}", _OPENED)
@@ -118,7 +129,7 @@ class Elicitation:
         listed = tuple(options) if len(options) <= _MAX_OPTIONS else ()
         problem = ""
         for _ in range(_MAX_TRIES):
-            said = await self._chosen(f"{problem}{head}: {one.words}", listed)
+            said = await self._chosen(f"{problem}{head}: {one.words}{self._goes_to}", listed)
             if use_default and said == use_default:
                 return one.default
             if not one.is_required and said.casefold() == _LEAVE_OUT.casefold():
@@ -128,6 +139,10 @@ class Elicitation:
             except ValueError as error:
                 problem = f"That does not fit: {error}.\n\n"
         raise self._over("cancel", "got answers that did not fit")
+
+    @property
+    def _goes_to(self) -> str:
+        return f"\n\n(Your answer goes to {self.server} and into this session: give no password.)"
 
     def _over(self, action: str, words: str) -> _Over:
         """Return the end of a form that the user saw, and note it for the model."""
@@ -140,3 +155,15 @@ class Elicitation:
         self.notes.append(f"({said})")
         self.tell(said)
         return _Over("decline")
+
+
+def _is_plain(url: str) -> bool:
+    """Say whether a page's address shows where it leads, over a connection that is kept secret."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").lower()
+    except ValueError:
+        return False
+    is_kept = parts.scheme == "https" or host in ("localhost", "127.0.0.1")
+    is_named = _PLAIN_HOST.fullmatch(host) is not None and parts.username is None
+    return parts.scheme in ("http", "https") and is_kept and is_named

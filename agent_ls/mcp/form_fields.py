@@ -17,6 +17,8 @@ _MAX_CHOICES = 100
 _MAX_TITLE_CHARS = 120
 _MAX_DESCRIPTION_CHARS = 500
 _MAX_DEPTH = 5
+_MAX_NODES = 400
+"""Parts of a form's schema that are looked at."""
 YES, _NO = words("yes y true on 1"), words("no n false off 0")
 _KINDS = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": ""}
 _FORMATS = {
@@ -159,9 +161,10 @@ def read_form(schema: _Object) -> tuple[tuple[Field, ...], str]:
     if len(properties) > _MAX_FIELDS:
         return (), f"its form has over {_MAX_FIELDS} fields"
     found: list[Field] = []
+    left = [None] * _MAX_NODES
     for name, raw in properties.items():
         try:
-            found.append(_field(name, _plain(raw, schema), is_required=name in required))
+            found.append(_field(name, _plain(raw, schema, left), is_required=name in required))
         except ValueError as error:
             if name in required:
                 return (), f"its field {label(name, _MAX_TITLE_CHARS)} {error}"
@@ -177,6 +180,8 @@ def _field(name: str, schema: _Object, *, is_required: bool) -> Field:
         choices = {True: "Yes", False: "No"}
     if kind not in _KINDS and not (kind == "array" and choices):
         raise ValueError(f"is of a kind that cannot be asked ({label(kind, 40)})")
+    if kind == "array" and not all(isinstance(one, str) for one in choices):
+        raise ValueError("has choices that are no texts, which the protocol does not take")
     if len(choices) > _MAX_CHOICES:
         raise ValueError(f"has over {_MAX_CHOICES} choices")
     low, high, _ = _BOUNDS.get(kind, ("", "", ""))
@@ -195,22 +200,26 @@ def _field(name: str, schema: _Object, *, is_required: bool) -> Field:
     return replace(shape, default=default) if shape.takes(default) else shape
 
 
-def _plain(raw: object, root: _Object, depth: int = 0) -> _Object:
-    """Return a field's schema with its reference resolved, and without null as an alternative."""
+def _plain(raw: object, root: _Object, left: list[None], depth: int = 0) -> _Object:
+    """Return a field's schema with its reference resolved, and without null as an alternative.
+
+    ``left`` shrinks with each part that is looked at, since parts may hold each other many times.
+    """
     schema = dict(_object(raw))
-    if depth > _MAX_DEPTH:
+    if depth > _MAX_DEPTH or not left:
         return schema
+    left.pop()
     if isinstance(reference := schema.pop("$ref", None), str):
         target: object = root
         for part in filter(None, reference.removeprefix("#").split("/")):
             target = _object(target).get(part)
-        schema = {**_plain(target, root, depth + 1), **schema}
+        schema = {**_plain(target, root, left, depth + 1), **schema}
     match schema.get("type"), schema.get("anyOf"):
         case [*kinds], _:
             real = [one for one in cast("list[object]", kinds) if one != "null"]
             return {**schema, "type": real[0] if len(real) == 1 else kinds}
         case None, [*options]:
-            given = [_plain(one, root, depth + 1) for one in cast("list[object]", options)]
+            given = [_plain(one, root, left, depth + 1) for one in cast("list[object]", options)]
             real = [one for one in given if one.get("type") != "null"]
             return {**real[0], **schema} if len(real) == 1 else schema
         case _:

@@ -283,7 +283,7 @@ class Host:
             case "answer":
                 answer = running.answers.get(int(order.name)) if running is not None else None
                 if answer is not None and not answer.done():
-                    answer.set_result(types.ElicitResult.model_validate(dict(order.arguments)))
+                    answer.set_result(_elicited(order))
             case _:
                 limit = asyncio.timeout(order.limit_s)
                 task = asyncio.ensure_future(self._carry_out(order, limit))
@@ -417,6 +417,14 @@ def _first(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
+
+
+def _elicited(order: Order) -> types.ElicitResult:
+    """Return the user's answer; a refusal for one that the protocol does not take."""
+    try:
+        return types.ElicitResult.model_validate(dict(order.arguments))
+    except ValidationError:
+        return types.ElicitResult(action="decline")
 
 
 def _said(error: BaseException) -> str:

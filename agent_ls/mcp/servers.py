@@ -299,10 +299,7 @@ class Servers:
         Errors: ``ToolError``.
         """
         if not self._servers[server].is_approved:
-            raise ToolError(
-                f"The tool server {server} is not approved: agent-ls mcp approve {server}",
-                ErrorKind.DENIED,
-            )
+            raise _unapproved(server)
         return await self._text(Order(number=0, op="resource", server=server, name=uri))
 
     async def _text(self, order: Order) -> str:
@@ -374,6 +371,9 @@ class Servers:
         async with one.opening:
             if one.is_open:
                 return
+            if not one.is_approved:
+                # Its configuration may have changed while a question about a call waited.
+                raise _unapproved(one.plan.name)
             if one.failures >= _MAX_FAILURES:
                 raise ToolError(
                     f"The tool server {one.plan.name} failed {_MAX_FAILURES} times "
@@ -505,6 +505,13 @@ def _still_there(one: Server, tool: Definition, arguments: Given) -> Definition:
         text = f"The change is accepted, but {name} was not called: {error}. Look at its parameters"
         raise ToolError(f"{text}, which are new.", ErrorKind.RUNTIME) from None
     return now
+
+
+def _unapproved(server: str) -> ToolError:
+    return ToolError(
+        f"The tool server {server} is not approved: agent-ls mcp approve {server}",
+        ErrorKind.DENIED,
+    )
 
 
 def _changed(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import TypeVar
 from urllib.parse import parse_qs, urlsplit
@@ -281,8 +281,9 @@ async def _asked(launch: Launch, on_page: Callable[[str], None]) -> AsyncGenerat
     """Yield what asks the user for a login, once."""
     answer: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
     fixed = launch.oauth.callback_port
+    states: list[str] = []
     listening = await asyncio.start_server(
-        lambda reader, writer: _take_answer(reader, writer, answer), "127.0.0.1", fixed
+        lambda reader, writer: _take_answer(reader, writer, answer, states), "127.0.0.1", fixed
     )
     # What is registered by hand is mostly localhost.
     host = "localhost" if fixed else "127.0.0.1"
@@ -292,6 +293,7 @@ async def _asked(launch: Launch, on_page: Callable[[str], None]) -> AsyncGenerat
     auth.lacks = older.lacks or None if older else None
 
     async def show(page: str) -> None:
+        states[:] = parse_qs(urlsplit(page).query).get("state", [])
         on_page(page)
 
     async def wait() -> AuthorizationCodeResult:
@@ -307,13 +309,14 @@ async def _take_answer(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     answer: asyncio.Future[AuthorizationCodeResult],
+    states: Collection[str],
 ) -> None:
-    """Take the code that the browser brings; whether it is ours, the library checks by state."""
+    """Take the code, or the refusal, that the browser brings for the page that was shown."""
     try:
         line = (await reader.readuntil(b"\r\n"))[:_MAX_REQUEST_BYTES].decode(errors="replace")
         query = parse_qs(urlsplit(line.split(" ")[1]).query)
         given = {name: values[0] for name, values in query.items()}
-        if "state" in given and not answer.done():
+        if given.get("state") in states and not answer.done():
             if "code" in given:
                 iss = given.get("iss")
                 result = AuthorizationCodeResult(code=given["code"], state=given["state"], iss=iss)
@@ -323,7 +326,7 @@ async def _take_answer(
                 answer.set_exception(OAuthFlowError(f"the login was refused: {why}"))
         writer.write(_DONE)
         await writer.drain()
-    except (OSError, EOFError, IndexError, asyncio.LimitOverrunError):
+    except (OSError, EOFError, IndexError, ValueError, asyncio.LimitOverrunError):
         pass
     finally:
         writer.close()

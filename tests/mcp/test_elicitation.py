@@ -247,6 +247,8 @@ def test_odd_schemas_do_no_harm() -> None:
         {"properties": {"x": {"type": ["string", "null"], "default": ["y"]}}},
         {"properties": {"x": {"type": "array", "items": {"enum": ["a"]}, "default": [["a"]]}}},
         {"properties": {"x": {"type": "string", "minLength": True, "title": 3}}},
+        {"properties": {"x": {"$ref": "#/$d"}}, "$d": {"anyOf": [{"$ref": "#/$d"}] * 2_000}},
+        {"properties": {"x": {"type": "array", "items": {"type": "integer", "enum": [1, 2]}}}},
     ]
     for schema in rows:
         fields, problem = read_form(schema)
