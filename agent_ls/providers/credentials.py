@@ -126,8 +126,10 @@ class StoredCredentials:
     """The user's configuration folder; never a workspace."""
     env: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
-    async def access(self, model: str, api_base: str = "") -> Access:
+    async def access(self, model: str, api_base: str = "", *, is_listed: bool = False) -> Access:
         """Return the key and address for a model; ``api_base`` overrides the address.
+
+        ``is_listed``: it is not the user's choice, so it does not get the key for every model.
 
         Errors: ``ProviderError`` if a needed key is missing or malformed, or the credentials file
         is unusable.
@@ -145,7 +147,8 @@ class StoredCredentials:
         is_own_server = provider == "openai" and base and not is_openais_own(base)
         # Another server gets OpenAI's key only if the model's name says so.
         names = () if is_own_server and not provider_of(model) else variables.key
-        key = self._key(("AGENT_LS_API_KEY", *names)) or self._key_of_file(provider, stored)
+        general = () if is_listed else ("AGENT_LS_API_KEY",)
+        key = self._key((*general, *names)) or self._key_of_file(provider, stored)
         if not key and base and is_loopback(base):
             # The clients require a key, even for local servers that need none.
             key = _DUMMY_KEY
@@ -198,7 +201,7 @@ class StoredCredentials:
             try:
                 if name == chosen or name in keys or self._is_set_up(name):
                     any_model = model if name == chosen else f"{name}/any"
-                    access = await self.access(any_model, api_base)
+                    access = await self.access(any_model, api_base, is_listed=name != chosen)
                     home = ADDRESSES.get(name) if name in _KEYLESS else None
                     place = {"api_base": access.api_base or home}
                     found[name] = access.model_copy(update=place)
