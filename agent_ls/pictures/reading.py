@@ -110,13 +110,12 @@ def _read(data: bytes, name: str) -> PictureData:
                     f"The image {name} has {width}x{height} pixels, more than can be read: give a "
                     "part of it, or a smaller one."
                 )
-            frames: int = (
-                getattr(image, "n_frames", 1) if kind in ("image/gif", "image/webp") else 1
-            )
+            # To count the frames would read them all.
+            is_moving = bool(getattr(image, "is_animated", False))
             # Broken data is found only by reading all of it.
             image.load()
             is_small = max(image.size) <= MAX_EDGE and len(data) <= MAX_SENT_BYTES
-            if is_small and frames == 1:
+            if is_small and not is_moving:
                 return PictureData(data, kind, width, height, name)
             small, made_kind = _smaller(image, is_photo=kind == "image/jpeg")
     except UnusableImage:
@@ -124,7 +123,7 @@ def _read(data: bytes, name: str) -> PictureData:
     except Exception as error:
         # The library raises anything on broken data.
         raise UnusableImage(f"The image {name} is broken: {error}.") from None
-    notes = [] if frames == 1 else [f"the first of {frames} frames"]
+    notes = ["the first of several frames"] if is_moving else []
     if small.size != (width, height):
         notes.append(f"made smaller, from {width}x{height}")
     return PictureData(small.data, made_kind, *small.size, name, "; ".join(notes))

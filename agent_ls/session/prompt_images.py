@@ -18,11 +18,11 @@ MAX_IMAGES = 20
 _NAMED = re.compile(
     r"""(?<![^\s("'\[])@
     (?: "([^"\n]+)"
-    |   ((?:\\.|[^\s\\])+?\.(?:png|jpe?g|gif|webp)) (?=[\s.,;:!?)'"\]]|$)
+    |   ((?:\\.|[^\s\\"]){1,300}?\.(?:png|jpe?g|gif|webp)) (?=[\s.,;:!?)'"\]]|$)
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A file named as in ``@shot.png`` or ``@"my shot.png"``."""
+"""A file named as in ``@shot.png`` or ``@"my shot.png"``. Long words are no names."""
 _ESCAPED = re.compile(r"\\(.)")
 
 
