@@ -80,9 +80,14 @@ class ShellText:
     def folders(self, cwd: Path) -> tuple[Path, ...]:
         """Return the folders in which its programs may run."""
         found = {cwd: None}
-        for goal in self.begins_in:
-            found = dict.fromkeys(place for one in found for place in _led_to(one, goal))
-        for part in self.parts[len(self.begins_in) :]:
+        behind = self.parts[len(self.begins_in) :]
+        if any(map(_leads_elsewhere, behind)):
+            # ``cd -`` leads back, so the first folder counts too.
+            behind = self.parts
+        else:
+            for goal in self.begins_in:
+                found = dict.fromkeys(place for one in found for place in _led_to(one, goal))
+        for part in behind:
             goals = [one for one in part.words[1:] if not one.startswith("-")]
             goal = (goals or ["~"])[0]
             if part.name == "git" and "-C" in part.words[1:-1]:
@@ -93,6 +98,13 @@ class ShellText:
                 places = [place for one in found for place in _led_to(one, goal)]
                 found |= dict.fromkeys(places[: max(_MAX_FOLDERS - len(found), 0)])
         return tuple(found)
+
+
+def _leads_elsewhere(part: Part) -> bool:
+    """Say whether a program changes the folder, for itself or for what comes behind it."""
+    if part.name in ("cd", "pushd", "popd"):
+        return True
+    return part.name != "git" and any(re.match(r"-C|--chdir", one) for one in part.words[1:])
 
 
 def _led_to(folder: Path, goal: str) -> list[Path]:

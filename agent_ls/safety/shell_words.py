@@ -19,7 +19,7 @@ _EXPANSIONS = words(
 )
 _WORDS = words("word concatenation string raw_string ansi_c_string translated_string")
 _PARENTS = _WORDS | words("command declaration_command unset_command")
-_SUBSCRIPT = re.compile(r"\w\[[^\n]*?(?:\$\(|`)")
+_SUBSCRIPT = re.compile(r"\w\[")
 _TAKE_VARIABLES = words(
     """
     printf test wait read unset let declare typeset local export readonly mapfile readarray getopts
@@ -78,7 +78,7 @@ def text_of(node: Node) -> str:
 
 def takes_program(written: Sequence[str]) -> bool:
     """Say whether a builtin takes a name with a program in its subscript: ``test -v 'a[$(x)]'``."""
-    return bool(_TAKE_VARIABLES & set(written)) and any(map(_SUBSCRIPT.search, written))
+    return bool(_TAKE_VARIABLES & set(written)) and any(map(_runs_subscript, written))
 
 
 def hides_program(node: Node, values: Mapping[str, str], above: Node | None) -> bool:
@@ -88,4 +88,13 @@ def hides_program(node: Node, values: Mapping[str, str], above: Node | None) -> 
     """
     if node.type not in _WORDS or (above is not None and above.type in _PARENTS):
         return False
-    return bool(_SUBSCRIPT.search(word_of(node, values)))
+    return _runs_subscript(word_of(node, values))
+
+
+def _runs_subscript(word: str) -> bool:
+    """Say whether a line of a word begins a subscript, and a program stands behind that."""
+    for line in word.split("\n"):
+        start = _SUBSCRIPT.search(line)
+        if start and ("$(" in line[start.end() :] or "`" in line[start.end() :]):
+            return True
+    return False
