@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from agent_ls.domain.calls import ErrorKind, ToolResult
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import Hook, HookOutcome, HookPoint
-from agent_ls.domain.verdicts import Allow, Ask, Deny
+from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
 from agent_ls.loop.calls.arguments import changed_call
 from agent_ls.loop.calls.guarding import Decided, decide
 from agent_ls.loop.hooks import FAILURES, Hooks, Said
@@ -35,6 +35,7 @@ async def ask_before_tool(
 ) -> tuple[PlannedCall, Decided]:
     """Return the call and its verdict after all hooks ran; the first block ends the round."""
     allowed_by = ""
+    question: tuple[str, str] | None = None
     for hook in before_tool_hooks(planned, turn):
         if not isinstance(decided[1], Allow | Ask):
             break
@@ -59,19 +60,32 @@ async def ask_before_tool(
         if changed is not planned:
             planned = changed
             decided = await decide(planned, turn)
-        decided = _asking(hook, said, decided)
-    if allowed_by and isinstance(decided[1], Ask) and decided[1].broad:
-        decided = (allowed_by, Allow(reads_only=decided[1].reads_only, consent="person"))
-    return planned, decided
+        if said.answer.decision == "ask":
+            why = f"The hook {hook.name} asks: {said.answer.reason or 'it gave no reason'}"
+            question = question or (origin, why)
+    return planned, _settled(decided, allowed_by, question)
 
 
-def _asking(hook: Hook, said: Said, decided: Decided) -> Decided:
-    """Return the decision, which is to ask if the hook wants that; no later hook answers it."""
+def _settled(decided: Decided, allowed_by: str, question: tuple[str, str] | None) -> Decided:
+    """Return the decision after all hooks; neither a hook nor a grant answers a hook's question.
+
+    ``question`` is the first one, with its hook.
+    """
     verdict = decided[1]
-    if said.answer.decision != "ask" or not isinstance(verdict, Allow):
-        return decided
-    why = f"The hook {hook.name} asks: {said.answer.reason or 'it gave no reason'}"
-    return f"hook {hook.name}", Ask(why, broad=False, reads_only=verdict.reads_only)
+    if question is not None and (isinstance(verdict, Allow) or _is_broad(verdict)):
+        origin, why = question
+        return origin, Ask(why, broad=False, reads_only=_only_reads(verdict))
+    if allowed_by and _is_broad(verdict):
+        return allowed_by, Allow(reads_only=_only_reads(verdict), consent="person")
+    return decided
+
+
+def _is_broad(verdict: GuardVerdict) -> bool:
+    return isinstance(verdict, Ask) and verdict.broad
+
+
+def _only_reads(verdict: GuardVerdict) -> bool:
+    return isinstance(verdict, Allow | Ask) and verdict.reads_only
 
 
 async def _asked(hook: Hook, planned: PlannedCall, decided: Decided, turn: Turn) -> Said:

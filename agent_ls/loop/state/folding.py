@@ -180,7 +180,8 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
         case e.TurnStarted():
             calls = state.turn.calls if state.turn else ()
             unasked = event.limits.unasked if event.limits else ()
-            rules = {f"{GRANT}{one}" for one in unasked} - state.grants.keys()
+            # What was revoked since what it runs has changed is the user's to grant again.
+            rules = {f"{GRANT}{one}" for one in unasked} - state.grants.keys() - state.revoked
             granted = MappingProxyType(dict.fromkeys(sorted(rules), state.seq))
             return replace(
                 _said(
