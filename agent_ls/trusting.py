@@ -87,17 +87,20 @@ def _extensions(roots: tuple[Root, ...], home: Path | None = None) -> Iterator[s
     listed = FileCommands(_NOBODY, DiskWorkspace(roots), lambda: home).now()
     for name, command in listed.commands.items():
         if not command.skill_folder:
-            yield f"command /{name}{_unasked(command)}"
+            yield f"command /{name}"
+            yield from _unasked(f"command /{name}", command)
     skills, _ = found_skills(_NOBODY, roots, home)
-    yield from (f"skill {name}{_unasked(one.command)}" for name, one in skills.found.items())
+    for name, one in skills.found.items():
+        yield f"skill {name}"
+        yield from _unasked(f"skill {name}", one.command)
     kinds, _ = found_kinds(_NOBODY, roots, home)
     yield from (f"sub-agent {one.name}" for one in kinds.values() if one not in BUILT_IN)
 
 
-def _unasked(command: CustomCommand) -> str:
-    """Return which commands run unasked in the turn that a command begins; empty for none."""
-    rules = [one.partition(": ")[2] for one in command.limits.unasked]
-    return f" (when you call it, runs unasked: {', '.join(rules)})" if rules else ""
+def _unasked(named: str, command: CustomCommand) -> Iterator[str]:
+    """Yield what runs unasked in the turn that a command begins, each rule in a line of its own."""
+    for rule in command.limits.unasked:
+        yield f"{named} runs unasked when you call it: {rule.partition(': ')[2]}"
 
 
 def _servers(folder: Path) -> Iterator[str]:

@@ -14,14 +14,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 _PLACEHOLDER = re.compile(
-    r"(?P<escapes>\\*)\$(?P<token>ARGUMENTS\[(?P<index>\d+)\]|(?P<all>ARGUMENTS)\b"
+    r"(?<!\\)(?P<escapes>\\*)\$(?P<token>ARGUMENTS\[(?P<index>\d+)\]|(?P<all>ARGUMENTS)\b"
     r"|(?P<number>\d+)|(?P<name>[^\W\d]\w*))"
 )
 _COUNTS_FROM_0 = re.compile(r"(?<!\\)\$(?:0(?!\d)|ARGUMENTS\[)")
 _VARIABLE = re.compile(r"\$\{(CLAUDE_\w+)\}")
 _COMMAND = re.compile(
-    r"(?<!\S)!`(?P<line>[^`\n]+)`|^[ \t]*```![ \t]*\n(?P<block>.*?)\n[ \t]*```[ \t]*$",
-    re.DOTALL | re.MULTILINE,
+    r"(?<!\S)!`(?P<line>[^`\n]+)`"
+    r"|^[ \t]*```![ \t]*\n(?P<block>(?:(?![ \t]*```).*\n)*?)[ \t]*```[ \t]*$",
+    re.MULTILINE,
 )
 _OF_PLUGINS = re.compile(r"\$\{CLAUDE_PLUGIN_\w+\}")
 _MAX_NUMBER = 9
@@ -85,7 +86,7 @@ def _pieces(template: str) -> Iterator[tuple[str, bool]]:
     end = 0
     for found in _COMMAND.finditer(template):
         yield template[end : found.start()], False
-        yield found["line"] or found["block"] or "", True
+        yield found["line"] or (found["block"] or "").removesuffix("\n"), True
         end = found.end()
     yield template[end:], False
 
@@ -109,8 +110,8 @@ def _filled(text: str, given: Given, words: Sequence[str]) -> tuple[str, bool]:
         is_received = is_received or put[1]
         return found["escapes"] + put[0]
 
-    text = _PLACEHOLDER.sub(value, text)
-    return _VARIABLE.sub(lambda one: given.variables.get(one[1], one[0]), text), is_received
+    text = _VARIABLE.sub(lambda one: given.variables.get(one[1], one[0]), text)
+    return _PLACEHOLDER.sub(value, text), is_received
 
 
 def _value(found: re.Match[str], given: Given, words: Sequence[str]) -> tuple[str, bool] | None:

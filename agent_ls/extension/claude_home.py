@@ -25,7 +25,8 @@ def agreed_home(consent: Consent) -> Path | None:
     """Return the folder if the user has agreed that it is read; else None."""
     home = claude_home()
     if consent == "ask":
-        return home if TrustedFolders(trust_file()).is_trusted(home) else None
+        # A trusted folder above it, such as the home folder, says nothing of other agents' files.
+        return home if home.resolve() in TrustedFolders(trust_file()).all() else None
     return home if consent == "always" else None
 
 

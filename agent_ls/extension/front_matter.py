@@ -18,7 +18,8 @@ _FENCE = "---"
 _KEY = re.compile(r"[\"']?([A-Za-z_][\w.-]*)[\"']?[ \t]*:(?!//)(.*)")
 _BLOCK = re.compile(r"[>|][+-]?\d?[+-]?")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
-_TOOL = re.compile(r"[^\s,()\[\]]+(?:\((?:[^()]|\([^()]*\))*\))?")
+_UNREADABLE = "(unreadable)"
+"""The pattern of an item that cannot be read: it allows nothing, and leaves no tool whole."""
 _SERVER_TOOL = re.compile(r"mcp__\w+")
 _ON = frozenset({"true", "yes", "on", "1"})
 _OFF = frozenset({"false", "no", "off", "0"})
@@ -83,10 +84,16 @@ def rules_in(value: str) -> tuple[str, ...]:
     whole: set[str] = set()
     rules: list[tuple[str, str]] = []
     for one in _listed(value):
+        item = one.strip("\"'")
+        is_whole = item.endswith(")") and item.count("(") == item.count(")")
         try:
-            subject, pattern = parse_pattern(one.strip("\"'"))
+            subject, pattern = parse_pattern(item if is_whole else item.partition("(")[0])
+            pattern = pattern if is_whole or "(" not in item else _UNREADABLE
         except ValueError:
-            continue
+            try:
+                subject, pattern = parse_pattern(item.partition("(")[0])[0], _UNREADABLE
+            except ValueError:
+                continue
         if subject not in _RULED:
             continue
         if "(" not in one or not pattern.strip("*/ "):
@@ -98,7 +105,17 @@ def rules_in(value: str) -> tuple[str, ...]:
 
 
 def _listed(value: str) -> list[str]:
-    return _TOOL.findall(_COMMENT.sub("", value))
+    """Return the items of a list; a comment, blanks and commas in parentheses are an item's."""
+    found, depth = [""], 0
+    for at, character in enumerate(value):
+        if not depth and character == "#" and not value[at - 1 : at].strip():
+            break
+        depth += (character == "(") - (character == ")" and depth > 0)
+        if depth or character not in " \t\n,[]":
+            found[-1] += character
+        elif found[-1]:
+            found.append("")
+    return [one for one in found if one]
 
 
 def _tool_here(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -75,7 +76,10 @@ class FileSkills:
 
     async def read(self, name: str, file: str) -> str:
         """Return the text of one of a skill's files. Errors: ``ToolError``."""
-        return await asyncio.to_thread(_read, self._named(name).folder, file)
+        found = self._named(name)
+        if not found.is_for_model and posixpath.normpath(file).lower() == MAIN.lower():
+            raise ToolError(f"Only the user calls the skill {name!r}.")
+        return await asyncio.to_thread(_read, found.folder, file)
 
     def _named(self, name: str) -> FoundSkill:
         if (found := self.found.get(name)) is None:

@@ -45,10 +45,14 @@ def test_it_counts_once_it_is_trusted(home: Path, capsys: pytest.CaptureFixture[
     assert main(["trust", "--show", "~/.claude"]) == 0
     assert capsys.readouterr().out == (
         f"{home}\nIt would switch on:\n"
-        "  command /git:Big-Commit (when you call it, runs unasked: git add *), in every folder\n"
+        "  command /git:Big-Commit, in every folder\n"
+        "  command /git:Big-Commit runs unasked when you call it: git add *, in every folder\n"
         "  skill pdf, in every folder\n"
         "  sub-agent reviewer, in every folder\n"
     )
+    # A folder above it was trusted for other reasons.
+    assert main(["trust", "--yes", str(home.parent)]) == 0
+    assert _listed(home, capsys)[0] == ""
     # Nobody can be asked here, so a word is needed.
     assert main(["trust", "~/.claude"]) == 3
     assert _listed(home, capsys)[0] == ""

@@ -82,6 +82,14 @@ def test_our_own_files_say_what_is_wrong() -> None:
         ), ()),
         ("mcp__linear, mcp__github__get_issue", ("linear/*", "github/get_issue"), ()),
         ("Bash(), LS, TodoWrite", ("run_command", "list_dir", "update_plan"), ()),
+        ('Bash(git add:*), Bash(node -e "f(g(1))")', ("run_command",), (
+            "run_command: git add *", 'run_command: node -e "f(g(1))"'
+        )),
+        ("Bash(git add:*) Bash(gh pr view :*", ("run_command",), (
+            "run_command: git add *", "run_command: (unreadable)"
+        )),
+        ("Bash(gh issue list #*)", ("run_command",), ("run_command: gh issue list #*",)),
+        ("Bash(!x), Read # all", ("run_command", "read_file"), ("run_command: (unreadable)",)),
         ("", (), ()),
     ],
 )  # fmt: skip

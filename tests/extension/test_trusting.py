@@ -46,7 +46,8 @@ _TS = '{"name": "typescript", "version": "5.9.0"}'
             },
             (
                 "command /bad",
-                "command /fix (when you call it, runs unasked: git add *)",
+                "command /fix",
+                "command /fix runs unasked when you call it: git add *",
                 "command /web:page",
                 "skill db",
                 "sub-agent writer",
