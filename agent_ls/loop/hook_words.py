@@ -49,7 +49,7 @@ _TOOLS = {
     "ask_user": "AskUserQuestion",
     "skill": "Skill",
 }
-_PATH_ARGUMENTS = ("read_file", "edit_file", "write_file")
+_PATH_ARGUMENTS = ("read_file", "edit_file", "write_file", "move_file", "delete_file")
 """Tools whose ``path`` is a ``file_path`` there."""
 _FIXED: Mapping[HookPoint, dict[str, JsonValue]] = {
     HookPoint.SESSION_START: {"source": "startup"},

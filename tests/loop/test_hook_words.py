@@ -61,8 +61,8 @@ BEFORE, AFTER = HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL
             {"tool": "move_file", "arguments": {"path": "a"}, "result": "no", "error": "runtime"},
             {
                 "hook_event_name": "PostToolUse",
-                "tool_name": "move_file",
-                "tool_input": {"path": "a"},
+                "tool_name": "Edit",
+                "tool_input": {"file_path": "a"},
                 "tool_response": {"content": "no", "stdout": "", "stderr": "no", "success": False},
             },
         ),
@@ -85,7 +85,8 @@ def test_what_a_hook_is_told_in_those_words(
 
 def test_points_that_it_has_not_are_told_in_ours_alone() -> None:
     assert told_words(HookPoint.BEFORE_LLM_CALL, {"model": "m"}, "/p") == {}
-    assert tool_words("move_file") == "move_file"
+    assert tool_words("find_symbol") == "find_symbol"
+    assert {tool_words(one) for one in ("apply_patch", "delete_file")} == {"Edit"}
 
 
 @pytest.mark.parametrize(

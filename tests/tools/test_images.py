@@ -42,7 +42,7 @@ async def test_a_large_or_moving_image_is_shown_as_far_as_models_take_it(place: 
     for name, note in (
         ("large.png", " bytes)"),
         ("wide.png", "made smaller, from 4000x40)"),
-        ("wave.gif", "the first of 3 frames)"),
+        ("wave.gif", "the first of several frames)"),
     ):
         output = await place.call(ReadFile(place.workspace), path=name)
         assert output.text.endswith(note)
