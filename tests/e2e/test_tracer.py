@@ -19,6 +19,12 @@ CASES = {
     "seen before its birth": (
         ["1 fork() = 2", f"2 {BWRAP}", f"3 {CONNECT}", "2 clone(x) = 3"], True,
     ),
+    "seen long before its birth": (
+        ["1 fork() = 2", f"2 {BWRAP}", f"3 {CONNECT}", *OTHERS, "2 clone(x) = 3"], True,
+    ),
+    "the server's, seen long before its birth": (
+        ["1 fork() = 2", f"2 {BWRAP}", f"3 {CONNECT}", *OTHERS, "1 clone(x) = 3"], False,
+    ),
     "a child of the server": (["1 fork() = 3", f"3 {CONNECT}"], False),
     "its number is used again later": (
         ["1 fork() = 2", f"2 {BWRAP}", "2 clone(x) = 3", f"3 {CONNECT}", *OTHERS, "1 fork() = 3"],

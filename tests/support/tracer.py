@@ -91,8 +91,9 @@ class _Lineage:
         seen: set[tuple[str, int]] = set()
         while True:
             births = self._births.get(pid, [])
-            # A child may be seen at work before the call that made it has returned.
-            known = [one for one in births if one[0] <= at + _LATE]
+            # A child may be seen at work before the call that made it has returned, under load long
+            # before. Without an earlier process of its number the first birth is its own.
+            known = [one for one in births if one[0] <= at + _LATE] or births[:1]
             begun, parent = known[-1] if known else (-1, "")
             if any(begun - _LATE <= one <= at for one in self._sandboxes.get(pid, [])):
                 return True
