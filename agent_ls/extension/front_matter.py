@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable
+from contextlib import suppress
 
 from agent_ls.domain.rules import parse_pattern
 from agent_ls.loop.calls.other_agents import name_here
@@ -84,16 +85,10 @@ def rules_in(value: str) -> tuple[str, ...]:
     whole: set[str] = set()
     rules: list[tuple[str, str]] = []
     for one in _listed(value):
-        item = one.strip("\"'")
-        is_whole = item.endswith(")") and item.count("(") == item.count(")")
         try:
-            subject, pattern = parse_pattern(item if is_whole else item.partition("(")[0])
-            pattern = pattern if is_whole or "(" not in item else _UNREADABLE
+            subject, pattern = _rule_of(one.strip("\"'"))
         except ValueError:
-            try:
-                subject, pattern = parse_pattern(item.partition("(")[0])[0], _UNREADABLE
-            except ValueError:
-                continue
+            continue
         if subject not in _RULED:
             continue
         if "(" not in one or not pattern.strip("*/ "):
@@ -102,6 +97,18 @@ def rules_in(value: str) -> tuple[str, ...]:
             rules.append((subject, pattern))
     kept = (f"{subject}: {pattern}" for subject, pattern in rules if subject not in whole)
     return tuple(dict.fromkeys(kept))
+
+
+def _rule_of(item: str) -> tuple[str, str]:
+    """Return the subject and the pattern of an item; one that cannot be read allows nothing.
+
+    Errors: ``ValueError`` for a tool that has no rules.
+    """
+    tool, has_pattern, _ = item.partition("(")
+    if not has_pattern or (item.endswith(")") and item.count("(") == item.count(")")):
+        with suppress(ValueError):
+            return parse_pattern(item)
+    return parse_pattern(tool)[0], _UNREADABLE
 
 
 def _listed(value: str) -> list[str]:

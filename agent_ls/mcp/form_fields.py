@@ -161,7 +161,7 @@ def read_form(schema: _Object) -> tuple[tuple[Field, ...], str]:
     if len(properties) > _MAX_FIELDS:
         return (), f"its form has over {_MAX_FIELDS} fields"
     found: list[Field] = []
-    left = [None] * _MAX_NODES
+    left = iter(range(_MAX_NODES))
     for name, raw in properties.items():
         try:
             found.append(_field(name, _plain(raw, schema, left), is_required=name in required))
@@ -200,15 +200,14 @@ def _field(name: str, schema: _Object, *, is_required: bool) -> Field:
     return replace(shape, default=default) if shape.takes(default) else shape
 
 
-def _plain(raw: object, root: _Object, left: list[None], depth: int = 0) -> _Object:
+def _plain(raw: object, root: _Object, left: Iterator[int], depth: int = 0) -> _Object:
     """Return a field's schema with its reference resolved, and without null as an alternative.
 
-    ``left`` shrinks with each part that is looked at, since parts may hold each other many times.
+    ``left`` has an item for each part that may still be looked at: parts may hold each other.
     """
     schema = dict(_object(raw))
-    if depth > _MAX_DEPTH or not left:
+    if depth > _MAX_DEPTH or next(left, None) is None:
         return schema
-    left.pop()
     if isinstance(reference := schema.pop("$ref", None), str):
         target: object = root
         for part in filter(None, reference.removeprefix("#").split("/")):

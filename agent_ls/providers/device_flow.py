@@ -92,7 +92,7 @@ def sign_in(
     account: Account,
     tell: Callable[[DeviceCode], None],
     # The flow is a pause between questions, and this is a thread of its own.
-    sleep: Callable[[float], None] = time.sleep,  # noqa: TID251
+    sleep: Callable[[float], None] = time.sleep,  # noqa: TID251 - as said above
 ) -> None:
     """Sign in; ``tell`` gets the code for the user. Errors: ``SignInFailed``, httpx's."""
     code = account.begin()

@@ -301,7 +301,7 @@ def _as_led(spelled: Path) -> Iterator[Path]:
 
 def _fitting(pattern: str, folder: Path) -> Iterator[str]:
     # Path.glob knows no absolute patterns.
-    return islice(iglob(at_home(pattern), root_dir=folder), _MAX_FITTING)  # noqa: PTH207
+    return islice(iglob(at_home(pattern), root_dir=folder), _MAX_FITTING)  # noqa: PTH207 - as said
 
 
 def _reason(named: Named, roots: Sequence[Root]) -> str:

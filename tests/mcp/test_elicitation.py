@@ -254,3 +254,10 @@ def test_odd_schemas_do_no_harm() -> None:
         fields, problem = read_form(schema)
         assert problem == ""
         assert all(one.words and one.default is None for one in fields)
+
+
+def test_choices_that_the_protocol_does_not_take_are_no_field() -> None:
+    numbers = {"type": "array", "items": {"type": "integer", "enum": [1, 2]}, "default": [1]}
+    assert read_form({"properties": {"x": numbers}}) == ((), "")
+    fields, problem = read_form({"properties": {"x": numbers}, "required": ["x"]})
+    assert (fields, "choices that are no texts" in problem) == ((), True)

@@ -167,6 +167,16 @@ async def test_a_provider_counts_if_it_has_a_key_or_an_address(
         assert found["ollama_chat"].api_base == f"http://{place}"
 
 
+async def test_the_key_for_every_model_goes_to_the_chosen_provider_alone(tmp_path: Path) -> None:
+    env = {"AGENT_LS_API_KEY": "ours", "GROQ_API_KEY": "g", "OLLAMA_HOST": "http://gpu.lan:11434"}
+    found, _ = await StoredCredentials(tmp_path, env).usable("deepseek/deepseek-chat")
+    keys = {name: one.api_key for name, one in found.items()}
+    assert keys["deepseek"] == "ours"
+    assert keys["groq"] == "g"
+    assert [name for name, key in keys.items() if key == "ours"] == ["deepseek"]
+    assert "ollama_chat" in keys
+
+
 async def test_a_key_that_cannot_be_used_is_told_and_the_others_count(tmp_path: Path) -> None:
     env = {"OPENAI_API_KEY": "your-key-here", "GROQ_API_KEY": "g"}
     found, problems = await StoredCredentials(tmp_path, env).usable("anthropic/claude-x")
