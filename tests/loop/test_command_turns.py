@@ -125,3 +125,34 @@ async def test_what_a_text_needs_is_called_first_and_once(tmp_path: Path, stage:
         ("read_file", {"path": "docs/a.md"}),
         ("list_dir", {"path": "docs"}),
     ]
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_what_comes_first_has_the_tools_of_its_own_command(
+    tmp_path: Path, stage: Stage
+) -> None:
+    _write(
+        tmp_path,
+        {
+            ".claude/commands/review.md": "---\nallowed-tools: Read, Grep\n---\nReview.",
+            ".claude/commands/state.md": "---\nallowed-tools: Bash(ls:*)\n---\n!`ls`",
+            ".claude/commands/narrow.md": "---\nallowed-tools: Read\n---\n!`ls`",
+            "seen.txt": "",
+        },
+    )
+    TrustedFolders(trust_file()).trust(tmp_path)
+    model = """
+        [[answer]]
+        text = "Reviewed."
+        [[answer]]
+        expect.contains = ["seen.txt"]
+        text = "Seen."
+        [[answer]]
+        expect.contains = ["allowed-tools leave run_command out"]
+        text = "Not seen."
+    """
+    async with stage.opened(tmp_path, model) as sessions:
+        session = await sessions.create()
+        for prompt in ("/review", "/state", "/narrow"):
+            await session.submit(prompt)
+            await session.wait_idle()
