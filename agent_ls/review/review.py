@@ -149,8 +149,8 @@ class Review:
     async def decide(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
         """Keep, undo or redo changes; return the result of each file, newest turn first.
 
-        A redo begins with the oldest turn, since newer changes may build on older ones. A file
-        with a conflict is left as it is.
+        A redo begins with the oldest turn, since newer changes may build on older ones. Changes in
+        conflict stay as they are, and the result says how many.
         Errors: ``AgentLsError`` for ``restore``, which has a method of its own.
         """
         if decision == "restore":
@@ -254,26 +254,48 @@ class Review:
         self, decision: ReviewDecision, turn_id: str, number: int, wanted: frozenset[str] | None
     ) -> FileResult:
         settled, path = 0, ""
+        stuck: dict[str, FileResult] = {}
         try:
             for _ in range(_MOST_STEPS):
                 ledger = await self.ledger()
                 path, file = ledger.chains[number].path, ledger.turns[turn_id].files.get(number)
                 hunks = file.those(_FROM[decision], wanted) if file else ()
+                hunks = tuple(one for one in hunks if one.id not in stuck)
                 if file is None or not hunks:
-                    return FileResult(turn_id, path, "done" if settled else "nothing", settled)
+                    return _all_in_all(turn_id, path, settled, list(stuck.values()))
                 if decision == "keep":
                     ids = tuple(one.id for one in hunks)
                     await self._recorder.emit(self._event(decision, turn_id, path, ids))
                     return FileResult(turn_id, path, "done", len(ids))
                 done = await self._one_step(decision, turn_id, file, hunks)
-                if isinstance(done, FileResult):
+                if not isinstance(done, FileResult):
+                    settled += done
+                elif done.status != "conflict" or len(hunks) == 1 or not _are_lines(hunks):
                     return replace(done, hunks=settled)
-                settled += done
+                else:
+                    fresh = await self._stuck(decision, turn_id, file, hunks)
+                    if len(fresh) in (0, len(hunks)):
+                        # Both versions of the file are shown with all its changes.
+                        return replace(done, hunks=settled)
+                    stuck |= fresh
             reason = "it changes all the time"
         except _OF_ONE_FILE as error:
             reason = str(error)
         # What was settled before it met that stays so, and is said.
         return FileResult(turn_id, path, "refused", settled, reason)
+
+    async def _stuck(
+        self, decision: ReviewDecision, turn_id: str, file: FileLedger, hunks: Sequence[Hunk]
+    ) -> dict[str, FileResult]:
+        """Return the conflict of each of these changes that is one by itself, by its id."""
+        ledger = await self.ledger()
+        found: dict[str, FileResult] = {}
+        for hunk in hunks:
+            goal = _GOAL[decision]
+            step = await next_step(self._workspace, ledger, turn_id, file, (hunk,), goal)
+            if isinstance(step, Clash):
+                found[hunk.id] = conflict(turn_id, step)
+        return found
 
     async def _one_step(
         self, decision: ReviewDecision, turn_id: str, file: FileLedger, hunks: Sequence[Hunk]
@@ -452,6 +474,19 @@ async def _in_rounds(
         is_any_done = any(found[one].status == "done" for one in left)
         left = [one for one in left if found[one].status == "conflict"] if is_any_done else []
     return found
+
+
+def _are_lines(hunks: Sequence[Hunk]) -> bool:
+    return all(one.kind == "text" for one in hunks)
+
+
+def _all_in_all(turn_id: str, path: str, settled: int, stuck: Sequence[FileResult]) -> FileResult:
+    """Return the result of a file whose changes are decided about, but for those in conflict."""
+    if not stuck:
+        return FileResult(turn_id, path, "done" if settled else "nothing", settled)
+    many = f"{len(stuck)} of its {settled + len(stuck)} changes"
+    stays = "stays" if len(stuck) == 1 else "stay"
+    return replace(stuck[0], hunks=settled, reason=f"{many} {stays}: {stuck[0].reason}")
 
 
 def _since(ledger: Ledger, point: RestorePoint, number: int) -> Since | None:

@@ -72,12 +72,6 @@ async def waits(session: Reviewed, decision: str, by: str, *, word: str) -> None
         pytest.param(_ALIKE, ["a.py"], ["b.py a.py"], id="deleted-and-replaced-by-its-like"),
         pytest.param(_FILES, [_CHANGED], [_BACK], id="lines-taken-back"),
         pytest.param(
-            _FILES,
-            ["a.py=" + _TEXT.replace("two", "2").replace("five", "5")],
-            ["a.py=" + _TEXT.replace("five", "5")],
-            id="one-of-two-taken-back",
-        ),
-        pytest.param(
             _FILES, ["a.py x.py", "x.py=" + _CHANGED[5:]], [f"x.py={_TEXT}"], id="move-taken-back"
         ),
     ],
@@ -116,6 +110,25 @@ async def test_an_undo_waits_for_the_newer_turn(
         assert await session.open_hunks() == []
         # Both go again, the older one first.
         assert statuses(await session.review.decide("redo", Selection())) == {"done"}
+
+
+@pytest.mark.parametrize("by", ["turn", "changes"])
+async def test_an_undo_takes_the_changes_that_no_newer_turn_took_back(
+    tmp_path: Path, by: str
+) -> None:
+    async with reviewed(tmp_path / "work", _FILES) as session:
+        await session.turn()
+        await does(session, "a.py=" + _TEXT.replace("two", "2").replace("five", "5"))
+        await session.turn()
+        await does(session, "a.py=" + _TEXT.replace("five", "5"))
+        (result,) = await decided(session, "undo", "trn_1", by)
+        assert result.status == "conflict"
+        assert result.reason.startswith("1 of its 2 changes stays: a newer turn, trn_2")
+        assert session.texts() == _FILES
+        assert statuses(await session.undo(turn_id="trn_2")) == {"done"}
+        assert statuses(await decided(session, "undo", "trn_1", by)) == {"done"}
+        assert session.texts() == _FILES
+        assert await session.open_hunks() == []
 
 
 @pytest.mark.parametrize("by", ["turn", "changes"])

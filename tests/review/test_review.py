@@ -162,22 +162,23 @@ async def test_decisions_that_are_made_at_once_wait_for_each_other(
     await check(tmp_path, story, {"a.txt": text}, after={"a.txt": text})
 
 
-async def test_a_conflict_changes_nothing_and_shows_both_versions(tmp_path: Path) -> None:
+async def test_an_undo_takes_what_can_go_and_shows_both_versions_of_the_rest(
+    tmp_path: Path,
+) -> None:
     async def story(session: Reviewed) -> None:
         await session.agent("a.py", "two", "2")
         await session.agent("a.py", "eight", "8")
         session.user("a.py", "2\n", "2 mine\n")
         [result] = await session.undo()
-        assert result.status == "conflict"
+        assert (result.status, result.hunks) == ("conflict", 1)
+        assert result.reason == "1 of its 2 changes stays: these lines were changed since"
         assert result.clash is not None
         assert result.clash.line == 2
         assert "2 mine" in (result.clash.now or "")
         assert "two" in (result.clash.wanted or "")
 
-    after = _TEXT.replace("two", "2 mine").replace("eight", "8")
-    await check(
-        tmp_path, story, after={"a.py": after}, still_open=[("a.py", "two"), ("a.py", "eight")]
-    )
+    after = _TEXT.replace("two", "2 mine")
+    await check(tmp_path, story, after={"a.py": after}, still_open=[("a.py", "two")])
 
 
 async def test_typing_right_behind_an_edit_is_the_persons(tmp_path: Path) -> None:
