@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import json
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,25 @@ async def test_the_review_goes_with_files_that_move(
         (shop / name).parent.mkdir(exist_ok=True)
         (shop / name).write_text(text)
     await check(vscode, extension, shop, "moves")
+
+
+async def test_a_notebook_is_edited_by_its_cells(
+    vscode: VsCode, extension: Path, shop: Path
+) -> None:
+    output = {"output_type": "stream", "name": "stdout", "text": ["1\n"]}
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# Sums"]},
+        {
+            "cell_type": "code",
+            "execution_count": 1,
+            "metadata": {},
+            "outputs": [output],
+            "source": ["x = 1\n", "print(x)"],
+        },
+    ]
+    found = {"cells": cells, "metadata": {"mine": "kept"}, "nbformat": 4, "nbformat_minor": 4}
+    (shop / "sums.ipynb").write_text(json.dumps(found, indent=1) + "\n")
+    await check(vscode, extension, shop, "notebook")
 
 
 async def test_a_person_types_while_the_agent_edits(

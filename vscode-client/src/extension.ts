@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import { registerCommands } from "./commands";
 import { Conversation } from "./conversation";
 import { answerSaving, DiagnosticsForwarder } from "./editor";
+import { InlineReview } from "./inline";
 import { Panel } from "./panel";
 import { Review } from "./review";
 import { Server } from "./server";
@@ -23,6 +24,7 @@ export function activate(context: vscode.ExtensionContext): void {
     review,
     panel,
     new Status(server, conversation, review),
+    new InlineReview(review),
     new DiagnosticsForwarder(server),
     vscode.workspace.onDidChangeConfiguration((event) =>
       onConfigurationChange(event, conversation),

@@ -8,7 +8,7 @@ import type { Conversation } from "./conversation";
 import type { Moment } from "./fold/state";
 import type { Decide } from "./messages";
 import type { Agent } from "./server";
-import type { ReviewFileResult, ReviewTurn, Update } from "./wire";
+import type { ReviewDiffResult, ReviewFileResult, ReviewHunk, ReviewTurn, Update } from "./wire";
 
 const SCHEME = "agent-ls-review";
 const SETTLE_MS = 150;
@@ -50,6 +50,26 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
     return this.#turns;
   }
 
+  /** The documents with open changes, as the editor writes their URIs. */
+  get reviewed(): string[] {
+    const open = this.#turns.flatMap((turn) =>
+      turn.files.filter(({ hunks }) => hunks.some((one) => one.state === "open")),
+    );
+    const uris = open.flatMap(({ location: { uri } }) => (uri ? [written(uri)] : []));
+    return [...new Set(uris)];
+  }
+
+  /** The open changes of a document, from top to bottom. */
+  openIn(uri: vscode.Uri): ReviewHunk[] {
+    const wanted = uri.toString();
+    const files = this.#turns.flatMap((turn) => turn.files);
+    return files
+      .filter(({ location }) => location.uri && written(location.uri) === wanted)
+      .flatMap(({ hunks }) => hunks)
+      .filter(({ state }) => state === "open")
+      .sort((one, other) => one.line - other.line);
+  }
+
   provideTextDocumentContent(uri: vscode.Uri): string {
     return this.#texts.get(uri.toString()) ?? "";
   }
@@ -85,11 +105,55 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
   async diff(sessionId: string, turnId: string, path: string): Promise<void> {
     const sides = await this.#agent.request("agent/review/diff", { sessionId, turnId, path });
     const before = this.#document(`${turnId}/before/${path}`, sides.before);
-    const isThere = sides.uri !== null && sides.after !== null;
-    const after = isThere
-      ? vscode.Uri.parse(sides.uri as string)
-      : this.#document(`${turnId}/after/${path}`, sides.after);
+    const after = this.#after(turnId, path, sides);
     await vscode.commands.executeCommand("vscode.diff", before, after, `${path} (the agent's)`);
+  }
+
+  /** Show everything that a turn changed in one diff editor; by default the last turn. */
+  async diffTurn(turn = this.#turns.at(-1)): Promise<void> {
+    if (!turn) throw new Error("The agent has changed no file yet.");
+    const { sessionId, turnId } = turn;
+    const files = await Promise.all(
+      turn.files.map(async ({ location: { path } }) => {
+        const asked = { sessionId, turnId, path };
+        return { path, sides: await this.#agent.request("agent/review/diff", asked) };
+      }),
+    );
+    const rows = files.map(({ path, sides }) => {
+      const name = vscode.Uri.from({ scheme: SCHEME, path: `/${path}` });
+      const before =
+        sides.before === null
+          ? undefined
+          : this.#document(`${turnId}/before/${path}`, sides.before);
+      const after = sides.after === null ? undefined : this.#after(turnId, path, sides);
+      return [sides.uri === null ? name : vscode.Uri.parse(sides.uri), before, after];
+    });
+    await vscode.commands.executeCommand("vscode.changes", `Agent: ${turn.prompt}`, rows);
+  }
+
+  /** Show the lines that the change at the cursor took away, inset below it. */
+  async peekRemoved(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor) return;
+    const { line } = editor.selection.active;
+    const hunk = this.openIn(editor.document.uri).find((one) => isAt(one, line));
+    if (!hunk?.removedLines) throw new Error("No line of this change was taken away.");
+    const { turns } = await this.#agent.request("agent/review/list", {
+      sessionId: null,
+      withText: true,
+    });
+    const hunks = turns.flatMap((turn) => turn.files.flatMap((file) => file.hunks));
+    const old = hunks.find((one) => one.hunkId === hunk.hunkId)?.old ?? "";
+    const name = vscode.workspace.asRelativePath(editor.document.uri);
+    const removed = this.#document(`removed/${hunk.hunkId}/${name}`, old);
+    const places = [new vscode.Location(removed, new vscode.Position(0, 0))];
+    await vscode.commands.executeCommand(
+      "editor.action.peekLocations",
+      editor.document.uri,
+      new vscode.Position(line, 0),
+      places,
+      "peek",
+    );
   }
 
   /** Keep or undo the changes at the cursor or in the selection, or go to the next or previous. */
@@ -99,6 +163,14 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
     const { start, end, active } = editor.selection;
     const uri = editor.document.uri.toString();
     const isGoing = command === "next" || command === "previous";
+    if (!isGoing) {
+      await this.#refresh();
+      const open = this.openIn(editor.document.uri);
+      // What is not at the cursor is shown before it is decided about.
+      if (open.length && !open.some((one) => isAt(one, start.line, end.line))) {
+        return this.here("next");
+      }
+    }
     const where = isGoing ? { line: active.line } : { line: start.line, lastLine: end.line };
     await vscode.commands.executeCommand(`agent-ls.review.${command}`, { uri, ...where });
   }
@@ -108,6 +180,12 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
     for (const one of this.#listeners) one.dispose();
     this.#changed.dispose();
     this.#text.dispose();
+  }
+
+  /** The file where it is there, so that it can be edited in the diff; else its text. */
+  #after(turnId: string, path: string, { uri, after }: ReviewDiffResult): vscode.Uri {
+    if (uri !== null && after !== null) return vscode.Uri.parse(uri);
+    return this.#document(`${turnId}/after/${path}`, after);
   }
 
   #document(name: string, text: string | null): vscode.Uri {
@@ -143,4 +221,14 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
       this.#changed.fire([]);
     }
   }
+}
+
+/** Whether a change has one of these lines; where lines only went, it is on the line below. */
+export function isAt({ line, endLine }: ReviewHunk, first: number, last = first): boolean {
+  return line <= last && first < Math.max(endLine, line + 1);
+}
+
+/** A URI of the server's as the editor writes it. */
+function written(uri: string): string {
+  return vscode.Uri.parse(uri).toString();
 }

@@ -27,3 +27,15 @@ export const window = {
   registerWebviewViewProvider: () => nothing,
   showErrorMessage: () => Promise.resolve(),
 };
+
+export class Range {
+  constructor(
+    readonly line: number,
+    readonly column: number,
+    readonly lastLine: number,
+    readonly lastColumn: number,
+  ) {}
+}
+export class ThemeColor {
+  constructor(readonly id: string) {}
+}

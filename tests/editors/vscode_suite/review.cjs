@@ -20,8 +20,14 @@ exports.run = async ({ step, until, screen }) => {
     await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
   };
   const menu = async (...keys) => {
+    // The workbench closes a menu whose actions change while it opens; a person presses again.
+    const offered = { selector: '.action-widget', text: 'Agent: keep this change' };
+    await screen.wait({ selector: '.editor-instance .monaco-editor.focused' });
     await screen.press({ keys: 'Control+.' });
-    await screen.wait({ selector: '.action-widget', text: 'Agent: keep this change' });
+    await screen.wait(offered).catch(async () => {
+      await screen.press({ keys: 'Control+.' });
+      await screen.wait(offered);
+    });
     for (const one of keys) await screen.press({ keys: one });
   };
 
@@ -43,6 +49,39 @@ exports.run = async ({ step, until, screen }) => {
     await screen.shot({ name: 'changed' });
     const hints = vscode.languages.getDiagnostics(uri).filter((one) => one.code === 'agent-change');
     if (hints.length) throw new Error(JSON.stringify(hints));
+  });
+  await step('the changes are drawn in the text and counted', async () => {
+    await goTo('# money');
+    await screen.wait({ selector: '.statusbar-item', text: '1 of 2' });
+    await screen.wait({ selector: '.editor-actions a[aria-label^="Keep the Change Here"]' });
+    const tinted = await screen.evaluate({ selector: '.view-overlays', code:
+      '(one) => one.querySelectorAll("[class*=ced-]").length' });
+    if (!tinted) throw new Error('no line is tinted');
+    await goTo('whole =');
+    await screen.wait({ selector: '.statusbar-item', text: '2 of 2' });
+    await screen.shot({ name: 'drawn' });
+  });
+  await step('the lines that went are shown inset by key', async () => {
+    await screen.press({ keys: 'Control+k' });
+    await screen.press({ keys: '-' });
+    await screen.wait({ selector: '.peekview-widget', text: 'return round' });
+    await screen.shot({ name: 'peek' });
+    await screen.press({ keys: 'Escape' });
+    await screen.wait({ selector: '.peekview-widget', gone: true });
+  });
+  await step('a key away from the changes goes to one, and decides nothing', async () => {
+    await goTo('def ');
+    await screen.press({ keys: 'Control+k' });
+    await screen.press({ keys: 'Backspace' });
+    await until(() => vscode.window.activeTextEditor.selection.active.line === 5, 'the next change');
+    if (!document.getText().includes('whole =')) throw new Error(document.getText());
+  });
+  await step('a turn is shown in one diff editor', async () => {
+    await vscode.commands.executeCommand('agent-ls.showChanges');
+    await until(() => vscode.window.tabGroups.activeTabGroup.activeTab?.label.startsWith('Agent: Change it.'), 'the tab');
+    await screen.wait({ selector: '.multiDiffEntry', text: 'prices.py' });
+    await screen.shot({ name: 'turn-diff' });
+    await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
   });
   await step('the first is kept with the keyboard', async () => {
     await goTo('# money');
