@@ -317,6 +317,8 @@ async def test_a_turn_edits_and_undoes_by_cells(tmp_path: Path) -> None:
             await _choose(client, cell, 1, "Allow")
             await client.wait_for(lambda one: _diagnoses(one, cell, "changed"))
             assert cells.texts[1][2] == 'print("é")\nx = 2'
+            assert await _lenses(client, cell) == [(1, "Keep +1 -1"), (1, "Undo")]
+            assert await _lenses(client, cells.texts[2][0]) == []
             assert file.read_text() == pretty(BASE)
             await client.wait_for(lambda _: len(model.requests) == 4)
             refused = json.dumps(model.requests[-1].body)
@@ -368,6 +370,11 @@ def _diagnoses(message: dict[str, Any], uri: str, words: str) -> bool:
     return _is_of(message, uri) and any(
         words in one["message"] for one in message["params"]["diagnostics"]
     )
+
+
+async def _lenses(client: RawClient, uri: str) -> list[tuple[int, str]]:
+    answer = await client.ask("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    return [(one["range"]["start"]["line"], one["command"]["title"]) for one in answer["result"]]
 
 
 async def _choose(client: RawClient, uri: str, line: int, words: str) -> None:

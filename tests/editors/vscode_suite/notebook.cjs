@@ -10,7 +10,6 @@ exports.run = async ({ step, until, screen }) => {
   const folder = vscode.workspace.workspaceFolders[0].uri.fsPath;
   const uri = vscode.Uri.file(path.join(folder, 'sums.ipynb'));
   const notebook = await vscode.workspace.openNotebookDocument(uri);
-  await vscode.window.showNotebookDocument(notebook);
   const text = (index) => notebook.cellAt(index).document.getText();
   const onDisk = async () => JSON.parse(await fs.readFile(uri.fsPath, 'utf8'));
   const before = await onDisk();
@@ -21,8 +20,10 @@ exports.run = async ({ step, until, screen }) => {
   };
 
   await step('an edit of a cell asks, and shows the cell', async () => {
+    // A notebook draws its outputs in a webview of its own: the panel's is the first one.
     await vscode.commands.executeCommand('agent-ls.openPanel');
     await shows('What shall we change?');
+    await vscode.window.showNotebookDocument(notebook);
     await say('Set x.');
     await panel('wait', { selector: '.approval h2', text: 'sums.ipynb' });
     const rows = await panel('texts', { selector: '.payload .row' });
@@ -55,7 +56,8 @@ exports.run = async ({ step, until, screen }) => {
     await notebook.save();
     const saved = await onDisk();
     if (saved.cells[1].source.join('') !== 'x = 1\nprint(x)  # mine') throw new Error(JSON.stringify(saved));
-    if (JSON.stringify(saved.cells[1].outputs) !== JSON.stringify(before.cells[1].outputs)) throw new Error('outputs');
+    const [output] = saved.cells[1].outputs;
+    if (output.name !== 'stdout' || output.text.join('') !== '1\n') throw new Error(JSON.stringify(output));
     if (saved.metadata.mine !== 'kept') throw new Error(JSON.stringify(saved.metadata));
   });
 };
