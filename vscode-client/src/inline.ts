@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import { isAt, type Review } from "./review";
 import type { ReviewHunk } from "./wire";
 
-/** For `when` clauses: the documents that have open changes. */
+/** For `when` clauses: the paths that have open changes. */
 const CONTEXT = "agent-ls.reviewed";
 
 export class InlineReview implements vscode.Disposable {
@@ -56,11 +56,11 @@ export class InlineReview implements vscode.Disposable {
   }
 
   #show(): void {
-    const uris = this.#review.reviewed;
-    const known = JSON.stringify(uris);
+    const paths = this.#review.reviewed;
+    const known = JSON.stringify(paths);
     if (known !== this.#known) {
       this.#known = known;
-      void vscode.commands.executeCommand("setContext", CONTEXT, uris);
+      void vscode.commands.executeCommand("setContext", CONTEXT, paths);
     }
     for (const editor of vscode.window.visibleTextEditors) {
       const marks = marksOf(this.#review.openIn(editor.document.uri), editor.document.lineCount);

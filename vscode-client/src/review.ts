@@ -50,13 +50,15 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
     return this.#turns;
   }
 
-  /** The documents with open changes, as the editor writes their URIs. */
+  /** The paths with open changes: a remote window names its documents by other URIs than we do. */
   get reviewed(): string[] {
     const open = this.#turns.flatMap((turn) =>
       turn.files.filter(({ hunks }) => hunks.some((one) => one.state === "open")),
     );
-    const uris = open.flatMap(({ location: { uri } }) => (uri ? [written(uri)] : []));
-    return [...new Set(uris)];
+    const paths = open.flatMap(({ location: { uri } }) =>
+      uri ? [vscode.Uri.parse(uri).fsPath] : [],
+    );
+    return [...new Set(paths)];
   }
 
   /** The open changes of a document, from top to bottom. */
