@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,9 @@ from agent_ls.domain.calls import ErrorKind, ToolCall
 from agent_ls.domain.pictures import Picture
 from agent_ls.domain.plain_json import PlainJson
 from agent_ls.domain.record import Record
+
+OPENING_ID: Final = "first_trn_"
+"""How the provider's ids of a custom command's own calls begin; no model made them."""
 
 
 class UserMessage(Record):
@@ -47,6 +50,11 @@ class AssistantMessage(Record):
     reasoning: str = ""
     calls: tuple[ToolCall, ...] = ()
     provider_data: ProviderData | None = None
+
+    @property
+    def is_opening(self) -> bool:
+        """Say whether a custom command made the calls, before the model's first answer."""
+        return any(one.provider_id.startswith(OPENING_ID) for one in self.calls)
 
 
 class ToolMessage(Record):

@@ -23,6 +23,7 @@ from agent_ls.providers.chat_request import (
     wire_name,
 )
 from agent_ls.providers.dialects import Dialect
+from agent_ls.providers.opening_calls import opening_in_words
 from agent_ls.providers.shapes import Object, as_count, as_list, as_object
 
 BLOCKS: Final = "blocks"
@@ -45,6 +46,8 @@ def messages_body(request: ModelRequest, dialect: Dialect, origin: str, most: in
     if {"thinking", "blocks"} & dialect.leave_out:
         # Without thinking, that of earlier answers is refused, too.
         origin = ""
+    if dialect.thinking == "budget" and request.reasoning_effort in _BUDGETS:
+        request = opening_in_words(request)
     effort = _effort(request, dialect, origin)
     max_tokens = most_tokens(request, effort, most) or most or _MOST_TOKENS
     optional = {

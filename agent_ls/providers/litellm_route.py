@@ -36,6 +36,7 @@ from agent_ls.providers.chat_stream import ChatChunks
 from agent_ls.providers.dialects import Dialect, dialect_of
 from agent_ls.providers.frames import Order
 from agent_ls.providers.http_client import client_timeout, keep_limits
+from agent_ls.providers.opening_calls import opening_in_words
 from agent_ls.providers.prices import RESPONSES, UNKNOWN, KnownModel, read_row
 from agent_ls.providers.shapes import Object, as_list, as_object
 
@@ -221,6 +222,8 @@ class LitellmRoute:
         return order.window_tokens or min(self.known.card.window_tokens or most, most)
 
     def _messages(self, request: ModelRequest) -> list[Object]:
+        if request.reasoning_effort and needs_cache_markers(request.model):
+            request = opening_in_words(request)
         messages = chat_messages(request, self.dialect, origin_of(self, request.model))
         return mark_for_cache(messages) if needs_cache_markers(request.model) else messages
 

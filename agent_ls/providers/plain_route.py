@@ -26,6 +26,7 @@ from agent_ls.providers.chat_stream import ChatChunks
 from agent_ls.providers.dialects import ADDRESSES, Dialect
 from agent_ls.providers.frames import Access, Order
 from agent_ls.providers.http_client import Post, exchange
+from agent_ls.providers.opening_calls import opening_in_words
 from agent_ls.providers.prices import RESPONSES, UNKNOWN, KnownModel
 from agent_ls.providers.shapes import Object
 
@@ -82,6 +83,8 @@ class PlainRoute:
                 yield some
 
     def _body(self, request: ModelRequest) -> Object:
+        if request.reasoning_effort and needs_cache_markers(request.model):
+            request = opening_in_words(request)
         messages = chat_messages(request, self.dialect, origin_of(self, request.model))
         messages = with_content(messages, self.dialect)
         effort = request.reasoning_effort if self.known.is_reasoning else None

@@ -345,6 +345,41 @@ async def test_a_turn_that_began_without_thinking_goes_on_without_where_it_has_t
     assert "thinking" in endpoint.requests[0]
 
 
+@pytest.mark.parametrize("model", [OLD, NEW])
+async def test_what_a_command_called_first_does_not_switch_thinking_off(
+    asking: Asking, model: str
+) -> None:
+    first = called("first_trn_1_0", "first_trn_1_1")
+    later = (ToolCall(id="cal_9", provider_id="toolu_9", tool="read", arguments_json="{}"),)
+    kept = KEPT.model_copy(update={"message": {"blocks": [THOUGHT]}})
+    talk = (
+        UserMessage(text="Review: `ls` (called first)."),
+        AssistantMessage(calls=first),
+        *results(first),
+        AssistantMessage(calls=later, provider_data=kept),
+        *results(later),
+    )
+    bodies: list[dict[str, Any]] = []
+    for messages in (talk[:-2], talk):
+        _, endpoint = await ask(
+            asking, DONE, model=model, messages=messages, reasoning_effort="low"
+        )
+        bodies += endpoint.requests
+    assert all("thinking" in body for body in bodies)
+    kinds = [
+        [block["type"] for block in one["content"] if one["role"] == "assistant"]
+        for one in bodies[1]["messages"]
+    ]
+    if model == NEW:
+        assert kinds == [[], ["tool_use", "tool_use"], [], ["thinking", "tool_use"], []]
+    else:
+        # With a budget, Claude refuses calls that no thinking precedes.
+        assert kinds == [[], ["thinking", "tool_use"], []]
+        texts = [one["text"] for one in bodies[0]["messages"][0]["content"]]
+        said = '(The command called shop/read {"n": 1}. The result:)\ndid'
+        assert texts == [talk[0].text, said, said]
+
+
 BASES = ["", "/", "/v1", "/v1/", "/v1/messages"]
 
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 import json
 
 from agent_ls.domain.events import Answered, Moved
-from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.messages import OPENING_ID, AssistantMessage
 from agent_ls.loop.machine.attempts import call_of
 from agent_ls.loop.turn import Turn
-
-_PROVIDER_ID = "first"
 
 
 async def take_opening_calls(turn: Turn) -> bool:
@@ -26,7 +24,7 @@ async def take_opening_calls(turn: Turn) -> bool:
         taken = tuple(
             call_of(
                 turn,
-                f"{_PROVIDER_ID}_{turn.state.turn_id}_{number}",
+                f"{OPENING_ID}{turn.state.turn_id.removeprefix('trn_')}_{number}",
                 one.tool,
                 json.dumps(one.arguments, ensure_ascii=False),
             )
