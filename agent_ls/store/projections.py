@@ -255,17 +255,21 @@ class Projection:
         cursor.turn.current_step = event.number
         if cursor.step_id == event.step_id:
             return  # Another request in the same step.
-        cursor.step_id, cursor.step_started_ms = event.step_id, self._at_ms
+        self._begin_step(event.step_id, event.number)
+        self._execution(total_steps=event.number)
+
+    def _begin_step(self, step_id: str, number: int) -> None:
+        cursor = self.cursor
+        cursor.step_id, cursor.step_started_ms = step_id, self._at_ms
         cursor.results, cursor.validation = [], []
         self._set(
             "steps",
-            event.step_id,
+            step_id,
             execution_id=cursor.execution_id,
-            step_number=event.number,
+            step_number=number,
             at_ms=self._at_ms,
             validation=[],
         )
-        self._execution(total_steps=event.number)
 
     def _attempt_finished(self, event: ev.AttemptFinished) -> None:
         self.cursor.turn.llm_calls += 1
@@ -301,6 +305,9 @@ class Projection:
 
     def _answered(self, event: ev.Answered) -> None:
         cursor, message = self.cursor, event.message
+        if event.origin == "command":
+            # A custom command's own calls come before the first request.
+            self._begin_step(event.step_id, 0)
         reason = message.reasoning or (message.text if message.calls else "")
         if reason:
             kept = [*cursor.turn.decision_reasoning, cut(reason, _SUMMARY_CHARACTERS)]

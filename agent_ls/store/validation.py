@@ -12,9 +12,11 @@ from pydantic import JsonValue
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.confidence import judgement_in
+from agent_ls.domain.evaluations import evaluation_in
 from agent_ls.domain.hooks import HookPoint
 
-_JUDGES = ("confidence", "self_evaluation")
+_EVALUATES = "self_evaluation"
+_JUDGES = ("confidence", _EVALUATES)
 """Policies whose side model says how sure it is."""
 _MAX_FINDINGS = 20
 _MAX_CHARS = 4_000
@@ -40,7 +42,11 @@ def validations_in(event: ev.Event, command: str = "") -> Iterator[Item]:
             yield {"hook": name, "outcome": event.did, "text": _cut(text)}
         case ev.AdviceGiven(origin=origin, failure=None, text=text) if origin in _JUDGES:
             said = judgement_in(text)
-            yield {"judge": origin, "score": said.score, "text": _cut(said.reason)}
+            item: Item = {"judge": origin, "score": said.score, "text": _cut(said.reason)}
+            if origin == _EVALUATES and not evaluation_in(text).completed:
+                # Its confidence is how sure it is; the work has failed all the same.
+                item |= {"completed": False, "score": 0.0}
+            yield item
         case ev.ToolCallFinished(result=result):
             yield from _of_result(result, command)
         case _:

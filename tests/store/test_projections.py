@@ -61,6 +61,29 @@ def test_a_call_that_runs_before_its_answer_is_complete_gets_its_row() -> None:
     assert after.open_calls == []
 
 
+def test_what_a_command_calls_first_has_a_step_of_its_own() -> None:
+    call = ToolCall(id="cal_1", provider_id="first_trn_1_0", tool="read_file", arguments_json="{}")
+    before = Cursor(turns=1, execution_id="trn_1")
+    message = AssistantMessage(calls=(call,))
+    after, rows = project(
+        before,
+        ev.Answered(step_id="stp_0", message=message, origin="command"),
+        ev.ToolCallStarted(call_id="cal_1", tool="read_file", effect=Effect.READ),
+        ev.ToolCallFinished(result=ToolResult(call_id="cal_1", text="seen")),
+    )
+    step = {"execution_id": "trn_1", "step_number": 0, "at_ms": 1_010, "success": True}
+    assert step.items() <= rows["steps", "stp_0"].items()
+    assert 0 <= rows["steps", "stp_0"]["duration_ms"] < 1_000
+    place = {"execution_id": "trn_1", "step_id": "stp_0", "status": "completed"}
+    assert place.items() <= rows["calls", "cal_1"].items()
+    begun = ev.RequestPrepared(step_id="stp_1", number=1)
+    check(
+        after,
+        begun,
+        {("steps", "stp_1"): {"step_number": 1}, ("executions", "trn_1"): {"total_steps": 1}},
+    )
+
+
 def test_a_turns_end_marks_the_calls_that_never_got_a_result() -> None:
     ended = ev.TurnEnded(
         turn_id="trn_1", stop=StopReason.ERROR, status=TurnStatus.FAILED, output="",
@@ -111,6 +134,9 @@ def test_exit_codes_checkers_and_judgements_are_a_steps_validation() -> None:
         ev.AdviceGiven(
             origin="self_evaluation", model="m", text='{"completed": true, "confidence": "9/10"}'
         ),
+        ev.AdviceGiven(
+            origin="self_evaluation", model="m", text='{"completed": false, "confidence": 95%}'
+        ),
         ev.AdviceGiven(origin="summarize", model="m", text="95%"),
         ev.AdviceGiven(origin="confidence", model="m", failure="timeout"),
         ev.GoalChecked(origin="verification", proofs=proofs),
@@ -122,6 +148,8 @@ def test_exit_codes_checkers_and_judgements_are_a_steps_validation() -> None:
         {"judge": "confidence", "score": 0.4, "text": "About 40%."},
         {"judge": "self_evaluation", "score": 0.9,
          "text": '{"completed": true, "confidence": "9/10"}'},
+        {"judge": "self_evaluation", "score": 0.0, "completed": False,
+         "text": '{"completed": false, "confidence": 95%}'},
         {"goal": "verification", "met": ["API kept."], "failed": ["pytest"],
          "exit_codes": {"pytest": 2}, "reasons": {"API kept.": "The diff adds no name."}},
     ]  # fmt: skip

@@ -22,7 +22,6 @@ from agent_ls.domain.results import Refusal, TurnResult
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.loop.state.state import SessionState, TurnState
 
-_REJECTS = (ApprovalChoice.REJECT_ONCE, ApprovalChoice.REJECT_ALWAYS)
 _EDIT_KINDS = (ToolKind.EDIT, ToolKind.DELETE, ToolKind.MOVE)
 
 
@@ -98,9 +97,9 @@ def _rejected_edits(turn: TurnState) -> list[str]:
     rejected: dict[str, None] = {}
     for stored in turn.events:
         match stored.event:
-            case ApprovalResolved(approval_id=name, answer=answer) if answer.choice in _REJECTS:
+            case ApprovalResolved(approval_id=name, answer=answer) if answer.is_rejection:
                 request = requests.get(name)
-                if request is None or answer.by == "nobody":
+                if request is None:
                     continue
                 paths = [edit.path for edit in request.covers] or [request.preview.path]
                 is_edit = request.preview.kind in _EDIT_KINDS
@@ -113,8 +112,12 @@ def _rejected_edits(turn: TurnState) -> list[str]:
 
 
 def steps_of(turn: TurnState) -> int:
-    """Return how many steps a turn took; the closing answer belongs to the last one."""
-    return len({answered.step_id for answered in turn.events.each(Answered)})
+    """Return how many steps a turn took, without the calls that a custom command makes first.
+
+    The closing answer belongs to the last step.
+    """
+    answers = turn.events.each(Answered)
+    return len({answered.step_id for answered in answers if answered.origin != "command"})
 
 
 def simulated_in(turn: TurnState) -> tuple[str, ...]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from agent_ls.domain.confidence import confidence_of
 from agent_ls.domain.errors import ProviderError
+from agent_ls.domain.evaluations import Evaluation, evaluation_in
 from agent_ls.domain.events import AdviceGiven, Answered
-from agent_ls.domain.json_answers import object_in, texts_of
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
@@ -33,8 +31,6 @@ _SYSTEM = (
     "completed: whether the task is done; confidence: from 0 to 1, how sure you are that it is; "
     "issues: what is wrong or missing; suggestion: what to do about it."
 )
-_UNQUOTED = re.compile(r'("confidence"\s*:\s*)([^\s"\[{][^"\[{}\n]*?)(?=\s*(?:,\s*"|,?\s*[}\n]))')
-"""A confidence such as 95% or 9/10 without quotes, which is no JSON."""
 
 
 class SelfEvaluationOptions(Record):
@@ -46,33 +42,6 @@ class SelfEvaluationOptions(Record):
     """Rounds of correction of ``full``; then the best answer of them is given."""
     threshold: float = Field(default=0.8, ge=0, le=1)
     """Confidence from which the work passes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """A model's verdict on the finished work."""
-
-    completed: bool
-    confidence: float
-    issues: tuple[str, ...]
-    suggestion: str
-
-    def passes(self, threshold: float) -> bool:
-        """Say whether the work is complete, with at least this confidence."""
-        return self.completed and self.confidence >= threshold
-
-
-def evaluation_in(text: str) -> Evaluation:
-    """Return the evaluation in a model's answer; an unreadable one counts as failed."""
-    found = object_in(text) or object_in(_UNQUOTED.sub(r'\1"\2"', text))
-    if found is None:
-        return Evaluation(False, 0.0, ("The evaluation could not be read.",), "")
-    return Evaluation(
-        completed=found.get("completed") is True,
-        confidence=confidence_of(found.get("confidence")),
-        issues=texts_of(found.get("issues")),
-        suggestion=" ".join(texts_of(found.get("suggestion"))),
-    )
 
 
 @dataclass(frozen=True, slots=True)
