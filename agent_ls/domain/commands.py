@@ -44,14 +44,16 @@ class TurnLimits(Record):
     """The tools that are left, by name or pattern; empty: all."""
     rules: tuple[str, ...] = ()
     """What is left of tools that are left in part, as ``run_command: git add *``; the rest asks."""
+    kind_rules: tuple[str, ...] = ()
+    """Likewise, of the sub-agent's kind; a call has to fit both lists."""
     unasked: tuple[str, ...] = ()
     """What runs without asking in this turn, likewise."""
     opening: tuple[OpeningCall, ...] = ()
     """The calls that are made first."""
 
     def of_sub_agents(self, rules: tuple[str, ...]) -> TurnLimits:
-        """Return what holds for a sub-agent too; its model, and else its rules, are its kind's."""
-        own = {"model": "", "unasked": (), "opening": (), "rules": self.rules or rules}
+        """Return what holds for a sub-agent too; its model is its kind's, as are these rules."""
+        own = {"model": "", "unasked": (), "opening": (), "kind_rules": rules}
         return self.model_copy(update=own)
 
 

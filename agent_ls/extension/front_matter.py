@@ -70,11 +70,17 @@ def first_line(body: str) -> str:
 def tools_in(value: str, *, is_foreign: bool) -> tuple[str, ...]:
     """Return the names of the tools in a list.
 
-    Another agent's ``Bash(git add:*)`` is ``run_command``; ``rules_in`` returns the rule.
+    Another agent's ``Bash(git add:*)`` is ``run_command``; ``rules_in`` returns the rule. Our
+    ``tool(linear/*)`` is ``linear/*``.
     """
-    names = (one.partition("(")[0].strip("\"'") for one in _listed(value))
+    names = (_name_in(one.strip("\"'")) for one in _listed(value))
     ours = ((is_foreign and _tool_here(name)) or name for name in names)
     return tuple(dict.fromkeys(filter(None, ours)))
+
+
+def _name_in(item: str) -> str:
+    tool, _, pattern = item.partition("(")
+    return pattern.removesuffix(")") if tool.lower() == "tool" else tool.strip("\"'")
 
 
 def rules_in(value: str) -> tuple[str, ...]:

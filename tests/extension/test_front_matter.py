@@ -90,6 +90,7 @@ def test_our_own_files_say_what_is_wrong() -> None:
         )),
         ("Bash(gh issue list #*)", ("run_command",), ("run_command: gh issue list #*",)),
         ("Bash(!x), Read # all", ("run_command", "read_file"), ("run_command: (unreadable)",)),
+        ("Read, tool(linear/*)", ("read_file", "linear/*"), ("tool: linear/*",)),
         ("", (), ()),
     ],
 )  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.rules import RuleOptions, WrittenRule
 from agent_ls.domain.verdicts import Allow, Ask, Deny
@@ -19,6 +20,7 @@ from agent_ls.loop.sockets import Guard, PlannedCall, Tool, ToolContext, ToolOut
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard
+from agent_ls.policies.guards.command_rules import CommandRules
 from agent_ls.policies.guards.path_guard import PathGuard
 from agent_ls.policies.guards.standing_rules import StandingRules
 from agent_ls.safety.rules import SavedRules
@@ -410,3 +412,44 @@ async def test_a_rule_about_a_tool_allows_the_tools_that_it_names(
     options = RuleOptions(allow=(WrittenRule(text=f"tool: {pattern}"),))
     guard = Approval(workspace, SavedRules(tmp_path / "rules.json", options))
     await check(guard, foreign(Effect.EXECUTE), view_of(), expected)
+
+
+ADD, LS = "run_command: git add *", "run_command: npm *"
+LISTS = {
+    "what-the-command-names": ((ADD,), (), "git add a.py", ALLOWED),
+    "what-it-does-not-name": (
+        (ADD,), (), "git push", Expected(Ask, says=("command of this turn names only git add",))
+    ),
+    "what-the-kind-names": ((), (ADD,), "git add a.py", ALLOWED),
+    "what-the-kind-does-not-name": (
+        (), (ADD,), "git push", Expected(Ask, says=("sub-agent's kind names only git add *.",))
+    ),
+    "the-commands-list-does-not-widen-the-kinds": (
+        (ADD, LS), (LS,), "git add a.py", Expected(Ask, says=("kind names only npm *.",))
+    ),
+    "the-kinds-list-does-not-widen-the-commands": (
+        (ADD,), (ADD, LS), "npm test", Expected(Ask, says=("command of this turn",))
+    ),
+    "what-both-name": ((ADD, LS), (ADD,), "git add a.py", ALLOWED),
+    "a-rule-about-files-is-not-about-commands": (("edit: docs/**",), (), "git push", ALLOWED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LISTS)
+async def test_a_call_fits_the_list_of_the_command_and_that_of_the_kind(
+    case: str, workspace: DiskWorkspace
+) -> None:
+    rules, kind_rules, command, expected = LISTS[case]
+    limits = TurnLimits(rules=rules).of_sub_agents(kind_rules)
+    planned = plan(workspace, "run_command", command=command)
+    await check(CommandRules(workspace), planned, view_of(limits=limits), expected)
+
+
+async def test_a_rule_about_a_servers_tools_asks_for_no_other(workspace: DiskWorkspace) -> None:
+    view = view_of(limits=TurnLimits(rules=("tool: server/other",)))
+    guard = CommandRules(workspace)
+    await check(guard, plan(workspace, "read_file", path="a.py"), view, ALLOWED)
+    await check(guard, plan(workspace, "list_dir", path="."), view, ALLOWED)
+    await check(guard, foreign(Effect.EXECUTE), view, ASKED)
+    view = view_of(limits=TurnLimits(rules=("tool: server/*",)))
+    await check(guard, foreign(Effect.EXECUTE), view, ALLOWED)

@@ -11,6 +11,7 @@ from typing import Any
 
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.events import (
     Answered,
     ApprovalResolved,
@@ -42,6 +43,7 @@ def view_of(
     elapsed_s: float = 0.0,
     earlier: Iterable[Event] = (),
     goal: Goal | None = None,
+    limits: TurnLimits | None = None,
 ) -> TurnView:
     """Return the view of a turn in which ``happened`` followed the prompt.
 
@@ -50,7 +52,7 @@ def view_of(
     journal = (
         SessionCreated(session_id="ses_1", roots=("file:///proj",), mode=mode, model="acme/large"),
         *earlier,
-        TurnStarted(turn_id="trn_1", prompt=prompt, goal=goal),
+        TurnStarted(turn_id="trn_1", prompt=prompt, goal=goal, limits=limits),
         *happened,
     )
     state = fold_all(

@@ -1,12 +1,13 @@
-"""Does the custom command that began the turn leave this call?"""
+"""Do the custom command that began the turn, and the sub-agent's kind, leave this call?"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from agent_ls.domain.calls import Effect
+from agent_ls.domain.calls import Effect, is_server_tool
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.rules import PatternRule, parse_rule
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
@@ -20,9 +21,10 @@ from agent_ls.safety.rule_matching import allowing
 
 @dataclass(frozen=True, slots=True)
 class CommandRules:
-    """Asks for what a command's ``allowed-tools`` does not name, where it names a part of a tool.
+    """Asks for what a list of tools does not name, where it names a part of a tool.
 
-    With ``Bash(git add:*)`` other commands ask, except for those that only read.
+    With ``Bash(git add:*)`` other commands ask, except for those that only read. A sub-agent's
+    call has to fit the list of the command, and that of its kind.
     """
 
     name: ClassVar[str] = "command_rules"
@@ -30,19 +32,18 @@ class CommandRules:
     runner: Runner | None = None
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
-        rules = [
-            rule
-            for rule in map(parse_rule, view.turn.limits.rules)
-            if rule.subject == _subject(planned)
-        ]
-        if not rules or await self._only_reads(planned):
+        limits = view.turn.limits
+        of_command, of_kind = _about(limits.rules, planned), _about(limits.kind_rules, planned)
+        if not (of_command or of_kind) or await self._only_reads(planned):
             return Allow()
-        try:
-            if await asyncio.to_thread(allowing, planned, self.workspace, rules):
-                return Allow()
-        except WorkspaceError as error:
-            return Deny(str(error), whatever_tool=True)
-        return Ask(f"The command of this turn names only {_said(rules)}.", broad=False)
+        for whose, rules in (("command of this turn", of_command), ("sub-agent's kind", of_kind)):
+            try:
+                if not rules or await asyncio.to_thread(allowing, planned, self.workspace, rules):
+                    continue
+            except WorkspaceError as error:
+                return Deny(str(error), whatever_tool=True)
+            return Ask(f"The {whose} names only {_said(rules)}.", broad=False)
+        return Allow()
 
     async def _only_reads(self, planned: PlannedCall) -> bool:
         boundary = "off" if self.runner is None else self.runner.boundary
@@ -53,11 +54,19 @@ class CommandRules:
                 return False
 
 
+def _about(rules: Iterable[str], planned: PlannedCall) -> list[PatternRule]:
+    subject = _subject(planned)
+    return [rule for rule in map(parse_rule, rules) if rule.subject == subject]
+
+
 def _subject(planned: PlannedCall) -> str:
+    """Return what kind of rule is about a call; empty: none, as for our tools that only look."""
     if planned.tool.name == COMMAND_TOOL:
         return "run_command"
-    return "edit" if planned.effect is Effect.WRITE else "tool"
+    if is_server_tool(planned.tool.name):
+        return "tool"
+    return "edit" if planned.effect is Effect.WRITE else ""
 
 
-def _said(rules: list[PatternRule]) -> str:
+def _said(rules: Iterable[PatternRule]) -> str:
     return ", ".join(rule.pattern for rule in rules)
