@@ -41,7 +41,7 @@ class Given:
     """Of the arguments, in their order."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """What ``${NAME}`` stands for; any other stays as it is."""
-    about_commands: str = "its output is below"
+    about_commands: str = "called first; its result is below"
     """What is said behind a command of the text."""
 
 

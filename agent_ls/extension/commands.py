@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from agent_ls.domain.commands import BUILT_IN, CommandList, CustomCommand, OpeningCall, TurnLimits
-from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.modes import Mode
 from agent_ls.extension.files import (
     Place,
@@ -38,6 +38,8 @@ _MEANINGLESS = (
 _KEYS = (*_FOREIGN_KEYS, "mode", *_MEANINGLESS)
 _MENTION = re.compile(r"(?<![^\s(\[\"'`])@([\w./~-][^\s`,;:()\[\]\"'<>]*)")
 _MAX_MENTIONS = 10
+_MAX_OPENING = 25
+"""Of calls that come before the model's first answer."""
 _MAX_DESCRIPTION = 120
 
 
@@ -65,7 +67,10 @@ class FileCommands:
     async def opening(
         self, command: CustomCommand, arguments: str, session_id: str
     ) -> tuple[OpeningCall, ...]:
-        """Return the calls of a prompt's commands, and of the files that it names with ``@``."""
+        """Return the calls of a prompt's commands, and of the files that it names with ``@``.
+
+        Errors: ``AgentLsError`` if these are too many commands.
+        """
         variables = self._variables(command, session_id)
         roots = self.workspace.roots
         folder: dict[str, JsonValue] = {"cwd": roots[0].name} if len(roots) > 1 else {}
@@ -73,9 +78,14 @@ class FileCommands:
             OpeningCall(tool="run_command", arguments={"command": one, **folder})
             for one in command.runs_first(arguments, variables)
         ]
+        if len(runs) > _MAX_OPENING:
+            raise AgentLsError(
+                f"{command.source} begins with {len(runs)} commands, and at most {_MAX_OPENING} "
+                "can be called before the first answer: join some of them."
+            )
         text = command.expanded(arguments, variables)
         reads = await asyncio.to_thread(lambda: list(self._mentioned(text)))
-        return (*runs, *reads[:_MAX_MENTIONS])
+        return (*runs, *reads[: min(_MAX_MENTIONS, _MAX_OPENING - len(runs))])
 
     async def attached(self, prompt: str) -> str:
         """Return nothing: the agent reads the files that a prompt names."""

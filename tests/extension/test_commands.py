@@ -233,3 +233,18 @@ async def test_the_example_in_the_docs_can_be_called(tmp_path: Path) -> None:
     prompt, limits = await expanded("/review src/cart.py rounding", files, TOOLS)
     assert "Review src/cart.py with regard to rounding." in prompt
     assert limits == TurnLimits(mode=Mode.PLAN, tools=("read_file", "grep", "outline"))
+
+
+async def test_too_many_commands_before_the_first_answer_are_refused(tmp_path: Path) -> None:
+    def lines(count: int) -> str:
+        return "\n".join([*(f"!`echo {n}`" for n in range(count)), "@seen.md"])
+
+    many, most = f"{_OWN}/many.md", f"{_OWN}/most.md"
+    files = _files(tmp_path, **{many: lines(26), most: lines(25), f"{_OWN}/few.md": lines(24)})
+    (tmp_path / "project/seen.md").write_text("seen")
+    with pytest.raises(AgentLsError, match=r"many\.md begins with 26 commands, and at most 25"):
+        await expanded("/many", files, TOOLS)
+    for name, last in (("most", "run_command"), ("few", "read_file")):
+        _, limits = await expanded(f"/{name}", files, TOOLS)
+        assert limits is not None
+        assert (len(limits.opening), limits.opening[-1].tool) == (25, last)

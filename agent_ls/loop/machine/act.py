@@ -31,9 +31,9 @@ async def _waiting(turn: Turn) -> list[PlannedCall | ReferringCall]:
     """Return the calls that can run or wait; the others get a structural error result now."""
     limit = turn.kit.options.max_calls_per_answer
     answer = next(turn.state.events.newest(Answered), None)
-    # The limit does not apply to approved plan calls, which may be more.
-    is_plan = answer is not None and answer.origin == "plan"
-    allowed = {one.call.id for one in turn.state.calls[: None if is_plan else limit]}
+    # The limit is the model's: calls of an approved plan or of a command may be more.
+    is_model = answer is None or answer.origin == "model"
+    allowed = {one.call.id for one in turn.state.calls[: limit if is_model else None]}
     waiting: list[PlannedCall | ReferringCall] = []
     for state in turn.state.open_calls:
         call, tool = state.call, turn.kit.tools.get(state.call.tool)

@@ -26,7 +26,10 @@ class Commands(Protocol):
     async def opening(
         self, command: CustomCommand, arguments: str, session_id: str
     ) -> tuple[OpeningCall, ...]:
-        """Return the calls that a call's prompt needs first: of commands, and of named files."""
+        """Return the calls that a call's prompt needs first: of commands, and of named files.
+
+        Errors: ``AgentLsError`` if these are too many.
+        """
         ...
 
     async def attached(self, prompt: str) -> str:
