@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from agent_ls.domain.calls import is_server_tool
 from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.modes import Mode
+from agent_ls.loop.calls.other_agents import CLAUDE_CODE
 
 _Given = Mapping[str, JsonValue]
 
@@ -33,22 +34,7 @@ _MODES = {
     Mode.ACCEPT_EDITS: "acceptEdits",
     Mode.AUTO: "auto",
 }
-_TOOLS = {
-    "run_command": "Bash",
-    "read_file": "Read",
-    "edit_file": "Edit",
-    "apply_patch": "Edit",
-    "move_file": "Edit",
-    "delete_file": "Edit",
-    "write_file": "Write",
-    "grep": "Grep",
-    "glob": "Glob",
-    "list_dir": "LS",
-    "delegate": "Task",
-    "update_plan": "TodoWrite",
-    "ask_user": "AskUserQuestion",
-    "skill": "Skill",
-}
+_TOOLS = {one: theirs for theirs, ours in CLAUDE_CODE.items() for one in ours}
 _PATH_ARGUMENTS = ("read_file", "edit_file", "write_file", "move_file", "delete_file")
 """Tools whose ``path`` is a ``file_path`` there."""
 _FIXED: Mapping[HookPoint, dict[str, JsonValue]] = {

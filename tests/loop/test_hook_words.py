@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import HookAnswer, HookPoint
+from agent_ls.loop.calls.other_agents import CLAUDE_CODE, name_here
 from agent_ls.loop.hook_words import our_answer, told_words, tool_words
 from tests.loop.conftest import Stage
 from tests.support.turns import run_turn_of
@@ -190,3 +191,9 @@ async def test_a_program_written_for_it_guards_our_calls(tmp_path: Path, stage: 
     ]
     assert [one.name for one in folder.iterdir()] == ["a.txt"]
     assert (folder / "a.txt").read_text() == "changed"
+
+
+def test_a_name_of_claude_code_leads_to_our_tool_and_back() -> None:
+    for theirs, ours in CLAUDE_CODE.items():
+        assert name_here(theirs) == ours[0]
+        assert {tool_words(one) for one in ours} == {theirs}

@@ -19,31 +19,45 @@ from agent_ls.domain.plain_json import object_in
 _Given = dict[str, Any]
 _Heard = tuple[str, _Given]
 
+CLAUDE_CODE: Mapping[str, tuple[str, ...]] = {
+    "Bash": ("run_command",),
+    "Read": ("read_file",),
+    "Edit": ("edit_file", "apply_patch", "move_file", "delete_file"),
+    "Write": ("write_file",),
+    "Grep": ("grep",),
+    "Glob": ("glob",),
+    "LS": ("list_dir",),
+    "Task": ("delegate",),
+    "TodoWrite": ("update_plan",),
+    "AskUserQuestion": ("ask_user",),
+    "Skill": ("skill",),
+}
+"""Claude Code's tool and ours: first the one that does the same, then those that are part of it."""
+
 _SAME = {
-    "read_file": "read view cat open open_file view_file fs_read read_files read_text_file "
+    "read_file": "view cat open open_file view_file fs_read read_files read_text_file "
     "read_many_files read_multiple_files read_file_range file_read view_image read_image",
-    "edit_file": "edit multi_edit str_replace str_replace_editor str_replace_based_edit_tool "
+    "edit_file": "multi_edit str_replace str_replace_editor str_replace_based_edit_tool "
     "replace replace_in_file search_replace search_and_replace edit_block insert_text editor "
     "file_editor text_editor apply_diff replace_string_in_file multi_replace_string_in_file "
     "single_find_and_replace replace_lines insert_content edit_existing_file "
     "insert_edit_into_file file_edit",
-    "write_file": "write create create_file create_new_file write_to_file save_file fs_write "
+    "write_file": "create create_file create_new_file write_to_file save_file fs_write "
     "new_file put_file file_write",
     "apply_patch": "patch diff apply_unified_diff",
-    "run_command": "bash shell sh exec terminal execute_command execute_bash run_terminal_cmd "
+    "run_command": "shell sh exec terminal execute_command execute_bash run_terminal_cmd "
     "run_terminal_command run_shell_command run_in_terminal run_bash local_shell shell_command "
     "exec_command execute run",
-    "list_dir": "ls list_files list_directory dir tree list",
+    "list_dir": "list_files list_directory dir tree list",
     "grep": "search search_files grep_search search_file_content ripgrep rg grep_files "
     "search_code search_text find_in_files search_dir",
     "glob": "find find_files file_search glob_search search_file_names find_path find_file "
     "file_glob_search glob_file_search",
     "delete_file": "delete remove remove_file rm unlink delete_path",
     "move_file": "move rename rename_file mv move_path",
-    "update_plan": "todo_write todo update_todo_list write_todos manage_todo_list task_tracker "
-    "plan",
-    "ask_user": "ask_followup_question ask_user_question request_user_input ask question",
-    "delegate": "task agent sub_agent dispatch_agent spawn_agent",
+    "update_plan": "todo update_todo_list write_todos manage_todo_list task_tracker plan",
+    "ask_user": "ask_followup_question request_user_input ask question",
+    "delegate": "agent sub_agent dispatch_agent spawn_agent",
     "diagnostics": "get_errors read_lints get_diagnostics problems",
     "skill": "use_skill activate_skill",
     "repository_map": "view_repo_map",
@@ -110,7 +124,11 @@ def _by_name(names: Mapping[str, str]) -> dict[str, str]:
     return {plain(name): key for key, listed in names.items() for name in listed.split()}
 
 
-_OURS = _by_name(_SAME) | {plain(name): name for name in _SAME}
+_OURS = {
+    **_by_name(_SAME),
+    **{plain(theirs): ours[0] for theirs, ours in CLAUDE_CODE.items()},
+    **{plain(name): name for name in _SAME},
+}
 _NEAR = _by_name(_LIKE)
 _NOT_HERE = _by_name(_ABSENT)
 
