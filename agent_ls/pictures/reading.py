@@ -1,7 +1,7 @@
 """Reads images for the model, and refuses what no provider could use. The only user of Pillow.
 
 One broken or oversized image in a conversation makes a provider refuse every later request, so an
-image is decoded once before it is let in.
+image is decoded once before it is let in. One at a time: each takes up to 200 MB while it is.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import hashlib
+import threading
 from collections.abc import Sequence
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +42,9 @@ _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 _QUALITIES: Final = (90, 75, 60)
 """Of JPEG, tried in this order until the image is small enough."""
 KINDS: Final = "PNG, JPEG, GIF or WebP"
+_DECODER: Final = ThreadPoolExecutor(1, thread_name_prefix="images")
+_MAX_KEPT_CHARS: Final = 64 * 2**20
+"""Of images that were made PNG, in base64."""
 
 
 class UnusableImage(AgentLsError):
@@ -58,7 +63,7 @@ async def read_image(data: bytes, name: str) -> PictureData:
 
     Errors: ``UnusableImage``.
     """
-    return await asyncio.to_thread(_read, data, name)
+    return await asyncio.get_running_loop().run_in_executor(_DECODER, _read, data, name)
 
 
 async def read_encoded(text: str, name: str) -> PictureData:
@@ -86,13 +91,47 @@ async def readable(texts: Sequence[str], name: str) -> tuple[tuple[PictureData, 
     return tuple(found), "".join(lines)
 
 
-@lru_cache(maxsize=32)
+class _Kept:
+    """The newest texts by key, up to a size of all together."""
+
+    def __init__(self, most_chars: int) -> None:
+        self._most_chars = most_chars
+        self._texts: dict[bytes, str] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: bytes) -> str | None:
+        with self._lock:
+            return self._texts.get(key)
+
+    def put(self, key: bytes, text: str) -> None:
+        with self._lock:
+            self._texts[key] = text
+            left = sum(map(len, self._texts.values()))
+            for old in list(self._texts)[:-1]:
+                if left <= self._most_chars:
+                    break
+                left -= len(self._texts.pop(old))
+
+
+_PNGS: Final = _Kept(_MAX_KEPT_CHARS)
+
+
 def as_png(encoded: str) -> str:
     """Return an image as PNG, both in base64: for endpoints that take no other format."""
+    key = hashlib.sha256(encoded.encode()).digest()
+    if (known := _PNGS.get(key)) is not None:
+        return known
     made = BytesIO()
     with _opened(base64.b64decode(encoded)) as image:
         _plain(image).save(made, "PNG")
-    return base64.b64encode(made.getvalue()).decode()
+    text = base64.b64encode(made.getvalue()).decode()
+    _PNGS.put(key, text)
+    return text
+
+
+async def made_png(encoded: str) -> str:
+    """Return what ``as_png`` returns; the event loop goes on meanwhile."""
+    return await asyncio.get_running_loop().run_in_executor(_DECODER, as_png, encoded)
 
 
 def _read(data: bytes, name: str) -> PictureData:

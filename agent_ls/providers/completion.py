@@ -21,6 +21,7 @@ from agent_ls.providers.chat_stream import ErrorInStream
 from agent_ls.providers.dialects import MISPLACED, Dialect, adapted, lasting
 from agent_ls.providers.failures import Symptom, classify, error_object_symptom, trouble_of
 from agent_ls.providers.frames import Order, Trouble
+from agent_ls.providers.image_types import in_taken_types
 from agent_ls.providers.plain_route import PlainRoute
 from agent_ls.providers.prices import KnownModel
 from agent_ls.providers.symptoms import symptom_of
@@ -87,9 +88,10 @@ class Completion:
     async def _send(self, route: Route, emit: Emit, learn: Callable[[Dialect], None]) -> None:
         limits = self._order.limits
         loop = asyncio.get_running_loop()
+        request = await in_taken_types(self._request, route.dialect)
         async with (
             asyncio.timeout(limits.first_chunk_s) as deadline,
-            aclosing(route.stream(self._request, self._order, self._answer)) as received,
+            aclosing(route.stream(request, self._order, self._answer)) as received,
         ):
             async for events in received:
                 for event in events:

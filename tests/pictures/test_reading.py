@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import struct
+import threading
+import time
 import zlib
 from collections.abc import Callable
 
 import pytest
 
+from agent_ls.pictures import reading
 from agent_ls.pictures.reading import (
     MAX_EDGE,
     MAX_FILE_BYTES,
@@ -16,6 +20,7 @@ from agent_ls.pictures.reading import (
     UnusableImage,
     as_png,
     kind_of,
+    made_png,
     read_encoded,
     read_image,
     readable,
@@ -134,3 +139,39 @@ def test_an_image_becomes_a_png_for_endpoints_that_take_little() -> None:
     made = base64.b64decode(as_png(encoded(image("WEBP"))))
     assert kind_of(made) == "image/png"
     assert opened(made).convert("RGB").getpixel((3, 3)) == (255, 0, 0)
+
+
+async def test_images_are_decoded_one_at_a_time_and_beside_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    running, seen = 0, list[tuple[int, bool]]()
+    opened_before = reading._opened
+
+    def opens(data: bytes) -> object:
+        nonlocal running
+        running += 1
+        seen.append((running, threading.current_thread() is threading.main_thread()))
+        time.sleep(0.01)
+        running -= 1
+        return opened_before(data)
+
+    monkeypatch.setattr(reading, "_opened", opens)
+    pictures = [image("WEBP", (9, 10 + number)) for number in range(4)]
+    await asyncio.gather(
+        *(read_image(one, "a") for one in pictures),
+        *(made_png(encoded(one)) for one in pictures),
+    )
+    assert seen == [(1, False)] * 8
+
+
+async def test_what_was_made_png_is_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures = [encoded(noise((40, 40 + number), "WEBP")) for number in range(4)]
+    sizes = [len(as_png(one)) for one in pictures]
+    kept = reading._Kept(sum(sizes[:2]) + 1)
+    monkeypatch.setattr(reading, "_PNGS", kept)
+    for one in pictures:
+        as_png(one)
+    assert sum(map(len, kept._texts.values())) <= sum(sizes[:2]) + 1
+    assert len(kept._texts) in (1, 2)
+    huge = encoded(noise((90, 90), "WEBP"))
+    assert as_png(huge) == as_png(huge)
