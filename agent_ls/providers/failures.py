@@ -18,7 +18,6 @@ from typing import Final
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.sentences import sentence
-from agent_ls.providers.addresses import is_loopback
 from agent_ls.providers.dialects import (
     NEVER,
     image_refusal,
@@ -30,6 +29,7 @@ from agent_ls.providers.dialects import (
 from agent_ls.providers.frames import Trouble
 from agent_ls.providers.shapes import as_object, as_text
 from agent_ls.providers.sign_ins import sign_in_of
+from agent_ls.safety.addresses import is_loopback
 from agent_ls.safety.keys import without_keys
 from agent_ls.safety.secrets import mask
 
@@ -78,6 +78,8 @@ _BY_WORDS: Final = (
     (ProviderFailure.BAD_REQUEST, r"invalid_request|badrequest|unsupportedparams"),
 )
 _KEY_STATUS: Final = frozenset({401, 403})
+_TOO_LARGE: Final = 413
+_ABOUT_TOKENS: Final = re.compile(r"token|context", re.IGNORECASE)
 _AMBIGUOUS_STATUS: Final = frozenset({400, 413, 422})
 _ENDED_EARLY: Final = "before any terminal event"
 """litellm's text, with a status code of its own, for a Responses stream that was cut off."""
@@ -130,6 +132,10 @@ def classify(symptom: Symptom) -> ProviderFailure:
     by_status = _by_status(symptom.status)
     if symptom.has_images and (refusal := image_refusal(f"{symptom.kind} {symptom.text}")):
         return refusal
+    is_too_large = symptom.status == _TOO_LARGE and not _ABOUT_TOKENS.search(symptom.text)
+    if symptom.has_images and is_too_large:
+        # Bytes are counted, and images are most of them: a summary would help little.
+        return ProviderFailure.BAD_IMAGE
     if symptom.status not in _KEY_STATUS and is_overflow(f"{symptom.kind} {symptom.text}"):
         return ProviderFailure.CONTEXT_OVERFLOW
     if _ENDED_EARLY in symptom.text:
@@ -248,7 +254,7 @@ def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
         ProviderFailure.CONTEXT_OVERFLOW: f"The conversation is too long for {model}.{said}",
         ProviderFailure.CONTENT_FILTER: f"{where} stopped at its content filter.{said}",
         ProviderFailure.NO_IMAGES: f"{model} takes no images.{said}",
-        ProviderFailure.BAD_IMAGE: f"{where} cannot use an image of the conversation.{said}",
+        ProviderFailure.BAD_IMAGE: _bad_image(trouble, where, said),
     }
     return ProviderError(
         failure,
@@ -323,6 +329,12 @@ def _no_connection(trouble: Trouble, where: str) -> str:
         f"Cannot reach {where}: {reason.rstrip('.')}. Check that the address is right, that the "
         "server is running, and that this machine may connect to it."
     )
+
+
+def _bad_image(trouble: Trouble, where: str, said: str) -> str:
+    if trouble.status == _TOO_LARGE:
+        return f"The images of the conversation make the request too large for {where}.{said}"
+    return f"{where} cannot use an image of the conversation.{said}"
 
 
 def _bad_request(trouble: Trouble, where: str, said: str) -> str:

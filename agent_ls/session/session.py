@@ -6,6 +6,7 @@ waits for the user, and the loop does the work.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal
@@ -80,6 +81,7 @@ class Session:
         )
         self._claimed = claimed
         self._runner = TurnRunner(self._kit, recorder)
+        self._in_order = asyncio.Lock()
 
     @property
     def id(self) -> str:
@@ -154,45 +156,53 @@ class Session:
         Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty,
         calls a command that does not exist or names a broken image.
         """
-        images = (*images, *await named_in(prompt, self._kit.workspace))
-        prompt, limits = await expanded(prompt, self._kit.custom_commands, self._kit.tools, self.id)
-        if limits is not None:
-            when_busy = "follow_up"
-            model = model_meant(limits.model, self.state.model, self._kit.named_models)
-            limits = limits.model_copy(update={"model": model})
-        if note:
-            prompt = f"{prompt}\n\n{note}"
-        if goal is not None:
-            prompt = goal.as_prompt(prompt)
-        prompt = prompt_text(prompt, images)
-        if not prompt.strip():
-            raise AgentLsError("The prompt is empty: say what to do.")
-        if self.is_closed:
-            raise AgentLsError(
-                f"Session {self.id} was closed here; open it again (agent-ls.session.resume)."
+        # To read images, commands and files takes a while, and prompts stay in their order.
+        async with self._in_order:
+            images = (*images, *await named_in(prompt, self._kit.workspace))
+            prompt, limits = await expanded(
+                prompt, self._kit.custom_commands, self._kit.tools, self.id
             )
-        pictures = await stored(images, self._kit.blobs)
-        said = PromptQueued(
-            text=prompt,
-            kind=when_busy,
-            images=pictures,
-            anchor=anchor,
-            goal=goal,
-            output_schema=output_schema,
-            focus=focus,
-            limits=limits,
-        )
+            if limits is not None:
+                when_busy = "follow_up"
+                model = model_meant(limits.model, self.state.model, self._kit.named_models)
+                limits = limits.model_copy(update={"model": model})
+            if note:
+                prompt = f"{prompt}\n\n{note}"
+            if goal is not None:
+                prompt = goal.as_prompt(prompt)
+            prompt = prompt_text(prompt, images)
+            if not prompt.strip():
+                raise AgentLsError("The prompt is empty: say what to do.")
+            if self.is_closed:
+                raise AgentLsError(
+                    f"Session {self.id} was closed here; open it again (agent-ls.session.resume)."
+                )
+            pictures = await stored(images, self._kit.blobs)
+            said = PromptQueued(
+                text=prompt,
+                kind=when_busy,
+                images=pictures,
+                anchor=anchor,
+                goal=goal,
+                output_schema=output_schema,
+                focus=focus,
+                limits=limits,
+            )
+            return await self._take(said)
+
+    async def _take(self, said: PromptQueued) -> str:
+        """Start a turn with the prompt, or queue it; return the turn's id."""
         if self.state.turn is None or not (self.state.is_running or self.state.queue):
             try:
                 return await self._runner.begin(said)
             finally:
                 # Also when the caller was cancelled: an accepted prompt must run.
                 self._runner.wake()
-        if self.is_cut_off and when_busy == "follow_up":
+        if self.is_cut_off and said.kind == "follow_up":
             # The interrupted turn was not resumed: cancel it and clear its queue.
             await self._recorder.emit(CancelRequested(by="prompt"))
-        if when_busy == "steer":
-            said = PromptQueued(text=prompt, kind=when_busy, focus=focus, images=pictures)
+        if said.kind == "steer":
+            said = PromptQueued(text=said.text, kind="steer", focus=said.focus, images=said.images)
         turn_id = self.state.turn.turn_id
         try:
             await self._recorder.emit(said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sqlite3
@@ -17,6 +18,7 @@ from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, Use
 from agent_ls.domain.pictures import Picture
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.state.compaction import compacted
+from agent_ls.loop.state.pictures import MAX_SENT, MAX_SENT_BYTES, within_limits
 from agent_ls.loop.state.view import message_tokens
 from agent_ls.pictures.reading import read_image
 from agent_ls.providers.scripted import ScriptedModel
@@ -164,9 +166,10 @@ async def test_a_session_with_images_goes_on_after_a_restart(tmp_path: Path, sta
     assert "[image chart.png 40x30, no longer kept]" in texts(model, 2)
 
 
-async def test_a_request_that_is_too_large_with_its_images_goes_without_the_old_ones(
+async def test_a_request_that_is_too_large_with_its_images_goes_without_them(
     tmp_path: Path, stage: Stage
 ) -> None:
+    """Nothing else of the conversation is lost."""
     too_large = """
 [[answer]]
 error = { status = 413, message = "Request exceeds the maximum size" }
@@ -178,11 +181,14 @@ error = { status = 413, message = "Request exceeds the maximum size" }
         session = await sessions.create()
         await begin(session, "Look.", [(RED, "shot.png")])
         await session.wait_idle()
-        ended, _ = await run_turn_of(session, "And this: @chart.png")
+        ended, events = await run_turn_of(session, "And this: @chart.png")
     assert ended.stop is StopReason.COMPLETED
     assert model.requests[1].images == [data_url(RED), data_url(BLUE)]
-    assert model.requests[2].images == [data_url(BLUE)]
-    assert SHOT in texts(model, 2)
+    assert model.requests[2].images == []
+    assert "[image shot.png 800x600, which the provider refused]" in texts(model, 2)
+    assert not [one for one in events if isinstance(one, Compacted)]
+    (told,) = [one for one in events if isinstance(one, RecoveryChosen)]
+    assert "The images of the conversation make the request too large for" in told.text
 
 
 async def test_an_image_steers_a_running_turn(tmp_path: Path, stage: Stage) -> None:
@@ -199,6 +205,23 @@ async def test_an_image_steers_a_running_turn(tmp_path: Path, stage: Stage) -> N
     assert model.requests[0].images == []
     assert sorted(model.requests[1].images) == sorted([data_url(RED), data_url(BLUE)])
     assert f"Like this:\n{SHOT}" in texts(model, 1)
+
+
+async def test_prompts_stay_in_their_order_while_images_are_read(
+    tmp_path: Path, stage: Stage
+) -> None:
+    scenario = READ.replace("[[answer]]", "[[answer]]\ndelay_ms = 400") + DONE
+    async with (
+        scripted(scenario, port=stage.port) as model,
+        open_test_sessions(project(tmp_path), stage.host) as sessions,
+    ):
+        session = await sessions.create()
+        await session.submit("Begin.")
+        await model.wait_for_requests(1)
+        await asyncio.gather(session.submit("First: @shot.png"), session.submit("Then this."))
+        queued = [one.text for one in session.state.queue]
+        await session.wait_idle()
+    assert queued == [f"First: @shot.png\n{SHOT}", "Then this."]
 
 
 @pytest.mark.parametrize(
@@ -265,3 +288,69 @@ async def test_a_compaction_keeps_only_images_that_the_model_has_not_answered_to
     assert first == UserMessage(text="See [image a.png 750x100, left out to save room].")
     assert last == result
     assert message_tokens(old) - message_tokens(first) > 90
+
+
+def shots(*sizes: int) -> tuple[Picture, ...]:
+    return tuple(
+        Picture(
+            digest=f"d{number}-{size}",
+            media_type="image/png",
+            width=9,
+            height=9,
+            size_bytes=size,
+            name=f"{number}.png",
+        )
+        for number, size in enumerate(sizes)
+    )
+
+
+FULL, MANY = MAX_SENT_BYTES, MAX_SENT
+SUMS: dict[str, tuple[list[tuple[Picture, ...]], list[int]]] = {
+    "none": ([(), ()], [0, 0]),
+    "as many bytes as there may be": ([shots(FULL // 2), shots(FULL // 2)], [1, 1]),
+    "one more": ([shots(FULL // 2), shots(FULL // 2 + 1)], [0, 1]),
+    "of the older ones half stay": (
+        [shots(FULL // 2), shots(FULL // 4), shots(FULL // 4), shots(1)],
+        [0, 0, 1, 1],
+    ),
+    "of small ones more": ([shots(FULL - 9), shots(3, 3), shots(3), shots(3)], [0, 2, 1, 1]),
+    "the newest message alone": ([shots(9), shots(FULL // 2, FULL // 2, FULL // 2)], [0, 2]),
+    "as many as there may be": ([shots(*[1] * (MANY - 1)), shots(1)], [MANY - 1, 1]),
+    "one more of them": ([shots(*[1] * MANY), shots(1)], [MANY // 2 - 1, 1]),
+}
+
+
+@pytest.mark.parametrize("case", SUMS)
+async def test_a_request_has_no_more_images_than_providers_take(case: str) -> None:
+    given, kept = SUMS[case]
+    talk: list[Message] = []
+    for images in given:
+        text = "\n".join(["Look:", *(one.words() for one in images)])
+        talk += [UserMessage(text=text, images=images), AssistantMessage(text="Seen.")]
+    found = within_limits(talk)
+    assert [len(one.images) for one in found if isinstance(one, UserMessage)] == kept
+    for before, after in zip(talk, found, strict=True):
+        if isinstance(before, UserMessage) and isinstance(after, UserMessage):
+            assert after.images == before.images[len(before.images) - len(after.images) :]
+            left_out = after.text.count("left out: a request takes no more images]")
+            assert left_out == len(before.images) - len(after.images)
+    assert within_limits(found) == found
+
+
+async def test_the_oldest_images_of_a_session_become_words(tmp_path: Path, stage: Stage) -> None:
+    place = project(tmp_path)
+    names = [f"big{number}.png" for number in range(5)]
+    for number, name in enumerate(names):
+        # Bytes behind an image's end are its own.
+        (place / name).write_bytes(image(size=(9, number + 9)) + b"\0" * 3_000_000)
+    async with (
+        scripted(DONE * 2, port=stage.port) as model,
+        open_test_sessions(place, stage.host) as sessions,
+    ):
+        session = await sessions.create()
+        await run_turn_of(session, " ".join(f"@{name}" for name in names[:3]))
+        await run_turn_of(session, " ".join(f"@{name}" for name in names[3:]))
+    assert [len(one.images) for one in model.requests] == [3, 2]
+    for number in range(3):
+        size = f"9x{number + 9}"
+        assert f"[image big{number}.png {size}, left out: a request takes" in texts(model, 1)

@@ -282,6 +282,28 @@ async def test_other_refusals_stay_what_they_are_beside_images(
     assert classify(Symptom(words, status=status, has_images=True)) is failure
 
 
+TOO_LARGE = [
+    ("Request exceeds the maximum size", True, B),
+    ("<html><title>413 Request Entity Too Large</title></html>", True, B),
+    ("", True, B),
+    ("Request exceeds the maximum size", False, ProviderFailure.CONTEXT_OVERFLOW),
+    (
+        "Request too large for model x on tokens per minute (TPM): Limit 6000, Requested 9000",
+        True,
+        ProviderFailure.CONTEXT_OVERFLOW,
+    ),
+    ("prompt is too long: 210000 tokens > 200000 maximum", True, ProviderFailure.CONTEXT_OVERFLOW),
+]
+
+
+@pytest.mark.parametrize("words, has_images, failure", TOO_LARGE)
+async def test_a_request_of_too_many_bytes_is_about_its_images_if_there_are_any(
+    words: str, has_images: bool, failure: ProviderFailure
+) -> None:
+    symptom = Symptom(words, "request_too_large", 413, has_images=has_images)
+    assert classify(symptom) is failure
+
+
 @pytest.mark.parametrize("failure, name", [(N, "openai"), (B, "claude")])
 async def test_a_refusal_says_what_it_is_about(
     asking: Asking, failure: ProviderFailure, name: str

@@ -23,7 +23,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.loop.state.compaction import compacted
 from agent_ls.loop.state.folding_turn import fold_turn, with_entry, without_entry
 from agent_ls.loop.state.outputs import with_output
-from agent_ls.loop.state.pictures import all_in_words
+from agent_ls.loop.state.pictures import all_in_words, within_limits
 from agent_ls.loop.state.seen import after_edit, after_result
 from agent_ls.loop.state.state import SessionState, TurnState, renamed_path
 
@@ -386,7 +386,9 @@ def _turn_renamed(turn: TurnState, event: e.FileRenamed) -> TurnState:
 
 
 def _said(state: SessionState, *messages: Message) -> SessionState:
-    return replace(state, messages=(*state.messages, *messages))
+    said = (*state.messages, *messages)
+    has_images = any(one.role != "assistant" and one.images for one in messages)
+    return replace(state, messages=within_limits(said) if has_images else said)
 
 
 def without_first(queue: tuple[e.PromptQueued, ...], text: str) -> tuple[e.PromptQueued, ...]:
