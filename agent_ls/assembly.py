@@ -166,7 +166,7 @@ async def open_sessions(
         models=lambda: host.models(settings.model),
         clock=clock,
         ids=ids,
-        build_kit=kits.for_session,
+        kit_builder=kits.builder,
         mode=settings.mode,
         model=settings.model,
         is_attended=is_attended,

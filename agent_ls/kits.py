@@ -10,12 +10,12 @@ from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from agent_ls import catalogue
-from agent_ls.domain.agents import REPORT_FORMAT, AgentLimits, Allowance
+from agent_ls.domain.agents import REPORT_FORMAT, AgentKind, AgentLimits, Allowance
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.errors import bug
 from agent_ls.domain.ids import Ids
@@ -49,6 +49,7 @@ from agent_ls.session.adviser import SideModel
 from agent_ls.session.children import ChildOrder, ChildPorts, Children
 from agent_ls.session.goal_commands import RecordedGoalCommands
 from agent_ls.session.seen_texts import RehearsedTexts, SessionTexts
+from agent_ls.session.session import BuildKit
 from agent_ls.settings import Settings, user_file
 from agent_ls.workspace.dry_run import DryRunWorkspace
 
@@ -144,13 +145,26 @@ class Kits:
     is_attended: bool
     begun_s: float | None
 
-    def for_session(self, approver: Approver, recorder: Recorder) -> Kit:
+    def builder(self) -> BuildKit:
+        """Return what builds the kit of the next user's session; reads files, so blocks.
+
+        Called for each session, because a folder may be trusted since the last one.
+        """
+        folders, home = self.ports.workspace.roots, agreed_home(self.settings.claude_home)
+        kinds = agent_kinds(user_file().parent, folders, home)
+        skills = file_skills(user_file().parent, folders, home)
+        return partial(self._for_session, kinds, skills)
+
+    def _for_session(
+        self,
+        kinds: Mapping[str, AgentKind],
+        skills: Skills,
+        approver: Approver,
+        recorder: Recorder,
+    ) -> Kit:
         """Return the kit of a user's session, which can start sub-agents."""
         settings, ports = self.settings, self.ports
         recorder.follow(self.follower)
-        # Read for each session, because a folder may be trusted since the last one.
-        home = agreed_home(settings.claude_home)
-        kinds = agent_kinds(user_file().parent, ports.workspace.roots, home)
         budget = _policies(settings)["budget"]
         children = Children(
             recorder=recorder,
@@ -159,10 +173,11 @@ class Kits:
             kinds=kinds,
             limits=_agent_limits(settings),
             turn_limit=Allowance(budget.max_tokens, budget.max_cost_usd),
-            build_kit=self._for_child,
+            build_kit=partial(self._for_child, skills),
             named_models=settings.models.named,
         )
-        own = dataclasses.replace(self._own_ports(approver, recorder), children=children)
+        own = self._own_ports(skills, approver, recorder)
+        own = dataclasses.replace(own, children=children)
         role = ATTENDED if self.is_attended else UNATTENDED
         kit = self._kit(settings, own, _allowed_tools(settings), role)
         source = ports.tool_source
@@ -170,7 +185,7 @@ class Kits:
         tools = kit.tools if source is None else ChainMap(dict(kit.tools), source.tools)
         return dataclasses.replace(kit, begun_s=self.begun_s, source=source, tools=tools)
 
-    def _for_child(self, order: ChildOrder) -> Kit:
+    def _for_child(self, skills: Skills, order: ChildOrder) -> Kit:
         """Return the kit of a sub-agent: its kind's role and tools, and limits of its own."""
         kind = order.kind
         tools = [
@@ -181,14 +196,14 @@ class Kits:
             and (part.effect is Effect.READ or order.mode is not Mode.PLAN)
             and part is not catalogue.DELEGATE
         ]
-        own = self._own_ports(order.approver, order.recorder)
+        own = self._own_ports(skills, order.approver, order.recorder)
         role = f"{kind.role.strip()}\n\n{SUB_AGENT}\n\n{REPORT_FORMAT}"
         kit = self._kit(_narrowed(self.settings, order), own, tools, role)
         return dataclasses.replace(kit, closing=f"Do not call tools. {REPORT_FORMAT}")
 
-    def _own_ports(self, approver: Approver, recorder: Recorder) -> SessionPorts:
+    def _own_ports(self, skills: Skills, approver: Approver, recorder: Recorder) -> SessionPorts:
         """Return the ports of one session; attach the session's observers."""
-        ports, home = self.ports, agreed_home(self.settings.claude_home)
+        ports = self.ports
         if ports.telemetry is not None:
             recorder.follow(ports.telemetry.reader(recorder.state))
         recorder.follow(catalogue.MONITOR(recorder, self.settings.monitor))
@@ -197,7 +212,7 @@ class Kits:
             adviser=SideModel(recorder, ports.provider, ports.clock, ports.models),
             seen=SessionTexts(recorder, ports.store, ports.workspace),
             commands=RecordedGoalCommands(recorder, ports.runner, ports.workspace),
-            skills=file_skills(user_file().parent, ports.workspace.roots, home),
+            skills=skills,
         )
 
     def _kit(

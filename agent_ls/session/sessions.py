@@ -48,7 +48,7 @@ class Sessions:
         models: Callable[[], Awaitable[ModelList]],
         clock: Clock,
         ids: Ids,
-        build_kit: BuildKit,
+        kit_builder: Callable[[], BuildKit],
         mode: Mode,
         model: str,
         is_attended: bool,
@@ -58,6 +58,7 @@ class Sessions:
     ) -> None:
         """``mode`` and ``model`` are the defaults of new sessions.
 
+        ``kit_builder`` reads files, so it is called in a thread, for each session.
         ``models`` lists those that can be used. ``on_close`` closes what the sessions use.
         ``on_taken`` is called with the id of a session that another process has continued.
         """
@@ -74,7 +75,7 @@ class Sessions:
         self._workspace = workspace
         self._clock = clock
         self._ids = ids
-        self._build_kit = build_kit
+        self._kit_builder = kit_builder
         self._mode = mode
         self._model = model
         self._is_attended = is_attended
@@ -249,10 +250,11 @@ class Sessions:
         return first is not None and fold_all([first]).is_dry_run is self._is_dry_run
 
     async def _opened(self, recorder: Recorder, lease: Lease) -> Session:
+        build_kit = await asyncio.to_thread(self._kit_builder)
         session = Session(
             recorder,
             self._store,
-            self._build_kit,
+            build_kit,
             is_attended=self._is_attended,
             claim=lambda: self._open.claim(session),
             claimed=lambda: self._open.claimed(session),

@@ -38,10 +38,10 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Escalate, GateVerdict, Pass
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports.commands import CommandMark
-from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.rules import SavedRules
+from agent_ls.session.session import BuildKit
 from agent_ls.session.sessions import Sessions
 from tests.loop.conftest import Stage
 from tests.support.turns import TURN_LIMIT_S, Person
@@ -165,12 +165,13 @@ def in_workspace(**methods: Callable[..., Any]) -> Change:
 
 
 def put_in(sessions: Sessions, change: Change) -> None:
-    built = sessions._build_kit
+    builder = sessions._kit_builder
 
-    def build(approver: Approver, recorder: Recorder) -> Kit:
-        return change(built(approver, recorder))
+    def changed() -> BuildKit:
+        built = builder()
+        return lambda approver, recorder: change(built(approver, recorder))
 
-    sessions._build_kit = build
+    sessions._kit_builder = changed
 
 
 async def check(

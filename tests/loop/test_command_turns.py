@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agent_ls import kits
 from agent_ls.domain.calls import ErrorKind
-from agent_ls.domain.events import Answered, CallDecided, ToolCallFinished
+from agent_ls.domain.commands import TurnLimits
+from agent_ls.domain.events import (
+    Answered,
+    ApprovalRequested,
+    CallDecided,
+    Event,
+    GrantsRevoked,
+    SessionCreated,
+    StoredEvent,
+    ToolCallFinished,
+    TurnStarted,
+)
+from agent_ls.domain.modes import Mode
+from agent_ls.extension.skills import FileSkills, file_skills
+from agent_ls.loop.machine.results import result_of
+from agent_ls.loop.state.folding import fold_all
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from tests.loop.conftest import Stage
 from tests.support.turns import Person, run_turn_of
@@ -112,11 +130,14 @@ async def test_what_a_text_needs_is_called_first_and_once(tmp_path: Path, stage:
     TrustedFolders(trust_file()).trust(tmp_path)
     model = """
         [[answer]]
-        expect.contains = ["first", "second", "third", "`cat two.txt` (its output is below)"]
+        expect.contains = ["first", "second", "third", "`cat two.txt` (called first; its result"]
         text = "Seen."
     """
     async with stage.opened(tmp_path, model) as sessions:
-        _, events = await run_turn_of(await sessions.create(), "/look two")
+        session = await sessions.create()
+        _, events = await run_turn_of(session, "/look two")
+        # The model has answered once.
+        assert result_of(session.state).steps == 1
     [first] = [one for one in events if isinstance(one, Answered) and one.origin == "command"]
     made = [(one.tool, json.loads(one.arguments_json)) for one in first.message.calls]
     assert made == [
@@ -156,3 +177,103 @@ async def test_what_comes_first_has_the_tools_of_its_own_command(
         for prompt in ("/review", "/state", "/narrow"):
             await session.submit(prompt)
             await session.wait_idle()
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_sub_agent_has_what_both_lists_leave(tmp_path: Path, stage: Stage) -> None:
+    command = "allowed-tools: Task, Bash(git add:*), Bash(touch:*)"
+    kind = "name: adder\ndescription: adds\ntools: Bash(git add:*), Bash(rm:*)"
+    _write(
+        tmp_path,
+        {
+            ".claude/commands/ship.md": f"---\n{command}\n---\nShip it.",
+            ".claude/agents/adder.md": f"---\n{kind}\n---\nAdd.",
+            "a.txt": "a",
+        },
+    )
+    TrustedFolders(trust_file()).trust(tmp_path)
+    model = """
+        [[answer]]
+        when.first = "Ship it."
+        [[answer.call]]
+        tool = "delegate"
+        arguments = { kind = "adder", task = "Look at the files." }
+
+        [[answer]]
+        when.first = "Look at the files."
+        [[answer.call]]
+        tool = "run_command"
+        arguments = { command = "git add a.txt" }
+        [[answer.call]]
+        tool = "run_command"
+        arguments = { command = "touch b.txt" }
+        [[answer.call]]
+        tool = "run_command"
+        arguments = { command = "rm a.txt" }
+
+        [[answer]]
+        when.first = "Look at the files."
+        text = "Looked."
+
+        [[answer]]
+        when.first = "Ship it."
+        text = "Done."
+    """
+    async with stage.opened(tmp_path, model, settings_toml='mode = "auto"') as sessions:
+        session = await sessions.create()
+        _, events = await run_turn_of(session, "/ship", ["reject_once", "reject_once"])
+    asked = {
+        one.request.preview.title: one.request.reason
+        for one in events
+        if isinstance(one, ApprovalRequested)
+    }
+    assert asked == {
+        "Run: touch b.txt": "Sub-agent adder: The sub-agent's kind names only git add *, rm *.",
+        "Run: rm a.txt": "Sub-agent adder: The command of this turn names only git add *, touch *.",
+    }
+    assert (tmp_path / "a.txt").exists()
+
+
+def test_a_command_does_not_bring_back_what_was_revoked() -> None:
+    created = SessionCreated(session_id="ses_1", roots=(), mode=Mode.ASK, model="m")
+    unasked = ("run_command: make *", "run_command: git add *")
+    started = TurnStarted(turn_id="trn_1", prompt="Go.", limits=TurnLimits(unasked=unasked))
+    revoked = GrantsRevoked(grants=("rule run_command: make *",), why="Makefile has changed")
+    events: list[Event] = [created, revoked, started]
+    state = fold_all(
+        StoredEvent(session_id="ses_1", seq=seq, at_ms=0, event=one)
+        for seq, one in enumerate(events, 1)
+    )
+    assert [*state.grants] == ["rule run_command: git add *"]
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_skills_are_read_once_a_session_and_beside_the_event_loop(
+    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(tmp_path, {".claude/skills/one/SKILL.md": "---\ndescription: one\n---\nOne."})
+    TrustedFolders(trust_file()).trust(tmp_path)
+    read = list[bool]()
+
+    def reads(*given: Any) -> FileSkills:
+        read.append(threading.current_thread() is threading.main_thread())
+        return file_skills(*given)
+
+    monkeypatch.setattr(kits, "file_skills", reads)
+    model = """
+        [[answer]]
+        when.first = "Begin."
+        [[answer.call]]
+        tool = "delegate"
+        arguments = { kind = "explore", task = "Look." }
+        [[answer]]
+        when.first = "Look."
+        expect.tools = ["skill"]
+        text = "Looked."
+        [[answer]]
+        when.first = "Begin."
+        text = "Done."
+    """
+    async with stage.opened(tmp_path, model) as sessions:
+        await run_turn_of(await sessions.create(), "Begin.")
+    assert read == [False]

@@ -19,7 +19,7 @@ from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import CommandWatch
 from agent_ls.loop.state.recorder import Recorder
-from agent_ls.session.session import Session
+from agent_ls.session.session import BuildKit, Session
 from agent_ls.session.sessions import Sessions
 from tests.loop.conftest import Stage
 from tests.support.turns import TURN_LIMIT_S
@@ -123,14 +123,19 @@ class SlowWatch:
 
 def slowed(sessions: Sessions, part: str, begun: asyncio.Event, goes_on: asyncio.Event) -> None:
     """Put the slow part in front of the real one."""
-    built = sessions._build_kit
+    builder = sessions._kit_builder
     slow = {"workspace": SlowWorkspace, "watch": SlowWatch}[part]
 
-    def build(approver: Approver, recorder: Recorder) -> Kit:
-        kit = built(approver, recorder)
-        return dataclasses.replace(kit, **{part: slow(getattr(kit, part), begun, goes_on)})
+    def changed() -> BuildKit:
+        built = builder()
 
-    sessions._build_kit = build
+        def build(approver: Approver, recorder: Recorder) -> Kit:
+            kit = built(approver, recorder)
+            return dataclasses.replace(kit, **{part: slow(getattr(kit, part), begun, goes_on)})
+
+        return build
+
+    sessions._kit_builder = changed
 
 
 async def test_what_a_command_changed_is_waited_for_when_the_turn_is_stopped(
