@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import os
 import re
+import threading
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,12 +21,13 @@ from typing import Final
 import platformdirs
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
-from agent_ls.providers.addresses import is_loopback, is_openais_own, read_address
+from agent_ls.providers.addresses import is_openais_own, read_address
 from agent_ls.providers.dialects import ADDRESSES, dialect_of
 from agent_ls.providers.frames import Access
 from agent_ls.providers.prices import PriceTable, provider_in
 from agent_ls.providers.shapes import Object, as_object
 from agent_ls.providers.sign_ins import sign_in_of
+from agent_ls.safety.addresses import is_loopback
 from agent_ls.safety.keys import header_problem, key_problem
 from agent_ls.safety.user_files import shared_problem
 
@@ -157,9 +159,11 @@ class StoredCredentials:
             key = _checked(place, await _keyring_key(provider) or "")
         if not key and variables.is_key_needed and provider and not is_own_server:
             text = f"There is no key for {model}: {self.hint(model, api_base)}"
+            failure = ProviderFailure.AUTHENTICATION
             if near := await asyncio.to_thread(_meant, provider, model):
                 text = f"{text} Or did you mean {' or '.join(near)}?"
-            raise ProviderError(ProviderFailure.AUTHENTICATION, text)
+                failure = ProviderFailure.UNKNOWN_MODEL
+            raise ProviderError(failure, text)
         home = dialect_of(provider, "", "").home
         return Access(
             api_key=key, api_base=base or home or None, extra=self._extra(variables, stored)
@@ -333,21 +337,28 @@ async def _keyring_keys(providers: Iterable[str]) -> dict[str, str]:
     if importlib.util.find_spec("keyring") is None:
         return {}
 
+    is_over = threading.Event()
+
     def ask() -> dict[str, str]:
-        return {one: key for one in providers if (key := _ask_keyring(one))}
+        keyring = importlib.import_module("keyring")
+        keys: dict[str, str] = {}
+        for one in providers:
+            try:
+                found: object = keyring.get_password(KEYRING_SERVICE, one)
+            except Exception:
+                # Backends raise their own exceptions (no session bus, locked). Another look would
+                # fail, too, and may ask the user once more to unlock it.
+                break
+            if is_over.is_set():
+                break
+            if isinstance(found, str) and found:
+                keys[one] = found
+        return keys
 
     try:
         async with asyncio.timeout(_KEYRING_S):
             return await asyncio.to_thread(ask)
     except TimeoutError:
         return {}
-
-
-def _ask_keyring(provider: str) -> str | None:
-    keyring = importlib.import_module("keyring")
-    try:
-        found: object = keyring.get_password(KEYRING_SERVICE, provider)
-    except Exception:
-        # Backends raise their own exceptions (no session bus, locked). Treat these as no key.
-        return None
-    return found if isinstance(found, str) and found else None
+    finally:
+        is_over.set()

@@ -62,14 +62,17 @@ class SignIn(Record):
 
     def paths(self, env: Mapping[str, str]) -> tuple[Path, ...]:
         """Return the files, in the order of ``files``."""
-        folder = env.get(self.folder) or user_file("sign-ins") / self.name
-        return tuple(Path(folder, env.get(name) or usual) for name, usual in self.files.items())
+        given = Path(env.get(self.folder) or user_file("sign-ins") / self.name).expanduser()
+        # The folder that agent-ls runs in is the editor's choice.
+        folder = Path.home() / given
+        names = (Path(env.get(name) or usual) for name, usual in self.files.items())
+        return tuple(folder / name.expanduser() for name in names)
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
         """Return the variables that lead the model host to the same files and addresses."""
-        names = (*self.variables, *self.files)
-        moved = {name: env[name] for name in names if env.get(name)}
-        return {self.folder: str(self.paths(env)[0].parent), **moved}
+        files = dict(zip(self.files, map(str, self.paths(env)), strict=True))
+        moved = {name: env[name] for name in self.variables if env.get(name)}
+        return {self.folder: str(self.paths(env)[0].parent), **files, **moved}
 
     def is_there(self, env: Mapping[str, str]) -> bool:
         """Say whether there is a token that may still work. Errors: ``PermissionError``."""

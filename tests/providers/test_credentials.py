@@ -11,6 +11,7 @@ import pytest
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.providers.credentials import FILE_NAME, StoredCredentials, provider_of
 from agent_ls.providers.frames import Access
+from agent_ls.providers.sign_ins import SIGN_INS
 
 
 async def check(
@@ -225,6 +226,9 @@ KEYRING = """
 import os
 
 def get_password(service, name):
+    if log := os.environ.get("KEYRING_LOG"):
+        with open(log, "a") as file:
+            file.write(name + "\\n")
     if os.environ.get("KEYRING_IS_LOCKED"):
         raise RuntimeError("locked")
     return {("agent-ls", "mistral"): "from-keyring"}.get((service, name))
@@ -242,6 +246,51 @@ async def test_the_keyring_comes_last(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(ProviderError, match="MISTRAL_API_KEY"):
         await check(tmp_path, "mistral/x")
     sys.modules.pop("keyring", None)
+
+
+async def test_a_keyring_that_stays_locked_asks_the_user_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "keyring.py").write_text(KEYRING, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "keyring", raising=False)
+    log = tmp_path / "asked.txt"
+    monkeypatch.setenv("KEYRING_LOG", str(log))
+    monkeypatch.setenv("KEYRING_IS_LOCKED", "1")
+    await StoredCredentials(tmp_path, {}).usable()
+    assert len(log.read_text().splitlines()) == 1
+    log.unlink()
+    monkeypatch.delenv("KEYRING_IS_LOCKED")
+    found, _ = await StoredCredentials(tmp_path, {}).usable()
+    assert "mistral" in found
+    assert len(log.read_text().splitlines()) > 20
+    sys.modules.pop("keyring", None)
+
+
+PLACES: list[tuple[dict[str, str], str]] = [
+    ({}, ""),
+    ({"CHATGPT_TOKEN_DIR": "/far/tokens"}, "/far/tokens/auth.json"),
+    ({"CHATGPT_TOKEN_DIR": "tokens"}, "{home}/tokens/auth.json"),
+    ({"CHATGPT_TOKEN_DIR": "~/tokens"}, "{home}/tokens/auth.json"),
+    ({"CHATGPT_TOKEN_DIR": "/far", "CHATGPT_AUTH_FILE": "sub/mine.json"}, "/far/sub/mine.json"),
+    ({"CHATGPT_TOKEN_DIR": "tokens", "CHATGPT_AUTH_FILE": "/a/b.json"}, "/a/b.json"),
+    ({"CHATGPT_AUTH_FILE": "~/mine.json"}, "{home}/mine.json"),
+]
+
+
+@pytest.mark.parametrize("env, place", PLACES)
+def test_the_model_host_finds_the_files_of_a_sign_in_where_the_server_does(
+    env: dict[str, str], place: str
+) -> None:
+    for about in SIGN_INS.values():
+        names = [about.folder, *about.files]
+        given = dict(zip(["CHATGPT_TOKEN_DIR", "CHATGPT_AUTH_FILE"], names, strict=False))
+        theirs = {given[name]: value for name, value in env.items()}
+        paths = about.paths(theirs)
+        assert all(path.is_absolute() for path in paths)
+        assert about.paths(about.environment(theirs)) == paths
+        if place and about.name == "chatgpt":
+            assert str(paths[0]) == place.format(home=Path.home())
 
 
 @pytest.mark.parametrize(
