@@ -20,8 +20,10 @@ from pydantic import Field, ValidationError
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.workspace import Root
+from agent_ls.mcp.frames import is_secret_name
 from agent_ls.mcp.oauth_options import OAuthOptions
 from agent_ls.processes.reading import read_file
+from agent_ls.safety.addresses import is_loopback
 from agent_ls.safety.made_files import is_undecided
 from agent_ls.safety.secrets import mask
 from agent_ls.safety.text import visible, visible_line
@@ -153,6 +155,11 @@ def plans(
     return tuple(found.values()), tuple(problems)
 
 
+def is_readable_on_the_way(url: str) -> bool:
+    """Say whether others on the network can read what is sent to an address."""
+    return url.startswith("http://") and not is_loopback(url)
+
+
 def filled(values: Mapping[str, str]) -> dict[str, str]:
     """Return values with ``${NAME}`` and ``${NAME:-default}`` replaced from our environment."""
     return {
@@ -209,6 +216,10 @@ def _mistake(plan: ServerPlan, others: Mapping[str, ServerPlan]) -> str:
         return "its url must begin with https:// or http://"
     if options.command and options.oauth != OAuthOptions():
         return "its oauth needs a url"
+    secrets = [name for name in options.headers if is_secret_name(name)]
+    if is_readable_on_the_way(options.url) and (secrets or options.oauth != OAuthOptions()):
+        what = f"its header {visible_line(secrets[0])}" if secrets else "its oauth"
+        return f"{what} would be readable on the way there: its url must begin with https://"
     return options.oauth.mistake
 
 

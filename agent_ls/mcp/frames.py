@@ -23,6 +23,11 @@ Failure = Literal["failed", "gone", "unsent", "timeout", "late", "changed"]
 time, but the server runs. ``changed``: its definitions did."""
 
 
+def is_secret_name(header: str) -> bool:
+    """Say whether a header of this name holds what nobody else may know."""
+    return _SECRET.search(header) is not None
+
+
 class Launch(Record):
     """How a server is started or reached; nothing in it is looked up any more."""
 
@@ -38,7 +43,7 @@ class Launch(Record):
     @property
     def secrets(self) -> tuple[str, ...]:
         """Return the words of headers, and the secrets, that no message may show."""
-        found = [value for name, value in self.headers.items() if _SECRET.search(name)]
+        found = [value for name, value in self.headers.items() if is_secret_name(name)]
         words = [word for value in found for word in value.split()]
         return (*words, *self.oauth.secrets.values())
 

@@ -31,7 +31,7 @@ from agent_ls.mcp.contents import block_text, cut, read_result, resource_text
 from agent_ls.mcp.definitions import digest_of
 from agent_ls.mcp.frames import MAX_LINE_BYTES, Asked, Failure, Launch, Order, Reply
 from agent_ls.mcp.http_pipes import HttpPipes
-from agent_ls.mcp.pages import Page, all_pages, what_counts
+from agent_ls.mcp.pages import ListTooLong, Page, all_pages, what_counts
 from agent_ls.mcp.plain_tools import RawTools
 from agent_ls.mcp.program_pipes import ProgramPipes
 from agent_ls.processes.sealing import seal
@@ -48,6 +48,8 @@ _MAX_NAMED = 20
 """Resources named when another one is not there: those with the most similar addresses."""
 _MAX_INSTRUCTIONS_CHARS = 10_000
 """More than is used of them."""
+_MAX_ASKED_CHARS = 2**20
+"""Of a question for the user, with its form."""
 _PROMPT_KEYS = ("name", "description", "arguments")
 Elicit = Callable[[types.ElicitRequestParams], Awaitable[types.ElicitResult]]
 
@@ -86,7 +88,9 @@ class Connection:
 
     def without_secrets(self, text: str) -> str:
         """Return the text without the keys that the server is reached with."""
-        return without_keys(text, self._secrets)
+        pipes = self._pipes
+        tokens = pipes.tokens if isinstance(pipes, HttpPipes) else ()
+        return without_keys(text, (*self._secrets, *tokens))
 
     @property
     def is_remote(self) -> bool:
@@ -120,7 +124,11 @@ class Connection:
         async with self._listing:
             if self._is_changed or time.monotonic() - self._listed_s >= _LOOK_AGAIN_S:
                 self._is_changed = False
-                self.tools = await all_pages(lambda cursor: self._tools(client, cursor))
+                try:
+                    self.tools = await all_pages(lambda cursor: self._tools(client, cursor))
+                except ListTooLong as error:
+                    self._pipes.trouble = str(error)
+                    raise
                 self._listed_s = time.monotonic()
             return self.tools
 
@@ -166,7 +174,7 @@ class Connection:
 
         try:
             return await all_pages(page_of), ""
-        except (MCPError, ValidationError) as error:
+        except (MCPError, ValidationError, ListTooLong) as error:
             return [], f"its prompts cannot be listed: {_said(error)}"
 
     async def prompt(self, order: Order) -> Reply:
@@ -270,6 +278,8 @@ class Host:
     def __init__(self, tell: Callable[[Reply], None]) -> None:
         self._tell = tell
         self._connections: dict[str, Connection] = {}
+        self._newest: dict[str, Connection] = {}
+        """Likewise, also those that are over."""
         self._running: dict[int, _Running] = {}
         self._asked = itertools.count(1)
 
@@ -309,8 +319,11 @@ class Host:
             for answer in self._running[order.number].answers.values():
                 if not answer.done():
                     answer.set_result(types.ElicitResult(action="cancel"))
-        if reply.failure and (connection := self._connections.get(order.server)):
-            reply = reply.model_copy(update={"text": connection.without_secrets(reply.text)})
+        connection = self._newest.get(order.server)
+        if connection is not None and (reply.failure or reply.is_error or order.op == "open"):
+            text, value = map(connection.without_secrets, (reply.text, reply.value or ""))
+            update = {"text": text, "value": None if reply.value is None else value}
+            reply = reply.model_copy(update=update)
         self._tell(reply)
 
     async def _late(self, order: Order) -> Reply:
@@ -329,13 +342,11 @@ class Host:
     async def _elicit(self, server: str, params: types.ElicitRequestParams) -> types.ElicitResult:
         """Return the user's answer to what a server asks during a call; without one, decline.
 
-        Of several calls it is asked in the newest: on a pipe the server does not say which.
+        Of several calls it is asked in the newest: on a pipe the server does not say which. So
+        the time of all its orders stands still meanwhile.
         """
-        calls = [
-            one
-            for one in self._running.values()
-            if (one.order.server, one.order.op) == (server, "call")
-        ]
+        orders = [one for one in self._running.values() if one.order.server == server]
+        calls = [one for one in orders if one.order.op == "call"]
         if not calls:
             return types.ElicitResult(action="decline")
         number, call = next(self._asked), calls[-1]
@@ -345,8 +356,11 @@ class Host:
             asked = asked.model_copy(update={"url": params.url})
         else:
             asked = asked.model_copy(update={"form": params.requested_schema})
-        self._tell(Reply(number=call.order.number, asked=asked))
-        with paused(call.limit):
+        reply = Reply(number=call.order.number, asked=asked)
+        if len(reply.model_dump_json()) > _MAX_ASKED_CHARS:
+            return types.ElicitResult(action="decline")
+        self._tell(reply)
+        with paused(*(one.limit for one in orders)):
             return await answer
 
     async def _judged(self, order: Order, error: Exception) -> tuple[Failure, str]:
@@ -380,7 +394,7 @@ class Host:
                     lambda params: self._elicit(order.server, params),
                     on_page if order.op == "login" else None,
                 )
-                self._connections[order.server] = connection
+                self._connections[order.server] = self._newest[order.server] = connection
                 tools = tuple(await connection.look())
                 prompts, lacking = await connection.prompts()
                 return Reply(
@@ -447,7 +461,13 @@ async def _serve(orders: int, replies: int) -> None:
     )
 
     def tell(reply: Reply) -> None:
-        line = memoryview(reply.model_dump_json(exclude_defaults=True).encode() + b"\n")
+        whole = reply.model_dump_json(exclude_defaults=True).encode()
+        if len(whole) >= MAX_LINE_BYTES:
+            # A longer line would end the sessions of all servers.
+            words = f"its answer has over {MAX_LINE_BYTES:,} bytes"
+            short = Reply(number=reply.number, failure="gone", text=words)
+            whole = short.model_dump_json(exclude_defaults=True).encode()
+        line = memoryview(whole + b"\n")
         while line:
             line = line[os.write(replies, line) :]
 

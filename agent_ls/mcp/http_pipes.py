@@ -11,7 +11,7 @@ from mcp.client.auth.utils import extract_scope_from_www_auth
 from mcp.client.streamable_http import streamable_http_client
 
 from agent_ls.mcp.frames import MAX_LINE_BYTES, Launch
-from agent_ls.mcp.sign_in import lacks_scope, signed_in
+from agent_ls.mcp.sign_in import lacks_scope, signed_in, tokens_of
 
 _CONNECT_S = 10.0
 _READ_S = 600.0
@@ -41,16 +41,22 @@ class HttpPipes:
         """Why it does not answer, if we know better than the library."""
         self.refusal = ""
         """Why it refused the last request, and only that, for its sign-in."""
+        self._auth: httpx2.Auth | None = None
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Return the secrets that have signed requests, which no message may show."""
+        return tokens_of(self._auth)
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[TransportStreams]:
         """Connect for the length of a block."""
         async with (
-            signed_in(self._launch, self._on_url, self._break_off) as auth,
+            signed_in(self._launch, self._on_url, self._break_off) as self._auth,
             httpx2.AsyncClient(
                 headers=dict(self._launch.headers),
                 timeout=httpx2.Timeout(_CONNECT_S, read=_READ_S),
-                auth=auth,
+                auth=self._auth,
                 event_hooks={"response": [self._look_at]},
             ) as client,
             streamable_http_client(

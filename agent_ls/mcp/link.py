@@ -53,6 +53,7 @@ class ServerFailed(Exception):
 class _Waiting:
     """An order without its answer."""
 
+    server: str
     answer: asyncio.Future[Reply]
     limit: asyncio.Timeout
     on_page: Callable[[str], None]
@@ -90,7 +91,8 @@ class HostLink:
         order = order.model_copy(update={"number": next(self._numbers)})
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         limit = asyncio.timeout(order.limit_s + _GRACE_S)
-        waiting = self._waiting[order.number] = _Waiting(answer, limit, on_page, ask)
+        waiting = _Waiting(order.server, answer, limit, on_page, ask)
+        self._waiting[order.number] = waiting
         try:
             async with limit:
                 await self._send(order)
@@ -139,8 +141,10 @@ class HostLink:
         """Ask the user for the server, and send it the answer."""
         answer = _DECLINED
         if waiting.ask is not None:
+            # Which of its calls waits for the answer is not known.
+            of_server = [one for one in self._waiting.values() if one.server == waiting.server]
             try:
-                with paused(waiting.limit):
+                with paused(*(one.limit for one in of_server)):
                     answer = await waiting.ask(asked)
             except Exception:
                 # The server must not wait for an answer that never comes.

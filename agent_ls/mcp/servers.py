@@ -18,7 +18,7 @@ from agent_ls.domain.errors import SettingsError, ToolError
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.mcp.arguments import Given, SchemaArguments
-from agent_ls.mcp.configured import ToolServerOptions, plans
+from agent_ls.mcp.configured import ToolServerOptions, is_readable_on_the_way, plans
 from agent_ls.mcp.definitions import (
     Definition,
     difference,
@@ -347,6 +347,9 @@ class Servers:
         Errors: ``ToolError``.
         """
         one = self._servers[server]
+        if is_readable_on_the_way(one.plan.options.url):
+            words = "the login would be readable on the way there: its url must begin with https://"
+            raise ToolError(f"The tool server {server}: {words}.")
         order = await asyncio.to_thread(self._starter.order, one.plan)
         order = order.model_copy(update={"op": "login", "limit_s": _LOGIN_S})
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -28,7 +28,7 @@ from pydantic import AnyUrl, BaseModel
 
 from agent_ls.mcp.frames import Launch
 from agent_ls.mcp.oauth_options import OAuthOptions
-from agent_ls.mcp.tokens import Login, SavedLogins, expiry_s, logins_file
+from agent_ls.mcp.tokens import Login, Renewal, SavedLogins, expiry_s, logins_file
 
 _Model = TypeVar("_Model", bound=BaseModel)
 _MAX_REQUEST_BYTES = 64 * 2**10
@@ -63,6 +63,11 @@ async def signed_in(
             yield _UserLogin(launch, _Storage(launch.url), "http://127.0.0.1/callback")
 
 
+def tokens_of(auth: httpx2.Auth | None) -> tuple[str, ...]:
+    """Return the secrets that have signed requests, which no message may show."""
+    return tuple(auth.tokens) if isinstance(auth, _Provider) else ()
+
+
 def lacks_scope(response: httpx2.Response) -> bool:
     """Say whether a server refused a request as its token does not allow enough."""
     error = extract_field_from_www_auth(response, "error")
@@ -76,6 +81,15 @@ class _Provider(OAuthClientProvider):
     lacks: str | None = None
     """What the server refused a request without: asked for, too, from then on."""
     on_failure: Callable[[str], None] | None = None
+    tokens: frozenset[str] = frozenset()
+    """All that it has had, and the client's secret."""
+
+    async def begin_renewal(self) -> bool:
+        """Say whether the token must be made new; no other agent-ls does that until the end."""
+        return True
+
+    def end_renewal(self) -> None:
+        """Let other agent-ls processes make the token new."""
 
     @property
     def can_authorize(self) -> bool:
@@ -85,7 +99,7 @@ class _Provider(OAuthClientProvider):
     async def gave_up(self, response: httpx2.Response) -> None:
         """Take note of the answer for which there is no token."""
 
-    async def _auth_flow(
+    async def _auth_flow(  # noqa: C901 - all requests of a flow are yielded by one generator
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         if not self.context.is_token_valid():
@@ -96,14 +110,22 @@ class _Provider(OAuthClientProvider):
         try:
             outgoing = await anext(flow)
             while True:
+                if outgoing is request:
+                    self.end_renewal()
+                self._note_tokens()
                 response = yield outgoing
                 if outgoing is request:
                     is_over = response.status_code == 401 and self.context.can_refresh_token()
                     if is_over and not has_refreshed:
                         # The library refreshes only what has run out by its own clock.
                         has_refreshed = True
-                        renewed = yield await self._refresh_token()
-                        if await self._handle_refresh_response(renewed):
+                        is_new = not await self.begin_renewal()
+                        if not is_new:
+                            renewed = yield await self._refresh_token()
+                            is_new = await self._handle_refresh_response(renewed)
+                        self.end_renewal()
+                        self._note_tokens()
+                        if is_new:
                             self._add_auth_header(request)
                             response = yield request
                     self._note_lack(response)
@@ -118,7 +140,14 @@ class _Provider(OAuthClientProvider):
                 self.on_failure(" ".join(str(error).split())[:500])
             raise
         finally:
+            self.end_renewal()
             await flow.aclose()
+
+    def _note_tokens(self) -> None:
+        tokens, client = self.context.current_tokens, self.context.client_info
+        found = {tokens.access_token, tokens.refresh_token} if tokens else set[str | None]()
+        found |= {client.client_secret} if client else set()
+        self.tokens |= {one for one in found if one}
 
     def _note_lack(self, response: httpx2.Response) -> None:
         if lacks_scope(response):
@@ -153,6 +182,8 @@ class _UserLogin(_Provider):
         )
         self.oauth = oauth
         self._login_storage = storage
+        self._renewals: dict[asyncio.Task[Any] | None, Renewal] = {}
+        """By the task whose request waits for it: several requests may run at once."""
         storage.context = self.context
         if oauth.client_id and not oauth.is_document:
             storage.given = OAuthClientInformationFull(
@@ -175,7 +206,32 @@ class _UserLogin(_Provider):
             # The user may log in again meanwhile.
             self._initialized = False
 
+    async def begin_renewal(self) -> bool:
+        context = self.context
+        before = context.current_tokens
+        await self._begin_renewal()
+        await self._load()
+        now = context.current_tokens
+        is_same = before is not None and now is not None and now.access_token == before.access_token
+        return is_same and context.can_refresh_token()
+
+    def end_renewal(self) -> None:
+        if renewal := self._renewals.pop(asyncio.current_task(), None):
+            renewal.end()
+
+    async def _begin_renewal(self) -> None:
+        self.end_renewal()
+        renewal = self._renewals[asyncio.current_task()] = Renewal(self._login_storage.login.url)
+        await renewal.begin()
+
     async def _initialize(self) -> None:
+        await self._load()
+        if not self.context.is_token_valid() and self.context.can_refresh_token():
+            # The library makes it new next, unless another agent-ls has done so.
+            await self._begin_renewal()
+            await self._load()
+
+    async def _load(self) -> None:
         await super()._initialize()
         context, login = self.context, self._login_storage.login
         # The library stores neither, and would not refresh, or at a guessed address.
@@ -205,18 +261,19 @@ class _Storage:
         return _read(OAuthToken, self.login.tokens)
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        # A renewal keeps what the newest login lacks; a new login starts without.
-        found = None if self._is_new else await asyncio.to_thread(self._logins.find, self.login.url)
-        update = {
-            "lacks": found.lacks if found else "",
+        values = {
+            "client": self.login.client,
             "tokens": tokens.model_dump_json(),
             "expires_s": expiry_s(tokens.expires_in),
             "metadata": _written(self.context.oauth_metadata),
             "resource": _written(self.context.protected_resource_metadata),
         }
-        self.login = self.login.model_copy(update=update)
+        if self._is_new:
+            # A renewal keeps what is stored, which another agent-ls may have noted.
+            values["lacks"] = ""
+        self.login = self.login.model_copy(update=values)
         self._is_new = False
-        await asyncio.to_thread(self._logins.save, self.login)
+        await asyncio.to_thread(self._logins.update, self.login.url, **values)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         return self.given or _read(OAuthClientInformationFull, self.login.client)

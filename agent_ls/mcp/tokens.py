@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
+import hashlib
+import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +17,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent_ls.domain.record import Record
 from agent_ls.safety.user_files import changing, user_file
+
+_MAX_RENEWAL_S = 30.0
+_LOOK_AGAIN_S = 0.05
 
 
 class Login(Record):
@@ -44,13 +52,15 @@ class SavedLogins:
         """Return the login of an address; None without a usable one."""
         return next((one for one in self._all() if one.url == url), None)
 
-    def save(self, login: Login) -> None:
-        """Store a login in place of an older one; errors: ``SettingsError``."""
-        self._change(lambda old: (*(one for one in old if one.url != login.url), login))
-
     def update(self, url: str, **values: Any) -> None:
         """Change parts of a login; errors: ``SettingsError``."""
-        self.save((self.find(url) or Login(url=url)).model_copy(update=values))
+
+        def changed(old: tuple[Login, ...]) -> tuple[Login, ...]:
+            login = next((one for one in old if one.url == url), Login(url=url))
+            others = (one for one in old if one.url != url)
+            return (*others, login.model_copy(update=values))
+
+        self._change(changed)
 
     def forget(self, url: str) -> None:
         """Remove the login of an address; errors: ``SettingsError``."""
@@ -67,6 +77,38 @@ class SavedLogins:
     def _change(self, how: Callable[[tuple[Login, ...]], tuple[Login, ...]]) -> None:
         with changing(self.file, "logins at tool servers") as write:
             write(_LOGINS.dump_json(how(self._all())) + b"\n")
+
+
+class Renewal:
+    """Of all agent-ls processes of the user, one at a time makes the tokens of a login new.
+
+    Many servers give a new refresh token each time, and take the use of an old one for a theft.
+    """
+
+    def __init__(self, url: str) -> None:
+        digest = hashlib.sha256(url.encode(errors="replace")).hexdigest()[:16]
+        self._file = user_file(f"tool-server-login-{digest}.lock")
+        self._handle = -1
+
+    async def begin(self) -> None:
+        """Wait for the others; where that is not possible or takes too long, go on."""
+        with suppress(OSError):
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            end_s = time.monotonic() + _MAX_RENEWAL_S
+            while time.monotonic() < end_s:
+                try:
+                    fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    await asyncio.sleep(_LOOK_AGAIN_S)
+                else:
+                    return
+
+    def end(self) -> None:
+        """Let the others go on."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
 
 
 def logins_file() -> Path:

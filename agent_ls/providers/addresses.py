@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
+
+from agent_ls.safety.addresses import is_loopback
 
 _HERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 """What a server listens on, and where this machine reaches it."""
@@ -27,15 +28,6 @@ def read_address(text: str, home: str = "") -> str:
     if address and not _host(address):
         raise ValueError("it must begin with http:// or https://, followed by a host")
     return address
-
-
-def is_loopback(url: str) -> bool:
-    """Say whether a URL points to this machine."""
-    try:
-        host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def is_openais_own(base: str | None) -> bool:

@@ -17,10 +17,10 @@ from litellm.llms.github_copilot import authenticator as github
 
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.providers.accounts import ChatGpt, Copilot
-from agent_ls.providers.addresses import is_loopback
 from agent_ls.providers.answer import MalformedAnswer
 from agent_ls.providers.device_flow import Account, Endpoints
 from agent_ls.providers.sign_ins import SignIn
+from agent_ls.safety.addresses import is_loopback
 
 _MOVED: Final = "CHATGPT_AUTH_BASE"
 """The variable for OpenAI's address of sign-ins, which litellm has as a constant of this name."""

@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import ModelRequest
-from agent_ls.providers.addresses import is_loopback
 from agent_ls.providers.answer import MalformedAnswer
 from agent_ls.providers.anthropic_route import ADDRESS, AnthropicRoute
 from agent_ls.providers.completion import Completion, Route
@@ -43,6 +42,7 @@ from agent_ls.providers.plain_route import PlainRoute, plain_address
 from agent_ls.providers.prices import UNKNOWN, KnownModel, ModelCard, PriceTable
 from agent_ls.providers.sign_ins import SIGN_INS, SignIn, sign_in_of
 from agent_ls.providers.worker_pipes import Outbox, Pipes, follow_orders, seal_process, take_pipes
+from agent_ls.safety.addresses import is_loopback
 
 if TYPE_CHECKING:
     import httpx

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -42,6 +43,10 @@ class HttpToolServer(ThreadingHTTPServer):
         self.scopes: dict[str, str] = {}
         """What each token allows."""
         self.denies = False
+        self.rotates = False
+        """A refresh token is good for once, and a second use of it ends the login."""
+        self.refresh = "again"
+        self.token_delay_s = 0.0
         self.pages: list[dict[str, str]] = []
         """The query of each page that a user opened."""
         self.asked: list[dict[str, str]] = []
@@ -142,6 +147,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _give_token(self, form: dict[str, str]) -> None:
         serving = self.server
         serving.asked.append(form)
+        time.sleep(serving.token_delay_s)
+        is_old = form.get("refresh_token", serving.refresh) != serving.refresh
+        if serving.rotates and is_old:
+            serving.refresh = "none any more"
+            self._say({"error": "invalid_grant"}, 400)
+            return
         if any(form.get(name) != value for name, value in serving.client.items()):
             self._say({"error": "invalid_client"}, 401)
             return
@@ -154,7 +165,9 @@ class _Handler(BaseHTTPRequestHandler):
         serving.scopes[token] = scope
         said = {"access_token": token, "token_type": "Bearer", "expires_in": serving.lasts_s}
         if form["grant_type"] != "client_credentials":
-            said["refresh_token"] = "again"
+            if serving.rotates:
+                serving.refresh = f"again-{serving.tokens}"
+            said["refresh_token"] = serving.refresh
         self._say({name: value for name, value in said.items() if value is not None})
 
     def _speak(self, message: dict[str, Any]) -> None:
@@ -208,9 +221,25 @@ class _Handler(BaseHTTPRequestHandler):
         if do.startswith("elicit "):
             self._elicit(message, json.loads(do.removeprefix("elicit ")))
             return
+        if do.startswith("late elicit "):
+            # Meanwhile another call begins.
+            time.sleep(0.5)
+            self._elicit(message, json.loads(do.removeprefix("late elicit ")))
+            return
+        if do.startswith("slow "):
+            time.sleep(float(do.removeprefix("slow ")))
         if do == "silence":
             self.server.is_over.wait(20)
         said: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
+        if do == "leak":
+            given = self.headers.get("Authorization", "")
+            self._say({**said, "error": {"code": -32000, "message": f"no rights with {given}"}})
+            return
+        if do == "leak as a result":
+            text = f"no rights with {self.headers.get('Authorization', '')}"
+            result = {"content": [{"type": "text", "text": text}], "isError": True}
+            self._say({**said, "result": result})
+            return
         try:
             said["result"] = answer("good", message["method"], message.get("params", {}))
         except KeyError:

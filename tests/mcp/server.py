@@ -259,6 +259,10 @@ def answer(mode: str, method: str, params: dict[str, Any]) -> dict[str, Any] | N
             return {"contents": resource(params["uri"])}
         case "resources/read" if mode.startswith("pages"):
             raise KeyError(method)
+        case "tools/list" if mode.startswith("vast"):
+            number = int(params.get("cursor", "0"))
+            tools = [tool(f"t{100 * number + n}", "x" * 30_000) for n in range(100)]
+            return {"tools": tools, **({"nextCursor": str(number + 1)} if number < 9 else {})}
         case "tools/list" if mode == "endless":
             return {"tools": [tool(f"t{time.monotonic_ns()}")], "nextCursor": "more"}
         case "tools/list":

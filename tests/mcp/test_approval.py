@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -174,6 +175,27 @@ async def test_a_changed_start_is_asked_for(
     await servers.settle()
     assert list(servers.tools) == ["a/do"]
     await servers.close()
+
+
+async def test_a_start_that_changes_while_a_question_waits_is_not_made(tmp_path: Path) -> None:
+    """The user says yes to a call of the server as it was."""
+    project, marker = tmp_path / "project", tmp_path / "started"
+    write(project, a=shared("good"))
+    TrustedFolders(trust_file()).trust(project)
+    servers = in_folder(project, tmp_path / "pins.json")
+    await servers.settle()
+    await servers.start("a")
+    await servers.settle()
+    asked_about = servers.tools["a/do"]
+    write(project, a={"command": sys.executable, "args": ["-c", MARKER, str(marker)]})
+    await servers.settle()
+    context: Any = SimpleNamespace(is_approved=True, ask=None)
+    arguments = asked_about.Arguments.model_validate({"do": "x"})
+    with pytest.raises(ToolError, match="a is not approved: agent-ls mcp approve a"):
+        await asked_about.run(arguments, context)
+    assert not servers.servers["a"].is_open
+    await servers.close()
+    assert not marker.exists()
 
 
 async def test_a_variable_of_the_person_is_filled_in_and_watched(

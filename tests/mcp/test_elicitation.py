@@ -203,6 +203,29 @@ async def test_the_servers_time_does_not_pass_while_the_user_thinks(tmp_path: Pa
     assert result_in(found.text) == {"action": "accept", "content": {"n": "Ada"}}
 
 
+async def test_no_calls_time_passes_while_the_user_thinks(tmp_path: Path) -> None:
+    """Which of several calls a server asks for is not known."""
+
+    class Slow(Asking):
+        async def __call__(self, text: str, options: tuple[str, ...]) -> QuestionAnswer:
+            await asyncio.sleep(2)
+            return await super().__call__(text, options)
+
+    with http_server() as far:
+        several = {"far": ServerOptions(url=f"{far.base}/mcp", timeout_s=2)}
+        async with opened(tmp_path, several) as servers:
+            await servers.settle()
+            asking = Slow("Ada")
+            older = asyncio.ensure_future(
+                output_of(servers, "far/do", do=f"late {form(['n'], n=_NAME)}", ask=asking)
+            )
+            await asyncio.sleep(0.2)
+            newer = await output_of(servers, "far/do", do="slow 3", ask=asking)
+            found = await older
+    assert "done slow 3" in newer.text
+    assert result_in(found.text) == {"action": "accept", "content": {"n": "Ada"}}
+
+
 async def test_a_question_goes_with_its_call(tmp_path: Path) -> None:
     is_asked, withdrawn = asyncio.Event(), asyncio.Event()
 

@@ -27,7 +27,7 @@ from tests.mcp.server import TOOLS
 pytestmark = [pytest.mark.heavy, pytest.mark.asyncio(loop_scope="module")]
 
 LISTINGS = (*TOOLS, "endless")
-STARTS = ("hangs at start", "ends at start", "noise at start")
+STARTS = ("hangs at start", "ends at start", "noise at start", "vast at start")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -185,11 +185,25 @@ async def test_tools_are_counted(servers: Servers, mode: str, count: int) -> Non
         ("hangs at start", "it did not answer within 4 s"),
         ("ends at start", "no licence found"),
         ("noise at start", "1 tool, running"),
+        ("vast at start", "it lists more than 4,194,304 characters"),
     ],
 )
 async def test_a_bad_start_is_told(servers: Servers, mode: str, state: str) -> None:
     name = mode.replace(" ", "-").replace("_", "-")
     assert state in servers.servers[f"s-{name}"].state
+
+
+async def test_a_list_without_end_ends_no_other_session(tmp_path: Path) -> None:
+    several = {"vast": server("vast"), "good": server("good")}
+    async with opened(tmp_path, several) as servers:
+        await servers.settle()
+        assert "done x" in await run(servers, "good/do", do="x")
+        pid = servers._link.pid
+        for _ in range(2):
+            with pytest.raises(ToolError, match=r"vast does not run: it lists more than 4,194,304"):
+                await servers.start("vast")
+            assert "done x" in await run(servers, "good/do", do="x")
+        assert servers._link.pid == pid
 
 
 @pytest.mark.parametrize(

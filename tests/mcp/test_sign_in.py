@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -244,6 +245,92 @@ def test_settings_that_cannot_work_are_said(oauth: dict[str, Any], words: str) -
     found, (problem,) = plans(options, ())
     assert found == ()
     assert words in problem
+
+
+@pytest.mark.parametrize(
+    "values, words",
+    [
+        ({"headers": {"Authorization": "x"}}, "its header Authorization would be readable on the"),
+        ({"headers": {"X-Api-Key": "x"}}, "its header X-Api-Key would be readable on the way"),
+        ({"oauth": {"client_id": "x"}}, "its oauth would be readable on the way there"),
+        ({"headers": {"X-Project": "shop"}}, ""),
+        ({}, ""),
+    ],
+)
+def test_no_secret_goes_over_the_network_without_encryption(
+    values: dict[str, Any], words: str
+) -> None:
+    for base, is_readable in (
+        ("http://far.example", True),
+        ("http://192.168.1.4:8080", True),
+        ("https://far.example", False),
+        ("http://localhost:8080", False),
+        ("http://127.0.0.1", False),
+        ("http://[::1]:9", False),
+    ):
+        servers = {"far": {"url": f"{base}/mcp", **values}}
+        found, problems = plans(ToolServerOptions.model_validate({"servers": servers}), ())
+        assert len(found) == (0 if is_readable and words else 1), base
+        assert words in "".join(problems) if is_readable else problems == ()
+
+
+async def test_no_login_goes_over_the_network_without_encryption(tmp_path: Path) -> None:
+    settings = {"far": ServerOptions(url="http://far.example/mcp", timeout_s=5)}
+    async with opened(tmp_path, settings) as servers:
+        await servers.look()
+        with pytest.raises(ToolError, match=r"the login would be readable on the way there"):
+            await servers.login("far", browse)
+
+
+async def test_two_windows_make_a_token_new_once(tmp_path: Path, far: HttpToolServer) -> None:
+    far.rotates, far.lasts_s = True, 2
+    settings = {"far": at(far)}
+    async with opened(tmp_path, settings) as one, opened(tmp_path, settings) as other:
+        await log_in(one, "far")
+        await other.settle()
+        assert "done x" in await called(other)
+        far.token_delay_s = 0.4
+        for is_known in (True, False):
+            # By its own clock, and by the server's answer alone.
+            await asyncio.sleep(2.1 if is_known else 0)
+            if not is_known:
+                far.lasts_s = None
+                far.end_tokens()
+            found = await asyncio.gather(called(one), called(other))
+            assert all("done x" in said for said in found)
+            far.lasts_s = 3_600
+    assert far.refresh != "none any more"
+    assert len(far.pages) == 1
+    renewals = [form for form in far.asked if form["grant_type"] == "refresh_token"]
+    assert len({form["refresh_token"] for form in renewals}) == len(renewals)
+
+
+async def test_a_logins_tokens_are_in_no_error(tmp_path: Path, far: HttpToolServer) -> None:
+    async with opened(tmp_path, {"far": at(far)}) as servers:
+        await log_in(servers, "far")
+        with pytest.raises(ToolError, match=r"no rights with Bearer \[key\]"):
+            await run(servers, "far/do", do="leak")
+        found = await run(servers, "far/do", do="leak as a result")
+    assert "no rights with Bearer [key]" in found
+    assert "token-" not in found
+
+
+def test_parts_of_a_login_that_two_change_at_once_both_stay() -> None:
+    logins = SavedLogins(logins_file())
+    url = "https://far.example/mcp"
+
+    def change(part: str) -> None:
+        for number in range(40):
+            logins.update(url, **{part: str(number)})
+
+    threads = [threading.Thread(target=change, args=(part,)) for part in ("tokens", "lacks")]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    login = logins.find(url)
+    assert login is not None
+    assert (login.tokens, login.lacks) == ("39", "39")
 
 
 def test_a_folder_names_a_client_as_others_do_but_no_secret(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.providers.addresses import below, is_loopback, read_address
+from agent_ls.providers.addresses import below, read_address
+from agent_ls.safety.addresses import is_loopback
 
 OLLAMA = "http://127.0.0.1:11434"
 
