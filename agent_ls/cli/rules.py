@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from agent_ls.catalogue import TOOLS
 from agent_ls.cli.options import folder_of, tell_problems
 from agent_ls.cli.output import print_json
 from agent_ls.safety.rule_list import add, listed, remove
@@ -19,7 +20,9 @@ def rules(arguments: argparse.Namespace) -> int:
     tell_problems(loaded)
     saved = SavedRules(rules_file(), loaded.settings.rules)
     if arguments.add is not None:
-        add(saved, arguments.add, [folder])
+        names = [one.name for one in TOOLS]
+        if note := add(saved, arguments.add, [folder], names):
+            sys.stderr.write(f"agent-ls: {note}\n")
     if arguments.remove is not None:
         remove(saved, arguments.remove)
     if arguments.json:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Literal
 
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.rules import GRANT, Decision, PatternRule, parse_rule
+from agent_ls.safety.idle_rules import why_idle
 from agent_ls.safety.rules import Rule, SavedRules
 from agent_ls.safety.text import visible_line
 
@@ -32,10 +33,16 @@ def listed(rules: SavedRules) -> list[str]:
     return lines or ["There are no rules."]
 
 
-def add(rules: SavedRules, text: str, folders: Sequence[Path]) -> None:
-    """Save the rule that a person wrote. Errors: ``SettingsError``."""
+def add(rules: SavedRules, text: str, folders: Sequence[Path], tools: Collection[str] = ()) -> str:
+    """Save the rule that a user wrote; return a line if it can never apply, else nothing.
+
+    ``tools`` are the names of our own tools. Errors: ``SettingsError``.
+    """
     rule = _parsed(text)
     rules.add(rule.grant, folders, _SAVED[rule.decision])
+    why = why_idle(rule, folders, tools)
+    named = visible_line(f"{rule.decision} {rule.notation}")
+    return f"The rule “{named}” is saved, but never applies: {why}." if why else ""
 
 
 def remove(rules: SavedRules, text: str) -> None:

@@ -91,7 +91,7 @@ def _may_be_about(words: Sequence[str], rules: Sequence[PatternRule]) -> bool:
         for at, name in enumerate(names)
         if one.words and _is_program(one.words[0], name.lower())
     ]
-    return any(_reads_found(words) or _fits_loosely(one, names[at:]) for one, at in starts)
+    return any(_reads_found(words) or fits_loosely(one, names[at:]) for one, at in starts)
 
 
 def _reads_found(words: Sequence[str]) -> bool:
@@ -233,7 +233,7 @@ def _covering_command(
     command, cwd = _command(planned, workspace)
     programs = _about(rules, "run_command")
     for words in (named_programs(command) or ()) if programs else ():
-        if found := next((one for one in programs if _fits_loosely(one, words)), None):
+        if found := next((one for one in programs if fits_loosely(one, words)), None):
             return found
     for named in islice(named_places(command, cwd, workspace.roots), _MAX_PLACES) if files else ():
         if found := _about_file(files, named.use, named.place, named.names):
@@ -277,7 +277,7 @@ def _fits_exactly(rule: PatternRule, words: Sequence[str]) -> bool:
     return all(_word(one).fullmatch(word) for one, word in zip(wanted, words, strict=False))
 
 
-def _fits_loosely(rule: PatternRule, words: Sequence[str]) -> bool:
+def fits_loosely(rule: PatternRule, words: Sequence[str]) -> bool:
     """Say whether a rule is about this program, with options before the words that it names."""
     wanted, rest = list(rule.words), [word.lower() for word in words]
     if not wanted:

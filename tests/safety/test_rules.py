@@ -119,6 +119,59 @@ def test_what_is_no_rule_is_told_and_saves_nothing(tmp_path: Path, text: str, wh
     assert rules.all() == ()
 
 
+TOOLS = ("read_file", "run_command", "grep")
+IDLE: dict[str, str] = {
+    "deny git push && *": "no program is called like that",
+    "deny FOO=1 make": "no program is called like that",
+    "ask cat x | sh": "no program is called like that",
+    "deny git push *": "",
+    "deny *": "",
+    "deny rm -rf *": "",
+    'deny git commit -m "a b" *': "",
+    "deny sudo *": "",
+    "deny ./deploy.sh *": "",
+    "deny Bash(npm run test:*)": "",
+    "deny read: secrets/**": "",
+    "deny read: **/*.pem": "",
+    "deny edit: {src,docs}/**": "",
+    "deny edit: app/[slug]/**": "",
+    "deny edit: docs/": "",
+    "deny read: .": "",
+    "deny read: ~/.ssh/**": "",
+    "deny read: //etc/**": "",
+    "deny read: {project}/keys/**": "",
+    "deny read: /keys/**": "",
+    "deny read: src/../secrets/**": "no path is written like that",
+    "deny read: secrets/**, !secrets/**": "no path is written like that",
+    "deny read: ../secrets/**": "it leads out of the folder: write the whole path, as in //home",
+    "deny read: /etc/passwd": "which has no etc; for the top of the disk, write //etc/passwd",
+    "deny tool: Bash": "those of agent-ls are grep, read_file, run_command",
+    "deny tool: grep": "",
+    "deny tool: GREP": "",
+    "deny tool: linear/*": "",
+    "deny mcp__linear__list": "",
+    "deny tool: *": "",
+    "ask host: https://pypi.org/simple": "a host is a name alone",
+    "deny host: pypi.org:443": "",
+    "deny host: *.example.com": "",
+    "allow git push && *": "",
+}
+
+
+@pytest.mark.parametrize("text", IDLE)
+def test_a_denial_that_can_never_apply_is_saved_with_a_word(text: str, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / "keys").mkdir(parents=True)
+    rules = SavedRules(tmp_path / "rules.json")
+    note = add(rules, text.replace("{project}", str(project)), [project], TOOLS)
+    assert len(rules.all()) == 1
+    assert bool(note) is bool(IDLE[text]), note
+    assert IDLE[text] in note
+    if note:
+        assert note.startswith("The rule “")
+        assert "is saved, but never applies: " in note
+
+
 def test_rules_that_cannot_be_read_are_told_with_the_cause(tmp_path: Path) -> None:
     (tmp_path / "rules.json").mkdir()
     with pytest.raises(SettingsError, match=r"rules.json could not be read: Is a directory"):

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Literal
 
+from agent_ls.catalogue import TOOLS
 from agent_ls.diagnosis import diagnosed
 from agent_ls.domain.errors import SettingsError
 from agent_ls.lsp import wire
@@ -42,11 +43,14 @@ async def rules(edge: Edge, asked: RulesParams) -> str:
     if asked.change is not None and asked.rule is None:
         raise SettingsError(f"say which rule to {asked.change}")
     folders = [root.path for root in edge.workspace.roots]
+    note = ""
     if asked.change == "add":
-        await asyncio.to_thread(rule_list.add, saved, asked.rule or "", folders)
+        names = [one.name for one in TOOLS]
+        note = await asyncio.to_thread(rule_list.add, saved, asked.rule or "", folders, names)
     elif asked.change == "remove":
         await asyncio.to_thread(rule_list.remove, saved, asked.rule or "")
-    return await _shown(edge, "rules.txt", await asyncio.to_thread(rule_list.listed, saved))
+    lines = await asyncio.to_thread(rule_list.listed, saved)
+    return await _shown(edge, "rules.txt", [*lines, *([note] if note else [])])
 
 
 async def _shown(edge: Edge, name: str, lines: list[str]) -> str:
