@@ -7,7 +7,8 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 
-from agent_ls.domain.events import Event, PlanProposed, QuestionResolved
+from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.events import AttemptFinished, Event, PlanProposed, QuestionResolved
 from agent_ls.domain.results import TurnResult
 from agent_ls.domain.stops import PLAIN, STATUS_WORDS, TurnStatus
 from agent_ls.loop.ports.people import MadeFile
@@ -71,12 +72,21 @@ def _again(session: SessionState, arguments: argparse.Namespace) -> str:
     words: list[str] = []
     if arguments.workspace != ".":
         words += ["--workspace", arguments.workspace]
-    if arguments.model is not None:
+    if _is_model_unknown(session):
+        words += ["--model", "PROVIDER/NAME"]
+    elif arguments.model is not None:
         words += ["--model", arguments.model]
     if session.is_dry_run:
         words.append("--dry-run")
     words += [word for one in arguments.set for word in ("--set", one)]
     return "".join(f" {visible_line(shlex.quote(word))}" for word in words)
+
+
+def _is_model_unknown(session: SessionState) -> bool:
+    """Say whether the last request failed as there is no such model, so that another is needed."""
+    events = session.turn.events if session.turn else None
+    last = next(events.newest(AttemptFinished), None) if events else None
+    return last is not None and last.failure == ProviderFailure.UNKNOWN_MODEL
 
 
 def _write_output(turn: TurnState, result: TurnResult, streamed: str) -> None:

@@ -442,6 +442,18 @@ async def test_every_run_that_did_not_end_well_says_last_how_to_go_on(
         assert "--timeout of `agent-ls run`" in done.err
 
 
+async def test_a_model_that_does_not_exist_is_not_proposed_again(folder: Path) -> None:
+    unknown = '[[answer]]\nerror = { status = 404, message = "model not found" }'
+    async with (
+        scripted(unknown, is_strict=False) as model,
+        running(folder, model, "Hello?", "--quiet") as process,
+    ):
+        done = await ended(process)
+    assert done.code != 0
+    words = on_from(done)
+    assert words[words.index("--model") + 1] == "PROVIDER/NAME"
+
+
 @pytest.mark.parametrize(
     ("words", "is_told"),
     [
