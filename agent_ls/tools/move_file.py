@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,9 +10,10 @@ from pydantic import Field
 
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.edits import MoveFile as MoveEdit
-from agent_ls.domain.errors import ToolError
+from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolOutput
+from agent_ls.safety.paths import locate
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import check_may_go, preview_of
 from agent_ls.tools.edit_tool import EditTool
@@ -51,6 +53,7 @@ class MoveFile(EditTool):
         )
 
     async def _move(self, arguments: MoveFileArguments) -> MoveEdit:
+        await asyncio.to_thread(_check_no_folder, arguments.path, self.workspace)
         file = await read_file_named(arguments.path, self.workspace)
         check_may_go(file)
         if await self.workspace.exists(arguments.new_path):
@@ -61,3 +64,20 @@ class MoveFile(EditTool):
         edit = MoveEdit(path=arguments.path, base_version=file.version, new_path=arguments.new_path)
         await check_new_names((edit,), self.workspace)
         return edit
+
+
+def _check_no_folder(path: str, workspace: Workspace) -> None:
+    """Refuse to move a folder, or a link to one. Errors: ``ToolError``."""
+    try:
+        place = locate(path, workspace.roots)
+    except WorkspaceError:
+        return
+    if not place.absolute.is_dir():
+        return
+    what = "is a folder"
+    if place.root.path.joinpath(*place.spelled).is_symlink():
+        what = f"is a link to the folder {workspace.shown(place.absolute)}"
+    raise ToolError(
+        f"{path} {what}, and move_file moves one file: nothing was moved. A command such as mv "
+        "moves it as a whole."
+    )

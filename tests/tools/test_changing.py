@@ -236,6 +236,29 @@ async def test_a_person_is_shown_exactly_what_would_happen(
     assert (place.root / "a.py").read_text() == "one\ntwo\n"
 
 
+@pytest.mark.parametrize(
+    "path, words",
+    [
+        ("src", "src is a folder, and move_file moves one file: nothing was moved"),
+        ("src/", "src/ is a folder"),
+        ("near", "near is a link to the folder src, and move_file moves one file"),
+        ("sub/up", "sub/up is a link to the folder src"),
+    ],
+)
+async def test_a_folder_or_a_link_to_one_is_not_moved(place: Place, path: str, words: str) -> None:
+    place.write("src/a.py", "one\n")
+    (place.root / "near").symlink_to("src")
+    (place.root / "sub").mkdir()
+    (place.root / "sub/up").symlink_to("../src")
+    with pytest.raises(ToolError, match=re.escape(words)):
+        await place.call(MoveFile(place.workspace), path=path, new_path="other")
+    assert (place.root / "near").is_symlink()
+    assert not (place.root / "other").exists()
+    # A file behind such a link is a file.
+    await check(place, MoveFile(place.workspace), {"src/a.py": None, "b.py": "one\n"},
+                path="near/a.py", new_path="b.py")  # fmt: skip
+
+
 async def test_a_huge_preview_is_cut_and_says_so(place: Place) -> None:
     tool = WriteFile(place.workspace)
     call = tool.Arguments.model_validate({"path": "a", "content": "a line of text\n" * 15_000})
