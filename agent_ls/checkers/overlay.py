@@ -94,4 +94,5 @@ async def _names(root: Path, workspace: Workspace) -> Listed:
     shown = workspace.shown(root) or "."
     front = "" if shown == "." else f"{shown}/"
     found = await workspace.files(shown)
-    return Listed((name.removeprefix(front) for name in found), is_cut=found.is_cut)
+    names = (name.removeprefix(front) for name in found)
+    return Listed(names, is_cut=found.is_cut, unnamed=found.unnamed)

@@ -51,6 +51,5 @@ class Glob(PlainTool):
             lines.append(f"({len(files) - _MAX_FILES} more; narrow the pattern)")
         if not lines:
             lines.append(f"No file matches. {await why_nothing(pattern, self.workspace)}")
-        if found.gap:
-            lines.append(f"({found.gap})")
+        lines += [f"({note})" for note in found.notes]
         return ToolOutput("\n".join(lines), data={"files": len(files)})

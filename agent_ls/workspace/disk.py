@@ -249,7 +249,8 @@ class DiskWorkspace:
         if len(self._roots) > 1 and path in (".", "./", ""):
             found = [await self.files(root.name) for root in await self._run(self._present_roots)]
             names = sorted(chain.from_iterable(found))
-            return Listed(names, is_cut=any(one.is_cut for one in found))
+            unnamed = sum(one.unnamed for one in found)
+            return Listed(names, is_cut=any(one.is_cut for one in found), unnamed=unnamed)
         return await self._run(lambda: self._files(paths.locate(path, self._roots), path))
 
     async def tracked_though_excluded(self, path: str) -> list[str]:
@@ -278,8 +279,8 @@ class DiskWorkspace:
         now_s = time.monotonic()
         if self._tree is None or now_s - self._tree[0] > _TREE_S:
             files = await self.files()
-            gap = f"\n({files.gap})" if files.gap else ""
-            self._tree = (now_s, f"{tree_of(files)}{gap}")
+            notes = "".join(f"\n({note})" for note in files.notes)
+            self._tree = (now_s, f"{tree_of(files)}{notes}")
         return self._tree[1]
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
@@ -379,7 +380,8 @@ class DiskWorkspace:
         roots = [root.path for root in self._roots]
         found = list_files(place.root.path, roots, below, max_files=self._max_files)
         names = sorted((*found.walked, *found.tracked)) if found.tracked else found.walked
-        return Listed((front + name for name in names) if front else names, is_cut=found.is_cut)
+        named = (front + name for name in names) if front else names
+        return Listed(named, is_cut=found.is_cut, unnamed=found.unnamed)
 
     async def _run(self, work: Callable[[], T]) -> T:
         """Run blocking work in a thread; it finishes even if the caller is cancelled."""

@@ -141,7 +141,7 @@ class DryRunWorkspace:
             real = Listed()
         kept = (one for one in real if self._texts.get(one, "") is not None)
         names = sorted({*kept, *self._below(name)})
-        return Listed(names, is_cut=real.is_cut)
+        return Listed(names, is_cut=real.is_cut, unnamed=real.unnamed)
 
     async def tracked_though_excluded(self, path: str) -> list[str]:
         """Return the files below a folder that only a rule ignores."""

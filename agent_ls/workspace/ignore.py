@@ -42,10 +42,7 @@ Rules = tuple[_RulesFile, ...]
 
 
 def walk(root: Path, start: str = "") -> Iterator[str]:
-    """Yield the files below ``root/start``, relative to ``root``, that no rule excludes.
-
-    Names that are not valid text are skipped, because the model could not name them.
-    """
+    """Yield the files below ``root/start``, relative to ``root``, that no rule excludes."""
     top = repository_above(root)
     rules: Rules = ()
     if top is not None:
@@ -70,7 +67,7 @@ def walk(root: Path, start: str = "") -> Iterator[str]:
             continue
         for entry in entries:
             path = folder + entry.name
-            if entry.name in NEVER_LISTED or is_temporary(entry.name) or not is_text(entry.name):
+            if entry.name in NEVER_LISTED or is_temporary(entry.name):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 if not _is_ignored(path + "/", rules):

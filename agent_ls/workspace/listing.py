@@ -48,6 +48,8 @@ class FolderFiles:
     hidden: list[str]
     """git tracks these, but an ``.ignore`` file excludes them: not ignored, but not listed."""
     is_cut: bool
+    unnamed: int = 0
+    """So many more have names that are no text, so that the model could not name them."""
 
 
 def list_files(
@@ -57,7 +59,9 @@ def list_files(
 
     ``roots`` are all folders of the workspace, none of whose programs is started.
     """
-    walked, is_cut = _walked(root, roots, below)
+    found, is_cut = _walked(root, roots, below)
+    walked = [name for name in found if is_text(name)]
+    unnamed = len(found) - len(walked)
     is_cut |= len(walked) > max_files
     del walked[max_files:]
     others = [] if is_cut else sorted(_only_in_index(root, roots, below, set(walked)))
@@ -68,6 +72,7 @@ def list_files(
         [name for name in others if not is_hidden[name]],
         [name for name in others if is_hidden[name]],
         is_cut,
+        unnamed,
     )
 
 
@@ -125,7 +130,7 @@ def _by_ripgrep(program: str, root: Path, below: str) -> tuple[list[str], bool] 
         # An old ripgrep that does not know a flag, or a pipe in the place of a rules file.
         return None
     names = os.fsdecode(output).split("\0")[:-1]
-    return sorted(name.removeprefix("./") for name in names if is_text(name)), is_ended
+    return sorted(name.removeprefix("./") for name in names), is_ended
 
 
 def _only_in_index(

@@ -360,7 +360,9 @@ async def test_odd_entries_neither_stop_a_walk_nor_show(
     (inside / os.fsdecode(b"latin-\xff")).touch()
     async with asyncio.timeout(60):
         # Links are listed only where git tracks them; what they lead to has its own name.
-        assert await workspace(inside).files() == ["a.txt"]
+        found = await workspace(inside).files()
+    assert found == ["a.txt"]
+    assert found.notes == ("left out: 1 file with a name that is not UTF-8",)
 
 
 async def test_a_failure_that_nobody_waits_for_is_no_news(

@@ -276,3 +276,14 @@ def test_a_pipe_in_the_place_of_rules_ends_no_listing(
     _write(top, {"a.py": "", "sub/b.py": ""})
     os.mkfifo(top / ".ignore")
     assert list_files(top, [top]).walked == ["a.py", "sub/b.py"]
+
+
+@pytest.mark.parametrize("has_ripgrep", [True, False])
+def test_files_whose_names_are_no_text_are_counted(
+    top: Path, monkeypatch: pytest.MonkeyPatch, has_ripgrep: bool
+) -> None:
+    if not has_ripgrep:
+        monkeypatch.setattr(listing, "find_ripgrep", _no_ripgrep)
+    _write(top, {"a.txt": "", os.fsdecode(b"b-\xff.txt"): "", os.fsdecode(b"d-\xff/c.txt"): ""})
+    found = list_files(top, [top])
+    assert (found.walked, found.unnamed) == (["a.txt"], 2)

@@ -10,6 +10,7 @@ from typing import Protocol
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
+from agent_ls.domain.sentences import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,16 @@ class Look:
 class Listed(list[str]):
     """Names of files, sorted."""
 
-    def __init__(self, names: Iterable[str] = (), *, is_cut: bool = False) -> None:
-        """Take the names; ``is_cut`` means that more files exist."""
+    def __init__(
+        self, names: Iterable[str] = (), *, is_cut: bool = False, unnamed: int = 0
+    ) -> None:
+        """Take the names; ``is_cut`` means that more files exist.
+
+        ``unnamed`` files are left out, as their names are no text.
+        """
         super().__init__(names)
         self.is_cut = is_cut
+        self.unnamed = unnamed
 
     @property
     def gap(self) -> str:
@@ -57,6 +64,12 @@ class Listed(list[str]):
         if not self.is_cut:
             return ""
         return f"only the first {len(self):,} files were looked at; name a folder to see the others"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what is missing from this list, a note for each cause."""
+        unnamed = f"left out: {counted(self.unnamed, 'file')} with a name that is not UTF-8"
+        return tuple(filter(None, (self.gap, unnamed if self.unnamed else "")))
 
 
 @dataclass(frozen=True, slots=True)
