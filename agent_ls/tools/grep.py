@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,9 +19,10 @@ from agent_ls.edits.notebooks import is_notebook
 from agent_ls.edits.shown_marks import cut_around
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.processes.reading import read_beginning
 from agent_ls.safety.control_files import has_secret_name, judge_read
 from agent_ls.safety.path_patterns import PathPattern, is_plain
-from agent_ls.safety.ripgrep import find_ripgrep, has_rules_between
+from agent_ls.safety.ripgrep import RULES_FILES, find_ripgrep, has_rules_between
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.notebook_search import OTHER_FILES, InCells, notebooks_below, search_cells
@@ -44,6 +45,10 @@ _IN_PATTERNS = (
     "Put a backslash before ( [ { . and the like to find these characters themselves. Look-around, "
     "back-references and line ends cannot be in a pattern."
 )
+_LEAST_PART = 0.3
+"""Of the time limit: for notebooks, and for other files whatever went before took."""
+_MANY_RULES = 2_000
+_MAX_RULES_BYTES = 2**20
 _MAX_OTHERS = 100
 """Files that are not UTF-8 and are read to be searched for other than plain characters."""
 _MANY_OTHERS = (
@@ -147,6 +152,8 @@ class Grep(PlainTool):
         buffers = {file.path: file.text for file in await self.workspace.dirty()}
         hits: list[Hit] = []
         notes: dict[str, None] = {}
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
         tops = [path]
         if path == "." and len(roots) > 1:
             # With several folders, the top means all that exist.
@@ -156,8 +163,13 @@ class Grep(PlainTool):
             texts = self._buffers_below(query, top, buffers)
             for name in await asyncio.to_thread(self._asked_about, texts.keys() - {top}):
                 del texts[name]
-            in_cells = await self._search_notebooks(query, program, walk, texts)
-            on_disk = await self._search_disk(query, program, walk, in_cells.left)
+            # One limit for all walks: where rules are many, each walk takes seconds to read them.
+            least_s = query.limit_s * _LEAST_PART
+            cells = replace(query, limit_s=least_s)
+            in_cells = await self._search_notebooks(cells, program, walk, texts)
+            left_s = max(query.limit_s - (loop.time() - began_s), least_s)
+            files = replace(query, limit_s=left_s)
+            on_disk = await self._search_disk(files, program, walk, in_cells.left)
             texts = {
                 name: text
                 for name, text in texts.items()
@@ -167,6 +179,8 @@ class Grep(PlainTool):
             hits += [hit for hit in on_disk.hits if hit.path not in buffers]
             hits += in_buffers.hits + in_cells.hits
             notes |= dict.fromkeys((*on_disk.notes, *in_buffers.notes, *in_cells.notes))
+            if on_disk.is_late:
+                notes |= dict.fromkeys(await asyncio.to_thread(_many_rules, walk.root))
         return hits, list(notes)
 
     async def _walk(self, query: Query, top: str) -> _Walk:
@@ -236,7 +250,7 @@ class Grep(PlainTool):
             *(query, program, walk.root, walk.below, wanted, *OTHER_FILES), more=more
         )
         hits = [self._named(hit, walk.root) for hit in dict.fromkeys(found.hits)]
-        if not query.pattern.isascii():
+        if not query.pattern.isascii() and not found.is_late:
             looking = replace(query, max_hits=_MAX_OTHERS + 1)
             others = await files_in_other_encodings(
                 *(looking, program, walk.root, walk.below, wanted), more=more
@@ -245,11 +259,10 @@ class Grep(PlainTool):
             if len(others) > _MAX_OTHERS:
                 found = replace(found, notes=(*found.notes, _MANY_OTHERS))
         if walk.is_file:
-            return Found(hits, found.notes)
+            return replace(found, hits=hits)
         asked = await asyncio.to_thread(self._asked_about, {hit.path for hit in hits})
-        return Found(
-            [hit for hit in hits if hit.path not in asked], (*found.notes, *_left_out(asked))
-        )
+        hits = [hit for hit in hits if hit.path not in asked]
+        return replace(found, hits=hits, notes=(*found.notes, *_left_out(asked)))
 
     def _place(self, name: str) -> str:
         """Return a file's path below its root; empty for a link, which is not followed."""
@@ -314,6 +327,17 @@ class Grep(PlainTool):
         more = " (the line is very long; read_file shows more with start_column)"
         place = f"{visible_line(hit.path)}:{hit.line}"
         return f"{place}: {cleaned(shown).rstrip()}{'' if hit.offset is None else more}"
+
+
+def _many_rules(root: Path) -> Iterator[str]:
+    """Yield a note on each file of a folder with so many rules that walks are slow."""
+    for name in RULES_FILES:
+        with suppress(OSError):
+            place = root / name
+            if not place.is_symlink() and place.is_file():
+                count = read_beginning(place, max_bytes=_MAX_RULES_BYTES)[0].count(b"\n")
+                if count >= _MANY_RULES:
+                    yield f"{name} has {count:,} rules or more, which makes each search slow"
 
 
 def _left_out(names: list[str]) -> list[str]:

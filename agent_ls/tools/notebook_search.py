@@ -54,7 +54,7 @@ async def notebooks_below(
     options = (_TYPE, "--type=notebooks", "--max-count=1")
     found = await search_below(looking, program, root, below, wanted, *options, more=more)
     is_cut = len(found.hits) == _MAX_NOTEBOOKS
-    return Found(found.hits, (*found.notes, *([_LEFT_OUT] if is_cut else [])))
+    return replace(found, notes=(*found.notes, *([_LEFT_OUT] if is_cut else [])))
 
 
 async def search_cells(

@@ -55,6 +55,8 @@ class Found:
 
     hits: list[Hit]
     notes: tuple[str, ...] = ()
+    is_late: bool = False
+    """The search was ended at its time limit."""
 
 
 async def search_below(
@@ -241,6 +243,7 @@ async def _run(
     )
     hits: list[Hit] = []
     notes: tuple[str, ...] = ()
+    is_late = False
     errors = b""
     feeding = asyncio.create_task(piped.feed(data))
     try:
@@ -249,8 +252,9 @@ async def _run(
                 errors = await piped.stderr.read(4_096)
                 await piped.program.wait()
     except TimeoutError:
-        ended = f"partial: the search was ended after {query.limit_s:g} s"
+        ended = f"partial: the search was ended after {query.limit_s:.2g} s"
         notes = (f"{ended}; give a path or a glob to see all",)
+        is_late = True
     finally:
         feeding.cancel()
         await asyncio.shield(asyncio.ensure_future(piped.end()))
@@ -261,7 +265,7 @@ async def _run(
         if "regex" in said.lower():
             raise BadPattern(said)
         raise SearchFailed(said.partition("\n")[0] or f"it ended with {code}")
-    return Found(hits, notes)
+    return Found(hits, notes, is_late)
 
 
 async def _take(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import Tool
 from agent_ls.tools.find_symbol import FindSymbol
 from agent_ls.tools.glob import Glob
+from agent_ls.tools.grep import Grep, GrepOptions
 from agent_ls.tools.references import References
 from agent_ls.tools.repository_map import RepositoryMap
 from agent_ls.tools.searching import Query, search_below
@@ -131,3 +133,19 @@ async def test_ripgrep_searches_with_all_its_threads(place: Place) -> None:
     assert "--regexp=needle" in flags
     assert "--sort" not in flags
     assert "--threads" not in flags
+
+
+async def test_a_search_among_thousands_of_rules_ends_in_time_and_names_their_file(
+    place: Place,
+) -> None:
+    """ripgrep takes seconds to read them, for each of our walks."""
+    place.write("a.py", "needle\n")
+    place.write(".gitignore", "".join(f"*a{n}*b*c{n}*d*e{n}\n" for n in range(12_000)))
+    grep = Grep(place.workspace, GrepOptions(limit_s=1.0))
+    began_s = time.monotonic()
+    said = (await place.call(grep, pattern="needle")).text
+    assert time.monotonic() - began_s < 10
+    assert "partial: the search was ended after 0." in said
+    assert ".gitignore has 12,000 rules or more, which makes each search slow" in said
+    place.write(".gitignore", "*.log\n")
+    assert (await place.call(Grep(place.workspace), pattern="needle")).text == "a.py:1: needle"
