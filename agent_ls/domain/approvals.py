@@ -107,6 +107,11 @@ class ApprovalAnswer(Record):
     by: str = "user"
     """``user`` in an editor, ``terminal``, ``rule`` or ``nobody``; others in older journals."""
 
+    @property
+    def is_rejection(self) -> bool:
+        """Say whether the user refused; false where nobody was there or answered in time."""
+        return self.choice.value.startswith("reject_") and self.by != "nobody"
+
 
 class Question(Record):
     """A question for the person: an escalation, a plan, or the model's own question."""

@@ -16,6 +16,7 @@ from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRe
 from agent_ls.domain.calls import ErrorKind, ToolResult
 from agent_ls.domain.errors import SettingsError, ToolError, WorkspaceError
 from agent_ls.domain.events import ApprovalRequested, ApprovalResolved, GrantsRevoked
+from agent_ls.domain.sentences import sentence
 from agent_ls.domain.verdicts import Allow, Ask
 from agent_ls.loop.calls.arguments import changed_call
 from agent_ls.loop.calls.denials import denied
@@ -63,7 +64,7 @@ async def _answered_with_others(
         if edit is None or answer is None or answer.choice is ApprovalChoice.CANCELLED:
             continue
         if not answer.choice.allows:
-            return await denied(planned, _refusal_words(answer, len(request.covers)), turn)
+            return await _refused(planned, answer, request, turn)
         planned = replace(planned, plan=turn.edits_shown.pop(planned.call.id, None))
         return await as_shown(planned, edit.digest, request, turn)
     return None
@@ -93,7 +94,7 @@ async def _ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | 
     if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
         tool = answer.tool or planned.call.tool
         return changed_call(planned, answer.arguments_json, tool, turn.kit.tools, turn.specs)
-    return await denied(planned, _refusal_words(answer, len(edits)), turn)
+    return await _refused(planned, answer, request, turn)
 
 
 def _request(edits: Sequence[Shown], verdict: Ask, turn: Turn) -> ApprovalRequest:
@@ -156,12 +157,19 @@ async def revoke_rules(event: GrantsRevoked, kit: Kit) -> None:
         _log.warning("%s", error)
 
 
-def _refusal_words(answer: ApprovalAnswer, edits: int) -> str:
+async def _refused(
+    planned: PlannedCall, answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn
+) -> ToolResult:
+    words = _refusal_words(answer, len(request.covers) or 1, request.reason)
+    return await denied(planned, words, turn, by_user=answer.by != "nobody")
+
+
+def _refusal_words(answer: ApprovalAnswer, edits: int, reason: str) -> str:
     if answer.by == "nobody":
         why = answer.note or "nobody is there to give it"
         return (
-            f"This needs a person's permission and {why}. "
-            "Go on without it, or say what you would need."
+            f"This needs a person's permission and {why}. {sentence(reason)}".rstrip()
+            + " Go on without it, or say what you would need."
         )
     words = f" The user says: “{answer.note}”." if answer.note else ""
     if edits > 1:

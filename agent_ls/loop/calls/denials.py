@@ -8,7 +8,7 @@ and the person.
 
 from __future__ import annotations
 
-from agent_ls.domain.approvals import STOP, ApprovalChoice, Question, QuestionAnswer
+from agent_ls.domain.approvals import STOP, Question, QuestionAnswer
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind, ToolResult
 from agent_ls.domain.events import (
     Answered,
@@ -30,7 +30,8 @@ from agent_ls.loop.turn import Turn
 
 _ORIGIN = "denials"
 _SAID = "The user was asked how to go on and says:"
-_REJECTS = (ApprovalChoice.REJECT_ONCE, ApprovalChoice.REJECT_ALWAYS)
+_TELLS = "tells"
+"""In a result's data: the question whose answer its text has."""
 _LOOKS = (ToolKind.READ, ToolKind.SEARCH)
 _SERVES: dict[ToolKind, tuple[ToolKind, ...]] = {
     ToolKind.READ: _LOOKS,
@@ -71,33 +72,46 @@ async def denied(
     if others:
         text += f" Allowed tools that could serve: {', '.join(others)}."
     if (untold := _untold(turn)) is not None:
-        text += f"\n{await _words_of(untold, turn)}"
-        return ToolResult(call_id=planned.call.id, text=text, error=ErrorKind.DENIED)
+        return _result(
+            planned, f"{text}\n{await _words_of(untold.answer, turn)}", untold.question_id
+        )
     limit = turn.kit.options.max_denials
     in_a_row = _denials(turn) + 1 if by_user else 0
     if limit and in_a_row >= limit:
-        text += "\n" + await _put_to_the_person(planned, reason, turn)
-    elif in_a_row > 1 and not whatever_tool:
+        words, question_id = await _put_to_the_person(planned, reason, turn)
+        return _result(planned, f"{text}\n{words}", question_id)
+    if in_a_row > 1 and not whatever_tool:
         for tool in _offered_names(turn):
             if turn.kit.tools[tool].effect is not Effect.DELEGATE:
                 continue
             text += f" A sub-agent ({tool}) may know another way; it has no more rights than you."
-    return ToolResult(call_id=planned.call.id, text=text, error=ErrorKind.DENIED)
+    return _result(planned, text)
 
 
-def _untold(turn: Turn) -> QuestionAnswer | None:
-    """Return the person's answer that the model has not seen yet, because the process died."""
+def _result(planned: PlannedCall, text: str, question_id: str = "") -> ToolResult:
+    """Return the result of a refused call; ``question_id``: its text has the answer to that."""
+    return ToolResult(
+        call_id=planned.call.id,
+        text=text,
+        error=ErrorKind.DENIED,
+        data={_TELLS: question_id} if question_id else None,
+    )
+
+
+def _untold(turn: Turn) -> QuestionResolved | None:
+    """Return the user's answer that the model has not seen yet, because the process died."""
     view = turn.view
     asked = view.each_since(QuestionAsked, Answered)
     mine = {one.question.id for one in asked if one.question.origin == _ORIGIN}
-    said = [
-        one.answer
-        for one in view.each_since(QuestionResolved, Answered)
-        if one.question_id in mine and one.answer.is_answered
-    ]
-    told = view.each_since(ToolCallFinished, Answered)
-    is_told = any(_SAID in one.result.text for one in told)
-    return said[-1] if said and not is_told else None
+    for one in view.each_since(ToolCallFinished, Answered):
+        match one.result.data:
+            case dict() as data:
+                mine.discard(str(data.get(_TELLS)))
+            case _:
+                pass
+    resolved = view.each_since(QuestionResolved, Answered)
+    said = [one for one in resolved if one.question_id in mine and one.answer.is_answered]
+    return said[-1] if said else None
 
 
 async def _words_of(answer: QuestionAnswer, turn: Turn) -> str:
@@ -146,7 +160,7 @@ def _denials(turn: Turn) -> int:
                 refused.add(call_id)
             case ApprovalRequested(request=request):
                 asked[request.id] = [request.call_id, *(one.call_id for one in request.covers)]
-            case ApprovalResolved(approval_id=name, answer=answer) if answer.choice in _REJECTS:
+            case ApprovalResolved(approval_id=name, answer=answer) if answer.is_rejection:
                 refused.update(asked.get(name, ()))
             case ToolCallFinished(result=result, effect=effect):
                 if result.error is ErrorKind.DENIED and result.call_id in refused:
@@ -162,7 +176,8 @@ def _denials(turn: Turn) -> int:
     return count - (is_counted and count > 0)
 
 
-async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> str:
+async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> tuple[str, str]:
+    """Ask the user how to go on; return the words for the model and the question's id."""
     words: list[str] = []
     plan = turn.session.plan
     item = next((one for one in plan if one.status is PlanStatus.IN_PROGRESS), None)
@@ -172,9 +187,10 @@ async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> s
         await turn.emit(PlanUpdated(items=items))
         words.append(f"The plan item “{item.text}” is marked blocked.")
     about = f" at “{item.text}”" if item else ""
+    question_id = turn.kit.ids.new("qst")
     answer = await turn.kit.approver.ask(
         Question(
-            id=turn.kit.ids.new("qst"),
+            id=question_id,
             turn_id=turn.state.turn_id,
             origin=_ORIGIN,
             text=(
@@ -188,4 +204,4 @@ async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> s
         words.append(await _words_of(answer, turn))
     else:
         words.append("Nobody is there to be asked. Go on without it, and say what is missing.")
-    return " ".join(words)
+    return " ".join(words), question_id

@@ -15,8 +15,6 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 
-_REJECTS = ("reject_once", "reject_always")
-
 
 async def met_by(planned: PlannedCall, workspace: Workspace) -> tuple[str, ...]:
     """Return the version of each file the call names, or why it cannot be read.
@@ -86,7 +84,7 @@ class _Tried:
     def _approval(self, event: e.ApprovalRequested | e.ApprovalResolved) -> None:
         if isinstance(event, e.ApprovalRequested):
             self._asked[event.request.id] = event.request.call_id
-        elif event.answer.choice in _REJECTS and event.answer.by != "nobody":
+        elif event.answer.is_rejection:
             self._rejected.add(self._asked.get(event.approval_id, ""))
 
     def _finished(self, event: e.ToolCallFinished) -> None:
