@@ -14,7 +14,6 @@ from pydantic import JsonValue
 from agent_ls.domain.calls import is_server_tool
 from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.calls.other_agents import CLAUDE_CODE
 
 _Given = Mapping[str, JsonValue]
 
@@ -34,6 +33,23 @@ _MODES = {
     Mode.ACCEPT_EDITS: "acceptEdits",
     Mode.AUTO: "auto",
 }
+CLAUDE_CODE: Mapping[str, tuple[str, ...]] = {
+    "Bash": ("run_command",),
+    "Read": ("read_file",),
+    "Edit": ("edit_file", "apply_patch", "move_file", "delete_file"),
+    "Write": ("write_file",),
+    "Grep": ("grep",),
+    "Glob": ("glob",),
+    "LS": ("list_dir",),
+    "Task": ("delegate",),
+    "TodoWrite": ("update_plan",),
+    "AskUserQuestion": ("ask_user",),
+    "Skill": ("skill",),
+}
+"""Claude Code's tool and ours: first the one that does the same, then those that are part of it.
+
+Also for calls of these, and for lists of tools (``calls/other_agents.py``).
+"""
 _TOOLS = {one: theirs for theirs, ours in CLAUDE_CODE.items() for one in ours}
 _PATH_ARGUMENTS = ("read_file", "edit_file", "write_file", "move_file", "delete_file")
 """Tools whose ``path`` is a ``file_path`` there."""

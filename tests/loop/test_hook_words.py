@@ -10,8 +10,8 @@ from pydantic import JsonValue
 
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import HookAnswer, HookPoint
-from agent_ls.loop.calls.other_agents import CLAUDE_CODE, name_here
-from agent_ls.loop.hook_words import our_answer, told_words, tool_words
+from agent_ls.loop.calls.other_agents import name_here
+from agent_ls.loop.hook_words import CLAUDE_CODE, our_answer, told_words, tool_words
 from tests.loop.conftest import Stage
 from tests.support.turns import run_turn_of
 

@@ -151,7 +151,7 @@ IDLE: dict[str, str] = {
     "deny tool: linear/*": "",
     "deny mcp__linear__list": "",
     "deny tool: *": "",
-    "ask host: https://pypi.org/simple": "a host is a name alone",
+    "ask host: https://example.com/docs": "a host is a name alone",
     "deny host: pypi.org:443": "",
     "deny host: *.example.com": "",
     "allow git push && *": "",

@@ -15,24 +15,10 @@ from typing import Any, cast
 
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.plain_json import object_in
+from agent_ls.loop.hook_words import CLAUDE_CODE
 
 _Given = dict[str, Any]
 _Heard = tuple[str, _Given]
-
-CLAUDE_CODE: Mapping[str, tuple[str, ...]] = {
-    "Bash": ("run_command",),
-    "Read": ("read_file",),
-    "Edit": ("edit_file", "apply_patch", "move_file", "delete_file"),
-    "Write": ("write_file",),
-    "Grep": ("grep",),
-    "Glob": ("glob",),
-    "LS": ("list_dir",),
-    "Task": ("delegate",),
-    "TodoWrite": ("update_plan",),
-    "AskUserQuestion": ("ask_user",),
-    "Skill": ("skill",),
-}
-"""Claude Code's tool and ours: first the one that does the same, then those that are part of it."""
 
 _SAME = {
     "read_file": "view cat open open_file view_file fs_read read_files read_text_file "
