@@ -1,18 +1,15 @@
 // Where the person writes: sends, steers, queues and stops, and shows what that will cost.
-import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Queued, State } from "../fold/state";
 import type { ConfigResult, UsageUpdate } from "../wire";
 import { usePost } from "./context";
+import { Field, type WhenBusy } from "./field";
 import { count, modelName, modeName, money } from "./format";
 import { Icon, MODE_ICONS } from "./icons";
 import type { Known } from "./store";
 
-const MAX_HEIGHT_PX = 240;
 /** A blank line, between prompts that come back and what is half-written. */
 const BETWEEN = "\n\n";
-
-type WhenBusy = Queued["whenBusy"];
 
 interface Props {
   session: State;
@@ -105,42 +102,6 @@ export function Composer({ session, config, unsent, compose, draft: kept, onDraf
         </div>
       </div>
     </div>
-  );
-}
-
-interface FieldProps {
-  box: RefObject<HTMLTextAreaElement | null>;
-  draft: string;
-  isBusy: boolean;
-  onInput: (text: string) => void;
-  onSend: (whenBusy: WhenBusy) => void;
-  onStop: () => void;
-}
-
-/** The field itself, as high as its text up to a limit. */
-function Field({ box, draft, isBusy, onInput, onSend, onStop }: FieldProps) {
-  useLayoutEffect(() => {
-    const area = box.current;
-    if (!area) return;
-    area.style.height = "auto";
-    area.style.height = `${Math.min(area.scrollHeight, MAX_HEIGHT_PX)}px`;
-  }, [draft]);
-  return (
-    <textarea
-      ref={box}
-      rows={1}
-      value={draft}
-      aria-label={isBusy ? "Steer the agent" : "Ask the agent"}
-      placeholder={isBusy ? "Steer it, or Alt+Enter for afterwards" : "Ask, or say what to change"}
-      onInput={(event) => onInput(event.currentTarget.value)}
-      onKeyDown={(event) => {
-        if (event.isComposing || event.defaultPrevented) return;
-        if (event.key === "Escape" && isBusy) onStop();
-        if (event.key !== "Enter" || event.shiftKey) return;
-        event.preventDefault();
-        onSend(event.altKey ? "follow_up" : "steer");
-      }}
-    />
   );
 }
 

@@ -1,0 +1,44 @@
+// The text area of the prompt, and what its keys do.
+import type { RefObject } from "preact";
+import { useLayoutEffect } from "preact/hooks";
+import type { Queued } from "../fold/state";
+
+const MAX_HEIGHT_PX = 240;
+
+export type WhenBusy = Queued["whenBusy"];
+
+interface FieldProps {
+  box: RefObject<HTMLTextAreaElement | null>;
+  draft: string;
+  isBusy: boolean;
+  onInput: (text: string) => void;
+  onSend: (whenBusy: WhenBusy) => void;
+  onStop: () => void;
+}
+
+/** The text area of the prompt, as high as its text up to a limit. */
+export function Field({ box, draft, isBusy, onInput, onSend, onStop }: FieldProps) {
+  useLayoutEffect(() => {
+    const area = box.current;
+    if (!area) return;
+    area.style.height = "auto";
+    area.style.height = `${Math.min(area.scrollHeight, MAX_HEIGHT_PX)}px`;
+  }, [draft]);
+  return (
+    <textarea
+      ref={box}
+      rows={1}
+      value={draft}
+      aria-label={isBusy ? "Steer the agent" : "Ask the agent"}
+      placeholder={isBusy ? "Steer it, or Alt+Enter for afterwards" : "Ask, or say what to change"}
+      onInput={(event) => onInput(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.isComposing || event.defaultPrevented) return;
+        if (event.key === "Escape" && isBusy) onStop();
+        if (event.key !== "Enter" || event.shiftKey) return;
+        event.preventDefault();
+        onSend(event.altKey ? "follow_up" : "steer");
+      }}
+    />
+  );
+}
