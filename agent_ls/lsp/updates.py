@@ -305,6 +305,7 @@ class Translation:
             options=list(asked.options),
             steps=[
                 wire.PlanStep(
+                    tool_call_id=one.call.id,
                     title=one.title,
                     kind=self._kind_of(one.call.tool),
                     payload=one.payload,

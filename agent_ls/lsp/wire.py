@@ -420,6 +420,8 @@ class PermissionResolved(Wire):
 class PlanStep(Wire):
     """One call of a plan that a person is asked about."""
 
+    tool_call_id: str
+    """Of the call that runs after a yes."""
     title: str
     kind: ToolKind
     payload: str

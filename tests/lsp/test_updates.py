@@ -128,9 +128,10 @@ def test_a_plan_carries_what_each_step_would_do() -> None:
     )
     question = Question(id="qst_1", turn_id="t", origin="plan", text="Which?", steps=steps)
     [update] = check(e.QuestionAsked(question=question))
-    assert [(one["title"], one["payload"], one["isAskedAgain"]) for one in update["steps"]] == [
-        ("Edit 1", "+x\n", False),
-        ("Edit 5000", "+x\n" * 5_000, True),
+    fields = ("toolCallId", "title", "payload", "isAskedAgain")
+    assert [tuple(step[name] for name in fields) for step in update["steps"]] == [
+        (CALL.id, "Edit 1", "+x\n", False),
+        (CALL.id, "Edit 5000", "+x\n" * 5_000, True),
     ]
 
 

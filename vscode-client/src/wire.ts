@@ -390,6 +390,8 @@ export type PlanStatus =
 
 /** One call of a plan that a person is asked about. */
 export interface PlanStep {
+  /** Of the call that runs after a yes. */
+  toolCallId: string;
   title: string;
   kind: ToolKind;
   /** The command, or the diff as far as it is known yet. */
