@@ -22,11 +22,21 @@ export interface Parts {
 export function registerCommands(parts: Parts): vscode.Disposable[] {
   const { server, conversation, panel, review } = parts;
   const sessionId = () => conversation.sessionId;
-  const asked = () => conversation.state.approvals[0];
+  /** The approval that the panel shows, else the oldest that waits. */
+  const asked = () => {
+    const { approvals } = conversation.state;
+    return approvals.find((one) => one.approvalId === panel.shownId) ?? approvals[0];
+  };
   const resolve = (choice: ApprovalChoice, approvalId = asked()?.approvalId, note = "") => {
     if (!approvalId) throw new Error("Nothing waits for your permission.");
     const params = { sessionId: sessionId(), approvalId, choice, note };
     return server.request("agent/approval/resolve", params);
+  };
+  /** Allow what was read to its end in the panel; anything else is shown there first. */
+  const allow = (choice: ApprovalChoice) => {
+    const approvalId = asked()?.approvalId;
+    const isUnread = approvalId && !panel.isRead(approvalId);
+    return isUnread ? panel.attend(approvalId) : resolve(choice);
   };
   const commands: Record<string, () => unknown> = {
     openPanel: () => panel.compose(),
@@ -47,8 +57,8 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     pickMode: () => pickMode(parts),
     pickModel: () => pickModel(parts),
     trustFolders: () => trustFolders(conversation),
-    allowOnce: () => resolve("allow_once"),
-    allowForSession: () => resolve("allow_session"),
+    allowOnce: () => allow("allow_once"),
+    allowForSession: () => allow("allow_session"),
     reject: async () => {
       const request = asked();
       const note = await vscode.window.showInputBox({

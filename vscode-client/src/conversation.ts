@@ -16,13 +16,19 @@ const BEGINNINGS: ReadonlySet<Update["sessionUpdate"]> = new Set([
   "turn_started",
 ]);
 
+/** Prompts of a session that a stop took from its queue. */
+export interface Returned {
+  sessionId: string;
+  texts: readonly string[];
+}
+
 export class Conversation implements vscode.Disposable {
   readonly #snapshot = new vscode.EventEmitter<SnapshotResult>();
   readonly #updates = new vscode.EventEmitter<UpdateParams>();
   readonly #config = new vscode.EventEmitter<ConfigResult>();
   readonly #changed = new vscode.EventEmitter<State>();
   readonly #refused = new vscode.EventEmitter<string>();
-  readonly #returned = new vscode.EventEmitter<readonly string[]>();
+  readonly #returned = new vscode.EventEmitter<Returned>();
   readonly onSnapshot = this.#snapshot.event;
   readonly onUpdates = this.#updates.event;
   readonly onConfig = this.#config.event;
@@ -139,7 +145,7 @@ export class Conversation implements vscode.Disposable {
   #take(params: UpdateParams): void {
     // The person's words are told once: also while a snapshot comes, and of a session not shown.
     const texts = params.updates.flatMap(returned);
-    if (texts.length) this.#returned.fire(texts);
+    if (texts.length) this.#returned.fire({ sessionId: params.sessionId, texts });
     if (this.#isAsking) return;
     if (params.sessionId !== this.#state.sessionId) {
       if (params.updates.some((one) => BEGINNINGS.has(one.sessionUpdate))) void this.refresh();

@@ -33,12 +33,14 @@ export type ToPanel =
   | { type: "decided"; files: readonly ReviewFileResult[] }
   /** What a restore to a moment came to, or would; the moment is named by `momentId`. */
   | { type: "restore"; momentId: string; restore: Restore }
-  /** A prompt did not reach the server or the model; its words go back where they were typed. */
-  | { type: "unsent"; text: string; problem: string }
+  /** A prompt did not reach the server or the model; null: it was for no session yet. */
+  | { type: "unsent"; sessionId: string | null; text: string; problem: string }
   /** An answer came too late or did not arrive: the buttons work again. */
   | { type: "unsettled"; id: string; problem: string }
   /** Put the cursor into the prompt, with these words before it. */
-  | { type: "compose"; text: string };
+  | { type: "compose"; text: string }
+  /** Show an approval or a question, with the cursor in it. */
+  | { type: "attend"; id: string };
 
 /** Commands that the panel's buttons run; each is `agent-ls.` and its name. */
 export const PANEL_COMMANDS = [
@@ -79,6 +81,8 @@ export type FromPanel =
       argumentsJson: string | null;
     }
   | { type: "answer"; questionId: string; text: string }
+  /** Which approval or question is shown, null for none, and whether it was read to its end. */
+  | { type: "shown"; id: string | null; isRead: boolean }
   | { type: "run"; command: PanelCommand }
   | { type: "decide"; asked: Decide }
   /** Show what a turn made of a file, side by side. */

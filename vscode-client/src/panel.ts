@@ -15,6 +15,7 @@ import { message } from "./words";
 type Said<T extends FromPanel["type"]> = Extract<FromPanel, { type: T }>;
 
 export const VIEW_ID = "agent-ls.panel";
+const NOTHING_SHOWN = { id: null, isRead: false };
 
 export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #extension: vscode.Uri;
@@ -26,6 +27,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   #isLoaded = false;
   /** What must not get lost: said as soon as there is a page to say it to. */
   #kept: ToPanel[] = [];
+  /** The approval or question that the page shows, and whether its end was seen. */
+  #shown: { id: string | null; isRead: boolean } = NOTHING_SHOWN;
 
   constructor(extension: vscode.Uri, agent: Agent, conversation: Conversation, review: Review) {
     this.#extension = extension;
@@ -36,9 +39,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       agent.onState((server) => this.#post({ type: "server", server })),
       conversation.onSnapshot((snapshot) => this.#post({ type: "snapshot", snapshot })),
       conversation.onUpdates((params) => this.#post({ type: "updates", params })),
-      conversation.onReturned((texts) => {
+      conversation.onReturned(({ sessionId, texts }) => {
         const problem = "Stopped before the agent got this.";
-        this.#deliver(...texts.map((text) => ({ type: "unsent", text, problem }) as const));
+        const unsent = (text: string) => ({ type: "unsent", sessionId, text, problem }) as const;
+        this.#deliver(...texts.map(unsent));
       }),
       conversation.onRefused((problem) => this.#post({ type: "refused", problem })),
       conversation.onConfig((config) => this.#post({ type: "config", config })),
@@ -52,7 +56,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 
   resolveWebviewView(view: vscode.WebviewView): void {
     this.#view = view;
-    this.#isLoaded = false;
+    this.#forget();
     const dist = vscode.Uri.joinPath(this.#extension, "dist");
     view.webview.options = { enableScripts: true, localResourceRoots: [dist] };
     view.webview.onDidReceiveMessage((said: FromPanel) =>
@@ -60,12 +64,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     );
     // The page of a hidden panel is gone; the next one says that it is ready.
     view.onDidChangeVisibility(() => {
-      if (!view.visible && this.#view === view) this.#isLoaded = false;
+      if (!view.visible && this.#view === view) this.#forget();
     });
     view.onDidDispose(() => {
       if (this.#view !== view) return;
       this.#view = null;
-      this.#isLoaded = false;
+      this.#forget();
     });
     const file = (name: string) =>
       view.webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
@@ -85,8 +89,30 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.#deliver({ type: "compose", text });
   }
 
+  /** The approval or question that the page shows; null: none, or there is no page. */
+  get shownId(): string | null {
+    return this.#shown.id;
+  }
+
+  /** Say whether the page shows this approval and its end was seen. */
+  isRead(approvalId: string): boolean {
+    return this.#shown.id === approvalId && this.#shown.isRead;
+  }
+
+  /** Bring the panel up with the cursor in what waits under this id. */
+  async attend(id: string): Promise<void> {
+    await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
+    this.#deliver({ type: "attend", id });
+  }
+
   dispose(): void {
     for (const one of this.#listeners) one.dispose();
+  }
+
+  /** The page is gone, and what it showed. */
+  #forget(): void {
+    this.#isLoaded = false;
+    this.#shown = NOTHING_SHOWN;
   }
 
   #post(said: ToPanel): void {
@@ -96,7 +122,13 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   /** Say what must not get lost, now or when there is a page. */
   #deliver(...said: ToPanel[]): void {
     this.#kept.push(...said);
-    if (this.#isLoaded) for (const one of this.#kept.splice(0)) this.#post(one);
+    if (!this.#isLoaded) return;
+    for (const one of this.#kept.splice(0)) {
+      void this.#view?.webview.postMessage(one).then((isDelivered) => {
+        // The page was hidden a moment ago.
+        if (!isDelivered) this.#kept.push(one);
+      });
+    }
   }
 
   #badge(count: number): void {
@@ -135,6 +167,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
           this.#agent.request("agent/question/resolve", { sessionId, questionId, text }),
         );
       }
+      case "shown":
+        this.#shown = { id: said.id, isRead: said.isRead };
+        return;
       case "run":
         if (PANEL_COMMANDS.includes(said.command)) {
           await vscode.commands.executeCommand(`agent-ls.${said.command}`);
@@ -163,7 +198,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     try {
       await this.#agent.request("agent/prompt", { text, sessionId, whenBusy, anchor: here() });
     } catch (error) {
-      this.#deliver({ type: "unsent", text, problem: message(error) });
+      this.#deliver({ type: "unsent", sessionId, text, problem: message(error) });
     }
   }
 

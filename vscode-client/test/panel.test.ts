@@ -49,6 +49,10 @@ class Page {
   get back(): string[] {
     return this.taken.flatMap((one) => (one.type === "unsent" ? [one.text] : []));
   }
+
+  get owners(): (string | null)[] {
+    return this.taken.flatMap((one) => (one.type === "unsent" ? [one.sessionId] : []));
+  }
 }
 
 /** A panel whose agent answers snapshots only when told to. */
@@ -72,7 +76,7 @@ function opened() {
   resolve(page);
   const tell = (update: Update, sessionId = SESSION) =>
     updates.fire({ sessionId, seq: 9, updates: [update] });
-  return { page, snapshots, tell, resolve };
+  return { panel, page, snapshots, tell, resolve };
 }
 
 const stop = (...returned: string[]): Update => ({
@@ -102,10 +106,24 @@ test("it comes back while the session's snapshot is on its way", () => {
   expect(panel.page.back).toEqual(["one"]);
 });
 
-test("it comes back from a session that is not the one shown", async () => {
+test("it comes back with its session, also if that is not the one shown", async () => {
   const panel = opened();
   await ready(panel);
   panel.tell(stop("one"), "ses_other");
+  panel.tell(stop("two"));
+  expect(panel.page.back).toEqual(["one", "two"]);
+  expect(panel.page.owners).toEqual(["ses_other", SESSION]);
+});
+
+test("it comes back although the page was hidden before the editor said so", async () => {
+  const panel = opened();
+  await ready(panel);
+  panel.page.view.visible = false;
+  panel.tell(stop("one"));
+  await new Promise((done) => setTimeout(done));
+  panel.page.show(true);
+  expect(panel.page.back).toEqual([]);
+  await ready(panel);
   expect(panel.page.back).toEqual(["one"]);
 });
 
@@ -142,4 +160,25 @@ test("so does a prompt that the server did not take", async () => {
   panel.page.show(true);
   await ready(panel);
   expect(panel.page.back).toEqual(["one"]);
+});
+
+test("only what the page shows and was read in it counts as read", async () => {
+  const { panel, page, ...others } = opened();
+  await ready({ panel, page, ...others });
+  const is = () => [panel.shownId, panel.isRead("apr_1"), panel.isRead("apr_2")];
+  expect(is()).toEqual([null, false, false]);
+  page.said.fire({ type: "shown", id: "apr_1", isRead: false });
+  expect(is()).toEqual(["apr_1", false, false]);
+  page.said.fire({ type: "shown", id: "apr_1", isRead: true });
+  expect(is()).toEqual(["apr_1", true, false]);
+  page.show(false);
+  expect(is()).toEqual([null, false, false]);
+});
+
+test("what is to be looked at is told to a page that comes later", async () => {
+  const panel = opened();
+  const told = panel.panel.attend("apr_1");
+  await ready(panel);
+  await told;
+  expect(panel.page.taken).toContainEqual({ type: "attend", id: "apr_1" });
 });

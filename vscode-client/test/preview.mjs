@@ -93,6 +93,79 @@ const fates = [
     conflict: { now: "a", wanted: "b" },
   }),
 ];
+const long = Array.from(
+  { length: 60 },
+  (_, n) => `+    price_${n} = Decimal("${n}.00").quantize(CENT, rounding=ROUND_HALF_UP)`,
+);
+const plan = {
+  sessionUpdate: "question",
+  questionId: "qst_9",
+  origin: "plan",
+  text: "The proposed plan has 2 steps. Which of them may run?",
+  options: ["all", "one by one", "none"],
+  steps: [
+    {
+      toolCallId: "cal_91",
+      title: "Edit shop/prices.py",
+      kind: "edit",
+      payload: ["--- a/shop/prices.py", "+++ b/shop/prices.py", "@@ -1,2 +1,62 @@", ...long].join(
+        "\n",
+      ),
+      isAskedAgain: false,
+    },
+    {
+      toolCallId: "cal_92",
+      title: "Run: pytest -q",
+      kind: "execute",
+      payload: "pytest -q\n(in /home/ada/shop)",
+      isAskedAgain: false,
+    },
+  ],
+};
+const command = {
+  sessionUpdate: "permission_request",
+  approvalId: "apr_91",
+  toolCallId: "cal_93",
+  tool: "run_command",
+  title: "Run: for price in …",
+  kind: "execute",
+  reason: "It changes files outside of the workspace.",
+  payload: Array.from(
+    { length: 30 },
+    (_, n) => `python3 -m shop.prices --round ${n} >> /tmp/prices.txt`,
+  ).join("\n"),
+  location: null,
+  grant: null,
+  options: [
+    { optionId: "allow_once", name: "Allow once" },
+    { optionId: "allow_session", name: "Allow for this session: this exact command" },
+    { optionId: "reject_once", name: "Reject" },
+  ],
+  rawInput: { command: "x" },
+};
+/** The story up to a kind of update, and what else happens then. */
+const then = (params, ...updates) => {
+  const { sessionId, seq } = params.at(-1);
+  return [...params, ...updates.map((one, n) => ({ sessionId, seq: seq + n + 1, updates: [one] }))];
+};
+const answer = { sessionUpdate: "question_resolved", questionId: "qst_9", text: "all", by: "user" };
+const ended = (toolCallId) => ({
+  sessionUpdate: "tool_call_update",
+  toolCallId,
+  status: "completed",
+  locations: null,
+  content: null,
+  images: null,
+  rawOutput: null,
+  error: null,
+  outcome: "ok",
+  durationMs: 40,
+});
+const working = until(fix, "tool_call_output", 2);
+const unsent = [
+  "Also mention it in the changelog.",
+  "Then run the whole test suite and tell me\nwhat is slow.",
+];
 const scenes = [
   { name: "welcome", params: [], server: running },
   { name: "failed", params: [], server: failed },
@@ -144,6 +217,16 @@ const scenes = [
   { name: "question", params: until(stopped, "question"), server: running },
   { name: "stopped", params: stopped, server: running },
   { name: "amend", params: until(fix, "permission_request", 2), server: running, click: [".tool"] },
+  {
+    name: "not sent",
+    params: working,
+    server: running,
+    draft: "Use the project's own runn",
+    unsent,
+  },
+  { name: "plan asks", params: then(working, plan), server: running },
+  { name: "plan runs", params: then(working, plan, answer, ended("cal_91")), server: running },
+  { name: "several wait", params: then(working, command, plan), server: running },
   { name: "narrow", params: until(fix, "permission_request"), server: running, width: 220 },
 ];
 
@@ -156,7 +239,8 @@ const session = (params) => ({
   turns: 0,
 });
 
-function frame({ params, server, click = [], draft = "", review = [], restore, decided }, theme) {
+function frame(scene, theme) {
+  const { params, server, click = [], draft = "", review = [], restore, decided } = scene;
   const { body, variables } = themes[theme];
   const style = Object.entries(variables)
     .map(([name, value]) => `${name}: ${value}`)
@@ -168,6 +252,12 @@ function frame({ params, server, click = [], draft = "", review = [], restore, d
       snapshot: { session: session(params), seq: 0, updates: [], partial: null },
     },
     ...params.map((one) => ({ type: "updates", params: one })),
+    ...(scene.unsent ?? []).map((text) => ({
+      type: "unsent",
+      sessionId: session(params).sessionId,
+      text,
+      problem: "Stopped before the agent got this.",
+    })),
     { type: "review", turns: review },
     {
       type: "decided",
@@ -176,14 +266,18 @@ function frame({ params, server, click = [], draft = "", review = [], restore, d
   ];
   // The first moment's button is the one that is clicked last.
   const late = restore ? [{ type: "restore", momentId: "cal_04", restore }] : [];
-  const data = JSON.stringify({ messages, click, draft, late }).replaceAll("<", "\\u003c");
+  const kept = {
+    prompts: { [session(params).sessionId]: draft },
+    shown: session(params).sessionId,
+  };
+  const data = JSON.stringify({ messages, click, kept, late }).replaceAll("<", "\\u003c");
   return `<!DOCTYPE html><html style="${style.replaceAll('"', "&quot;")}">
 <head><meta charset="utf-8"><link rel="stylesheet" href="../panel.css"></head>
 <body class="${body}" style="background: var(--vscode-sideBar-background)"><div id="root"></div>
 <script>
 const scene = ${data};
 window.acquireVsCodeApi = () => ({
-  getState: () => ({ draft: scene.draft }), setState() {},
+  getState: () => scene.kept, setState() {},
   postMessage(said) { if (said.type === "ready") setTimeout(() => scene.messages.forEach((one) => window.postMessage(one, "*"))); },
 });
 setTimeout(() => scene.click.forEach((selector) => document.querySelectorAll(selector).forEach((one) => one.click())), 1200);

@@ -19,9 +19,9 @@ exports.run = async ({ step, until, screen }) => {
   await step('a prompt is not lost while it does not run', async () => {
     await panel('fill', { selector: '.composer textarea', words: 'Show me the docs.' });
     await screen.press({ keys: 'Enter' });
-    await shows('Not sent', '.composer .problem');
-    const draft = await panel('evaluate', { selector: '.composer textarea', code: '(one) => one.value' });
-    if (draft !== 'Show me the docs.') throw new Error(draft);
+    await shows('1 prompt not sent', '.unsent');
+    const unsent = await panel('evaluate', { selector: '.unsent textarea', code: '(one) => one.value' });
+    if (unsent !== 'Show me the docs.') throw new Error(unsent);
   });
   await step('the corrected setting starts it', async () => {
     const settings = vscode.workspace.getConfiguration('agent-ls');
@@ -30,7 +30,7 @@ exports.run = async ({ step, until, screen }) => {
     await shows('What shall we change?');
   });
   await step('hostile text loads nothing', async () => {
-    await screen.press({ keys: 'Enter' });
+    await panel('click', { selector: '.unsent .secondary', text: 'Send' });
     await panel('wait', { selector: '.end .verb', text: 'Done' });
     await shows('<script>', '.answer');
     const parts = await panel('evaluate', {
@@ -79,6 +79,21 @@ exports.run = async ({ step, until, screen }) => {
     if (document.isDirty) throw new Error('the document should have been saved');
     await screen.shot({ name: '3-steered' });
   });
+  await step('a long payload is allowed by button or key only after its end was on the screen', async () => {
+    await vscode.commands.executeCommand('agent-ls.newSession');
+    await shows('What shall we change?');
+    await say('Run it long.');
+    await panel('wait', { selector: '.approval .primary[aria-disabled="true"]' });
+    await shows('Read to the end first', '.approval');
+    for (const keys of ['Control+k', 'y']) await screen.press({ keys });
+    await panel('wait', { selector: '.approval .payload:focus' });
+    await panel('wait', { selector: '.approval .primary[aria-disabled="true"]' });
+    await screen.shot({ name: '4-unread' });
+    await screen.press({ keys: 'End' });
+    await panel('wait', { selector: '.approval .primary[aria-disabled="false"]' });
+    for (const keys of ['Control+k', 'y']) await screen.press({ keys });
+    await shows('It ran.', '.answer');
+  });
   await step('a server that dies comes back with the session, and goes on', async () => {
     await vscode.commands.executeCommand('agent-ls.newSession');
     await shows('What shall we change?');
@@ -90,7 +105,7 @@ exports.run = async ({ step, until, screen }) => {
     await shows('Went on after the server had ended', '.note');
     await shows('Survive.', '.user');
     if (server() === first) throw new Error('the same process');
-    await screen.shot({ name: '4-after-crash' });
+    await screen.shot({ name: '5-after-crash' });
   });
   await step('what the agent says reaches a screen reader', async () => {
     const said = await panel('texts', { selector: '[role="status"]' });

@@ -81,11 +81,42 @@ exports.run = async ({ step, until, screen }) => {
     await shows('Done', '.end .verb');
     await shows('The rounding is binary.', '.answer');
   });
-  await step('a running turn is stopped from the panel', async () => {
+  await step('a running turn is stopped by Escape from an empty prompt, at its second press', async () => {
     await say('Wait for ever.');
     await shows('This answer', '.answer');
-    await panel('click', { selector: 'button.stop' });
+    for (const words of ['First this.', 'Then that.']) {
+      await panel('fill', { selector: '.composer textarea', words });
+      await screen.press({ keys: 'Alt+Enter' });
+      await panel('wait', { selector: '.queue li', text: words });
+    }
+    await panel('fill', { selector: '.composer textarea', words: 'Half a thou' });
+    for (const keys of ['Escape', 'Escape']) await screen.press({ keys });
+    await shows('only from an empty prompt', '.hint');
+    await panel('fill', { selector: '.composer textarea', words: '' });
+    await screen.press({ keys: 'Escape' });
+    await shows('Esc again stops the agent', '.hint');
+    await screen.press({ keys: 'Escape' });
     await panel('wait', { selector: '.end.cancelled', text: 'Stopped' });
+  });
+  await step('what it had not got is a list that a closed panel keeps', async () => {
+    const rows = () => panel('evaluate', { selector: '.unsent', code:
+      '(one) => [...one.querySelectorAll("textarea")].map((row) => row.value)' });
+    const expect = async (...texts) => {
+      const seen = await rows();
+      if (seen.join('|') !== texts.join('|')) throw new Error(seen.join('|'));
+    };
+    await expect('First this.', 'Then that.');
+    await panel('fill', { selector: '.unsent textarea', words: 'First that.' });
+    await panel('click', { selector: '.unsent .down' });
+    await panel('fill', { selector: '.composer textarea', words: 'Half a thought' });
+    await vscode.commands.executeCommand('workbench.view.explorer');
+    await until(async () => (await screen.texts({ selector: 'iframe.webview.ready' })).length === 0, 'no panel');
+    await vscode.commands.executeCommand('agent-ls.openPanel');
+    await shows('2 prompts not sent', '.unsent');
+    await expect('Then that.', 'First that.');
+    const draft = await panel('evaluate', { selector: '.composer textarea', code: '(one) => one.value' });
+    if (draft !== 'Half a thought') throw new Error(draft);
+    await screen.shot({ name: '5-unsent' });
   });
   await step('every contributed command exists', async () => {
     const { contributes } = vscode.extensions.getExtension('agent-ls.agent-ls').packageJSON;

@@ -34,6 +34,11 @@ function callIndex(state: State, id: string): number {
   return state.items.findLastIndex((one) => one.kind === "call" && one.id === id);
 }
 
+/** The call with this id; null when nothing is known of it. */
+export function callOf(state: State, id: string): CallItem | null {
+  return (state.items[callIndex(state, id)] as CallItem | undefined) ?? null;
+}
+
 /**
  * The state after a call was named.
  *

@@ -1,14 +1,13 @@
 // How a turn ended, and what it did.
 import { add, type Of } from "./items";
+import { over } from "./plans";
 import type { ChangedFile, EndItem, Item, State } from "./state";
 
 /** The state after a turn is over. */
 export function ended(state: State, update: Of<"turn_ended">): State {
   const { turn } = state;
   const first = turn?.firstKey ?? state.nextKey;
-  const items = state.items.map((one) =>
-    one.kind === "answer" && one.isStreaming ? { ...one, isStreaming: false } : one,
-  );
+  const items = state.items.map(settled);
   const mine = items.filter((one) => one.key >= first);
   const isSaid = mine.some(
     (one) => one.kind === "answer" && (one.kept + one.text).trim() === update.output.trim(),
@@ -25,6 +24,12 @@ export function ended(state: State, update: Of<"turn_ended">): State {
     files: changedFiles(mine),
   };
   return add({ ...state, items, turn: null, approvals: [], questions: [] }, end);
+}
+
+/** The item after the turn is over: nothing of it goes on. */
+function settled(item: Item): Item {
+  if (item.kind === "asked") return over(item);
+  return item.kind === "answer" && item.isStreaming ? { ...item, isStreaming: false } : item;
 }
 
 /** The files that edits of these items changed, in order of the first change. */

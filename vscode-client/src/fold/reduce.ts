@@ -4,9 +4,10 @@
 // what one that was open all the time shows.
 import type { SnapshotResult, Update, UpdateParams } from "../wire";
 import { answered, chunk, discarded } from "./answers";
-import { called, onCall, printed, progressed } from "./calls";
+import { called, callOf, onCall, printed, progressed } from "./calls";
 import { ended } from "./endings";
 import { add, type Kind, type Of, replace } from "./items";
+import { answeredSteps, marked } from "./plans";
 import { decided } from "./restores";
 import { EMPTY, type State, type Turn } from "./state";
 
@@ -99,8 +100,10 @@ const FOLDS: Folds = {
   agent_chunks_discarded: (state, update) => discarded(state, update.stepId),
   agent_message: (state, update) => answered(state, update),
   tool_call: (state, update) => called(state, update),
-  tool_call_update: (state, update) =>
-    onCall(state, update.toolCallId, (call) => progressed(call, update)),
+  tool_call_update: (state, update) => {
+    const now = onCall(state, update.toolCallId, (call) => progressed(call, update));
+    return marked(now, callOf(now, update.toolCallId));
+  },
   tool_call_decision: (state, update) =>
     onCall(state, update.toolCallId, (call) =>
       update.decision === "deny" || update.decision === "defer"
@@ -209,5 +212,8 @@ function replied(state: State, update: Of<"question_resolved">): State {
   const question = state.questions.find((one) => one.questionId === update.questionId);
   if (!question) return state;
   const questions = state.questions.filter((one) => one !== question);
-  return add({ ...state, questions }, { kind: "asked", text: question.text, answer: update.text });
+  const { text, steps } = question;
+  const answer = update.text;
+  const asked = { kind: "asked", text, answer, steps: answeredSteps(steps, answer) } as const;
+  return add({ ...state, questions }, asked);
 }

@@ -12,6 +12,7 @@ import type {
   PermissionRequested,
   Phase,
   PlanEntry,
+  PlanStep,
   QuestionAsked,
   StopReason,
   ToolCallProgress,
@@ -179,7 +180,17 @@ export interface AskedItem extends Keyed {
   kind: "asked";
   text: string;
   answer: string;
+  /** Of a plan; empty for any other question. */
+  steps: readonly AskedStep[];
 }
+
+/** One step of a plan that the user has decided on. */
+export interface AskedStep extends PlanStep {
+  mark: StepMark;
+}
+
+/** What became of a step; `left out`: the user did not want it. */
+export type StepMark = "chosen" | "running" | "ran" | "failed" | "did not run" | "left out";
 
 export interface CompactedItem extends Keyed {
   kind: "compacted";

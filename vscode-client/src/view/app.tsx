@@ -3,30 +3,26 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { EndItem, State } from "../fold/state";
 import type { ServerState } from "../messages";
 import type { ConfigResult } from "../wire";
-import { Approval } from "./approval";
 import { Changes } from "./changes";
 import { Composer } from "./composer";
-import { PostContext, usePost } from "./context";
+import { DraftsContext, PostContext, usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { plural } from "./format";
 import { Icon } from "./icons";
 import { Plan } from "./plan";
-import { Question } from "./question";
 import { RestoreContext } from "./restore";
-import type { Known, Post } from "./store";
+import type { Keep, Known, Post } from "./store";
 import { Transcript } from "./transcript";
+import { Waiting } from "./waiting";
 
 interface Props {
   known: Known;
   post: Post;
-  draft: string;
-  onDraft: (text: string) => void;
+  keep: Keep;
 }
 
-export function App({ known, post, draft, onDraft }: Props) {
-  const { session, config, server, unsettled } = known;
-  const approval = session.approvals[0];
-  const question = session.questions[0];
+export function App({ known, post, keep }: Props) {
+  const { session, config, server } = known;
   return (
     <PostContext.Provider value={post}>
       <main class="panel">
@@ -48,29 +44,10 @@ export function App({ known, post, draft, onDraft }: Props) {
         <div class="dock">
           <Plan entries={session.plan} />
           <Changes turns={known.review} decided={known.decided} lastTurn={lastTurn(session)} />
-          {approval && (
-            <Approval
-              key={approval.approvalId}
-              request={approval}
-              more={session.approvals.length - 1}
-              failure={unsettled[approval.approvalId]}
-            />
-          )}
-          {question && (
-            <Question
-              key={question.questionId}
-              asked={question}
-              failure={unsettled[question.questionId]}
-            />
-          )}
-          <Composer
-            session={session}
-            config={config}
-            unsent={known.unsent}
-            compose={known.compose}
-            draft={draft}
-            onDraft={onDraft}
-          />
+          <DraftsContext.Provider value={{ drafts: known.drafts, keep }}>
+            <Waiting known={known} />
+          </DraftsContext.Provider>
+          <Composer known={known} keep={keep} />
         </div>
         <Announcer session={session} />
       </main>

@@ -1,46 +1,62 @@
-// Asks a person whether one call may run, and shows exactly what would happen.
-import { useEffect, useState } from "preact/hooks";
+// Asks the user whether one call may run, and shows exactly what would happen.
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ApprovalChoice, PermissionRequested } from "../wire";
-import { usePost } from "./context";
+import { useKeptText, usePost } from "./context";
+import { answerName } from "./drafts";
+import { visibleJson } from "./format";
 import { Icon, KIND_ICONS } from "./icons";
-import { Payload } from "./payload";
+import { AllowButton, End, Payload, ReadFirst, useReading } from "./payload";
 import type { Failure } from "./store";
 
 interface Props {
   request: PermissionRequested;
-  /** How many more wait behind this one. */
-  more: number;
+  sessionId: string;
+  /** Another one is looked at. */
+  isHidden: boolean;
   failure: Failure | undefined;
+  /** Called when the payload was seen to its end. */
+  onRead: () => void;
 }
 
-export function Approval({ request, more, failure }: Props) {
+export function Approval({ request, sessionId, isHidden, failure, onRead }: Props) {
   const post = usePost();
   const [isSent, setSent] = useState(false);
-  /** The arguments while a person changes them. */
-  const [draft, setDraft] = useState<string | null>(null);
+  /** The arguments while the user changes them. */
+  const [draft, setDraft] = useKeptText(answerName(sessionId, request.approvalId, "amend"));
+  const [isAmending, setAmending] = useState(draft !== "");
+  const reading = useReading();
+  const isRead = reading.isRead(0);
+  const reasonId = useId();
   useEffect(() => setSent(false), [failure]);
+  useEffect(() => {
+    if (isRead) onRead();
+  }, [isRead]);
   const answer = (choice: ApprovalChoice, more: Partial<Words> = {}) => {
     setSent(true);
     const words: Words = { note: "", argumentsJson: null, ...more };
     post({ type: "approve", approvalId: request.approvalId, choice, ...words });
   };
-  const parts: AnswerProps = { request, isSent, answer };
+  const parts: AnswerProps = { request, sessionId, isSent, answer };
   return (
-    <section class="card approval" aria-label={`Approval needed: ${request.title}`}>
+    <section
+      class="card approval"
+      hidden={isHidden}
+      aria-label={`Approval needed: ${request.title}`}
+    >
       <header>
         <Icon name={KIND_ICONS[request.kind]} />
         <h2>{request.title}</h2>
-        {more > 0 && <span class="badge">{more} more</span>}
         {canAmend(request) && (
           <button
             type="button"
             class="tool"
-            aria-pressed={draft !== null}
-            title={draft === null ? "Change the arguments" : "Back to what was asked"}
+            aria-pressed={isAmending}
+            title={isAmending ? "Back to what was asked" : "Change the arguments"}
             disabled={isSent}
-            onClick={() =>
-              setDraft(draft === null ? JSON.stringify(request.rawInput, null, 2) : null)
-            }
+            onClick={() => {
+              if (!draft) setDraft(visibleJson(request.rawInput));
+              setAmending(!isAmending);
+            }}
           >
             <Icon name="edit" />
             <span class="sr">Change the arguments</span>
@@ -48,17 +64,27 @@ export function Approval({ request, more, failure }: Props) {
         )}
       </header>
       {request.reason && <p class="reason">{request.reason}</p>}
-      {draft === null && (
-        <Payload text={request.payload} kind={request.kind} label="Exactly what would happen" />
+      {!isAmending && (
+        <Payload
+          text={request.payload}
+          kind={request.kind}
+          label="Exactly what would happen"
+          onSeen={reading.onSeen(0)}
+        />
       )}
-      {draft !== null && <Amend {...parts} draft={draft} onInput={setDraft} />}
+      {isAmending && <Amend {...parts} draft={draft} onInput={setDraft} />}
       {failure && (
         <p class="problem" role="alert">
           {failure.problem}
         </p>
       )}
-      {draft === null && <Allowing {...parts} />}
-      {draft === null && <Rejecting {...parts} />}
+      {!isAmending && (
+        <>
+          <ReadFirst unread={isRead ? 0 : 1} id={reasonId} />
+          <Allowing {...parts} unread={isRead ? null : reasonId} />
+          <Rejecting {...parts} />
+        </>
+      )}
     </section>
   );
 }
@@ -70,6 +96,7 @@ interface Words {
 
 interface AnswerProps {
   request: PermissionRequested;
+  sessionId: string;
   isSent: boolean;
   answer: (choice: ApprovalChoice, more?: Partial<Words>) => void;
 }
@@ -78,30 +105,32 @@ function canAmend({ options, rawInput }: PermissionRequested): boolean {
   return rawInput !== null && options.some((one) => one.optionId === "amend");
 }
 
-function Allowing({ request, isSent, answer }: AnswerProps) {
+interface AllowingProps extends AnswerProps {
+  /** The id of what says that it must be read first; null: it was. */
+  unread: string | null;
+}
+
+function Allowing({ request, isSent, answer, unread }: AllowingProps) {
   const allowing = request.options.filter((one) => one.optionId.startsWith("allow_"));
   return (
     <div class="buttons">
       {allowing.map((option, index) => (
-        <button
+        <AllowButton
           key={option.optionId}
-          type="button"
           class={index === 0 ? "primary" : "secondary"}
+          unread={unread}
           disabled={isSent}
-          onClick={(event) => {
-            // The second click of a double click was meant for what stood there before.
-            if (event.detail < 2) answer(option.optionId);
-          }}
+          onClick={() => answer(option.optionId)}
         >
           {option.name}
-        </button>
+        </AllowButton>
       ))}
     </div>
   );
 }
 
-function Rejecting({ request, isSent, answer }: AnswerProps) {
-  const [note, setNote] = useState("");
+function Rejecting({ request, sessionId, isSent, answer }: AnswerProps) {
+  const [note, setNote] = useKeptText(answerName(sessionId, request.approvalId, "note"));
   const reject = request.options.find((one) => one.optionId === "reject_once");
   if (!reject) return null;
   return (
@@ -116,7 +145,7 @@ function Rejecting({ request, isSent, answer }: AnswerProps) {
         type="text"
         value={note}
         aria-label="Why not, or what to do instead"
-        placeholder="Why not, or what instead (optional)"
+        placeholder="Why not, or what instead"
         onInput={(event) => setNote(event.currentTarget.value)}
       />
       <button type="submit" class="secondary" disabled={isSent}>
@@ -131,27 +160,43 @@ interface AmendProps extends AnswerProps {
   onInput: (text: string) => void;
 }
 
+/** The call's arguments to be changed; like a payload, they are read to their end before they run. */
 function Amend({ draft, onInput, isSent, answer }: AmendProps) {
+  const area = useRef<HTMLTextAreaElement>(null);
+  const reading = useReading();
+  const reasonId = useId();
+  const isRead = reading.isRead(0);
+  useLayoutEffect(() => {
+    // The box around it scrolls, so that its end is where the text ends.
+    if (!area.current) return;
+    area.current.style.height = "auto";
+    area.current.style.height = `${area.current.scrollHeight}px`;
+  }, [draft]);
   return (
     <>
-      <textarea
-        class="amend"
-        rows={Math.min(12, draft.split("\n").length + 1)}
-        spellcheck={false}
-        aria-label="The call's arguments as JSON"
-        aria-invalid={!isJson(draft)}
-        value={draft}
-        onInput={(event) => onInput(event.currentTarget.value)}
-      />
+      <div class="payload amending" role="region" aria-label="The arguments to change">
+        <textarea
+          class="amend"
+          ref={area}
+          rows={draft.split("\n").length}
+          spellcheck={false}
+          aria-label="The call's arguments as JSON"
+          aria-invalid={!isJson(draft)}
+          value={draft}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+        <End onSeen={reading.onSeen(0)} />
+      </div>
+      <ReadFirst unread={isRead ? 0 : 1} id={reasonId} />
       <div class="buttons">
-        <button
-          type="button"
+        <AllowButton
           class="primary"
+          unread={isRead ? null : reasonId}
           disabled={isSent || !isJson(draft)}
           onClick={() => answer("amend", { argumentsJson: draft })}
         >
           Run with these
-        </button>
+        </AllowButton>
       </div>
     </>
   );

@@ -1,60 +1,43 @@
-// Where the person writes: sends, steers, queues and stops, and shows what that will cost.
-import { useEffect, useRef, useState } from "preact/hooks";
+// Where the user writes: sends, steers, queues and stops, and shows what that will cost.
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Queued, State } from "../fold/state";
 import type { ConfigResult, UsageUpdate } from "../wire";
 import { usePost } from "./context";
+import { type Drafts, drafted, keyOf, unsentOf } from "./drafts";
 import { Field, type WhenBusy } from "./field";
 import { count, modelName, modeName, money } from "./format";
 import { Icon, MODE_ICONS } from "./icons";
-import type { Known } from "./store";
+import { useStopping } from "./stopping";
+import type { Keep, Known } from "./store";
+import { UnsentPrompts } from "./unsent";
 
-/** A blank line, between prompts that come back and what is half-written. */
+/** A blank line, between two texts that are for the same prompt. */
 const BETWEEN = "\n\n";
 
 interface Props {
-  session: State;
-  config: ConfigResult | null;
-  unsent: Known["unsent"];
-  compose: Known["compose"];
-  /** What was typed before the panel was reloaded. */
-  draft: string;
-  /** Keeps what is typed over a reload. */
-  onDraft: (text: string) => void;
+  known: Known;
+  keep: Keep;
 }
 
-export function Composer({ session, config, unsent, compose, draft: kept, onDraft }: Props) {
+export function Composer({ known, keep }: Props) {
+  const { session, config, drafts, compose, isLoaded } = known;
   const post = usePost();
   const box = useRef<HTMLTextAreaElement>(null);
-  const [draft, setDraft] = useState(kept);
-  const write = (text: string) => {
-    setDraft(text);
-    setProblem("");
-    onDraft(text);
-  };
-  const [problem, setProblem] = useState("");
+  const [draft, write] = useDraft(box, drafts, isLoaded ? keyOf(session) : drafts.shown, {
+    sessionId: session.sessionId,
+    keep,
+  });
   const isBusy = session.turn !== null;
-  const putBefore = (text: string) => {
-    const area = box.current;
-    if (!area) return;
-    // The field knows what was typed a moment ago; the cursor stays where the person writes.
-    area.setRangeText(text, 0, 0, "preserve");
-    write(area.value);
-  };
-  /** How many of the unsent prompts are back. */
-  const taken = useRef(0);
-  useEffect(() => {
-    const fresh = unsent.slice(taken.current);
-    const last = fresh.at(-1);
-    if (!last) return;
-    taken.current = unsent.length;
-    const texts = fresh.map(({ text }) => text).join(BETWEEN);
-    putBefore(box.current?.value.trim() ? texts + BETWEEN : texts);
-    setProblem(last.problem);
-  }, [unsent]);
   useEffect(() => {
     if (!compose.times) return;
-    if (compose.text) putBefore(compose.text);
-    box.current?.focus();
+    const area = box.current;
+    if (area && compose.text) {
+      // The field knows what was typed a moment ago; the cursor stays where the user writes.
+      area.setRangeText(compose.text, 0, 0, "preserve");
+      write(area.value);
+    }
+    area?.focus();
   }, [compose]);
   const send = (whenBusy: WhenBusy) => {
     // The field knows what was typed a moment ago, when it has not been drawn yet.
@@ -65,58 +48,123 @@ export function Composer({ session, config, unsent, compose, draft: kept, onDraf
     write("");
     post({ type: "prompt", text, whenBusy });
   };
+  const stop = () => {
+    post({ type: "stop" });
+    // The button that was pressed goes away.
+    box.current?.focus();
+  };
+  const stopping = useStopping(
+    session.turn && !session.turn.isStopping ? session.turn.id : null,
+    () => !box.current?.value.trim(),
+    stop,
+  );
   return (
-    <div class="composer">
-      <Queue queue={session.queue} />
-      {problem && (
-        <p class="problem" role="alert">
-          Not sent: {problem}
+    <>
+      <UnsentPrompts
+        rows={unsentOf(drafts, session.sessionId)}
+        isBusy={isBusy}
+        keep={keep}
+        onGone={() => box.current?.focus()}
+      />
+      <div class="composer" onFocusOut={stopping.calm}>
+        <Queue queue={session.queue} />
+        <p class="hint" role="status">
+          {stopping.hint}
         </p>
-      )}
-      <div class="box">
-        <Field
-          box={box}
-          draft={draft}
-          isBusy={isBusy}
-          onInput={write}
-          onSend={send}
-          onStop={() => post({ type: "stop" })}
-        />
-        <div class="bar">
-          <Choices session={session} config={config} />
-          <span class="space" />
-          <Usage usage={session.usage} />
-          {session.turn && <StopButton isStopping={session.turn.isStopping} />}
-          {(!isBusy || draft.trim()) && (
-            <button
-              type="button"
-              class="round send"
-              title={isBusy ? "Steer (Enter)" : "Send (Enter)"}
-              disabled={!draft.trim()}
-              onClick={() => send("steer")}
-            >
-              <Icon name="arrowUp" />
-              <span class="sr">{isBusy ? "Steer" : "Send"}</span>
-            </button>
-          )}
+        <div class="box">
+          <Field
+            box={box}
+            draft={draft}
+            isBusy={isBusy}
+            onInput={write}
+            onSend={send}
+            onKey={stopping.onKey}
+          />
+          <div class="bar">
+            <Choices session={session} config={config} />
+            <span class="space" />
+            <Usage usage={session.usage} />
+            {session.turn && (
+              <StopButton
+                isStopping={session.turn.isStopping}
+                onStop={stop}
+                onKey={stopping.onKey}
+              />
+            )}
+            {(!isBusy || draft.trim()) && (
+              <button
+                type="button"
+                class="round send"
+                title={isBusy ? "Steer (Enter)" : "Send (Enter)"}
+                disabled={!draft.trim()}
+                onClick={() => send("steer")}
+              >
+                <Icon name="arrowUp" />
+                <span class="sr">{isBusy ? "Steer" : "Send"}</span>
+              </button>
+            )}
+          </div>
         </div>
       </div>
-    </div>
+    </>
   );
 }
 
-function StopButton({ isStopping }: { isStopping: boolean }) {
-  const post = usePost();
+interface Place {
+  sessionId: string;
+  keep: Keep;
+}
+
+/** The prompt's text, kept under a key for each session, and how to change it. */
+function useDraft(
+  box: RefObject<HTMLTextAreaElement | null>,
+  drafts: Drafts,
+  key: string,
+  { sessionId, keep }: Place,
+): [string, (text: string) => void] {
+  const [draft, setDraft] = useState(drafts.prompts[key] ?? "");
+  const shown = useRef({ key, sessionId, loaded: draft });
+  useLayoutEffect(() => {
+    const before = shown.current;
+    const typed = box.current?.value ?? "";
+    shown.current = { ...before, key, sessionId };
+    if (before.key === key) return;
+    const isSame = before.sessionId === sessionId;
+    // What was typed while the session was not known yet is for the one that comes.
+    const isEarly = !before.sessionId && typed !== before.loaded;
+    const here = drafts.prompts[key] ?? "";
+    if (!isSame && !isEarly) {
+      setDraft(here);
+      return;
+    }
+    const text = [typed, here].filter(Boolean).join(BETWEEN);
+    setDraft(text);
+    keep((now) => drafted(drafted(now, before.key, ""), key, text), false);
+  }, [key, sessionId]);
+  const write = (text: string) => {
+    setDraft(text);
+    keep((now) => drafted(now, key, text), false);
+  };
+  return [draft, write];
+}
+
+interface StopProps {
+  isStopping: boolean;
+  onStop: () => void;
+  onKey: (event: KeyboardEvent) => void;
+}
+
+function StopButton({ isStopping, onStop, onKey }: StopProps) {
   return (
     <button
       type="button"
       class="round stop"
-      title="Stop (Escape in the prompt)"
+      title="Stop (Escape twice in the empty prompt)"
       aria-label="Stop"
       disabled={isStopping}
-      onClick={() => post({ type: "stop" })}
+      onClick={onStop}
       onKeyDown={(event) => {
-        if (event.key === "Escape" && !event.defaultPrevented) post({ type: "stop" });
+        if (!event.defaultPrevented) onKey(event);
       }}
     >
       <span aria-hidden="true" />

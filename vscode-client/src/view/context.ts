@@ -1,8 +1,28 @@
 import { createContext } from "preact";
-import { useContext } from "preact/hooks";
-import type { Post } from "./store";
+import { useContext, useState } from "preact/hooks";
+import { answering, type Drafts, NO_DRAFTS } from "./drafts";
+import type { Keep, Post } from "./store";
 
 /** Gives every component the way to the extension. */
 export const PostContext = createContext<Post>(() => {});
 
 export const usePost = () => useContext(PostContext);
+
+/** Gives every component what the user has written, and the way to keep it. */
+export const DraftsContext = createContext<{ drafts: Drafts; keep: Keep }>({
+  drafts: NO_DRAFTS,
+  keep: () => {},
+});
+
+/** The text of an answer's field, which is kept while it is not sent, and how to change it. */
+export function useKeptText(name: string): [string, (text: string) => void] {
+  const { drafts, keep } = useContext(DraftsContext);
+  const [text, setText] = useState(drafts.answers[name] ?? "");
+  return [
+    text,
+    (now) => {
+      setText(now);
+      keep((before) => answering(before, name, now), false);
+    },
+  ];
+}

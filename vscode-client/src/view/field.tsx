@@ -13,11 +13,12 @@ interface FieldProps {
   isBusy: boolean;
   onInput: (text: string) => void;
   onSend: (whenBusy: WhenBusy) => void;
-  onStop: () => void;
+  /** Every key but those of a composed character and of a chord. */
+  onKey: (event: KeyboardEvent) => void;
 }
 
 /** The text area of the prompt, as high as its text up to a limit. */
-export function Field({ box, draft, isBusy, onInput, onSend, onStop }: FieldProps) {
+export function Field({ box, draft, isBusy, onInput, onSend, onKey }: FieldProps) {
   useLayoutEffect(() => {
     const area = box.current;
     if (!area) return;
@@ -34,7 +35,7 @@ export function Field({ box, draft, isBusy, onInput, onSend, onStop }: FieldProp
       onInput={(event) => onInput(event.currentTarget.value)}
       onKeyDown={(event) => {
         if (event.isComposing || event.defaultPrevented) return;
-        if (event.key === "Escape" && isBusy) onStop();
+        onKey(event);
         if (event.key !== "Enter" || event.shiftKey) return;
         event.preventDefault();
         onSend(event.altKey ? "follow_up" : "steer");

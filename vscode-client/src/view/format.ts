@@ -81,6 +81,15 @@ export function visible(text: string): string {
     .replace(UNSEEN, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
 }
 
+/** A value as JSON that is read and changed, with what cannot be seen spelled out. */
+export function visibleJson(value: JsonValue): string {
+  const escaped = (one: string) =>
+    [...Array(one.length).keys()]
+      .map((at) => `\\u${one.charCodeAt(at).toString(16).padStart(4, "0")}`)
+      .join("");
+  return JSON.stringify(value, null, 2).replace(UNSEEN, escaped);
+}
+
 // Colours and cursor movements that programs print for terminals.
 // eslint-disable-next-line no-control-regex
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;

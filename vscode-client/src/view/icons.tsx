@@ -6,7 +6,9 @@ import book from "@vscode/codicons/src/icons/book.svg";
 import check from "@vscode/codicons/src/icons/check.svg";
 import checklist from "@vscode/codicons/src/icons/checklist.svg";
 import chevronDown from "@vscode/codicons/src/icons/chevron-down.svg";
+import chevronLeft from "@vscode/codicons/src/icons/chevron-left.svg";
 import chevronRight from "@vscode/codicons/src/icons/chevron-right.svg";
+import chevronUp from "@vscode/codicons/src/icons/chevron-up.svg";
 import circle from "@vscode/codicons/src/icons/circle.svg";
 import circleFilled from "@vscode/codicons/src/icons/circle-filled.svg";
 import circleSlash from "@vscode/codicons/src/icons/circle-slash.svg";
@@ -42,7 +44,9 @@ const PICTURES = {
   check,
   checklist,
   chevronDown,
+  chevronLeft,
   chevronRight,
+  chevronUp,
   circle,
   circleFilled,
   circleSlash,

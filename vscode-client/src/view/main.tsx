@@ -1,15 +1,16 @@
-// The panel's start: listens to the extension, draws at most once per frame, keeps the draft.
+// The panel's start: listens to the extension, draws at most once per frame, keeps what is written.
 import { render } from "preact";
 import type { FromPanel, ToPanel } from "../messages";
 import { App } from "./app";
 import { watchChords } from "./chords";
+import { restored } from "./drafts";
 import "./panel.css";
-import { type Known, learn, UNKNOWN } from "./store";
+import { type Keep, type Known, learn, UNKNOWN } from "./store";
 
 interface Editor {
   postMessage(said: FromPanel): void;
-  getState(): { draft: string } | undefined;
-  setState(state: { draft: string }): void;
+  getState(): unknown;
+  setState(state: unknown): void;
 }
 
 declare function acquireVsCodeApi(): Editor;
@@ -18,8 +19,7 @@ const editor = acquireVsCodeApi();
 const root = document.getElementById("root");
 const post = (said: FromPanel) => editor.postMessage(said);
 
-let known: Known = UNKNOWN;
-const draft = editor.getState()?.draft ?? "";
+let known: Known = { ...UNKNOWN, drafts: restored(editor.getState()) };
 let isDue = false;
 
 function draw(): void {
@@ -27,16 +27,23 @@ function draw(): void {
   isDue = true;
   requestAnimationFrame(() => {
     isDue = false;
-    render(<App known={known} post={post} draft={draft} onDraft={keepDraft} />, root);
+    render(<App known={known} post={post} keep={keep} />, root);
   });
 }
 
-function keepDraft(text: string): void {
-  editor.setState({ draft: text });
+function know(now: Known): void {
+  const isWritten = now.drafts !== known.drafts;
+  known = now;
+  if (isWritten) editor.setState(known.drafts);
 }
 
+const keep: Keep = (change, isSeen = true) => {
+  know({ ...known, drafts: change(known.drafts) });
+  if (isSeen) draw();
+};
+
 window.addEventListener("message", ({ data }: MessageEvent<ToPanel>) => {
-  known = learn(known, data);
+  know(learn(known, data));
   draw();
 });
 

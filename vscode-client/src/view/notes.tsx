@@ -19,6 +19,7 @@ import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { count, money, plural } from "./format";
 import { Icon, type IconName } from "./icons";
+import { Planned } from "./planned";
 
 function Line({ icon, class: more = "", children }: LineProps) {
   return (
@@ -110,6 +111,7 @@ export function Resumed({ item }: { item: ResumedItem }) {
 }
 
 export function Asked({ item }: { item: AskedItem }) {
+  if (item.steps.length) return <Planned item={item} />;
   return (
     <div class="asked">
       <Line icon="question">

@@ -1,22 +1,26 @@
-// Asks a person what only a person can answer.
-import { useEffect, useState } from "preact/hooks";
+// Asks the user what only the user can answer: a question, or which steps of a plan may run.
+import { useEffect, useId, useState } from "preact/hooks";
+import { words as planWords } from "../fold/plans";
 import type { PlanStep, QuestionAsked } from "../wire";
 import { Markdown } from "./answer";
-import { usePost } from "./context";
+import { useKeptText, usePost } from "./context";
+import { answerName } from "./drafts";
 import { plural, visible } from "./format";
 import { Icon, KIND_ICONS } from "./icons";
-import { Payload } from "./payload";
+import { AllowButton, Payload, ReadFirst, useReading } from "./payload";
 import type { Failure } from "./store";
 
-export function Question({
-  asked,
-  failure,
-}: {
+interface Props {
   asked: QuestionAsked;
+  sessionId: string;
+  /** Another one is looked at. */
+  isHidden: boolean;
   failure: Failure | undefined;
-}) {
+}
+
+export function Question({ asked, sessionId, isHidden, failure }: Props) {
   const post = usePost();
-  const [text, setText] = useState("");
+  const [text, setText] = useKeptText(answerName(sessionId, asked.questionId, "answer"));
   const [isSent, setSent] = useState(false);
   useEffect(() => setSent(false), [failure]);
   const answer = (said: string) => {
@@ -26,7 +30,11 @@ export function Question({
   const isPlan = asked.steps.length > 0;
   const words = isPlan ? PLAN_WORDS : WORDS;
   return (
-    <section class="card question" aria-label="The agent asks">
+    <section
+      class={isPlan ? "card question planned" : "card question"}
+      hidden={isHidden}
+      aria-label="The agent asks"
+    >
       <header>
         <Icon name={words.icon} />
         <div class="asking">
@@ -112,8 +120,11 @@ interface StepsProps {
 /** The steps of a plan, each as an approval shows a call; those that are chosen may run. */
 function Steps({ steps, isSent, answer }: StepsProps) {
   const [left, setLeft] = useState<ReadonlySet<number>>(new Set());
+  const reading = useReading();
+  const reasonId = useId();
   const chosen = steps.map((_, index) => index + 1).filter((number) => !left.has(number));
-  const isAll = left.size === 0;
+  const unread = chosen.filter((number) => !reading.isRead(number)).length;
+  const run = left.size === 0 ? "all" : chosen.join(", ");
   const choose = (number: number, isChosen: boolean) => {
     const now = new Set(left);
     if (isChosen) now.delete(number);
@@ -123,7 +134,7 @@ function Steps({ steps, isSent, answer }: StepsProps) {
   const many = plural(steps.length, "step");
   return (
     <>
-      <ol class="steps">
+      <ol class="steps" tabIndex={0} aria-label={many}>
         {steps.map((step, index) => (
           <li key={index}>
             <label>
@@ -142,33 +153,36 @@ function Steps({ steps, isSent, answer }: StepsProps) {
               text={step.payload}
               kind={step.kind}
               label={`Exactly what step ${index + 1} does`}
+              onSeen={reading.onSeen(index + 1)}
             />
             {step.isAskedAgain && <p class="dim">Long: it asks again by itself before it runs.</p>}
           </li>
         ))}
       </ol>
+      <ReadFirst unread={unread} id={reasonId} />
       <div class="buttons">
-        {ANSWERS.map(([words, name]) => (
+        <AllowButton
+          class="primary"
+          unread={unread ? reasonId : null}
+          disabled={isSent || !chosen.length}
+          onClick={() => answer(run)}
+        >
+          {chosen.length === steps.length ? `Run ${many}` : `Run ${chosen.length} of ${many}`}
+        </AllowButton>
+        {["one by one", "none"].map((words) => (
           <button
             key={words}
             type="button"
-            class={words === "all" ? "primary" : "secondary"}
-            disabled={isSent || (words === "all" && !chosen.length)}
+            class="secondary"
+            disabled={isSent}
             onClick={(event) => {
-              if (event.detail < 2) answer(words === "all" && !isAll ? chosen.join(", ") : words);
+              if (event.detail < 2) answer(words);
             }}
           >
-            {words !== "all" ? name : isAll ? `Run ${many}` : `Run ${chosen.length} of ${many}`}
+            {planWords(words, steps.length)}
           </button>
         ))}
       </div>
     </>
   );
 }
-
-/** What the server takes for an answer to a plan, and what it does. */
-const ANSWERS: readonly [string, string][] = [
-  ["all", ""],
-  ["one by one", "Ask before each step"],
-  ["none", "Run nothing"],
-];

@@ -1,10 +1,11 @@
 // What the panel knows: the folded session, the server's state, and what went wrong with a request.
 //
-// Owns no truth: everything in here comes from the extension and is gone after a reload.
+// Owns no truth: all but the drafts comes from the extension and is gone after a reload.
 import { follow, fromSnapshot } from "../fold/reduce";
 import { EMPTY, type State } from "../fold/state";
 import type { FromPanel, Restore, ServerState, ToPanel } from "../messages";
-import type { ConfigResult, ReviewFileResult, ReviewTurn } from "../wire";
+import type { ConfigResult, ReviewFileResult, ReviewTurn, Update } from "../wire";
+import { type Drafts, keyOf, NO_DRAFTS, settled, unsent } from "./drafts";
 
 export interface Known {
   server: ServerState;
@@ -20,12 +21,14 @@ export interface Known {
   decided: readonly ReviewFileResult[];
   /** What restores came to, or would, by the moment's id. */
   restores: Readonly<Record<string, Restore>>;
-  /** Prompts that were not taken or not delivered, oldest first. */
-  unsent: readonly { text: string; problem: string }[];
+  /** What the user has written and not sent. */
+  drafts: Drafts;
   /** Why an answer to an approval or a question did not count, by its id. */
   unsettled: Readonly<Record<string, Failure>>;
   /** Words to put before the prompt, and how often that was asked for. */
   compose: { text: string; times: number };
+  /** Which approval or question is to be looked at, and how often that was asked for. */
+  attend: { id: string; times: number };
 }
 
 /** An object, so that the same problem twice is two failures. */
@@ -42,9 +45,10 @@ export const UNKNOWN: Known = {
   review: [],
   decided: [],
   restores: {},
-  unsent: [],
+  drafts: NO_DRAFTS,
   unsettled: {},
   compose: { text: "", times: 0 },
+  attend: { id: "", times: 0 },
 };
 
 /** What is known after the extension has said something. */
@@ -54,10 +58,9 @@ export function learn(known: Known, said: ToPanel): Known {
       return { ...known, server: said.server };
     case "snapshot":
       return {
-        ...known,
+        ...withSession(known, fromSnapshot(said.snapshot), said.snapshot.updates),
         isLoaded: true,
         refused: null,
-        session: fromSnapshot(said.snapshot),
         unsettled: {},
         decided: [],
         restores: {},
@@ -65,7 +68,7 @@ export function learn(known: Known, said: ToPanel): Known {
     case "refused":
       return { ...known, refused: said.problem };
     case "updates":
-      return { ...known, session: follow(known.session, said.params) };
+      return withSession(known, follow(known.session, said.params), said.params.updates);
     case "config":
       return { ...known, config: said.config };
     case "review":
@@ -77,14 +80,30 @@ export function learn(known: Known, said: ToPanel): Known {
     case "unsent":
       return {
         ...known,
-        unsent: [...known.unsent, { text: said.text, problem: said.problem }],
+        drafts: unsent(known.drafts, owner(known, said), said.text, said.problem),
       };
     case "unsettled":
       return { ...known, unsettled: { ...known.unsettled, [said.id]: { problem: said.problem } } };
     case "compose":
       return { ...known, compose: { text: said.text, times: known.compose.times + 1 } };
+    case "attend":
+      return { ...known, attend: { id: said.id, times: known.attend.times + 1 } };
   }
+}
+
+function withSession(known: Known, session: State, updates: readonly Update[]): Known {
+  const drafts = settled(known.drafts, session, updates);
+  const shown = keyOf(session);
+  return { ...known, session, drafts: drafts.shown === shown ? drafts : { ...drafts, shown } };
+}
+
+/** The session that an unsent prompt is shown with; empty: with each. */
+function owner({ session }: Known, { sessionId }: { sessionId: string | null }): string {
+  return sessionId === session.sessionId ? keyOf(session) : (sessionId ?? "");
 }
 
 /** How components ask the extension for something. */
 export type Post = (said: FromPanel) => void;
+
+/** How components keep what the user writes; what changes nothing that is seen needs no drawing. */
+export type Keep = (change: (drafts: Drafts) => Drafts, isSeen?: boolean) => void;
