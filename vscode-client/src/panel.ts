@@ -40,7 +40,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       conversation.onSnapshot((snapshot) => this.#post({ type: "snapshot", snapshot })),
       conversation.onUpdates((params) => this.#post({ type: "updates", params })),
       conversation.onReturned(({ sessionId, texts }) => {
-        const problem = "Stopped before the agent got this.";
+        const problem = "Stopped before it was read.";
         const unsent = (text: string) => ({ type: "unsent", sessionId, text, problem }) as const;
         this.#deliver(...texts.map(unsent));
       }),

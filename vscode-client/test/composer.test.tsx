@@ -26,7 +26,7 @@ const unsent = (text: string, sessionId: string | null = "ses_01"): ToPanel => (
   type: "unsent",
   sessionId,
   text,
-  problem: "Stopped before the agent got this.",
+  problem: "Stopped before it was read.",
 });
 const prompt = (text: string, whenBusy = "steer") => ({ type: "prompt", text, whenBusy });
 
@@ -160,13 +160,13 @@ test("what a stop returns is a list above a draft that stays as it is", async ()
     return draw();
   });
   expect([rows(), area.value]).toEqual([["first\nof all", "two", "two"], "half"]);
-  expect(texts(".unsent .problem")[0]).toBe("Stopped before the agent got this.");
+  expect(texts(".unsent .why-unsent")[0]).toBe("Stopped before it was read.");
   expect(texts('.dock > [role="status"]')[0]).toBe("3 prompts not sent");
 });
 
 test("a prompt that was not taken is there with the reason", async () => {
   await check({ type: "unsent", sessionId: null, text: "fix it", problem: "It does not run." });
-  expect([rows(), texts(".unsent .problem")]).toEqual([["fix it"], ["It does not run."]]);
+  expect([rows(), texts(".unsent .why-unsent")]).toEqual([["fix it"], ["It does not run."]]);
   // It was for no session, so it is with every one.
   await check(session("ses_a"));
   expect(rows()).toEqual(["fix it"]);

@@ -1,4 +1,4 @@
-// Pictures of the built panel in the editor's themes, to be looked at: npm run preview
+// Pictures of the built panel in the editor's themes, to be looked at: npm run preview [-- WIDTH]
 //
 // Needs a chromium on the PATH. `test/themes.json` holds the values that a real VS Code 1.139 gave
 // its webviews for the variables that panel.css uses.
@@ -256,7 +256,7 @@ function frame(scene, theme) {
       type: "unsent",
       sessionId: session(params).sessionId,
       text,
-      problem: "Stopped before the agent got this.",
+      problem: "Stopped before it was read.",
     })),
     { type: "review", turns: review },
     {
@@ -280,8 +280,8 @@ window.acquireVsCodeApi = () => ({
   getState: () => scene.kept, setState() {},
   postMessage(said) { if (said.type === "ready") setTimeout(() => scene.messages.forEach((one) => window.postMessage(one, "*"))); },
 });
-setTimeout(() => scene.click.forEach((selector) => document.querySelectorAll(selector).forEach((one) => one.click())), 1200);
-setTimeout(() => scene.late.forEach((one) => window.postMessage(one, "*")), 1800);
+setTimeout(() => scene.click.forEach((selector) => document.querySelectorAll(selector).forEach((one) => one.click())), 2500);
+setTimeout(() => scene.late.forEach((one) => window.postMessage(one, "*")), 3500);
 </script>
 <script src="../panel.js"></script></body></html>`;
 }
@@ -311,14 +311,14 @@ function picture(name, frames, [width, height]) {
 }
 
 mkdirSync(out, { recursive: true });
-const [HEIGHT, WIDTH] = [760, 340];
+const [HEIGHT, WIDTH] = [760, Number(process.argv[2] ?? 340)];
 for (const theme of Object.keys(themes)) {
   const frames = scenes.map((scene, index) => {
     const file = `${theme}-${index}.html`;
     writeFileSync(join(out, file), frame(scene, theme));
     return `<figure><figcaption>${scene.name}</figcaption><iframe src="${file}" width="${scene.width ?? WIDTH}" height="${scene.tall ? 1530 : HEIGHT}"></iframe></figure>`;
   });
-  picture(theme, frames, [1770, 1600]);
+  picture(theme, frames, [5 * (WIDTH + 14), 4_000]);
 }
 // The one in docs/panel.png: an edit that asks, a turn at work, its changes under review.
 const shown = ["edit waits", "running", "reviewing"].map((name) => {

@@ -51,6 +51,9 @@ test("an approval shows the exact payload and can be allowed once", async () => 
 
 test("an answer that goes on says in words what it covers", async () => {
   await check(...asks());
+  expect(texts(".choices")).toEqual([]);
+  await click("Allow…");
+  expect(texts(".choices button")[0]).toBe(SESSION);
   await click(SESSION);
   expect(said).toMatchObject([{ choice: "allow_session" }]);
 });
@@ -121,6 +124,7 @@ test("a command's line ends are marked, a diff's are not", async () => {
 test("nothing is allowed before the end of the payload was on the screen", async () => {
   high(".payload", 170, 2_003);
   await check(...asks());
+  await click("Allow…");
   expect([isOff(ONCE), isOff(SESSION)]).toEqual([true, true]);
   expect([reason(ONCE), reason(SESSION)]).toEqual(Array(2).fill("Read to the end first"));
   await click(ONCE);
@@ -149,7 +153,7 @@ test("what fits is read at once, and a rejection needs no reading", async () => 
 test("a button leads to the end, and the payload has the focus for the keyboard", async () => {
   high(".payload", 170, 2_003);
   await check(...asks());
-  await click("Read to the end");
+  await click("Read to the end first");
   expect(document.activeElement).toBe(all(".payload")[0]);
   expect(all(".payload")[0]?.getAttribute("tabindex")).toBe("0");
   expect(isOff(ONCE)).toBe(false);
@@ -173,7 +177,7 @@ test("changed arguments are read to their end before they run", async () => {
   ]);
   await click("Run with these");
   expect(said).toEqual([]);
-  await click("Read to the end");
+  await click("Read to the end first");
   await click("Run with these");
   expect(said).toMatchObject([{ choice: "amend" }]);
 });
@@ -182,7 +186,7 @@ test("the extension is told what is shown and whether it was read", async () => 
   high(".payload", 170, 2_003);
   await check(...asks());
   expect(shown.at(-1)).toEqual({ type: "shown", id: "apr_01", isRead: false });
-  await click("Read to the end");
+  await click("Read to the end first");
   expect(shown.at(-1)).toEqual({ type: "shown", id: "apr_01", isRead: true });
   await check(...told(until("fix_prices", "permission_resolved")).slice(-1));
   expect(shown.at(-1)).toEqual({ type: "shown", id: null, isRead: false });
@@ -269,7 +273,7 @@ test("a step that was out of sight was not read", async () => {
   expect(reason("Run 3 steps")).toBe("Read to the end first");
   await click("Run 3 steps");
   expect(said).toEqual([]);
-  await click("Read to the end");
+  await click("Read to the end first");
   expect(all(".steps")[0]?.scrollTop).toBe(300);
   await click("Run 3 steps");
   expect(said).toMatchObject([{ text: "all" }]);
@@ -524,7 +528,7 @@ test("an answer that was sent is gone, one that was not is with the unsent promp
   await type(field(), "use Fraction");
   await check(resolve(""));
   expect([rows(), kept().answers]).toEqual([["use Fraction"], {}]);
-  expect(texts(".unsent .problem")).toEqual(["It was settled before you sent this."]);
+  expect(texts(".unsent .why-unsent")).toEqual(["It was settled before you sent this."]);
 });
 
 test("a half-written answer to a question that a stop ended is not lost", async () => {

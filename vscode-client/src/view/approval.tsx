@@ -111,21 +111,44 @@ interface AllowingProps extends AnswerProps {
 }
 
 function Allowing({ request, isSent, answer, unread }: AllowingProps) {
+  const [isOpen, setOpen] = useState(false);
+  const listId = useId();
   const allowing = request.options.filter((one) => one.optionId.startsWith("allow_"));
+  const [once, ...broader] = allowing.map((option, index) => (
+    <AllowButton
+      key={option.optionId}
+      class={index === 0 ? "primary" : "secondary"}
+      unread={unread}
+      disabled={isSent}
+      onClick={() => answer(option.optionId)}
+    >
+      {option.name}
+    </AllowButton>
+  ));
   return (
-    <div class="buttons">
-      {allowing.map((option, index) => (
-        <AllowButton
-          key={option.optionId}
-          class={index === 0 ? "primary" : "secondary"}
-          unread={unread}
-          disabled={isSent}
-          onClick={() => answer(option.optionId)}
-        >
-          {option.name}
-        </AllowButton>
-      ))}
-    </div>
+    <>
+      <div class="buttons">
+        {once}
+        {broader.length > 0 && (
+          <button
+            type="button"
+            class="secondary more"
+            title="Allow more than this one call"
+            aria-expanded={isOpen}
+            aria-controls={isOpen ? listId : undefined}
+            onClick={() => setOpen(!isOpen)}
+          >
+            Allow…
+            <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
+          </button>
+        )}
+      </div>
+      {isOpen && (
+        <div class="buttons choices" id={listId} role="group" aria-label="Allow more">
+          {broader}
+        </div>
+      )}
+    </>
   );
 }
 
@@ -145,7 +168,7 @@ function Rejecting({ request, sessionId, isSent, answer }: AnswerProps) {
         type="text"
         value={note}
         aria-label="Why not, or what to do instead"
-        placeholder="Why not, or what instead"
+        placeholder="Why not?"
         onInput={(event) => setNote(event.currentTarget.value)}
       />
       <button type="submit" class="secondary" disabled={isSent}>

@@ -31,7 +31,7 @@ export function Field({ box, draft, isBusy, onInput, onSend, onKey }: FieldProps
       rows={1}
       value={draft}
       aria-label={isBusy ? "Steer the agent" : "Ask the agent"}
-      placeholder={isBusy ? "Steer it, or Alt+Enter for afterwards" : "Ask, or say what to change"}
+      placeholder={isBusy ? "Steer, or Alt+Enter: later" : "Ask, or say what to change"}
       onInput={(event) => onInput(event.currentTarget.value)}
       onKeyDown={(event) => {
         if (event.isComposing || event.defaultPrevented) return;

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ToolKind } from "../wire";
 import { plural, visible } from "./format";
+import { Icon } from "./icons";
 
 interface Props {
   text: string;
@@ -93,18 +94,16 @@ export function ReadFirst({ unread, id }: GateProps) {
     end?.closest<HTMLElement>(".payload")?.focus({ preventScroll: true });
   };
   return (
-    <p class="read-first">
-      <span id={id}>
-        Read to the end first{unread > 1 && `: ${plural(unread, "step")} not seen yet`}
-      </span>
-      <button
-        type="button"
-        class="secondary"
-        onClick={(event) => lead(event.currentTarget.closest(".card"))}
-      >
-        {unread > 1 ? "Read the next step" : "Read to the end"}
-      </button>
-    </p>
+    // It stands above the buttons, so that none of them moves under the pointer when it goes.
+    <button
+      type="button"
+      class="read-first"
+      id={id}
+      onClick={(event) => lead(event.currentTarget.closest(".card"))}
+    >
+      <Icon name="chevronDown" />
+      Read to the end first{unread > 1 && `: ${plural(unread, "step")} not seen yet`}
+    </button>
   );
 }
 

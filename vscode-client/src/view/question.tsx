@@ -107,8 +107,8 @@ const PLAN_WORDS = {
 } as const;
 
 function placeholder({ steps, options }: QuestionAsked): string {
-  if (steps.length) return "What to plan instead";
-  return options.length ? "Or in your own words" : "Your answer";
+  if (steps.length) return "What instead?";
+  return options.length ? "Other answer" : "Your answer";
 }
 
 interface StepsProps {

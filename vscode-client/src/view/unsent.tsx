@@ -112,7 +112,7 @@ function Row({ row, number, isLast, isBusy, onText, onSend, onMove, onDrop }: Ro
         }}
       />
       <div class="row-tools">
-        <span class="problem" id={problemId}>
+        <span class="why-unsent" id={problemId}>
           {row.problem}
         </span>
         <Tool
