@@ -18,6 +18,7 @@ from pydantic.json_schema import models_json_schema
 from agent_ls.lsp import wire
 from agent_ls.lsp.connection.changeover import WAIT_S, ComeAgain
 from agent_ls.lsp.connection.limits import TO_CLIENT
+from agent_ls.lsp.connection.structuring import SESSION_HELD
 from agent_ls.lsp.handlers.verbs import VERBS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -194,6 +195,8 @@ def reference() -> str:
         "While changed settings reopen the sessions, a request that needs them waits for at most "
         f"{WAIT_S:g} s. Then it is answered with the error `ServerCancelled` ({ComeAgain.CODE}): "
         "nothing has happened, and it can be sent again.",
+        f"An error with the `data` `{json.dumps(SESSION_HELD)}` says that another process uses the "
+        "session, such as a server that is about to end.",
         "",
         "| method | direction | params | result |",
         "|---|---|---|---|",

@@ -123,7 +123,7 @@ class Agent:
                     updated_at=datetime.fromtimestamp(one.updated_ms / 1000, UTC).isoformat(),
                 )
                 for one in found
-                if one.turns and one.roots and not one.is_dry_run
+                if one.turns and one.roots and not (one.is_dry_run or one.is_archived)
             ][:_MAX_LISTED]
         )
 
@@ -170,7 +170,8 @@ class Agent:
             if known is not None and not known.session.is_closed:
                 return known
             opened = await self._folders.open(cwd, **place)
-            if session_id not in {one.session_id for one in await opened.sessions.list()}:
+            listed = await opened.sessions.list(with_empty=True)
+            if session_id not in {one.session_id for one in listed}:
                 raise StoreError(f"{cwd} has no session {session_id}; list them to see which are.")
             conversation = self._attached(opened, await opened.sessions.open(session_id))
             await _tell_commands(conversation, opened.sessions)

@@ -34,10 +34,15 @@ def sessions(arguments: argparse.Namespace) -> int:
 
 
 async def _list(arguments: argparse.Namespace) -> int:
-    """Print the sessions of the folder, newest first, each with its sub-agents below it."""
+    """Print the sessions of the folder, newest first, each with its sub-agents below it.
+
+    Those in which nobody has said anything are left out.
+    """
     async with open_named_store(arguments) as store:
         found: list[SessionSummary] = []
         for one in await store.sessions([folder_uri(arguments)]):
+            if one.is_empty:
+                continue
             # Sub-agents in the order they were started.
             family = [one, *reversed(await store.sessions(parent_id=one.session_id))]
             if not await _is_held(store, one.session_id):

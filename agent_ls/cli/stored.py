@@ -52,7 +52,7 @@ async def find_session(index: SessionIndex, named: str | None, folder_uri: str) 
     Errors: ``StoreError`` if none or several match.
     """
     if named is None:
-        found = await index.sessions([folder_uri])
+        found = [one for one in await index.sessions([folder_uri]) if not one.is_empty]
         if not found:
             raise StoreError(
                 f"no session of {folder_uri} is stored; name one, or give --workspace its folder"

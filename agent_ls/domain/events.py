@@ -81,6 +81,20 @@ class ResumeDeclined(_Event):
     type: Literal["resume_declined"] = "resume_declined"
 
 
+class SessionRenamed(_Event):
+    """The user gave the session another title."""
+
+    type: Literal["session_renamed"] = "session_renamed"
+    title: str
+
+
+class SessionArchived(_Event):
+    """The user hid the session from lists, or shows it again; a new turn shows it, too."""
+
+    type: Literal["session_archived"] = "session_archived"
+    is_archived: bool = True
+
+
 class ModeChanged(_Event):
     """The person switched the permission mode."""
 
@@ -753,6 +767,8 @@ Event = Annotated[
     SessionCreated
     | SessionResumed
     | ResumeDeclined
+    | SessionRenamed
+    | SessionArchived
     | ModeChanged
     | ModelChanged
     | PolicySilenced
@@ -828,6 +844,8 @@ _DURABLE = (
     FileRenamed,
     SessionResumed,
     ResumeDeclined,
+    SessionRenamed,
+    SessionArchived,
     ChildStarted,
     ChildEnded,
     TurnEnded,

@@ -22,6 +22,7 @@ from agent_ls.loop.ports.models import ModelList
 from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.uris import uri_to_path
+from agent_ls.lsp.conversation_page import place_of
 from agent_ls.lsp.faces.faces import Faces
 from agent_ls.lsp.workspace.editor import EditorClient
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
@@ -38,6 +39,11 @@ _OPEN_S: Final = 30.0
 """Opening the store, the sandbox and the model host takes half a second, on a busy machine more."""
 _CLOSE_S: Final = 5.0
 _STRICTEST_FIRST = list(Mode)
+
+
+def _has_document(session_id: str) -> bool:
+    """Say whether a session has a conversation document, in which words may wait to be sent."""
+    return place_of(session_id).exists()
 
 
 class EditorSessions:
@@ -97,12 +103,12 @@ class EditorSessions:
     async def reopen(self, settings: Settings) -> None:
         """Reopen the store under other settings, with the same sessions."""
         open_ids = list(self._faces.sessions)
-        await self.close()
+        await self.close(is_kept=lambda _session_id: True)
         await self.open(settings)
         for session_id in open_ids if self._opened is not None else ():
             is_reviewed = session_id in self._reviewed
             try:
-                session = await self._stored.open(session_id, to_look=is_reviewed)
+                session = await self.stored.open(session_id, to_look=is_reviewed)
             except AgentLsError as error:
                 # Another agent-ls took it, or it is unreadable; the others are still shown.
                 _log.warning("session %s is not shown any more: %s", session_id, error)
@@ -110,17 +116,18 @@ class EditorSessions:
                 continue
             self._faces.attach(session, is_reviewed=is_reviewed)
 
-    async def close(self) -> None:
+    async def close(self, is_kept: Callable[[str], bool] = _has_document) -> None:
         """Close the sessions and the store; interrupted turns can be resumed.
 
-        What takes too long goes on in the background, and is logged.
+        A session in which nobody has said anything is deleted unless ``is_kept``. What takes too
+        long goes on in the background, and is logged.
         """
         opened, self._opened = self._opened, None
         self._problem = "agent-ls is stopping"
         self._faces.detach()
         if opened is None:
             return
-        closing = self._kept(opened.close())
+        closing = self._kept(opened.close(is_kept=is_kept))
         await asyncio.wait([closing], timeout=_CLOSE_S)
         if not closing.done():
             _log.warning("the sessions did not close within %g s", _CLOSE_S)
@@ -171,7 +178,8 @@ class EditorSessions:
             _log.error("the sessions did not close in order", exc_info=error)
 
     @property
-    def _stored(self) -> Sessions:
+    def stored(self) -> Sessions:
+        """Return the sessions of the store. Errors: ``AgentLsError`` when it cannot be opened."""
         if self._opened is None:
             raise AgentLsError(self._problem)
         return self._opened
@@ -189,35 +197,35 @@ class EditorSessions:
 
         Errors: ``AgentLsError`` when the store cannot be opened or the list not be made.
         """
-        return await self._stored.models()
+        return await self.stored.models()
 
     async def list(self) -> list[SessionSummary]:
         """Return the sessions of this workspace, newest first.
 
         Errors: ``AgentLsError`` when the store cannot be opened or read.
         """
-        return await self._stored.list()
+        return await self.stored.list()
 
     async def definitions(self, name: str, limit: int) -> Sequence[Definition]:
         """Return what is defined under a name or a part of it, best first; none if that fails."""
         try:
-            return await self._stored.code.find(name, limit)
+            return await self.stored.code.find(name, limit)
         except AgentLsError:
             return ()
 
     async def commands(self) -> CommandList:
         """Return the custom commands. Errors: ``AgentLsError`` before the store is open."""
         self._look()
-        return await self._stored.custom_commands.listed()
+        return await self.stored.custom_commands.listed()
 
     async def interrupted(self) -> list[SessionSummary]:
         """Return sessions with an interrupted turn, newest first. Errors: as of ``list``."""
-        return await self._stored.interrupted()
+        return await self.stored.interrupted()
 
     async def check_command(self, prompt: str) -> None:
         """Raise ``AgentLsError`` for a prompt that calls a command which cannot be used."""
         self._look()
-        await command_in(prompt, self._stored.custom_commands)
+        await command_in(prompt, self.stored.custom_commands)
 
     async def session(self, session_id: str | None = None) -> Session:
         """Return an open session with its faces; without an id the current one, created if needed.
@@ -230,9 +238,9 @@ class EditorSessions:
         if session_id is None:
             # Concurrent first requests must not create two sessions.
             async with self._beginning:
-                current = await self._begun() or await self._stored.fresh(mode=self._first_mode())
+                current = await self._begun() or await self.stored.fresh(mode=self._first_mode())
                 return self._faces.attach(current)
-        found = await self._stored.find(session_id)
+        found = await self.stored.find(session_id)
         if found is None:
             raise AgentLsError(
                 f"Session {session_id} is not open here; "
@@ -249,17 +257,14 @@ class EditorSessions:
         """Create a session and make it the current one."""
         self._look()
         mode = mode or self._first_mode()
-        return self._faces.attach(await self._stored.create(mode=mode, model=model))
+        return self._faces.attach(await self.stored.create(mode=mode, model=model))
 
     async def resume(self, session_id: str, *, continue_turn: bool = True) -> Session:
         """Open a stored session and make it the current one."""
         self._look()
-        session = await self._stored.open(session_id)
-        was_reviewed = session_id in self._reviewed and session in self._faces.sessions.values()
+        session = await self.stored.open(session_id)
         self._faces.attach(session, is_current=True)
         self._reviewed.discard(session_id)
-        if was_reviewed:
-            self._faces.progress.begin(session.state)
         if continue_turn:
             session.resume()
         return session
@@ -270,7 +275,8 @@ class EditorSessions:
         Errors: ``AgentLsError`` when it is another folder's, or cannot be opened.
         """
         async with self._request():
-            if session_id not in {one.session_id for one in await self.list()}:
+            listed = await self.stored.list(with_empty=True)
+            if session_id not in {one.session_id for one in listed}:
                 raise AgentLsError(
                     "It belongs to another folder. Open a file of that folder in this editor first."
                 )
@@ -279,14 +285,22 @@ class EditorSessions:
     async def fork(self, session_id: str, turn: str | None = None) -> Session:
         """Fork a session after a turn; the fork becomes the current one."""
         self._look()
-        session = await self._stored.fork(session_id, turn=turn)
+        session = await self.stored.fork(session_id, turn=turn)
         return self._faces.attach(session, is_current=True)
+
+    async def delete(self, session_id: str) -> None:
+        """Delete a session for good. Errors: as of ``Sessions.delete``."""
+        await self.stored.delete(session_id)
+        self._reviewed.discard(session_id)
+        self._faces.forget(session_id)
+        self._changed()
 
     async def offer_resuming(self) -> None:
         """Tell the user of the newest interrupted turn, unless they said not now.
 
-        Its session is shown for review, so that code actions resume and decline it. Only where
-        buttons do not take the keyboard away does the message have some.
+        Its session is shown for review, so that code actions resume and decline it. The panel
+        shows it by itself. Only where buttons do not take the keyboard away does the message have
+        some.
         """
         async with self._request():
             if self._opened is None or not self._workspace.roots:
@@ -294,12 +308,18 @@ class EditorSessions:
             try:
                 interrupted = await self._opened.interrupted()
                 session = await self._review(interrupted[0].session_id) if interrupted else None
+            except SessionHeld as error:
+                # Another process shows it.
+                _log.info("no offer to resume: %s", error)
+                return
             except AgentLsError as error:
                 # Say it now: otherwise the user learns it only from the first prompt.
                 self._editor.say_brief("error", str(error))
                 return
         turn = None if session is None else session.state.turn
         if session is None or turn is None or turn.is_declined:
+            return
+        if self._server.profile.opted_in:
             return
         # Without a stop: some editors put a colon behind the message.
         title = clause(turn.prompt.strip().partition("\n")[0][:_TITLE_CHARACTERS])
@@ -320,7 +340,7 @@ class EditorSessions:
     async def _begun(self) -> Session | None:
         shown = self._faces.sessions.values()
         meant = [one.id for one in shown if one.id not in self._reviewed]
-        return await self._stored.find(meant[-1]) if meant else None
+        return await self.stored.find(meant[-1]) if meant else None
 
     def _first_mode(self) -> Mode | None:
         """Return the mode of a new session; None: the settings' mode."""
@@ -388,7 +408,7 @@ class EditorSessions:
                         _log.warning("%s does not follow %s: %s", session.id, names[0], error)
 
     async def _review(self, session_id: str) -> Session:
-        session = await self._stored.open(session_id, to_look=True)
+        session = await self.stored.open(session_id, to_look=True)
         if self._faces.sessions.get(session_id) is session:
             # A request has just started using it.
             return session

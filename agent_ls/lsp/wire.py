@@ -699,6 +699,8 @@ class SessionInfo(Wire):
     status: TurnStatus | None
     """Of the last turn; null before the first."""
     turns: int
+    is_interrupted: bool
+    """Its last turn, or its queue, was cut off and waits to be resumed."""
 
 
 class PartialAnswer(Wire):
@@ -720,7 +722,15 @@ class SnapshotResult(Wire):
 
 
 class SessionsListParams(Wire):
-    """Ask for the sessions of this workspace."""
+    """Ask for the sessions of this workspace; those in which nobody spoke are left out."""
+
+    everywhere: StrictBool = False
+    """Those of other folders, too."""
+    with_archived: StrictBool = False
+    parent_id: Text = ""
+    """Not empty: only the sub-agents of this session, as they were started."""
+    query: Text = ""
+    """Only those with all of these words, in any case, in the title, a prompt or an answer."""
 
 
 class SessionRow(Wire):
@@ -728,6 +738,12 @@ class SessionRow(Wire):
 
     session_id: str
     title: str
+    agent: str
+    """The kind of sub-agent; empty for a session of the user's."""
+    roots: list[str]
+    """The URIs of its folders."""
+    is_here: bool
+    """These folders are the ones that are open."""
     updated_ms: int
     """Wall clock, milliseconds since 1970."""
     turns: int
@@ -741,11 +757,16 @@ class SessionRow(Wire):
     """The session it branched off from; empty for one that began by itself."""
     is_dry_run: bool
     """A dry run: nothing was really done."""
+    is_archived: bool
+    sub_agents: int
+    """How many sub-agents it has started."""
+    found: str
+    """With a query: the newest words around it; empty when it is in the title."""
     cost: Cost
 
 
 class SessionsListResult(Wire):
-    """Newest first."""
+    """Newest first, at most 500."""
 
     sessions: list[SessionRow]
 
@@ -770,6 +791,53 @@ class SessionResult(Wire):
     """The session that was opened; ask for its snapshot."""
 
     session: SessionInfo
+
+
+class SessionsForkParams(Deciding):
+    """Begin a session that knows what another one knew after a turn; it becomes the current one."""
+
+    session_id: Name | None = None
+    """Null: the current session."""
+    turn: Annotated[int, Field(strict=True, ge=1)] | Name | None = None
+    """An id, or a number from 1; null: the newest turn that is over."""
+
+
+class SessionsRenameParams(Deciding):
+    """Give a session another title."""
+
+    session_id: Name
+    title: Words
+
+
+class SessionsArchiveParams(Deciding):
+    """Hide a session from lists, or show it again; a new turn shows it, too."""
+
+    session_id: Name
+    is_archived: StrictBool = True
+
+
+class SessionsDeleteParams(Deciding):
+    """Delete a session and its sub-agents' for good, unless it works right now."""
+
+    session_id: Name
+
+
+class SessionChanged(Wire):
+    """The session that was meant."""
+
+    session_id: str
+
+
+class SessionsExportParams(Deciding):
+    """Ask for a session as a text to read."""
+
+    session_id: Name
+
+
+class SessionsExportResult(Wire):
+    """A session as Markdown: one chapter a turn."""
+
+    markdown: str
 
 
 class ApprovalResolveParams(Deciding):

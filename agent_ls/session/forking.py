@@ -14,7 +14,9 @@ from agent_ls.domain.events import (
     PromptQueued,
     ReviewApplied,
     ReviewDecided,
+    SessionArchived,
     SessionCreated,
+    SessionRenamed,
     StoredEvent,
     TurnEnded,
     TurnStarted,
@@ -61,7 +63,8 @@ def _reviewed_until(journal: Sequence[StoredEvent], end: int) -> int:
 def forked(journal: Sequence[StoredEvent], session_id: str, last_seq: int) -> list[StoredEvent]:
     """Return the journal of a fork that ends with event ``last_seq``, where no turn runs.
 
-    Prompts that wait in the queue are left out.
+    Prompts that wait in the queue are left out. The fork has the source's title of today and is
+    not archived.
     """
     kept = [one for one in journal if one.seq <= last_seq]
     source = journal[0].session_id
@@ -69,8 +72,13 @@ def forked(journal: Sequence[StoredEvent], session_id: str, last_seq: int) -> li
     kept = [
         one
         for one in kept
-        if not (isinstance(one.event, PromptQueued) and id(one.event) in waiting)
+        if not (
+            isinstance(one.event, SessionArchived)
+            or (isinstance(one.event, PromptQueued) and id(one.event) in waiting)
+        )
     ]
+    titles = [one for one in journal if isinstance(one.event, SessionRenamed)]
+    kept += [one for one in titles[-1:] if one.seq > last_seq]
     seqs = {str(one.seq): str(seq) for seq, one in enumerate(kept, start=1)}
     return [
         StoredEvent(

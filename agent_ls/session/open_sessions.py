@@ -90,6 +90,13 @@ class OpenSessions:
         self._set_aside.add(session.id)
         await self._given_back(session, by)
 
+    async def drop(self, session_id: str) -> None:
+        """Close a session that is about to be deleted, if it is open; it cannot be found again."""
+        session = self._open.get(session_id)
+        if session is not None:
+            await self.leave(session, "deleting")
+        self._set_aside.discard(session_id)
+
     async def claim(self, session: Session) -> None:
         """Make a session's lease firm before a decision.
 

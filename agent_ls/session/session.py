@@ -21,6 +21,8 @@ from agent_ls.domain.events import (
     PolicySilenced,
     PromptQueued,
     ResumeDeclined,
+    SessionArchived,
+    SessionRenamed,
     StoredEvent,
     TurnEnded,
     WrapUpRequested,
@@ -225,6 +227,11 @@ class Session:
         async with self._claimed():
             await self._recorder.emit(ResumeDeclined())
         return True
+
+    async def note(self, event: SessionRenamed | SessionArchived) -> None:
+        """Record what lists show of the session. Errors: as of ``decline``."""
+        async with self._claimed():
+            await self._recorder.emit(event)
 
     async def cancel(self, by: str) -> bool:
         """Stop the running turn and clear the queue; False when there is neither.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import SessionCreated
+from agent_ls.domain.events import SessionArchived, SessionCreated, SessionRenamed, StoredEvent
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports.checks import CompileChecks
@@ -29,6 +29,8 @@ from agent_ls.session.session import BuildKit, Session
 
 _log = logging.getLogger(__name__)
 
+_SEARCHED = 500
+"""How many prompts and answers a search finds at most."""
 _REVIEW_SEARCHED = 8
 """How many of the newest sessions are searched for open changes."""
 
@@ -84,6 +86,8 @@ class Sessions:
         self._decided: dict[str, int] = {}
         """By id, the ``updated_ms`` at which a session had no open changes left."""
         self._opening = asyncio.Lock()
+        self._made: set[str] = set()
+        """Ids of the sessions that were begun here, empty ones taken over included."""
 
     @property
     def root_uris(self) -> tuple[str, ...]:
@@ -93,6 +97,7 @@ class Sessions:
     async def create(self, *, mode: Mode | None = None, model: str | None = None) -> Session:
         """Create a session."""
         session_id = self._ids.new("ses")
+        self._made.add(session_id)
         lease = await self._leases.take(session_id)
         recorder = Recorder(session_id, self._store, self._clock)
         await recorder.emit(
@@ -111,8 +116,8 @@ class Sessions:
 
         For faces that need a session before the first prompt. Reuse avoids empty sessions.
         """
-        for one in await self.list():
-            if one.turns or one.status != "new" or one.session_id in self._open:
+        for one in await self.list(with_empty=True):
+            if not one.is_empty or one.session_id in self._open:
                 continue
             if not await self._leases.is_free(one.session_id):
                 continue
@@ -121,6 +126,7 @@ class Sessions:
             except StoreError as error:
                 _log.info("could not take over %s: %s", one.session_id, error)
                 break
+            self._made.add(session.id)
             await session.set_mode(mode or self._mode)
             await session.set_model(model or self._model)
             return session
@@ -163,9 +169,71 @@ class Sessions:
         session.resume()
         return session
 
-    async def list(self) -> list[SessionSummary]:
-        """Return the sessions of these folders, newest first."""
-        return await self._store.sessions(self.root_uris)
+    async def list(
+        self, *, everywhere: bool = False, with_empty: bool = False, parent_id: str = ""
+    ) -> list[SessionSummary]:
+        """Return the sessions of these folders, newest first, or those of all folders.
+
+        Sessions in which nobody has said anything are left out unless ``with_empty``.
+        ``parent_id`` selects the sub-agents of a session, in the order in which they started.
+        """
+        if parent_id:
+            found = await self._store.sessions(parent_id=parent_id)
+            return sorted(found, key=lambda one: one.session_id)
+        found = await self._store.sessions(None if everywhere else self.root_uris)
+        return [one for one in found if with_empty or not one.is_empty]
+
+    async def search(self, words: str, *, everywhere: bool = False) -> dict[str, str]:
+        """Return an excerpt by session of prompts and answers that contain all the words.
+
+        Only the newest hits count.
+        """
+        roots = None if everywhere else self.root_uris
+        hits = await self._store.search(words, roots, limit=_SEARCHED)
+        return {hit.session_id: hit.text for hit in reversed(hits)}
+
+    async def note(self, session_id: str, event: SessionRenamed | SessionArchived) -> None:
+        """Record what lists show of a session, which need not be open.
+
+        Errors: ``StoreError`` when there is none, or another process writes it.
+        """
+        known = self._open.get(session_id)
+        if known is not None:
+            await known.note(event)
+            return
+        async with self._opening:
+            lease = await self._leases.take(session_id)
+            try:
+                journal = await self.journal(session_id)
+                await Recorder(session_id, self._store, self._clock, journal).emit(event)
+            finally:
+                await self._leases.release(lease)
+
+    async def journal(self, session_id: str) -> Sequence[StoredEvent]:
+        """Return all events of a session, which need not be open.
+
+        Errors: ``StoreError`` when there is none of this id.
+        """
+        known = self._open.get(session_id)
+        journal = await (known.journal() if known else self._store.load(session_id))
+        if not journal:
+            raise StoreError(f"there is no session {session_id}; list them to see which are")
+        return journal
+
+    async def delete(self, session_id: str) -> None:
+        """Delete a session and its sub-agents' sessions for good.
+
+        Errors: ``StoreError`` when it works, is unknown, or another process writes it.
+        """
+        known = self._open.get(session_id)
+        if known is not None and known.is_busy and not known.is_cut_off:
+            raise StoreError(f"session {session_id} works right now; stop it, then delete it")
+        async with self._opening:
+            await self._open.drop(session_id)
+            # A dead process may still hold it.
+            await self._leases.release(await self._leases.take(session_id))
+            if not await self._store.delete(session_id):
+                raise StoreError(f"there is no session {session_id}; list them to see which are")
 
     async def interrupted(self) -> list[SessionSummary]:
         """Return the sessions of these folders with an interrupted turn, newest first."""
@@ -214,10 +282,7 @@ class Sessions:
         Errors: ``StoreError`` when there is no such session or turn, the turn still runs, or the
         session is of the other kind (dry run or not).
         """
-        known = self._open.get(session_id)
-        journal = await (known.journal() if known else self._store.load(session_id))
-        if not journal:
-            raise StoreError(f"there is no session {session_id}; list them to see which are")
+        journal = await self.journal(session_id)
         refuse_other_kind(journal, is_dry_run=self._is_dry_run)
         new_id = self._ids.new("ses")
         events = forked(journal, new_id, place_of_turn(journal, turn))
@@ -240,10 +305,25 @@ class Sessions:
         """Wait for the decisions that are under way."""
         await self._open.settled()
 
-    async def close(self) -> None:
-        """Close the sessions, release their leases, and close what they use."""
+    async def close(self, *, is_kept: Callable[[str], bool] = lambda _session_id: True) -> None:
+        """Close the sessions, release their leases, and close what they use.
+
+        A session that was made here and is still empty is deleted unless ``is_kept``.
+        """
         await self._open.close()
+        left = [one for one in self._made if not is_kept(one)]
+        if left:
+            await self._delete_empty(left)
         await self._on_close()
+
+    async def _delete_empty(self, session_ids: Collection[str]) -> None:
+        try:
+            for one in await self._store.sessions():
+                if one.session_id in session_ids and one.is_empty:
+                    await self._store.delete(one.session_id)
+        except StoreError as error:
+            # Another process uses it, or the store is away; lists leave it out.
+            _log.info("an empty session was not deleted: %s", error)
 
     async def _is_my_kind(self, session_id: str) -> bool:
         first = await self._store.beginning(session_id)

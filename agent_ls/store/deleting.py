@@ -28,9 +28,12 @@ def delete(connection: sa.Connection, session_id: str) -> bool:
     connection.execute(sa.delete(leases).where(leases.c.session_id.in_(doomed)))
     if known is None:
         return False
+    had_texts = bool(_digests(connection, doomed))
     # This also deletes their rows in the tables that refer to sessions.
     connection.execute(sa.delete(sessions).where(sessions.c.session_id.in_(doomed)))
-    _forget_texts(connection)
+    if had_texts:
+        # It reads all journals.
+        _forget_texts(connection)
     return True
 
 
@@ -94,8 +97,12 @@ def _branch_with(connection: sa.Connection, doomed: Sequence[str]) -> str | None
     )
 
 
-def _digests(connection: sa.Connection) -> set[str]:
+def _digests(connection: sa.Connection, session_ids: Sequence[str] | None = None) -> set[str]:
+    """Return the digests that these journals mention; None: all journals."""
+    query = sa.select(events.c.body)
+    if session_ids is not None:
+        query = query.where(events.c.session_id.in_(session_ids))
     found: set[str] = set()
-    for body in connection.scalars(sa.select(events.c.body)):
+    for body in connection.scalars(query):
         found.update(_DIGEST.findall(body))
     return found

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import StoredEvent
+from agent_ls.domain.events import SessionArchived, SessionRenamed, StoredEvent
 from agent_ls.store import schema
 from agent_ls.store.faults import Damage
 from agent_ls.store.projections import Cursor, Projection, Row, Table
@@ -32,6 +32,8 @@ _TABLES: dict[Table, tuple[sa.Table, str]] = {
     "calls": (schema.calls, "call_id"),
     "approvals": (schema.approvals, "approval_id"),
 }
+_OF_LISTS = (SessionRenamed, SessionArchived)
+"""These are no work in a session, so they do not make it newer than others."""
 _WHERE_IT_STANDS = (
     sa.select(schema.sessions.c.last_seq, schema.sessions.c.cursor)
     .where(schema.sessions.c.session_id == sa.bindparam("session_id"))
@@ -104,8 +106,10 @@ def _append_to(connection: sa.Connection, session_id: str, events: list[StoredEv
     for stored in fresh:
         projection.take(stored)
     last = fresh[-1]
-    place = {"last_seq": last.seq, "updated_ms": last.at_ms, "cursor": _json(projection.cursor)}
+    place = {"last_seq": last.seq, "cursor": _json(projection.cursor)}
     projection.rows["sessions", ""].values.update(place)
+    if not all(isinstance(stored.event, _OF_LISTS) for stored in fresh):
+        projection.rows["sessions", ""].values["updated_ms"] = last.at_ms
     for (table, name), changed in projection.rows.items():
         _upsert(connection, session_id, table, name, changed)
     try:

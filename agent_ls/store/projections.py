@@ -60,6 +60,8 @@ class Cursor(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     turns: int = 0
+    is_named: bool = False
+    """The user has given the session a title."""
     execution_id: str = ""
     step_id: str = ""
     step_started_ms: int = 0
@@ -83,7 +85,7 @@ class Cursor(BaseModel):
 
     def between_turns(self) -> Cursor:
         """Return the cursor for the next turn, with only what outlives a turn."""
-        kept = ("agent", "project", "turns", "plan", "progress")
+        kept = ("agent", "project", "turns", "is_named", "plan", "progress")
         return Cursor(**{name: getattr(self, name) for name in kept})
 
 
@@ -112,6 +114,11 @@ class Projection:
         match stored.event:
             case ev.SessionCreated() as event:
                 self._session_created(event)
+            case ev.SessionRenamed(title=title):
+                self._session(title=cut(title, _TITLE_CHARACTERS))
+                self.cursor.is_named = True
+            case ev.SessionArchived(is_archived=is_archived):
+                self._session(is_archived=is_archived)
             case ev.ModeChanged(mode=mode):
                 self._session(mode=mode.value)
             case ev.ModelChanged(model=model):
@@ -209,7 +216,7 @@ class Projection:
 
     def _turn_started(self, event: ev.TurnStarted) -> None:
         goal = event.goal
-        if self.cursor.turns == 0:
+        if self.cursor.turns == 0 and not self.cursor.is_named:
             # What follows the first paragraph may be ours, such as where a comment stands.
             words = event.prompt.strip().partition("\n\n")[0]
             self._session(title=cut(" ".join(words.split()), _TITLE_CHARACTERS))
@@ -222,7 +229,7 @@ class Projection:
             constraints=list(goal.constraints) if goal else [],
         )
         running = TurnStatus.RUNNING.value
-        self._session(status=running)
+        self._session(status=running, is_archived=False)
         self._add("sessions", "", turns=1)
         self._execution(
             task=cut(event.prompt),

@@ -32,7 +32,13 @@ def sessions(
     connection: sa.Connection, roots: Sequence[str] | None, parent_id: str | None
 ) -> list[SessionSummary]:
     """Return sessions, newest first; see ``Store.sessions``."""
-    table = sessions_table.c
+    table, children = sessions_table.c, sessions_table.alias()
+    sub_agents = (
+        sa.select(sa.func.count())
+        .where(children.c.parent_id == table.session_id)
+        .scalar_subquery()
+        .label("sub_agents")
+    )
     query = sa.select(
         table.session_id,
         table.title,
@@ -45,6 +51,8 @@ def sessions(
         table.agent,
         table.forked_from,
         table.is_dry_run,
+        table.is_archived,
+        sub_agents,
     ).order_by(table.updated_ms.desc(), table.session_id.desc())
     if roots is not None:
         query = query.where(table.roots == roots_key(list(roots)))
@@ -127,4 +135,6 @@ def _summary(row: Any) -> SessionSummary:
         agent=row.agent,
         forked_from=row.forked_from,
         is_dry_run=row.is_dry_run,
+        is_archived=row.is_archived,
+        sub_agents=row.sub_agents,
     )

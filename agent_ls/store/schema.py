@@ -65,6 +65,7 @@ sessions = sa.Table(
     # The session it was forked from; empty if it is not a fork.
     _text("forked_from"),
     sa.Column("is_dry_run", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("is_archived", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index("ix_sessions_roots", "roots", "updated_ms"),
     sa.Index("ix_sessions_updated", "updated_ms"),
     sa.Index("ix_sessions_parent", "parent_id"),

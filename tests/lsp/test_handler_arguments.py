@@ -298,6 +298,10 @@ _NEEDS: dict[str, dict[str, Any]] = {
     "agent/review/decide": {"decision": "undo"},
     "agent/review/diff": {"turnId": "<turn>", "path": "a.py"},
     "agent/sessions/resume": {"sessionId": "<older>"},
+    "agent/sessions/rename": {"sessionId": "<older>", "title": "Other"},
+    "agent/sessions/archive": {"sessionId": "<older>"},
+    "agent/sessions/delete": {"sessionId": "<older>"},
+    "agent/sessions/export": {"sessionId": "<older>"},
 }
 _WITH_A_SESSION = [
     one.method for one in VERBS if one.method and "session_id" in one.params.model_fields
@@ -329,6 +333,14 @@ _REQUESTS: list[tuple[str, dict[str, Any], str]] = [
     ("sessions/new", {"model": " "}, "model"),
     ("sessions/new", {"mode": "careless"}, "mode"),
     ("sessions/resume", {"sessionId": "<older>", "continueTurn": "no"}, "continueTurn"),
+    ("sessions/list", {"query": 5}, "query"),
+    ("sessions/list", {"everywhere": "yes"}, "everywhere"),
+    ("sessions/rename", {"sessionId": "<older>", "title": " "}, "title: must not be empty"),
+    ("sessions/rename", {"title": "Other"}, "sessionId: is missing"),
+    ("sessions/archive", {"sessionId": "<older>", "isArchived": "yes"}, "isArchived"),
+    ("sessions/delete", {}, "sessionId: is missing"),
+    ("sessions/delete", {"sessionId": "<session>"}, "works right now; stop it, then delete it"),
+    ("sessions/fork", {"sessionId": "<older>", "turn": 0}, "greater than or equal to 1"),
     ("approval/resolve", {"choice": "allow_once", "approvalId": ""}, "approvalId"),
     ("approval/resolve", {"choice": "allow_once", "approvalId": "apr_9"}, "no permission"),
     ("approval/resolve", {"choice": "allow_once"}, "needs an id and a choice. Waiting: apr_"),

@@ -105,6 +105,23 @@ def test_a_session_without_a_finished_turn_has_no_branches() -> None:
         place_of_turn(Journal().all(*TURN[:5]), None)
 
 
+def test_a_branch_has_the_title_of_today_and_is_not_in_the_archive() -> None:
+    events = (
+        *TURN,
+        ev.SessionRenamed(title="One"),
+        ev.SessionArchived(),
+        *SECOND,
+        ev.SessionRenamed(title="Two"),
+        ev.SessionArchived(),
+    )
+    branch = forked(Journal().all(*events), "ses_2", len(TURN) + 2)
+    titles = [one.event.title for one in branch if isinstance(one.event, ev.SessionRenamed)]
+    assert titles == ["One", "Two"]
+    assert [one for one in branch if isinstance(one.event, ev.SessionArchived)] == []
+    assert [one.seq for one in branch] == list(range(1, len(branch) + 1))
+    assert fold_all(branch).title == "Two"
+
+
 @pytest.mark.asyncio(loop_scope="session")
 async def test_a_branch_goes_its_own_way_and_its_source_stays(
     tmp_path: Path, model_host: Provider, model_port: int

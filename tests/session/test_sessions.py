@@ -215,6 +215,49 @@ async def test_what_was_closed_to_make_room_can_be_deleted(
             await sessions.find(oldest.id)
 
 
+async def test_a_session_gets_a_name_whether_it_is_open_or_not_but_not_from_another_process(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    named = e.SessionRenamed(title="Mine")
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        made = await first.create()
+        await first.note(made.id, named)
+        assert made.state.title == "Mine"
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await second.note(made.id, named)
+        await first._open.leave(made, "test")
+        await second.note(made.id, e.SessionRenamed(title="Theirs"))
+        assert await first._store.lease_owner(made.id) is None
+        looked = await first.open(made.id, to_look=True)
+        assert looked.state.title == "Theirs"
+        # One that is only looked at is free again afterwards.
+        await first.note(made.id, named)
+        assert (await second.open(made.id)).state.title == "Mine"
+        with pytest.raises(StoreError, match="there is no session"):
+            await first.note("ses_unknown", named)
+        assert await first._store.lease_owner("ses_unknown") is None
+
+
+async def test_only_what_was_made_here_and_is_empty_is_deleted_at_the_end(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with scripted('[[answer]]\ntext = "Yes."\n', port=model_port):
+        async with open_test_sessions(tmp_path, model_host) as theirs:
+            left = await theirs.create()
+        async with open_test_sessions(tmp_path, model_host) as sessions:
+            used, empty, kept = [await sessions.create() for _ in range(3)]
+            await empty.set_mode(Mode.PLAN)
+            await check(sessions, used, "Yes.")
+            assert [one.session_id for one in await sessions.list()] == [used.id]
+            await sessions.close(is_kept=lambda one: one == kept.id)
+        async with open_test_sessions(tmp_path, model_host) as again:
+            stored = {one.session_id for one in await again.list(with_empty=True)}
+            assert stored == {left.id, used.id, kept.id}
+
+
 async def test_a_session_that_is_looked_at_goes_to_whoever_uses_it(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:

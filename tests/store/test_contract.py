@@ -234,6 +234,44 @@ async def test_forks_and_dry_runs_are_told_apart_in_a_list(store: SqlStore) -> N
     }
 
 
+async def test_a_new_name_and_the_archive_show_in_the_list_and_move_nothing(
+    store: SqlStore,
+) -> None:
+    older, newer = Journal("ses_1"), Journal("ses_2", start_ms=90_000)
+    await store.append([*older.all(*TURN), *newer.all(created("ses_2"))], durable=True)
+    named = (ev.SessionRenamed(title="Greeting " * 20), ev.SessionArchived())
+    await store.append(older.all(*named), durable=True)
+
+    async def listed() -> list[tuple[str, str, bool, bool]]:
+        rows = await store.sessions()
+        return [(one.session_id, one.title, one.is_archived, one.is_empty) for one in rows]
+
+    title = f"{('Greeting ' * 20)[:79]}…"
+    assert await listed() == [("ses_2", "", False, True), ("ses_1", title, True, False)]
+    (_, row) = await store.sessions()
+    assert row.kind == "archived"
+    # A new turn is work: it brings the session to the top and out of the archive.
+    later = [
+        one.model_copy(update={"at_ms": 200_000})
+        for one in older.all(ev.TurnStarted(turn_id="trn_2", prompt="More"))
+    ]
+    await store.append(later, durable=True)
+    assert await listed() == [("ses_1", title, False, False), ("ses_2", "", False, True)]
+    # A name that comes before the first prompt stays, too.
+    first = ev.TurnStarted(turn_id="trn_1", prompt="Something else")
+    await store.append(newer.all(ev.SessionRenamed(title="Mine"), first), durable=True)
+    assert (await store.sessions())[1].title == "Mine"
+
+
+async def test_a_list_says_how_many_sub_agents_a_session_has(store: SqlStore) -> None:
+    await store.append(Journal("ses_1").all(created("ses_1")), durable=True)
+    for name in ("ses_2", "ses_3"):
+        child = created(name).model_copy(update={"parent_id": "ses_1", "agent": "explore"})
+        await store.append(Journal(name).all(child), durable=True)
+    assert [one.sub_agents for one in await store.sessions()] == [2]
+    assert [one.sub_agents for one in await store.sessions(parent_id="ses_1")] == [0, 0]
+
+
 async def test_sessions_of_other_folders_are_left_out(store: SqlStore) -> None:
     for name, roots in {"ses_a": ROOTS, "ses_b": ROOTS[:1], "ses_c": (*ROOTS, "file:///c")}.items():
         await store.append(Journal(name).all(created(name, roots)), durable=True)

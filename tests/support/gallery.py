@@ -216,6 +216,9 @@ EVENTS: tuple[ev.Event, ...] = (
     ev.SessionCreated(session_id="ses_1", roots=(), mode=Mode.ASK, model="m"),
     ev.SessionResumed(interrupted_calls=("cal_1",)),
     ev.ResumeDeclined(),
+    ev.SessionArchived(),
+    ev.SessionArchived(is_archived=False),
+    ev.SessionRenamed(title="Rounding"),
     ev.ToolCallFinished(
         result=ToolResult(call_id="cal_1", text="no", error=ErrorKind.DENIED, duration_ms=4)
     ),

@@ -39,6 +39,10 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             return f"session resumed, interrupted: {' '.join(event.interrupted_calls) or 'none'}"
         case e.ResumeDeclined():
             return "not resumed now"
+        case e.SessionRenamed():
+            return f"renamed {_quoted(event.title)}"
+        case e.SessionArchived():
+            return "archived" if event.is_archived else "not archived"
         case e.ModeChanged():
             return f"mode {event.mode}"
         case e.ModelChanged():

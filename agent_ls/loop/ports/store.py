@@ -11,6 +11,8 @@ from typing import Literal, Protocol
 
 from agent_ls.domain.events import StoredEvent
 
+NEW = "new"
+"""The status of a session before its first turn."""
 _SHORT = 6
 """How many final characters of an id tell sessions apart in a list."""
 
@@ -35,12 +37,22 @@ class SessionSummary:
     """The session this one was forked from; empty for any other."""
     is_dry_run: bool = False
     """Its changes and commands were only simulated."""
+    is_archived: bool = False
+    """The user has hidden it from lists."""
+    sub_agents: int = 0
+    """How many sub-agents its agent has started."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Say whether nobody has said anything in it yet, so that nothing is lost with it."""
+        return self.turns == 0 and self.status == NEW
 
     @property
     def kind(self) -> str:
         """Return how the session differs from an ordinary one, in words; empty when it does not."""
         kinds = ["dry run"] if self.is_dry_run else []
         kinds += [f"fork of …{self.forked_from[-_SHORT:]}"] if self.forked_from else []
+        kinds += ["archived"] if self.is_archived else []
         return ", ".join(kinds)
 
 

@@ -99,12 +99,8 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
                 grants=MappingProxyType(dict.fromkeys(event.grants, state.seq)),
                 revoked=frozenset(event.revoked),
             )
-        case e.ModeChanged():
-            return replace(state, mode=event.mode)
-        case e.ModelChanged():
-            return replace(state, model=event.model)
-        case e.PolicySilenced():
-            return replace(state, silenced=state.silenced | {event.origin})
+        case e.ModeChanged() | e.ModelChanged() | e.PolicySilenced() | e.SessionRenamed():
+            return _with_choice(state, event)
         case e.PrefixSet():
             return replace(state, prefix=event)
         case e.PlanUpdated():
@@ -123,6 +119,22 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
             )
         case _:
             return _fold_conversation(_fold_pending(_fold_seen(state, event), event), event)
+
+
+def _with_choice(
+    state: SessionState,
+    event: e.ModeChanged | e.ModelChanged | e.PolicySilenced | e.SessionRenamed,
+) -> SessionState:
+    """Record what the user chose for the session."""
+    match event:
+        case e.ModeChanged():
+            return replace(state, mode=event.mode)
+        case e.ModelChanged():
+            return replace(state, model=event.model)
+        case e.PolicySilenced():
+            return replace(state, silenced=state.silenced | {event.origin})
+        case e.SessionRenamed():
+            return replace(state, title=event.title)
 
 
 def _without_refused(state: SessionState, event: e.Event) -> SessionState:

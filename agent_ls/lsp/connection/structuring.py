@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 REQUEST_FAILED: Final = -32803
+SESSION_HELD: Final = {"kind": "session_held"}
+"""The ``data`` of an error: another process uses the session."""
 
 
 _NO_URI = re.compile("(?![A-Za-z][A-Za-z0-9+.-]*:)|.*[\ud800-\udfff]", re.DOTALL)
@@ -144,7 +146,9 @@ def error_object(error: BaseException, method: str) -> dict[str, Any]:
         return {"code": INVALID_PARAMS, "message": text}
     kind = type(error)
     if kind.__module__.startswith("agent_ls.") and kind.__name__ != "BugError":
-        return {"code": REQUEST_FAILED, "message": str(error)}
+        said = {"code": REQUEST_FAILED, "message": str(error)}
+        # A client may wait for that, so it has a name: an error's words are no protocol.
+        return {**said, "data": SESSION_HELD} if kind.__name__ == "SessionHeld" else said
     if isinstance(error, OSError):
         # For example a name that is too long, or an unreadable folder.
         return {"code": REQUEST_FAILED, "message": f"The disk refused it: {error.strerror}."}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -130,6 +130,15 @@ class Conversations:
             self._update(kept)
 
     # What the person does.
+
+    def markdown(self, session_id: str, journal: Iterable[e.StoredEvent]) -> str:
+        """Return a journal as a text to read, without a place for words."""
+        translation = Translation(self._tool_kinds, self._uri_of)
+        transcript = Transcript(session_id)
+        for stored in journal:
+            for update in translation.feed(stored.event):
+                transcript.feed(update)
+        return transcript.turns().text
 
     async def show(self, session: Session) -> Path:
         """Write a session's document and return its place."""

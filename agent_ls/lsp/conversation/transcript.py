@@ -114,6 +114,15 @@ class Transcript:
         self._usage = (0, 0.0)
         """Tokens and dollars of the session."""
 
+    def turns(self) -> Page:
+        """Return the text of the turns, as something to read."""
+        page = Page()
+        for turn, usage in self._past:
+            page.add(turn.page(usage))
+        if self._turn is not None:
+            page.add(self._turn.page(self._usage))
+        return page
+
     def page(self) -> Page:
         """Return the text as it is now, up to the last heading."""
         if self._past_page is None:

@@ -26,6 +26,7 @@ class ServerError(Exception):
     def __init__(self, method: str, error: Mapping[str, Any]) -> None:
         super().__init__(f"{method}: {error.get('message')} ({error.get('code')})")
         self.code = error.get("code")
+        self.data = error.get("data")
 
 
 class NotLsp(Exception):

@@ -139,8 +139,8 @@ class Faces:
             # Last: the other readers must see the end of a turn first.
             session.follow(self)
             self.notices.begin(session.state)
+            self.progress.begin(session.state, is_cut_off=session.is_cut_off)
             if not is_reviewed:
-                self.progress.begin(session.state)
                 self.conversations.begin(session)
             if self.publisher is not None:
                 self.publisher.begin(session.state)

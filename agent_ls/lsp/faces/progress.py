@@ -16,7 +16,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.sentences import clause
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
-from agent_ls.loop.state.state import SessionState
+from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.safety.text import label
 from agent_ls.session.titles import call_title
 
@@ -24,6 +24,18 @@ _REPORT_S = 0.25
 """Minimum interval between reports of streamed text."""
 _MAX_TEXT_CHARACTERS = 80
 _MAX_TITLE_CHARACTERS = 60
+_GOES_ON = (
+    e.Moved,
+    e.RequestPrepared,
+    e.AttemptFinished,
+    e.CallDecided,
+    e.ApprovalRequested,
+    e.QuestionAsked,
+    e.ToolCallStarted,
+    e.PromptQueued,
+    e.CancelRequested,
+)
+"""The first event of a turn that goes on is one of these."""
 
 _SENTENCE = re.compile(r"\w(?:[^\n.!?:]|[.!?:](?!\s))*(?:[.!?:](?=\s)|(?=\n))")
 """A sentence, or a whole line."""
@@ -84,15 +96,24 @@ class TurnProgress:
         self._limits = limits
         self._shown: dict[str, _Shown] = {}
         self._by_session: dict[str, _Shown] = {}
+        self._resting: dict[str, TurnState] = {}
+        """By session, its turn that was cut off and has not gone on."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def use_limits(self, limits: Limits) -> None:
         """Use other limits for the percentages from now on."""
         self._limits = limits
 
-    def begin(self, state: SessionState) -> None:
-        """Show the turn that is already running when a session is opened."""
-        if state.is_running and state.turn is not None:
+    def begin(self, state: SessionState, *, is_cut_off: bool = False) -> None:
+        """Show the turn that is already running when a session is opened.
+
+        One that was cut off is shown once it goes on.
+        """
+        if not state.is_running or state.turn is None:
+            return
+        if is_cut_off:
+            self._resting[state.session_id] = state.turn
+        else:
             self._open(state.session_id, state.turn.turn_id, state.turn.prompt)
 
     def session_of(self, token: str) -> str | None:
@@ -105,6 +126,9 @@ class TurnProgress:
         if isinstance(stored.event, e.TurnStarted):
             self._open(stored.session_id, stored.event.turn_id, stored.event.prompt)
             return
+        resting = self._resting.get(stored.session_id)
+        if resting is not None and isinstance(stored.event, _GOES_ON):
+            self._open(stored.session_id, resting.turn_id, resting.prompt)
         shown = self._by_session.get(stored.session_id)
         if shown is None:
             return
@@ -133,6 +157,7 @@ class TurnProgress:
         # Editors put a colon behind it.
         first_line = clause(prompt.strip().partition("\n")[0])
         title = "Agent: " + label(first_line, _MAX_TITLE_CHARACTERS)
+        self._resting.pop(session_id, None)
         shown = _Shown(turn_id, session_id, title)
         self._shown[turn_id] = self._by_session[session_id] = shown
         task = asyncio.create_task(self._create_and_begin(shown))

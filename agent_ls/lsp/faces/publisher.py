@@ -93,14 +93,16 @@ class Publisher:
             stream.pending = []
             self._send(params)
 
-    def snapshot(self, state: SessionState, journal: list[e.StoredEvent]) -> wire.SnapshotResult:
+    def snapshot(
+        self, state: SessionState, journal: list[e.StoredEvent], *, is_interrupted: bool = False
+    ) -> wire.SnapshotResult:
         """Return a session's snapshot, given its whole journal; flushes first."""
         self.flush(state.session_id)
         translation = self._translation()
         updates = [one for stored in journal for one in translation.feed(stored.event)]
         partial = self._stream(state.session_id).partial
         return wire.SnapshotResult(
-            session=session_info(state),
+            session=session_info(state, is_interrupted=is_interrupted),
             seq=state.seq,
             updates=updates,
             partial=wire.PartialAnswer(
@@ -149,8 +151,8 @@ def joined(older: wire.UpdateParams, newer: wire.UpdateParams) -> wire.UpdatePar
     return newer.model_copy(update={"updates": updates})
 
 
-def session_info(state: SessionState) -> wire.SessionInfo:
-    """Return a session's summary for clients."""
+def session_info(state: SessionState, *, is_interrupted: bool) -> wire.SessionInfo:
+    """Return a session's summary for clients; ``is_interrupted`` as ``Session.is_cut_off``."""
     return wire.SessionInfo(
         session_id=state.session_id,
         title=state.title,
@@ -158,6 +160,7 @@ def session_info(state: SessionState) -> wire.SessionInfo:
         model=state.model,
         status=state.status,
         turns=state.turns,
+        is_interrupted=is_interrupted,
     )
 
 

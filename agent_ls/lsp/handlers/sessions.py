@@ -1,10 +1,6 @@
-"""Session requests, and settings of a session: mode, model, trusted folders."""
+"""Begins, opens and forks sessions; settings of a session: mode, model, trusted folders."""
 
 from __future__ import annotations
-
-from typing import Annotated
-
-from pydantic import Field
 
 from agent_ls import catalogue
 from agent_ls.domain.errors import AgentLsError
@@ -12,8 +8,7 @@ from agent_ls.domain.modes import MODE_WORDS
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.faces.publisher import session_info
-
-_OFFERED = 5
+from agent_ls.session.session import Session
 
 
 class DeclineParams(wire.Deciding):
@@ -23,61 +18,9 @@ class DeclineParams(wire.Deciding):
     """Null: all that were cut off."""
 
 
-class ForkParams(wire.Deciding):
-    """Begin a session that knows what another one knew after a turn."""
-
-    session_id: wire.Name | None = None
-    """Null: the current session."""
-    turn: Annotated[int, Field(strict=True, ge=1)] | wire.Name | None = None
-    """An id, or a number from 1; null: the newest turn that is over."""
-
-
-async def list_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.SessionsListResult:
-    """Return the sessions of this workspace, newest first."""
-    cut_off = {one.session_id for one in await edge.sessions.interrupted()}
-    rows = [
-        wire.SessionRow(
-            session_id=one.session_id,
-            title=one.title,
-            updated_ms=one.updated_ms,
-            turns=one.turns,
-            status=one.status,
-            is_interrupted=one.session_id in cut_off,
-            is_open=one.session_id in edge.faces.sessions,
-            forked_from=one.forked_from,
-            is_dry_run=one.is_dry_run,
-            cost=wire.Cost(amount=one.cost_usd),
-        )
-        for one in await edge.sessions.list()
-    ]
-    return wire.SessionsListResult(sessions=rows)
-
-
-async def offer_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.SessionsListResult:
-    """Return the sessions, and offer the newest in a message box."""
-    found = await list_sessions(edge, asked)
-    if found.sessions:
-        edge.spawn(_offer(edge))
-    return found
-
-
-async def _offer(edge: Edge) -> None:
-    titles: dict[str, str] = {}
-    for number, one in enumerate((await edge.sessions.list())[:_OFFERED], 1):
-        title = one.title or "untitled"
-        titles[f"{number}. {title} ({one.kind})" if one.kind else f"{number}. {title}"] = (
-            one.session_id
-        )
-    chosen = await edge.editor.choose("Open a session:", list(titles))
-    if chosen is not None:
-        async with edge.changeover.work():
-            await edge.sessions.resume(titles[chosen])
-
-
 async def new(edge: Edge, asked: wire.SessionsNewParams) -> wire.SessionResult:
     """Create a session and make it the current one."""
-    session = await edge.sessions.create(asked.mode, asked.model)
-    return wire.SessionResult(session=session_info(session.state))
+    return _result(await edge.sessions.create(asked.mode, asked.model))
 
 
 async def resume(edge: Edge, asked: wire.SessionsResumeParams) -> wire.SessionResult:
@@ -88,8 +31,12 @@ async def resume(edge: Edge, asked: wire.SessionsResumeParams) -> wire.SessionRe
         if not interrupted:
             raise AgentLsError("No session of this workspace was cut off.")
         session_id = interrupted[0].session_id
-    session = await edge.sessions.resume(session_id, continue_turn=asked.continue_turn)
-    return wire.SessionResult(session=session_info(session.state))
+    return _result(await edge.sessions.resume(session_id, continue_turn=asked.continue_turn))
+
+
+def _result(session: Session) -> wire.SessionResult:
+    info = session_info(session.state, is_interrupted=session.is_cut_off)
+    return wire.SessionResult(session=info)
 
 
 async def decline(edge: Edge, asked: DeclineParams) -> None:
@@ -101,7 +48,7 @@ async def decline(edge: Edge, asked: DeclineParams) -> None:
     edge.editor.confirm("Not resumed. agent-ls.session.resume still does it.")
 
 
-async def fork(edge: Edge, asked: ForkParams) -> wire.SessionResult:
+async def fork(edge: Edge, asked: wire.SessionsForkParams) -> wire.SessionResult:
     """Fork a session after a turn; the fork becomes the current session."""
     session_id = asked.session_id
     if session_id is None:
@@ -110,9 +57,7 @@ async def fork(edge: Edge, asked: ForkParams) -> wire.SessionResult:
             raise AgentLsError("There is no session yet to branch off from.")
         session_id = current.id
     turn = None if asked.turn is None else str(asked.turn)
-    return wire.SessionResult(
-        session=session_info((await edge.sessions.fork(session_id, turn)).state)
-    )
+    return _result(await edge.sessions.fork(session_id, turn))
 
 
 async def snapshot(edge: Edge, asked: wire.SnapshotParams) -> wire.SnapshotResult:
@@ -124,7 +69,8 @@ async def snapshot(edge: Edge, asked: wire.SnapshotParams) -> wire.SnapshotResul
             "capabilities.experimental.agent."
         )
     session = await edge.sessions.session(asked.session_id)
-    return publisher.snapshot(session.state, await session.journal())
+    journal = await session.journal()
+    return publisher.snapshot(session.state, journal, is_interrupted=session.is_cut_off)
 
 
 async def choose(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:

@@ -1,0 +1,114 @@
+"""The stored sessions: lists and searches them, names, hides, deletes and exports one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.events import SessionArchived, SessionRenamed
+from agent_ls.loop.ports.store import SessionSummary
+from agent_ls.lsp import wire
+from agent_ls.lsp.edge import Edge
+from agent_ls.safety.text import label
+
+_OFFERED = 5
+_MOST_ROWS: Final = 500
+_TITLE_CHARACTERS: Final = 80
+
+
+async def list_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.SessionsListResult:
+    """Return stored sessions, newest first."""
+    stored = edge.sessions.stored
+    found = await stored.list(everywhere=asked.everywhere, parent_id=asked.parent_id)
+    if not asked.with_archived:
+        found = [one for one in found if not one.is_archived]
+    excerpts: dict[str, str] = {}
+    if asked.query.strip():
+        excerpts = await stored.search(asked.query, everywhere=asked.everywhere)
+        words = asked.query.casefold().split()
+        titled = {one.session_id for one in found if _has(one.title, words)}
+        found = [one for one in found if one.session_id in titled | excerpts.keys()]
+        excerpts = {key: text for key, text in excerpts.items() if key not in titled}
+    cut_off = {one.session_id for one in await stored.interrupted()}
+    rows = [
+        _row(edge, one, excerpts.get(one.session_id, ""), is_cut_off=one.session_id in cut_off)
+        for one in found[:_MOST_ROWS]
+    ]
+    return wire.SessionsListResult(sessions=rows)
+
+
+def _has(title: str, words: list[str]) -> bool:
+    folded = title.casefold()
+    return all(word in folded for word in words)
+
+
+def _row(edge: Edge, one: SessionSummary, found: str, *, is_cut_off: bool) -> wire.SessionRow:
+    return wire.SessionRow(
+        session_id=one.session_id,
+        title=one.title,
+        agent=one.agent,
+        roots=list(one.roots),
+        is_here=one.roots == edge.sessions.stored.root_uris,
+        updated_ms=one.updated_ms,
+        turns=one.turns,
+        status=one.status,
+        is_interrupted=is_cut_off,
+        is_open=one.session_id in edge.faces.sessions,
+        forked_from=one.forked_from,
+        is_dry_run=one.is_dry_run,
+        is_archived=one.is_archived,
+        sub_agents=one.sub_agents,
+        found=found,
+        cost=wire.Cost(amount=one.cost_usd),
+    )
+
+
+async def offer_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.SessionsListResult:
+    """Return the sessions, and offer the newest in a message box."""
+    found = await list_sessions(edge, asked)
+    if found.sessions:
+        edge.spawn(_offer(edge))
+    return found
+
+
+async def _offer(edge: Edge) -> None:
+    titles: dict[str, str] = {}
+    shown = [one for one in await edge.sessions.list() if not one.is_archived]
+    for number, one in enumerate(shown[:_OFFERED], 1):
+        title = one.title or "untitled"
+        titles[f"{number}. {title} ({one.kind})" if one.kind else f"{number}. {title}"] = (
+            one.session_id
+        )
+    chosen = await edge.editor.choose("Open a session:", list(titles))
+    if chosen is not None:
+        async with edge.changeover.work():
+            await edge.sessions.resume(titles[chosen])
+
+
+async def rename(edge: Edge, asked: wire.SessionsRenameParams) -> wire.SessionChanged:
+    """Give a session another title."""
+    title = label(asked.title, _TITLE_CHARACTERS)
+    await edge.sessions.stored.note(asked.session_id, SessionRenamed(title=title))
+    return wire.SessionChanged(session_id=asked.session_id)
+
+
+async def archive(edge: Edge, asked: wire.SessionsArchiveParams) -> wire.SessionChanged:
+    """Hide a session from lists, or show it again."""
+    event = SessionArchived(is_archived=asked.is_archived)
+    await edge.sessions.stored.note(asked.session_id, event)
+    return wire.SessionChanged(session_id=asked.session_id)
+
+
+async def delete(edge: Edge, asked: wire.SessionsDeleteParams) -> wire.SessionChanged:
+    """Delete a session for good."""
+    await edge.sessions.delete(asked.session_id)
+    return wire.SessionChanged(session_id=asked.session_id)
+
+
+async def export(edge: Edge, asked: wire.SessionsExportParams) -> wire.SessionsExportResult:
+    """Return a session as Markdown. Errors: ``AgentLsError`` when nobody has said anything."""
+    journal = await edge.sessions.stored.journal(asked.session_id)
+    text = edge.faces.conversations.markdown(asked.session_id, journal)
+    if not text:
+        raise AgentLsError("Nobody has said anything in this session yet.")
+    return wire.SessionsExportResult(markdown=text)
