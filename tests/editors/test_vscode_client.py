@@ -150,3 +150,9 @@ async def test_the_servers_process_is_started_told_and_given_up(
     vscode: VsCode, extension: Path, shop: Path
 ) -> None:
     await check(vscode, extension, shop, "process")
+
+
+async def test_sessions_outlive_a_reload_and_wait_behind_each_other(
+    vscode: VsCode, extension: Path, shop: Path
+) -> None:
+    await check(vscode, extension, shop, "sessions")

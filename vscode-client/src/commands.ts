@@ -7,8 +7,9 @@ import type { Conversation } from "./conversation";
 import type { Panel } from "./panel";
 import type { Review } from "./review";
 import type { Server } from "./server";
+import { detail, iconOf, name } from "./session_words";
 import { chosen } from "./settings";
-import type { ApprovalChoice, SessionRow, TrustOffer } from "./wire";
+import type { ApprovalChoice, TrustOffer } from "./wire";
 import { message } from "./words";
 
 export interface Parts {
@@ -114,51 +115,18 @@ async function newSession({ server, conversation, panel }: Parts): Promise<void>
 
 async function pickSession({ server, conversation }: Parts): Promise<void> {
   const { sessions } = await server.request("agent/sessions/list", {});
-  const items = sessions.map((row) => ({
-    label: `$(${icon(row, conversation.sessionId)}) ${row.title || "Untitled"}`,
-    description: ago(row.updatedMs),
-    detail: detail(row),
-    row,
-  }));
+  const items = sessions.map((row) => {
+    const live = conversation.lives.get(row.sessionId);
+    const icon = iconOf(row, live, row.sessionId === conversation.sessionId);
+    return { label: `$(${icon}) ${name(row)}`, description: detail(row, live), row };
+  });
   const picked = await vscode.window.showQuickPick(items, {
     title: "Sessions of this workspace",
     placeHolder: items.length ? "Go on with…" : "There is no session yet",
-    matchOnDetail: true,
+    matchOnDescription: true,
   });
   if (!picked || picked.row.sessionId === conversation.sessionId) return;
-  await server.request("agent/sessions/resume", {
-    sessionId: picked.row.sessionId,
-    continueTurn: picked.row.isInterrupted,
-  });
-  await conversation.refresh();
-}
-
-function icon(row: SessionRow, current: string | null): string {
-  if (row.sessionId === current) return "circle-filled";
-  return row.isInterrupted ? "debug-continue" : "comment-discussion";
-}
-
-function detail(row: SessionRow): string {
-  const kind = `${row.isDryRun ? "dry run · " : ""}${row.forkedFrom ? "fork · " : ""}`;
-  const turns = row.turns === 1 ? "1 turn" : `${row.turns} turns`;
-  const cost = row.cost.amount ? ` · $${row.cost.amount.toFixed(2)}` : "";
-  const state = row.isInterrupted ? " · was cut off and will go on" : "";
-  return `${kind}${turns}${cost}${state}`;
-}
-
-const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
-];
-
-function ago(atMs: number): string {
-  const past = atMs - Date.now();
-  const format = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-  for (const [unit, length] of UNITS) {
-    if (Math.abs(past) >= length) return format.format(Math.round(past / length), unit);
-  }
-  return "just now";
+  await conversation.open(picked.row.sessionId);
 }
 
 async function pickMode({ conversation }: Parts): Promise<void> {

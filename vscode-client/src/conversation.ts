@@ -1,10 +1,13 @@
-// Follows the session that the server calls the current one.
+// Follows the session that the server calls the current one, and what all others are doing.
 //
 // Owns which session that is and the order of what is known of it: first a snapshot, then what came
-// after. Holds the folded state for the status bar; the panel folds for itself.
+// after. Holds the folded state for the status bar; the panel folds for itself. After a reload of
+// the window it shows the same session again, in which nothing goes on by itself.
 import * as vscode from "vscode";
 import { follow, fromSnapshot } from "./fold/reduce";
+import { followLives, type Lives, livesWith } from "./fold/live";
 import { EMPTY, type State } from "./fold/state";
+import type { ServerState } from "./messages";
 import type { Agent } from "./server";
 import type { ConfigResult, SnapshotResult, TrustResult, Update, UpdateParams } from "./wire";
 import { message } from "./words";
@@ -22,6 +25,18 @@ export interface Returned {
   texts: readonly string[];
 }
 
+/** Where the editor keeps which session a window showed. */
+const SHOWN = "agent-ls.shownSession";
+/** A server that is about to end may hold its sessions for so long. */
+const HELD_TRIES = 12;
+const HELD_MS = 250;
+
+interface Shown {
+  sessionId: string;
+  /** Its turn had not ended. */
+  isBusy: boolean;
+}
+
 export class Conversation implements vscode.Disposable {
   readonly #snapshot = new vscode.EventEmitter<SnapshotResult>();
   readonly #updates = new vscode.EventEmitter<UpdateParams>();
@@ -29,6 +44,7 @@ export class Conversation implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<State>();
   readonly #refused = new vscode.EventEmitter<string>();
   readonly #returned = new vscode.EventEmitter<Returned>();
+  readonly #livesChanged = new vscode.EventEmitter<Lives>();
   readonly onSnapshot = this.#snapshot.event;
   readonly onUpdates = this.#updates.event;
   readonly onConfig = this.#config.event;
@@ -37,9 +53,13 @@ export class Conversation implements vscode.Disposable {
   readonly onRefused = this.#refused.event;
   /** Queued prompts that a stop took from the server, oldest first. */
   readonly onReturned = this.#returned.event;
+  /** What sessions do has changed, of any that the server has open. */
+  readonly onLives = this.#livesChanged.event;
   readonly #agent: Agent;
+  readonly #memory: vscode.Memento | null;
   readonly #listeners: vscode.Disposable[];
   #state: State = EMPTY;
+  #lives: Lives = new Map();
   #choices: ConfigResult | null = null;
   /** Counts the snapshots that were asked for: only the newest one is taken. */
   #asked = 0;
@@ -48,13 +68,20 @@ export class Conversation implements vscode.Disposable {
   #isWanted = false;
   /** The server had no session to show; it may have one when something has been opened. */
   #isRefused = false;
+  /** The server was ended on purpose: what it left open waits for the user. */
+  #wasStopped = false;
+  /** The session of the last window is being opened, or has been. */
+  #restored: Promise<void> | null = null;
 
-  constructor(agent: Agent) {
+  /** `memory` outlives the window; null: nothing does. */
+  constructor(agent: Agent, memory: vscode.Memento | null = null) {
     this.#agent = agent;
+    this.#memory = memory;
+    this.#isWanted = this.#remembered?.isBusy ?? false;
     const retry = () => this.#isRefused && void this.refresh();
     this.#listeners = [
       agent.onUpdate((params) => this.#take(params)),
-      agent.onState((server) => server.is === "running" && void this.#reopen()),
+      agent.onState((server) => this.#follow(server)),
       vscode.workspace.onDidChangeWorkspaceFolders(retry),
       vscode.window.onDidChangeActiveTextEditor(retry),
     ];
@@ -74,6 +101,23 @@ export class Conversation implements vscode.Disposable {
     return this.#state.sessionId || null;
   }
 
+  /** What each session is doing that the server has open; those that rest are left out. */
+  get lives(): Lives {
+    return this.#lives;
+  }
+
+  /** Show another session; what runs in the one that was shown goes on. */
+  async open(sessionId: string): Promise<void> {
+    await this.#resume(sessionId, false);
+    await this.refresh();
+  }
+
+  /** Let the turn of the session go on that was cut off. */
+  async goOn(): Promise<void> {
+    await this.#resume(this.#state.sessionId, true);
+    await this.refresh();
+  }
+
   /** Ask for everything of the current session anew; never rejects. */
   async refresh(): Promise<void> {
     this.#isWanted = true;
@@ -81,6 +125,7 @@ export class Conversation implements vscode.Disposable {
     const mine = ++this.#asked;
     this.#isAsking = true;
     try {
+      await (this.#restored ??= this.#restore());
       const snapshot = await this.#agent.request("agent/snapshot", { sessionId: null });
       if (mine !== this.#asked) return;
       // What came while we asked is in the snapshot; what comes from here on is not.
@@ -89,6 +134,8 @@ export class Conversation implements vscode.Disposable {
       this.#state = fromSnapshot(snapshot);
       this.#snapshot.fire(snapshot);
       this.#changed.fire(this.#state);
+      this.#setLives(livesWith(this.#lives, this.#state));
+      this.#remember();
       await this.configure();
     } catch (error) {
       if (mine !== this.#asked) return;
@@ -124,17 +171,26 @@ export class Conversation implements vscode.Disposable {
       this.#changed,
       this.#refused,
       this.#returned,
+      this.#livesChanged,
     ]) {
       one.dispose();
     }
   }
 
-  /** A server that came up again goes on with the session that was shown. */
+  #follow(server: ServerState): void {
+    if (server.is === "running") return void this.#reopen();
+    this.#wasStopped ||= server.is !== "starting";
+    this.#setLives(new Map());
+  }
+
+  /** A server that came up again shows the session again, and after a crash goes on with it. */
   async #reopen(): Promise<void> {
     const { sessionId, items } = this.#state;
+    const isCrash = !this.#wasStopped;
+    this.#wasStopped = false;
     if (sessionId && items.length) {
       try {
-        await this.#agent.request("agent/sessions/resume", { sessionId, continueTurn: true });
+        await this.#resume(sessionId, isCrash);
       } catch (error) {
         void vscode.window.showWarningMessage(`The session cannot go on: ${message(error)}`);
       }
@@ -142,10 +198,57 @@ export class Conversation implements vscode.Disposable {
     if (this.#isWanted) await this.refresh();
   }
 
+  /** Open the session that the window showed before it was reloaded, if it can be had. */
+  async #restore(): Promise<void> {
+    const shown = this.#remembered;
+    if (!shown || this.#state.sessionId) return;
+    try {
+      await this.#resume(shown.sessionId, false);
+    } catch {
+      // It is deleted, or another window has it: this one begins with its own, without alarm.
+      if (this.#agent.state.is !== "running") this.#restored = null;
+    }
+  }
+
+  async #resume(sessionId: string, continueTurn: boolean): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#agent.request("agent/sessions/resume", { sessionId, continueTurn });
+        return;
+      } catch (error) {
+        if (!isHeld(error) || tries === HELD_TRIES) throw error;
+        await new Promise((done) => setTimeout(done, HELD_MS));
+      }
+    }
+  }
+
+  get #remembered(): Shown | null {
+    return this.#memory?.get<Shown>(SHOWN) ?? null;
+  }
+
+  /** Keep which session is shown; an empty one is not kept by the server either. */
+  #remember(): void {
+    const { sessionId, items, turn, cutOff } = this.#state;
+    const isBusy = turn !== null || cutOff !== null;
+    const was = this.#remembered;
+    if (!items.length) {
+      if (was) void this.#memory?.update(SHOWN, undefined);
+    } else if (was?.sessionId !== sessionId || was.isBusy !== isBusy) {
+      void this.#memory?.update(SHOWN, { sessionId, isBusy } satisfies Shown);
+    }
+  }
+
+  #setLives(lives: Lives): void {
+    if (lives === this.#lives) return;
+    this.#lives = lives;
+    this.#livesChanged.fire(lives);
+  }
+
   #take(params: UpdateParams): void {
     // The person's words are told once: also while a snapshot comes, and of a session not shown.
     const texts = params.updates.flatMap(returned);
     if (texts.length) this.#returned.fire({ sessionId: params.sessionId, texts });
+    this.#setLives(followLives(this.#lives, params));
     if (this.#isAsking) return;
     if (params.sessionId !== this.#state.sessionId) {
       if (params.updates.some((one) => BEGINNINGS.has(one.sessionUpdate))) void this.refresh();
@@ -156,7 +259,13 @@ export class Conversation implements vscode.Disposable {
     this.#state = state;
     this.#updates.fire(params);
     this.#changed.fire(state);
+    this.#remember();
   }
+}
+
+/** Says whether another process uses the session, as docs/protocol.md tells it. */
+export function isHeld(error: unknown): boolean {
+  return (error as { data?: { kind?: unknown } } | null)?.data?.kind === "session_held";
 }
 
 function returned(update: Update): string[] {

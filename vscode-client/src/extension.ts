@@ -7,6 +7,7 @@ import { InlineReview } from "./inline";
 import { Panel } from "./panel";
 import { Review } from "./review";
 import { Server } from "./server";
+import { Sessions } from "./sessions";
 import { chosen } from "./settings";
 import { Status } from "./status";
 
@@ -15,7 +16,7 @@ let server: Server | null = null;
 /** Called by the editor once per window; returns before the server is up. */
 export function activate(context: vscode.ExtensionContext): void {
   server = new Server(answerSaving);
-  const conversation = new Conversation(server);
+  const conversation = new Conversation(server, context.workspaceState);
   const review = new Review(server, conversation);
   const panel = new Panel(context.extensionUri, server, conversation, review);
   context.subscriptions.push(
@@ -25,6 +26,7 @@ export function activate(context: vscode.ExtensionContext): void {
     panel,
     new Status(server, conversation, review),
     new InlineReview(review),
+    new Sessions(server, conversation),
     new DiagnosticsForwarder(server),
     vscode.workspace.onDidChangeConfiguration((event) =>
       onConfigurationChange(event, conversation),

@@ -73,6 +73,8 @@ export type FromPanel =
   | { type: "ready" }
   | { type: "prompt"; text: string; whenBusy: "steer" | "follow_up" }
   | { type: "stop" }
+  /** Let the turn go on that was cut off. */
+  | { type: "continue" }
   | {
       type: "approve";
       approvalId: string;

@@ -4,6 +4,8 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { Conversation } from "./conversation";
+import { countWaiting } from "./fold/live";
+import { title } from "./fold/state";
 import { follow as followLink, openPlace } from "./links";
 import { type FromPanel, momentId, PANEL_COMMANDS, type Restore, type ToPanel } from "./messages";
 import { page } from "./page";
@@ -47,9 +49,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       conversation.onRefused((problem) => this.#post({ type: "refused", problem })),
       conversation.onConfig((config) => this.#post({ type: "config", config })),
       review.onChange((turns) => this.#post({ type: "review", turns })),
-      conversation.onChange(({ approvals, questions }) =>
-        this.#badge(approvals.length + questions.length),
-      ),
+      conversation.onChange(() => this.#describe()),
+      conversation.onLives(() => this.#describe()),
       vscode.window.registerWebviewViewProvider(VIEW_ID, this),
     ];
   }
@@ -79,8 +80,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       source: view.webview.cspSource,
       nonce: randomBytes(16).toString("base64"),
     });
-    const { approvals, questions } = this.#conversation.state;
-    this.#badge(approvals.length + questions.length);
+    this.#describe();
   }
 
   /** Bring the panel up with the cursor in the prompt, and these words before it. */
@@ -131,10 +131,16 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     }
   }
 
-  #badge(count: number): void {
+  /** Say on the view's edge which session it shows, and what waits in it and in all others. */
+  #describe(): void {
     if (!this.#view) return;
+    const { lives, state } = this.#conversation;
+    const count = countWaiting(lives);
+    const elsewhere = count - (lives.get(state.sessionId)?.waiting.size ?? 0);
     const tooltip = count === 1 ? "The agent waits for you" : `${count} things wait for you`;
     this.#view.badge = count ? { value: count, tooltip } : undefined;
+    const waits = elsewhere ? [`${elsewhere} waiting in other sessions`] : [];
+    this.#view.description = [title(state), ...waits].filter(Boolean).join(" · ");
   }
 
   async #do(said: FromPanel): Promise<void> {
@@ -147,6 +153,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return this.#conversation.refresh();
       case "prompt":
         return this.#prompt(said.text, said.whenBusy);
+      case "continue":
+        return this.#conversation.goOn();
       case "stop":
         return void vscode.commands.executeCommand("agent-ls.stopTurn");
       case "approve": {

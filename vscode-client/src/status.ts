@@ -1,7 +1,8 @@
 // The status bar item, and the context keys that key bindings and menus ask.
 import * as vscode from "vscode";
 import type { Conversation } from "./conversation";
-import type { State } from "./fold/state";
+import { countRunning, countWaiting, type Lives } from "./fold/live";
+import { type State, title } from "./fold/state";
 import type { ServerState } from "./messages";
 import type { Review } from "./review";
 import type { Agent } from "./server";
@@ -19,11 +20,11 @@ export class Status implements vscode.Disposable {
 
   constructor(agent: Agent, conversation: Conversation, review: Review) {
     this.#item.name = "Agent";
-    this.#item.command = "agent-ls.openPanel";
-    const show = () => this.#show(agent.state, conversation.state);
+    const show = () => this.#show(agent.state, conversation.state, conversation.lives);
     this.#listeners = [
       agent.onState(show),
       conversation.onChange(show),
+      conversation.onLives(show),
       review.onChange((turns) => this.#setContext("agent-ls.reviewing", hasOpen(turns))),
     ];
     show();
@@ -35,10 +36,12 @@ export class Status implements vscode.Disposable {
     this.#item.dispose();
   }
 
-  #show(server: ServerState, state: State): void {
+  #show(server: ServerState, state: State, lives: Lives): void {
     const isUp = server.is === "running";
     const isWaiting = isUp && state.approvals.length > 0;
-    const { text, tooltip, colour } = describe(server, state);
+    const { text, tooltip, colour } = describe(server, state, lives);
+    const isElsewhere = !lives.get(state.sessionId)?.waiting.size && countWaiting(lives) > 0;
+    this.#item.command = isElsewhere ? "agent-ls.openWaiting" : "agent-ls.openPanel";
     this.#item.text = text;
     this.#item.tooltip = tooltip;
     this.#item.accessibilityInformation = { label: tooltip };
@@ -65,7 +68,7 @@ interface Shown {
   colour: string | null;
 }
 
-function describe(server: ServerState, state: State): Shown {
+export function describe(server: ServerState, state: State, lives: Lives): Shown {
   switch (server.is) {
     case "failed": {
       const tooltip = `${server.problem}\n${server.advice}`;
@@ -76,23 +79,32 @@ function describe(server: ServerState, state: State): Shown {
     case "stopped":
       return { text: "$(circle-outline) Agent", tooltip: "The agent does not run", colour: null };
     case "running":
-      return describeSession(state);
+      return describeSessions(state, lives);
   }
 }
 
-function describeSession({ approvals, questions, turn, model, mode }: State): Shown {
-  const waiting = approvals[0]?.title ?? questions[0]?.text;
-  if (waiting !== undefined) {
+/** What all sessions do: one that waits is more urgent than those that work. */
+function describeSessions(state: State, lives: Lives): Shown {
+  const waiting = [...lives.values()].flatMap((one) => [...one.waiting.values()]);
+  if (waiting.length) {
+    const many = `$(bell-dot) ${waiting.length} wait for you`;
     return {
-      text: "$(bell-dot) Agent waits for you",
-      tooltip: `The agent waits for your answer: ${waiting}`,
+      text: waiting.length === 1 ? "$(bell-dot) Agent waits for you" : many,
+      tooltip: ["The agent waits for your answer:", ...waiting].join("\n"),
       colour: "statusBarItem.warningBackground",
     };
   }
-  const choices = `${model || "no model chosen"} · ${mode}`;
-  if (!turn)
-    return { text: "$(sparkle) Agent", tooltip: `Open the agent · ${choices}`, colour: null };
-  const step = turn.step ? `, step ${turn.step}` : "";
-  const tooltip = `The agent works${step} · ${choices}`;
-  return { text: "$(loading~spin) Agent", tooltip, colour: null };
+  const choices = `${state.model || "no model chosen"} · ${state.mode}`;
+  const running = countRunning(lives);
+  if (running) {
+    const step = state.turn?.step ? `, step ${state.turn.step}` : "";
+    const who = running === 1 ? `The agent works${step}` : `${running} sessions work`;
+    const text = running === 1 ? "$(loading~spin) Agent" : `$(loading~spin) Agent ${running}`;
+    return { text, tooltip: `${who} · ${choices}`, colour: null };
+  }
+  if (state.cutOff) {
+    const tooltip = `The agent was cut off in: ${title(state)}`;
+    return { text: "$(debug-continue) Agent", tooltip, colour: null };
+  }
+  return { text: "$(sparkle) Agent", tooltip: `Open the agent · ${choices}`, colour: null };
 }

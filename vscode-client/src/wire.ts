@@ -612,6 +612,11 @@ export interface SaveResult {
   unsaved?: string[];
 }
 
+/** The session that was meant. */
+export interface SessionChanged {
+  sessionId: string;
+}
+
 /** The session was created. */
 export interface SessionCreatedUpdate {
   sessionUpdate: "session_created";
@@ -628,6 +633,8 @@ export interface SessionInfo {
   /** Of the last turn; null before the first. */
   status: TurnStatus | null;
   turns: number;
+  /** Its last turn, or its queue, was cut off and waits to be resumed. */
+  isInterrupted: boolean;
 }
 
 /** The session that was opened; ask for its snapshot. */
@@ -646,6 +653,12 @@ export interface SessionResumedUpdate {
 export interface SessionRow {
   sessionId: string;
   title: string;
+  /** The kind of sub-agent; empty for a session of the user's. */
+  agent: string;
+  /** The URIs of its folders. */
+  roots: string[];
+  /** These folders are the ones that are open. */
+  isHere: boolean;
   /** Wall clock, milliseconds since 1970. */
   updatedMs: number;
   turns: number;
@@ -659,14 +672,55 @@ export interface SessionRow {
   forkedFrom: string;
   /** A dry run: nothing was really done. */
   isDryRun: boolean;
+  isArchived: boolean;
+  /** How many sub-agents it has started. */
+  subAgents: number;
+  /** With a query: the newest words around it; empty when it is in the title. */
+  found: string;
   cost: Cost;
 }
 
-/** Ask for the sessions of this workspace. */
-export interface SessionsListParams {
+/** Hide a session from lists, or show it again; a new turn shows it, too. */
+export interface SessionsArchiveParams {
+  sessionId: string;
+  isArchived?: boolean;
 }
 
-/** Newest first. */
+/** Delete a session and its sub-agents' for good, unless it works right now. */
+export interface SessionsDeleteParams {
+  sessionId: string;
+}
+
+/** Ask for a session as a text to read. */
+export interface SessionsExportParams {
+  sessionId: string;
+}
+
+/** A session as Markdown: one chapter a turn. */
+export interface SessionsExportResult {
+  markdown: string;
+}
+
+/** Begin a session that knows what another one knew after a turn; it becomes the current one. */
+export interface SessionsForkParams {
+  /** Null: the current session. */
+  sessionId?: string | null;
+  /** An id, or a number from 1; null: the newest turn that is over. */
+  turn?: number | string | null;
+}
+
+/** Ask for the sessions of this workspace; those in which nobody spoke are left out. */
+export interface SessionsListParams {
+  /** Those of other folders, too. */
+  everywhere?: boolean;
+  withArchived?: boolean;
+  /** Not empty: only the sub-agents of this session, as they were started. */
+  parentId?: string;
+  /** Only those with all of these words, in any case, in the title, a prompt or an answer. */
+  query?: string;
+}
+
+/** Newest first, at most 500. */
 export interface SessionsListResult {
   sessions: SessionRow[];
 }
@@ -675,6 +729,12 @@ export interface SessionsListResult {
 export interface SessionsNewParams {
   mode?: Mode | null;
   model?: string | null;
+}
+
+/** Give a session another title. */
+export interface SessionsRenameParams {
+  sessionId: string;
+  title: string;
 }
 
 /** Open a stored session; it becomes the current one. */
@@ -941,6 +1001,11 @@ export interface AgentRequests {
   "agent/sessions/list": { params: SessionsListParams; result: SessionsListResult };
   "agent/sessions/new": { params: SessionsNewParams; result: SessionResult };
   "agent/sessions/resume": { params: SessionsResumeParams; result: SessionResult };
+  "agent/sessions/fork": { params: SessionsForkParams; result: SessionResult };
+  "agent/sessions/rename": { params: SessionsRenameParams; result: SessionChanged };
+  "agent/sessions/archive": { params: SessionsArchiveParams; result: SessionChanged };
+  "agent/sessions/delete": { params: SessionsDeleteParams; result: SessionChanged };
+  "agent/sessions/export": { params: SessionsExportParams; result: SessionsExportResult };
   "agent/approval/resolve": { params: ApprovalResolveParams; result: ResolveResult };
   "agent/question/resolve": { params: QuestionResolveParams; result: ResolveResult };
   "agent/review/list": { params: ReviewListParams; result: ReviewListResult };

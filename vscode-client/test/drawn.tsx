@@ -8,6 +8,7 @@ import { beforeEach, vi } from "vitest";
 import type { FromPanel, ToPanel } from "../src/messages";
 import { App } from "../src/view/app";
 import { type Drafts, NO_DRAFTS } from "../src/view/drafts";
+import { Keeper, KeptContext } from "../src/view/kept";
 import { type Known, learn, UNKNOWN } from "../src/view/store";
 import type { UpdateParams } from "../src/wire";
 import { snapshot } from "./golden";
@@ -26,9 +27,12 @@ beforeEach(() => {
   begin();
 });
 
+let reader: Keeper;
+
 /** A new page, as after a reload: it knows what the page before it kept. */
-export function begin(drafts: Drafts = NO_DRAFTS): void {
+export function begin(drafts: Drafts = NO_DRAFTS, keeper = new Keeper()): void {
   render(null, root);
+  reader = keeper;
   known = { ...UNKNOWN, drafts };
   said = [];
   shown = [];
@@ -41,16 +45,18 @@ export function kept(): Drafts {
 export async function draw(): Promise<void> {
   await act(() =>
     render(
-      <App
-        known={known}
-        post={(one) => {
-          if (one.type === "shown") shown.push(one);
-          else said.push(one);
-        }}
-        keep={(change) => {
-          known = { ...known, drafts: change(known.drafts) };
-        }}
-      />,
+      <KeptContext.Provider value={reader}>
+        <App
+          known={known}
+          post={(one) => {
+            if (one.type === "shown") shown.push(one);
+            else said.push(one);
+          }}
+          keep={(change) => {
+            known = { ...known, drafts: change(known.drafts) };
+          }}
+        />
+      </KeptContext.Provider>,
       root,
     ),
   );

@@ -19,13 +19,42 @@ export class EventEmitter<T> {
 const nothing = { dispose: () => undefined };
 
 export const Uri = { joinPath: (...parts: unknown[]) => parts.join("/") };
-export const commands = { executeCommand: () => Promise.resolve() };
-export const workspace = { onDidChangeWorkspaceFolders: () => nothing };
+/** What commands do that the parts registered, by name. */
+export const registered = new Map<string, (...words: never[]) => unknown>();
+export const commands = {
+  executeCommand: () => Promise.resolve(),
+  registerCommand: (name: string, run: (...words: never[]) => unknown) => {
+    registered.set(name, run);
+    return nothing;
+  },
+};
+export const workspace = {
+  onDidChangeWorkspaceFolders: () => nothing,
+  getConfiguration: () => ({ inspect: () => undefined }),
+};
+export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 };
+export class TreeItem {
+  constructor(
+    readonly label: string,
+    readonly collapsibleState: number,
+  ) {}
+}
+export class ThemeIcon {
+  constructor(readonly id: string) {}
+}
 export const window = {
   activeTextEditor: undefined,
   onDidChangeActiveTextEditor: () => nothing,
   registerWebviewViewProvider: () => nothing,
-  showErrorMessage: () => Promise.resolve(),
+  showErrorMessage: (): Promise<unknown> => Promise.resolve(),
+  showWarningMessage: (): Promise<unknown> => Promise.resolve(),
+  showInputBox: (): Promise<unknown> => Promise.resolve(),
+  createTreeView: () => ({
+    visible: true,
+    message: undefined,
+    onDidChangeVisibility: () => nothing,
+    dispose: () => undefined,
+  }),
 };
 
 export class Range {

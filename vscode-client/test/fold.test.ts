@@ -116,6 +116,81 @@ test("an update of a kind from the future changes nothing", () => {
   expect(reduce(before, { sessionUpdate: "invented" } as unknown as Update)).toBe(before);
 });
 
+const resumed = (...calls: string[]): Update => ({
+  sessionUpdate: "session_resumed",
+  interruptedToolCalls: calls,
+});
+const turn = (turnId = "trn_1"): Update => ({
+  sessionUpdate: "turn_started",
+  turnId,
+  anchor: null,
+});
+const ended = (output: string): Update => ({
+  sessionUpdate: "turn_ended",
+  turnId: "trn_1",
+  stopReason: "completed",
+  status: "success",
+  output,
+  failureReason: "",
+  openTasks: [],
+});
+
+test("what is said after a break is an answer of its own, and the end repeats neither", () => {
+  const state = check(
+    [
+      turn(),
+      message("The first", true),
+      resumed(),
+      chunk(" and"),
+      message(" and the second."),
+      ended("The first and the second."),
+    ],
+    {},
+  );
+  expect(state.items.map((one) => one.kind)).toEqual(["answer", "resumed", "answer", "end"]);
+  expect(itemsOf(state, "answer")).toMatchObject([
+    { kept: "The first", isStreaming: false },
+    { kept: " and the second.", isStreaming: false },
+  ]);
+  expect(itemsOf(state, "end")).toMatchObject([{ output: "" }]);
+});
+
+test("an end that no answer has is told", () => {
+  const state = check([turn(), message("One."), message("Two."), ended("Three.")], {});
+  expect(itemsOf(state, "end")).toMatchObject([{ output: "Three." }]);
+});
+
+test("breaks without a word between them are one", () => {
+  const state = check([turn(), message("Half", true), resumed("a"), resumed("b")], {});
+  expect(itemsOf(state, "resumed")).toMatchObject([{ interrupted: ["a", "b"] }]);
+});
+
+/** A snapshot of a turn that was cut off after these updates. */
+function cutOff(...updates: Update[]): State {
+  const told = snapshot([{ sessionId: "s", seq: 5, updates }]);
+  return fromSnapshot({ ...told, session: { ...told.session, isInterrupted: true } });
+}
+
+test("a turn that was cut off does not run until it goes on", () => {
+  const rest = cutOff(turn(), message("Half", true), resumed());
+  expect(rest).toMatchObject({ turn: null, cutOff: { turn: { id: "trn_1" } } });
+  const mode: Update = { sessionUpdate: "current_mode_update", currentModeId: "plan" };
+  expect(reduce(rest, mode)).toMatchObject({ turn: null, mode: "plan" });
+  for (const sign of [
+    { sessionUpdate: "phase_update", phase: "call", step: 1, detail: "" } as const,
+    chunk("more"),
+  ]) {
+    expect(reduce(rest, sign)).toMatchObject({ turn: { id: "trn_1" }, cutOff: null });
+  }
+  const over = reduce(rest, ended("Half"));
+  expect(over).toMatchObject({ turn: null, cutOff: null });
+  expect(itemsOf(over, "end")).toMatchObject([{ output: "" }]);
+});
+
+test("a queue that waits behind an ended turn is cut off, too", () => {
+  expect(cutOff(turn(), ended("Done."))).toMatchObject({ turn: null, cutOff: { turn: null } });
+});
+
 test("what belongs to another session is left out", () => {
   const before = begun("s");
   expect(follow(before, { sessionId: "other", seq: 9, updates: [message("x")] })).toBe(before);

@@ -70,6 +70,7 @@ export function snapshot(params: readonly UpdateParams[]): SnapshotResult {
         ) ?? "",
       status: null,
       turns: 1,
+      isInterrupted: false,
     },
     seq: params.at(-1)?.seq ?? 0,
     updates,

@@ -237,6 +237,7 @@ const session = (params) => ({
   model: params.flatMap((one) => one.updates).findLast((one) => one.model)?.model ?? "openai/gpt-5",
   status: null,
   turns: 0,
+  isInterrupted: false,
 });
 
 function frame(scene, theme) {

@@ -4,14 +4,17 @@ import { act } from "preact/test-utils";
 import { expect, test } from "vitest";
 import type { ToPanel } from "../src/messages";
 import { watchChords } from "../src/view/chords";
+import { drafted } from "../src/view/drafts";
+import { Keeper, type Kept, type Place } from "../src/view/kept";
 import type {
   ConfigResult,
   ReviewFile,
   ReviewFileResult,
   ReviewHunk,
   ReviewTurn,
+  UpdateParams,
 } from "../src/wire";
-import { all, check, click, press, root, running, said, texts, told } from "./drawn";
+import { all, begin, check, click, known, press, root, running, said, texts, told } from "./drawn";
 import { snapshot, story, until } from "./golden";
 
 test("nothing is claimed before the session has been told", async () => {
@@ -460,4 +463,63 @@ test("that files were restored is remembered where it was done", async () => {
     },
   });
   expect(texts(".restored")).toEqual(["Files were restored to before this change"]);
+});
+
+test("a turn that was cut off waits with half an answer for Continue", async () => {
+  const half: UpdateParams = {
+    sessionId: "",
+    seq: 9,
+    updates: [
+      { sessionUpdate: "turn_started", turnId: "trn_1", anchor: null },
+      {
+        sessionUpdate: "user_message_chunk",
+        content: { type: "text", text: "Explain it." },
+        images: null,
+        origin: "user",
+      },
+      {
+        sessionUpdate: "agent_message",
+        stepId: "stp_1",
+        content: { type: "text", text: "The first half" },
+        thought: "",
+        isPartial: true,
+      },
+      { sessionUpdate: "session_resumed", interruptedToolCalls: ["cal_1"] },
+    ],
+  };
+  const told = snapshot([half]);
+  told.session.isInterrupted = true;
+  await check(running, { type: "snapshot", snapshot: told });
+  expect(texts(".answer").map((one) => one.trim())).toEqual(["The first half"]);
+  expect(texts(".cut-off .words")).toEqual([
+    "The window closed here; what came of 1 call is unknown",
+  ]);
+  expect(all(".activity, .stop")).toEqual([]);
+  await click("Continue");
+  expect(said).toEqual([{ type: "continue" }]);
+  const goesOn = { sessionUpdate: "phase_update", phase: "call", step: 1, detail: "" } as const;
+  await check({ type: "updates", params: { sessionId: "", seq: 10, updates: [goesOn] } });
+  expect(all(".cut-off")).toEqual([]);
+  expect(texts(".note.line .words")[0]).toContain("Went on after the server had ended");
+});
+
+test("a page that comes back has the same calls open and is where the reader was", async () => {
+  let state: unknown;
+  const place: Place = { getState: () => state, setState: (kept: Kept) => (state = kept) };
+  const open = () => all(".call .line").map((one) => one.getAttribute("aria-expanded"));
+  const before = new Keeper(place);
+  begin(before.drafts, before);
+  await check(...told(story("fix_prices")));
+  await act(() => all<HTMLButtonElement>(".call .line")[1]?.click());
+  before.keepDrafts(drafted(before.drafts, known.session.sessionId, "Half a thought"));
+  before.keepReading(known.session.sessionId, { index: 2, offset: 7 });
+  before.flush();
+
+  const after = new Keeper(place);
+  begin(after.drafts, after);
+  await check(...told(story("fix_prices")));
+  expect(open().slice(0, 3)).toEqual(["false", "true", "false"]);
+  expect(all(".transcript")[0]?.getAttribute("data-end")).toBe("false");
+  expect(all<HTMLTextAreaElement>(".composer textarea")[0]?.value).toBe("Half a thought");
+  expect(after.reading("ses_other")).toBeNull();
 });

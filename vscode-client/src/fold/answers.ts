@@ -1,6 +1,6 @@
 // What the model says, while it streams and when it is complete.
 import { add, type Of, replace } from "./items";
-import type { AnswerItem, State } from "./state";
+import type { AnswerItem, Item, State } from "./state";
 
 function streaming(state: State, stepId: string): number {
   return state.items.findLastIndex(
@@ -21,6 +21,13 @@ function openAnswer(state: State, stepId: string): [State, number] {
     isStreaming: true,
   });
   return [begun, begun.items.length - 1];
+}
+
+/** These items, in which no answer streams any more. */
+export function closed(items: readonly Item[]): readonly Item[] {
+  return items.map((one) =>
+    one.kind === "answer" && one.isStreaming ? { ...one, isStreaming: false } : one,
+  );
 }
 
 /** The state after the next piece of a step's text or thinking. */

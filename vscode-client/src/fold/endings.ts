@@ -1,4 +1,5 @@
 // How a turn ended, and what it did.
+import { closed } from "./answers";
 import { add, type Of } from "./items";
 import { over } from "./plans";
 import type { ChangedFile, EndItem, Item, State } from "./state";
@@ -7,17 +8,14 @@ import type { ChangedFile, EndItem, Item, State } from "./state";
 export function ended(state: State, update: Of<"turn_ended">): State {
   const { turn } = state;
   const first = turn?.firstKey ?? state.nextKey;
-  const items = state.items.map(settled);
+  const items = closed(state.items).map((one) => (one.kind === "asked" ? over(one) : one));
   const mine = items.filter((one) => one.key >= first);
-  const isSaid = mine.some(
-    (one) => one.kind === "answer" && (one.kept + one.text).trim() === update.output.trim(),
-  );
   const end: Omit<EndItem, "key"> = {
     kind: "end",
     status: update.status,
     stopReason: update.stopReason,
     reason: update.failureReason,
-    output: isSaid ? "" : update.output.trim(),
+    output: isSaid(update.output, mine) ? "" : update.output.trim(),
     openTasks: update.openTasks,
     steps: turn?.step ?? 0,
     cost: (state.usage?.cost.amount ?? 0) - (turn?.costBefore ?? 0),
@@ -26,10 +24,11 @@ export function ended(state: State, update: Of<"turn_ended">): State {
   return add({ ...state, items, turn: null, approvals: [], questions: [] }, end);
 }
 
-/** The item after the turn is over: nothing of it goes on. */
-function settled(item: Item): Item {
-  if (item.kind === "asked") return over(item);
-  return item.kind === "answer" && item.isStreaming ? { ...item, isStreaming: false } : item;
+/** Says whether an answer has these words, or the last answers together, as after a break. */
+function isSaid(output: string, items: readonly Item[]): boolean {
+  const texts = items.flatMap((one) => (one.kind === "answer" ? [one.kept + one.text] : []));
+  const ends = texts.map((_, index) => texts.slice(index).join(""));
+  return [...texts, ...ends].some((text) => text.trim() === output.trim());
 }
 
 /** The files that edits of these items changed, in order of the first change. */

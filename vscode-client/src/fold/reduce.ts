@@ -3,10 +3,11 @@
 // A snapshot and the live stream go through the same functions, so a panel that was reloaded shows
 // what one that was open all the time shows.
 import type { SnapshotResult, Update, UpdateParams } from "../wire";
-import { answered, chunk, discarded } from "./answers";
+import { answered, chunk, closed, discarded } from "./answers";
 import { called, callOf, onCall, printed, progressed } from "./calls";
 import { ended } from "./endings";
 import { add, type Kind, type Of, replace } from "./items";
+import { SIGNS_OF_LIFE } from "./live";
 import { answeredSteps, marked } from "./plans";
 import { decided } from "./restores";
 import { EMPTY, type State, type Turn } from "./state";
@@ -14,10 +15,20 @@ import { EMPTY, type State, type Turn } from "./state";
 type Folds = { [K in Kind]: (state: State, update: Of<K>) => State };
 
 /** The state after one more update; an update of a kind we do not know changes nothing. */
-export function reduce(state: State, update: Update): State {
+export function reduce(before: State, update: Update): State {
   const fold = FOLDS[update.sessionUpdate] as ((s: State, u: Update) => State) | undefined;
+  const state =
+    before.cutOff && GOES_ON.has(update.sessionUpdate)
+      ? { ...before, turn: before.cutOff.turn, cutOff: null }
+      : before;
   return fold ? fold(state, update) : state;
 }
+
+const GOES_ON: ReadonlySet<Kind> = new Set<Kind>([
+  ...SIGNS_OF_LIFE,
+  "cancel_requested",
+  "turn_ended",
+]);
 
 /** The state that a snapshot describes. */
 export function fromSnapshot(snapshot: SnapshotResult): State {
@@ -32,6 +43,7 @@ export function fromSnapshot(snapshot: SnapshotResult): State {
   let state = snapshot.updates.reduce(reduce, start);
   if (partial?.thought) state = chunk(state, partial.stepId, "thought", partial.thought);
   if (partial?.text) state = chunk(state, partial.stepId, "text", partial.text);
+  if (session.isInterrupted) state = { ...state, turn: null, cutOff: { turn: state.turn } };
   // The snapshot knows the session as it is now, whatever its first update said.
   return { ...state, mode: session.mode, model: session.model, seq };
 }
@@ -64,8 +76,7 @@ const PASSING: ReadonlySet<Kind> = new Set<Kind>([
 
 const FOLDS: Folds = {
   session_created: (state, update) => ({ ...state, mode: update.mode, model: update.model }),
-  session_resumed: (state, update) =>
-    add(state, { kind: "resumed", interrupted: update.interruptedToolCalls }),
+  session_resumed: (state, update) => resumed(state, update.interruptedToolCalls),
   current_mode_update: (state, update) => ({ ...state, mode: update.currentModeId }),
   current_model_update: (state, update) => ({ ...state, model: update.model }),
   policy_silenced: (state, update) =>
@@ -142,6 +153,17 @@ const FOLDS: Folds = {
 export function words(name: string): string {
   const text = name.replaceAll(/[_-]+/g, " ").trim();
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** What is said after a break is an answer of its own; breaks without a word between are one. */
+function resumed(state: State, calls: readonly string[]): State {
+  const items = closed(state.items);
+  const last = items.at(-1);
+  if (last?.kind === "resumed") {
+    const both = { ...last, interrupted: [...last.interrupted, ...calls] };
+    return replace({ ...state, items }, items.length - 1, both);
+  }
+  return add({ ...state, items }, { kind: "resumed", interrupted: calls });
 }
 
 function withTurn(state: State, change: Partial<Turn>): State {

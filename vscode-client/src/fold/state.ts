@@ -30,6 +30,8 @@ export interface State {
   items: readonly Item[];
   /** The turn that runs now. */
   turn: Turn | null;
+  /** What was cut off and waits until the user lets it go on; without a turn only the queue waits. */
+  cutOff: { turn: Turn | null } | null;
   /** What waits for a person, oldest first. */
   approvals: readonly PermissionRequested[];
   questions: readonly QuestionAsked[];
@@ -232,6 +234,7 @@ export const EMPTY: State = {
   model: "",
   items: [],
   turn: null,
+  cutOff: null,
   approvals: [],
   questions: [],
   queue: [],
@@ -241,3 +244,14 @@ export const EMPTY: State = {
   restoring: {},
   nextKey: 0,
 };
+
+const TITLE_CHARACTERS = 80;
+
+/** What a session is called: its first prompt, before the server has named it. */
+export function title({ title: given, items }: State): string {
+  if (given) return given;
+  const first = items.find((one) => one.kind === "user");
+  return first?.kind === "user"
+    ? (first.text.trim().split("\n")[0] ?? "").slice(0, TITLE_CHARACTERS)
+    : "";
+}

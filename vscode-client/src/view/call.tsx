@@ -19,7 +19,9 @@ export const Call = memo(({ item }: { item: CallItem }) => {
   return (
     <div class={`call ${item.status}`}>
       <div class="with-tools">
-        <Disclosure summary={<Summary item={item} />}>{() => <Details item={item} />}</Disclosure>
+        <Disclosure name={item.id} summary={<Summary item={item} />}>
+          {() => <Details item={item} />}
+        </Disclosure>
         <RestoreButton restoring={restoring} of={callWords(item).join(" ")} />
       </div>
       {isRunning && item.output.trim() && (

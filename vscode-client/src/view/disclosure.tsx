@@ -2,17 +2,25 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { Icon } from "./icons";
+import { useKept } from "./kept";
 
 interface Props {
   /** The line; always visible. */
   summary: ComponentChildren;
   class?: string;
   isOpen?: boolean;
+  /** Under which it is kept whether it is open; without one it is closed when the page comes back. */
+  name?: string;
   children: () => ComponentChildren;
 }
 
-export function Disclosure({ summary, class: more = "", isOpen = false, children }: Props) {
-  const [open, setOpen] = useState(isOpen);
+export function Disclosure({ summary, class: more = "", isOpen = false, name, children }: Props) {
+  const kept = useKept();
+  const [open, setOpen] = useState(isOpen || (name !== undefined && kept.isOpen(name)));
+  const toggle = () => {
+    setOpen(!open);
+    if (name !== undefined) kept.keepOpen(name, !open);
+  };
   const id = useId();
   return (
     <div class={`disclosure ${more}`}>
@@ -21,7 +29,7 @@ export function Disclosure({ summary, class: more = "", isOpen = false, children
         class="line"
         aria-expanded={open}
         aria-controls={open ? id : undefined}
-        onClick={() => setOpen(!open)}
+        onClick={toggle}
       >
         {summary}
         <Icon name={open ? "chevronDown" : "chevronRight"} class="chevron" />

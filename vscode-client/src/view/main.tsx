@@ -1,16 +1,14 @@
-// The panel's start: listens to the extension, draws at most once per frame, keeps what is written.
+// The panel's start: listens to the extension, draws at most once per frame, keeps what must outlive it.
 import { render } from "preact";
 import type { FromPanel, ToPanel } from "../messages";
 import { App } from "./app";
 import { watchChords } from "./chords";
-import { restored } from "./drafts";
+import { Keeper, KeptContext, type Place } from "./kept";
 import "./panel.css";
 import { type Keep, type Known, learn, UNKNOWN } from "./store";
 
-interface Editor {
+interface Editor extends Place {
   postMessage(said: FromPanel): void;
-  getState(): unknown;
-  setState(state: unknown): void;
 }
 
 declare function acquireVsCodeApi(): Editor;
@@ -19,7 +17,8 @@ const editor = acquireVsCodeApi();
 const root = document.getElementById("root");
 const post = (said: FromPanel) => editor.postMessage(said);
 
-let known: Known = { ...UNKNOWN, drafts: restored(editor.getState()) };
+const kept = new Keeper(editor);
+let known: Known = { ...UNKNOWN, drafts: kept.drafts };
 let isDue = false;
 
 function draw(): void {
@@ -27,14 +26,19 @@ function draw(): void {
   isDue = true;
   requestAnimationFrame(() => {
     isDue = false;
-    render(<App known={known} post={post} keep={keep} />, root);
+    render(
+      <KeptContext.Provider value={kept}>
+        <App known={known} post={post} keep={keep} />
+      </KeptContext.Provider>,
+      root,
+    );
   });
 }
 
 function know(now: Known): void {
   const isWritten = now.drafts !== known.drafts;
   known = now;
-  if (isWritten) editor.setState(known.drafts);
+  if (isWritten) kept.keepDrafts(known.drafts);
 }
 
 const keep: Keep = (change, isSeen = true) => {
@@ -47,6 +51,7 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPanel>) => {
   draw();
 });
 
+window.addEventListener("pagehide", () => kept.flush());
 watchChords(window, navigator.userAgent.includes("Mac"));
 draw();
 post({ type: "ready" });

@@ -1,12 +1,15 @@
 // The conversation so far; stays at its end while the reader is there.
 import { memo } from "preact/compat";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Item, State, UserItem } from "../fold/state";
 import { Answer } from "./answer";
 import { Call } from "./call";
 import { usePost } from "./context";
+import { CutOff } from "./cut_off";
 import { plural } from "./format";
 import { Icon } from "./icons";
+import { useKept } from "./kept";
+import { bringBack, readingOf } from "./reading";
 import { RestoreAnswer, RestoreButton, useRestoring } from "./restore";
 import { Asked, Compacted, End, Findings, Gate, Notice, Nudge, Resumed } from "./notes";
 
@@ -14,8 +17,16 @@ const NEAR_PX = 40;
 
 export function Transcript({ session }: { session: State }) {
   const box = useRef<HTMLDivElement>(null);
+  const kept = useKept();
+  const { sessionId, cutOff } = session;
   const [isAtEnd, setAtEnd] = useState(true);
   const toEnd = () => box.current?.scrollTo({ top: box.current.scrollHeight });
+  useLayoutEffect(() => {
+    // Back where the reader was before the page was hidden.
+    const reading = kept.reading(sessionId);
+    setAtEnd(reading === null);
+    if (box.current && reading) bringBack(box.current, reading);
+  }, [sessionId]);
   useEffect(() => {
     if (isAtEnd) toEnd();
   }, [session, isAtEnd]);
@@ -27,6 +38,10 @@ export function Transcript({ session }: { session: State }) {
     if (box.current) watch.observe(box.current);
     return () => watch.disconnect();
   }, []);
+  const last = session.items.at(-1);
+  const broken = cutOff && last?.kind === "resumed" ? last : null;
+  // The last break is told by the line that ends it.
+  const items = broken ? session.items.slice(0, -1) : session.items;
   return (
     <div class="transcript-frame">
       <div
@@ -37,13 +52,17 @@ export function Transcript({ session }: { session: State }) {
         aria-live="off"
         tabIndex={0}
         data-end={isAtEnd}
-        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) =>
-          setAtEnd(scrollHeight - scrollTop - clientHeight < NEAR_PX)
-        }
+        onScroll={({ currentTarget }) => {
+          const { scrollHeight, scrollTop, clientHeight } = currentTarget;
+          const isNear = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+          setAtEnd(isNear);
+          kept.keepReading(sessionId, isNear ? null : readingOf(currentTarget));
+        }}
       >
-        {session.items.map((item) => (
+        {items.map((item) => (
           <Entry key={item.key} item={item} />
         ))}
+        {cutOff && <CutOff lost={broken?.interrupted.length ?? 0} />}
         {session.turn && <Activity session={session} />}
       </div>
       {!isAtEnd && (
