@@ -86,8 +86,8 @@ class Sessions:
         self._decided: dict[str, int] = {}
         """By id, the ``updated_ms`` at which a session had no open changes left."""
         self._opening = asyncio.Lock()
-        self._made: set[str] = set()
-        """Ids of the sessions that were begun here, empty ones taken over included."""
+        self._empty: set[str] = set()
+        """Ids of the sessions that were begun or opened here before anything was said in them."""
 
     @property
     def root_uris(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ class Sessions:
     async def create(self, *, mode: Mode | None = None, model: str | None = None) -> Session:
         """Create a session."""
         session_id = self._ids.new("ses")
-        self._made.add(session_id)
+        self._empty.add(session_id)
         lease = await self._leases.take(session_id)
         recorder = Recorder(session_id, self._store, self._clock)
         await recorder.emit(
@@ -126,7 +126,6 @@ class Sessions:
             except StoreError as error:
                 _log.info("could not take over %s: %s", one.session_id, error)
                 break
-            self._made.add(session.id)
             await session.set_mode(mode or self._mode)
             await session.set_model(model or self._model)
             return session
@@ -158,6 +157,8 @@ class Sessions:
                     self._clock,
                     is_dry_run=self._is_dry_run,
                 )
+                if not recorder.state.turns:
+                    self._empty.add(session_id)
                 return await self._opened(recorder, lease)
             except BaseException:
                 await self._leases.release(lease)
@@ -308,10 +309,10 @@ class Sessions:
     async def close(self, *, is_kept: Callable[[str], bool] = lambda _session_id: True) -> None:
         """Close the sessions, release their leases, and close what they use.
 
-        A session that was made here and is still empty is deleted unless ``is_kept``.
+        A session that was used here and is still empty is deleted unless ``is_kept``.
         """
         await self._open.close()
-        left = [one for one in self._made if not is_kept(one)]
+        left = [one for one in self._empty if not is_kept(one)]
         if left:
             await self._delete_empty(left)
         await self._on_close()

@@ -94,14 +94,14 @@ async def test_a_session_that_is_left_empty_is_not_kept(tmp_path: Path) -> None:
             again = await editor.request("agent/snapshot", {"sessionId": None})
             assert again["session"]["mode"] == "plan"
             assert await editor.request("agent/sessions/list", {}) == {"sessions": []}
-        await check(tmp_path, sessions=0)
         async with server(tmp_path, model) as killed:
+            assert await killed.request("agent/sessions/list", {}) == {"sessions": []}
             left = await killed.request("agent/snapshot", {"sessionId": None})
             await killed.kill()
         async with server(tmp_path, model) as editor:
             taken = await editor.request("agent/snapshot", {"sessionId": None})
             assert taken["session"]["sessionId"] == left["session"]["sessionId"]
-    await check(tmp_path, sessions=0)
+            assert await editor.request("agent/sessions/list", {}) == {"sessions": []}
 
 
 async def test_words_in_the_document_of_an_empty_session_can_be_sent_after_a_restart(

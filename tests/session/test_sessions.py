@@ -241,7 +241,7 @@ async def test_a_session_gets_a_name_whether_it_is_open_or_not_but_not_from_anot
         assert await first._store.lease_owner("ses_unknown") is None
 
 
-async def test_only_what_was_made_here_and_is_empty_is_deleted_at_the_end(
+async def test_only_what_was_used_here_and_is_empty_is_deleted_at_the_end(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:
     async with scripted('[[answer]]\ntext = "Yes."\n', port=model_port):
@@ -249,6 +249,11 @@ async def test_only_what_was_made_here_and_is_empty_is_deleted_at_the_end(
             left = await theirs.create()
         async with open_test_sessions(tmp_path, model_host) as sessions:
             used, empty, kept = [await sessions.create() for _ in range(3)]
+            # One that a process made before the settings changed.
+            await sessions._open.leave(empty, "test")
+            sessions._empty.clear()
+            sessions._empty.update({used.id, kept.id})
+            empty = await sessions.open(empty.id)
             await empty.set_mode(Mode.PLAN)
             await check(sessions, used, "Yes.")
             assert [one.session_id for one in await sessions.list()] == [used.id]
