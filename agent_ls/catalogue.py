@@ -90,7 +90,9 @@ from agent_ls.policies.recoveries.thinking_only import ThinkingOnly
 from agent_ls.policies.recoveries.transport import Transport
 from agent_ls.policies.recoveries.truncated_call import TruncatedCall
 from agent_ls.providers.credentials import StoredCredentials
+from agent_ls.providers.key_variables import key_place as _key_place
 from agent_ls.providers.model_host import ModelHost, ModelHostOptions
+from agent_ls.providers.prices import PriceTable
 from agent_ls.providers.sign_ins import SIGN_INS as _SIGN_INS
 from agent_ls.providers.sign_ins import SignIn
 from agent_ls.tools.apply_patch import ApplyPatch
@@ -270,6 +272,8 @@ MONITOR = ExternalMonitor
 MONITOR_OPTIONS = MonitorOptions
 PROVIDER = ModelHost
 KEYS = StoredCredentials
+KEY_PLACE = _key_place
+MODEL_TABLE = PriceTable
 SIGN_IN = SignIn
 SIGN_INS = _SIGN_INS
 PROVIDER_OPTIONS = ModelHostOptions

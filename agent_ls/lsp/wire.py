@@ -1082,6 +1082,9 @@ class CommandsListResult(Wire):
 class ModelsParams(Wire):
     """Ask which models can be used with the keys and sign-ins that are there."""
 
+    is_all: StrictBool = False
+    """Also list those of known providers that have no key or sign-in yet."""
+
 
 class ModelRow(Wire):
     """One model to choose. Null: not known."""
@@ -1101,12 +1104,57 @@ class ModelRow(Wire):
     """What the setting `loop.reasoning_effort` may be; empty: the model does not think."""
 
 
+class ProviderRow(Wire):
+    """Who offers models, and what is needed to use them."""
+
+    provider: str
+    """The part of a model's name before the slash; empty: not known."""
+    key_variable: str | None
+    """The environment variable that holds the key; null: it takes no key."""
+    sign_in: str | None
+    """The account that `agent-ls login` signs in with; null: it takes a key, or nothing."""
+    is_ready: bool
+    """Its key or sign-in is there, or none is needed."""
+
+
 class ModelsResult(Wire):
     """The models, by provider and name; a local server's are those that it lists itself."""
 
     models: list[ModelRow]
+    providers: list[ProviderRow]
+    """Who offers them."""
     problems: list[str]
     """What is wrong with a key or a server, for the user."""
+
+
+class AccessParams(Wire):
+    """Ask how a model is reached, and whether its key or sign-in is there."""
+
+    model: ModelName
+
+
+class AccountRow(Wire):
+    """An account that a user can sign in with instead of a key."""
+
+    name: str
+    """As `agent-ls login` takes it."""
+    title: str
+    plan: str
+    """What the user needs to have."""
+    provider: str
+    """The part of its models' names before the slash."""
+
+
+class AccessResult(Wire):
+    """What a model needs before it can be asked."""
+
+    model: ModelRow
+    provider: ProviderRow
+    is_missing: bool
+    """There is no key, or nobody has signed in."""
+    problem: str
+    """Why it cannot be asked, for the user; empty: it can."""
+    accounts: list[AccountRow]
 
 
 class EditorDiagnosticsParams(Wire):

@@ -1,7 +1,7 @@
 """Finds API keys in the environment, then ``credentials.toml``, then the keyring.
 
-For providers that users sign in at, it only looks whether they have. Knows each provider's
-environment variables. Reads no workspace file and writes nothing.
+For providers that users sign in at, it only looks whether they have. Reads no workspace file and
+writes nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,15 @@ from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.providers.addresses import is_openais_own, read_address
 from agent_ls.providers.dialects import ADDRESSES, dialect_of
 from agent_ls.providers.frames import Access
+from agent_ls.providers.key_variables import (
+    KEYLESS,
+    PROVIDERS,
+    KeyPlace,
+    Variables,
+    key_place,
+    provider_of,
+    variables_of,
+)
 from agent_ls.providers.prices import PriceTable, provider_in
 from agent_ls.providers.shapes import Object, as_object
 from agent_ls.providers.sign_ins import sign_in_of
@@ -35,86 +44,23 @@ FILE_NAME: Final = "credentials.toml"
 KEYRING_SERVICE: Final = "agent-ls"
 _DUMMY_KEY: Final = "none"
 _KEYRING_S: Final = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Variables:
-    """Names of a provider's environment variables."""
-
-    key: tuple[str, ...] = ()
-    base: tuple[str, ...] = ()
-    extra: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Names of litellm's arguments, by variable."""
-    is_key_needed: bool = True
-
-
-_OLLAMA: Final = _Variables(
-    ("OLLAMA_API_KEY",), ("OLLAMA_API_BASE", "OLLAMA_HOST"), is_key_needed=False
-)
-_PROVIDERS: Final[Mapping[str, _Variables]] = {
-    "anthropic": _Variables(("ANTHROPIC_API_KEY",), ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL")),
-    "azure": _Variables(
-        ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
-        ("AZURE_API_BASE", "AZURE_OPENAI_ENDPOINT"),
-        {"AZURE_API_VERSION": "api_version"},
-    ),
-    "bedrock": _Variables(
-        extra={
-            "AWS_ACCESS_KEY_ID": "aws_access_key_id",
-            "AWS_SECRET_ACCESS_KEY": "aws_secret_access_key",
-            "AWS_SESSION_TOKEN": "aws_session_token",
-            "AWS_REGION_NAME": "aws_region_name",
-            "AWS_REGION": "aws_region_name",
-            "AWS_PROFILE": "aws_profile_name",
-        },
-        is_key_needed=False,
-    ),
-    "gemini": _Variables(
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY"), ("GEMINI_API_BASE", "GOOGLE_GEMINI_BASE_URL")
-    ),
-    "ollama": _OLLAMA,
-    "ollama_chat": _OLLAMA,
-    "openai": _Variables(
-        ("OPENAI_API_KEY",),
-        ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-        {"OPENAI_ORGANIZATION": "organization"},
-    ),
-    "together_ai": _Variables(("TOGETHERAI_API_KEY", "TOGETHER_API_KEY")),
-    "vertex_ai": _Variables(
-        extra={
-            "VERTEXAI_PROJECT": "vertex_project",
-            "VERTEXAI_LOCATION": "vertex_location",
-            "GOOGLE_APPLICATION_CREDENTIALS": "vertex_credentials",
-        },
-        is_key_needed=False,
-    ),
-}
-"""Providers whose variables are not simply ``NAME_API_KEY`` and ``NAME_API_BASE``."""
-
-_KEYLESS: Final = frozenset({"hosted_vllm", "llamafile", "lm_studio"})
-_BARE_NAMES: Final = (
-    (("gpt-", "o1", "o3", "o4", "chatgpt-", "codex-"), "openai"),
-    (("claude-",), "anthropic"),
-    (("gemini-",), "vertex_ai"),
-)
-_PROVIDER: Final = re.compile(r"[a-z0-9_-]+")
-"""Other heads of names, such as ``Qwen/`` or ``hf.co/``, belong to the name."""
-_EXTRAS: Final = {name for one in _PROVIDERS.values() for name in one.extra.values()}
+_EXTRAS: Final = {name for one in PROVIDERS.values() for name in one.extra.values()}
 _FILE_KEYS: Final = frozenset({"api_key", "api_base", *_EXTRAS})
 
 
-def provider_of(model: str, api_base: str = "") -> str:
-    """Return the provider of a litellm model name; empty if unknown.
+class MissingKeyError(ProviderError):
+    """A model's provider has no key and no sign-in."""
 
-    With an address of the user's own, a name without a provider is one of OpenAI's format.
-    """
-    head, slash, _ = model.partition("/")
-    if slash and _PROVIDER.fullmatch(head):
-        return head
-    for prefixes, provider in _BARE_NAMES:
-        if model.startswith(prefixes):
-            return provider
-    return "openai" if api_base and model else ""
+
+@dataclass(frozen=True, slots=True)
+class KeyNeed:
+    """What a model needs before it can be asked."""
+
+    place: KeyPlace
+    is_missing: bool = False
+    """There is no key, or nobody has signed in."""
+    problem: str = ""
+    """Why the model cannot be asked, for the user; empty: it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +83,12 @@ class StoredCredentials:
         is unusable.
         """
         provider = provider_of(model, api_base)
-        variables = _variables(provider)
+        variables = variables_of(provider)
         stored = await asyncio.to_thread(self._stored, provider)
         if sign_in_of(provider):
             if not await asyncio.to_thread(self._is_signed_in, provider):
                 text = f"You are not signed in for {model}: {self.hint(model, api_base)}"
-                raise ProviderError(ProviderFailure.AUTHENTICATION, text)
+                raise MissingKeyError(ProviderFailure.AUTHENTICATION, text)
             # An account's token goes to no server that was set for other models.
             return Access(api_base=self._address(provider, "", stored) or None)
         base = self._address(provider, api_base, stored)
@@ -163,18 +109,27 @@ class StoredCredentials:
             if near := await asyncio.to_thread(_meant, provider, model):
                 text = f"{text} Or did you mean {' or '.join(near)}?"
                 failure = ProviderFailure.UNKNOWN_MODEL
-            raise ProviderError(failure, text)
+            raise MissingKeyError(failure, text)
         home = dialect_of(provider, "", "").home
         return Access(
             api_key=key, api_base=base or home or None, extra=self._extra(variables, stored)
         )
+
+    async def need(self, model: str, api_base: str = "") -> KeyNeed:
+        """Return where a model's key comes from, and whether it is there."""
+        place = key_place(provider_of(model, api_base))
+        try:
+            await self.access(model, api_base)
+        except ProviderError as error:
+            return KeyNeed(place, isinstance(error, MissingKeyError), error.message)
+        return KeyNeed(place)
 
     def hint(self, model: str, api_base: str = "") -> str:
         """Return how to give this model a key, as a clause that follows "To mend it,"."""
         provider = provider_of(model, api_base)
         if sign_in := sign_in_of(provider):
             return f"run `{sign_in.command}`."
-        names = " or ".join((*_variables(provider).key, "AGENT_LS_API_KEY"))
+        names = " or ".join((*variables_of(provider).key, "AGENT_LS_API_KEY"))
         section = provider or "PROVIDER"
         return (
             f"set {names} in the environment that agent-ls starts in, or write api_key under "
@@ -198,7 +153,7 @@ class StoredCredentials:
             chosen, model = chosen or "openai", model or "openai/any"
         else:
             names = await asyncio.to_thread(_known_providers)
-        keys = await _keyring_keys([one for one in names if _variables(one).key])
+        keys = await _keyring_keys([one for one in names if variables_of(one).key])
         found: dict[str, Access] = {}
         problems: dict[str, None] = {}
         for name in sorted({*names, chosen} - {"", "ollama"}):
@@ -206,7 +161,7 @@ class StoredCredentials:
                 if name == chosen or name in keys or self._is_set_up(name):
                     any_model = model if name == chosen else f"{name}/any"
                     access = await self.access(any_model, api_base, is_listed=name != chosen)
-                    home = ADDRESSES.get(name) if name in _KEYLESS else None
+                    home = ADDRESSES.get(name) if name in KEYLESS else None
                     place = {"api_base": access.api_base or home}
                     found[name] = access.model_copy(update=place)
             except ProviderError as error:
@@ -217,7 +172,7 @@ class StoredCredentials:
         """Say whether a provider has a key or an address of its own. Errors: ``ProviderError``."""
         if sign_in_of(provider):
             return self._is_signed_in(provider)
-        variables, stored = _variables(provider), self._stored(provider)
+        variables, stored = variables_of(provider), self._stored(provider)
         if self._key(variables.key) or self._key_of_file(provider, stored):
             return True
         base = self._address(provider, "", stored)
@@ -246,7 +201,7 @@ class StoredCredentials:
 
         Errors: ``ProviderError`` if it is none.
         """
-        names = _variables(provider).base
+        names = variables_of(provider).base
         places = {
             "provider.api_base": api_base,
             **{name: self.env.get(name, "") for name in names},
@@ -263,7 +218,7 @@ class StoredCredentials:
         except ValueError as error:
             raise ProviderError(ProviderFailure.BAD_REQUEST, f"{place}: {error}.") from None
 
-    def _extra(self, variables: _Variables, stored: Mapping[str, str]) -> dict[str, str]:
+    def _extra(self, variables: Variables, stored: Mapping[str, str]) -> dict[str, str]:
         extra = {k: v.strip() for k, v in stored.items() if k not in ("api_key", "api_base")}
         places = {name: f"{name} in {self.config_dir / FILE_NAME}" for name in extra}
         for name, argument in reversed(list(variables.extra.items())):
@@ -305,17 +260,9 @@ def _checked(place: str, key: str) -> str | None:
     return key.strip() or None
 
 
-def _variables(provider: str) -> _Variables:
-    stem = provider.upper()
-    usual = _Variables(
-        (f"{stem}_API_KEY",), (f"{stem}_API_BASE",), is_key_needed=provider not in _KEYLESS
-    )
-    return _PROVIDERS.get(provider, usual) if provider else _Variables()
-
-
 def _known_providers() -> frozenset[str]:
     listed = {provider_in(name) for name in PriceTable().listed()}
-    return frozenset({*listed, *_PROVIDERS, *ADDRESSES, *_KEYLESS})
+    return frozenset({*listed, *PROVIDERS, *ADDRESSES, *KEYLESS})
 
 
 def _meant(provider: str, model: str) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ from agent_ls.domain.model_io import ModelRequest
 from agent_ls.providers.answer import MalformedAnswer
 from agent_ls.providers.anthropic_route import ADDRESS, AnthropicRoute
 from agent_ls.providers.completion import Completion, Route
-from agent_ls.providers.credentials import provider_of
 from agent_ls.providers.dialects import Dialect, dialect_of, takes_no_images
 from agent_ls.providers.frames import (
     CODE,
@@ -35,6 +34,7 @@ from agent_ls.providers.frames import (
     report_event,
 )
 from agent_ls.providers.http_client import open_blocking_client, open_client, open_local_client
+from agent_ls.providers.key_variables import provider_of
 from agent_ls.providers.local_windows import window_at
 from agent_ls.providers.missing_models import with_models
 from agent_ls.providers.offered_models import offered

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
-from agent_ls.providers.credentials import FILE_NAME, StoredCredentials, provider_of
+from agent_ls.providers.credentials import FILE_NAME, StoredCredentials
 from agent_ls.providers.frames import Access
+from agent_ls.providers.key_variables import KeyPlace, provider_of
 from agent_ls.providers.sign_ins import SIGN_INS
 
 
@@ -347,3 +348,41 @@ async def test_a_mistyped_provider_is_told_with_the_name_that_was_meant(tmp_path
     with pytest.raises(ProviderError) as caught:
         await check(tmp_path, "anthropic/claude-sonet-4-5")
     assert "did you mean" not in caught.value.message
+
+
+_OPENAI = KeyPlace("openai", "OPENAI_API_KEY")
+_BASE = "http://127.0.0.1:9/v1"
+NEEDS: list[tuple[str, str, str, dict[str, str], KeyPlace, bool, str]] = [
+    ("no-key", "openai/x", "", {}, _OPENAI, True, "no key for"),
+    ("a-key", "openai/x", "", {"OPENAI_API_KEY": "k"}, _OPENAI, False, ""),
+    ("bad-key", "openai/x", "", {"OPENAI_API_KEY": "Bearer k"}, _OPENAI, False, "begins with"),
+    ("ours", "groq/x", "", {"AGENT_LS_API_KEY": "k"}, KeyPlace("groq", "GROQ_API_KEY"), False, ""),
+    ("two-names", "gemini/x", "", {}, KeyPlace("gemini", "GEMINI_API_KEY"), True, "no key for"),
+    ("account", "chatgpt/x", "", {}, KeyPlace("chatgpt", "", "chatgpt"), True, "not signed in"),
+    ("other-name", "github_copilot/x", "", {}, KeyPlace("github_copilot", "", "copilot"), True,
+     "not signed in"),
+    ("local", "ollama_chat/x", "", {}, KeyPlace("ollama_chat", "OLLAMA_API_KEY"), False, ""),
+    ("own-server", "qwen3", _BASE, {}, _OPENAI, False, ""),
+    ("cloud", "bedrock/x", "", {}, KeyPlace("bedrock"), False, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "model, base, env, place, is_missing, words",
+    [case[1:] for case in NEEDS],
+    ids=[case[0] for case in NEEDS],
+)
+async def test_what_a_model_needs_is_told_with_the_variable_of_its_key(
+    tmp_path: Path,
+    model: str,
+    base: str,
+    env: dict[str, str],
+    place: KeyPlace,
+    is_missing: bool,
+    words: str,
+) -> None:
+    nowhere = {"CHATGPT_TOKEN_DIR": str(tmp_path), "GITHUB_COPILOT_TOKEN_DIR": str(tmp_path)}
+    need = await StoredCredentials(tmp_path, {**nowhere, **env}).need(model, base)
+    assert (need.place, need.is_missing) == (place, is_missing)
+    assert words in need.problem
+    assert bool(need.problem) == bool(words)

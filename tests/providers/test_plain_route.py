@@ -9,7 +9,7 @@ import pytest
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.messages import AssistantMessage, ProviderData, ToolMessage, UserMessage
 from agent_ls.domain.usage import Usage
-from agent_ls.providers.credentials import provider_of
+from agent_ls.providers.key_variables import provider_of
 from agent_ls.providers.plain_route import plain_address
 from agent_ls.providers.prices import PriceTable
 from tests.providers.conftest import Asking, request

@@ -2,6 +2,33 @@
 
 export const PROTOCOL_VERSION = 1;
 
+/** Ask how a model is reached, and whether its key or sign-in is there. */
+export interface AccessParams {
+  model: string;
+}
+
+/** What a model needs before it can be asked. */
+export interface AccessResult {
+  model: ModelRow;
+  provider: ProviderRow;
+  /** There is no key, or nobody has signed in. */
+  isMissing: boolean;
+  /** Why it cannot be asked, for the user; empty: it can. */
+  problem: string;
+  accounts: AccountRow[];
+}
+
+/** An account that a user can sign in with instead of a key. */
+export interface AccountRow {
+  /** As `agent-ls login` takes it. */
+  name: string;
+  title: string;
+  /** What the user needs to have. */
+  plan: string;
+  /** The part of its models' names before the slash. */
+  provider: string;
+}
+
 /** The answer, or with `is_partial` a kept piece of it; replaces the step's chunks since the last one of the same step. */
 export interface AgentMessage {
   sessionUpdate: "agent_message";
@@ -293,11 +320,15 @@ export interface ModelUpdate {
 
 /** Ask which models can be used with the keys and sign-ins that are there. */
 export interface ModelsParams {
+  /** Also list those of known providers that have no key or sign-in yet. */
+  isAll?: boolean;
 }
 
 /** The models, by provider and name; a local server's are those that it lists itself. */
 export interface ModelsResult {
   models: ModelRow[];
+  /** Who offers them. */
+  providers: ProviderRow[];
   /** What is wrong with a key or a server, for the user. */
   problems: string[];
 }
@@ -430,6 +461,18 @@ export type PromptPart =
 export interface PromptResult {
   sessionId: string;
   turnId: string;
+}
+
+/** Who offers models, and what is needed to use them. */
+export interface ProviderRow {
+  /** The part of a model's name before the slash; empty: not known. */
+  provider: string;
+  /** The environment variable that holds the key; null: it takes no key. */
+  keyVariable: string | null;
+  /** The account that `agent-ls login` signs in with; null: it takes a key, or nothing. */
+  signIn: string | null;
+  /** Its key or sign-in is there, or none is needed. */
+  isReady: boolean;
 }
 
 /** The turn waits for a person's words. */
@@ -1014,6 +1057,7 @@ export interface AgentRequests {
   "agent/config": { params: ConfigParams; result: ConfigResult };
   "agent/commands/list": { params: CommandsListParams; result: CommandsListResult };
   "agent/models": { params: ModelsParams; result: ModelsResult };
+  "agent/access": { params: AccessParams; result: AccessResult };
   "agent/trust": { params: TrustParams; result: TrustResult };
 }
 
