@@ -10,6 +10,7 @@
 #   make coverage     that no line and no branch of the loop is left out by its tests
 #   make audit        known faults in what the locks name; asks advisory services
 #   make sbom         dist/agent-ls.cdx.json: everything that the locks name
+#   make vsix         vscode-client/dist/agent-ls.vsix, with REPOSITORY=https://… for a marketplace
 #   make demo         the main job on a small project, with the scripted model
 SHELL := /bin/sh
 PY := .venv/bin/python
@@ -25,7 +26,7 @@ PYTEST := $(PY) -m pytest -n 3 --dist worksteal
 
 .PHONY: help setup node-tools editors real-model format generate lock audit sbom wheel clean demo bench \
 	check check-format check-lint check-types check-imports check-tidy \
-	test test-python test-client test-stories test-real test-newer test-newest test-all coverage
+	vsix test test-python test-client test-stories test-real test-newer test-newest test-all coverage
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -138,6 +139,10 @@ audit:
 
 sbom: setup
 	$(PY) tools/generate_sbom.py
+
+# Without the network, once `npm ci` has run.
+vsix: $(CLIENT_MODULES)
+	cd vscode-client && npm run --silent package
 
 wheel: setup
 	$(PY) -m hatchling build --target wheel

@@ -1,11 +1,12 @@
-// Bundles the extension for Node and the panel for the webview into dist/.
-//   node esbuild.mjs [--production] [--watch]
+// Bundles the extension for Node and the panel for the webview into dist/, or another folder.
+//   node esbuild.mjs [--production] [--watch] [--outdir=FOLDER]
 import * as esbuild from "esbuild";
 
 const isProduction = process.argv.includes("--production");
+const outdir = process.argv.find((word) => word.startsWith("--outdir="))?.slice(9) ?? "dist";
 const shared = {
   bundle: true,
-  outdir: "dist",
+  outdir,
   minify: isProduction,
   sourcemap: isProduction ? false : "linked",
   logLevel: "warning",

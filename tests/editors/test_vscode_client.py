@@ -9,10 +9,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from agent_ls import __version__
 from tests.editors.vscode import HostReport, VsCode, VsCodeSetup
 from tests.support.scripted import scripted
 
@@ -58,7 +60,12 @@ def _is_stale(folder: Path) -> bool:
 
 def _setup(model: str, python: str) -> VsCodeSetup:
     return VsCodeSetup(
-        settings={"agent-ls.python": python, "agent-ls.model": "openai/scripted"},
+        settings={
+            "agent-ls.python": python,
+            "agent-ls.model": "openai/scripted",
+            # The suites speak to the server's own commands before they open the panel.
+            "agent-ls.start": "always",
+        },
         variables={"AGENT_LS_API_BASE": model, "RIGHT_PYTHON": sys.executable},
     )
 
@@ -73,7 +80,13 @@ def shop(tmp_path: Path) -> Path:
 
 
 async def check(
-    vscode: VsCode, extension: Path, workspace: Path, suite: str, *, python: str = sys.executable
+    vscode: VsCode,
+    extension: Path,
+    workspace: Path,
+    suite: str,
+    *,
+    python: str = sys.executable,
+    setup: VsCodeSetup | None = None,
 ) -> HostReport:
     """Run a suite with its scripted model and assert that every step of it was proved."""
     async with scripted((_SUITE / f"{suite}.toml").read_text("utf-8")) as model:
@@ -82,7 +95,7 @@ async def check(
             _SUITE / f"{suite}.cjs",
             extension=extension,
             workspace=workspace,
-            setup=_setup(model.base_url, python),
+            setup=setup or _setup(model.base_url, python),
         )
         report.check()
     # The workbench serves a webview's own files under such a name, by its service worker.
@@ -156,3 +169,36 @@ async def test_sessions_outlive_a_reload_and_wait_behind_each_other(
     vscode: VsCode, extension: Path, shop: Path
 ) -> None:
     await check(vscode, extension, shop, "sessions")
+
+
+_STANDS_FOR_IT = """
+import os, sys
+python = os.environ["RIGHT_PYTHON"]
+os.execv(python, [python, "-P", "-m", "agent_ls", *sys.argv[1:]])
+"""
+
+
+def _wheel(folder: Path) -> Path:
+    """A package named agent-ls that needs no others and starts the server of this repository."""
+    name = f"agent_ls-{__version__}"
+    facts = f"Metadata-Version: 2.1\nName: agent-ls\nVersion: {__version__}\n"
+    kind = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    path = folder / f"{name}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr("agent_ls/__init__.py", f"__version__ = {__version__!r}\n")
+        wheel.writestr("agent_ls/__main__.py", _STANDS_FOR_IT)
+        wheel.writestr(f"{name}.dist-info/METADATA", facts)
+        wheel.writestr(f"{name}.dist-info/WHEEL", kind)
+        wheel.writestr(f"{name}.dist-info/RECORD", "")
+    return path
+
+
+async def test_a_new_user_is_led_to_the_first_prompt(
+    vscode: VsCode, extension: Path, shop: Path, tmp_path: Path
+) -> None:
+    alone = {"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": "", "PIP_NO_INDEX": "1", "UV_OFFLINE": "1"}
+    setup = VsCodeSetup(
+        settings={"agent-ls.installFrom": str(_wheel(tmp_path))},
+        variables={**alone, "PATH": "/usr/bin:/bin", "RIGHT_PYTHON": sys.executable},
+    )
+    await check(vscode, extension, shop, "setup", setup=setup)

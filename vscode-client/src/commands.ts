@@ -4,11 +4,15 @@
 // and boxes, which the keyboard and screen readers know.
 import * as vscode from "vscode";
 import type { Conversation } from "./conversation";
+import type { Keys } from "./keys";
 import type { Panel } from "./panel";
 import type { Review } from "./review";
 import type { Server } from "./server";
+import { chooseModel } from "./models";
 import { detail, iconOf, name } from "./session_words";
-import { chosen } from "./settings";
+import { chosen, keep } from "./settings";
+import type { Setup } from "./setup";
+import { setupCommands } from "./setup_commands";
 import type { ApprovalChoice, TrustOffer } from "./wire";
 import { message } from "./words";
 
@@ -17,7 +21,22 @@ export interface Parts {
   conversation: Conversation;
   panel: Panel;
   review: Review;
+  setup: Setup;
+  keys: Keys;
 }
+
+/** Commands that do their work without a server; the others start it. */
+const WITHOUT_SERVER: ReadonlySet<string> = new Set([
+  "openPanel",
+  "ask",
+  "restartServer",
+  "showLog",
+  "openSettings",
+  "openWalkthrough",
+  "installServer",
+  "pickInterpreter",
+  "forgetKeys",
+]);
 
 /** Register them all. */
 export function registerCommands(parts: Parts): vscode.Disposable[] {
@@ -74,18 +93,37 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     removeRule: () => changeRules("remove", "2"),
     restartServer: () => server.restart(),
     showLog: () => server.log.show(),
-    openSettings: () =>
-      vscode.commands.executeCommand("workbench.action.openSettings", "@ext:agent-ls.agent-ls"),
+    openSettings,
+    openWalkthrough: () =>
+      vscode.commands.executeCommand("workbench.action.openWalkthrough", `${EXTENSION}#start`),
+    ...setupCommands(parts),
   };
   return Object.entries(commands).map(([name, run]) =>
     vscode.commands.registerCommand(`agent-ls.${name}`, async () => {
       try {
-        await run();
+        if (WITHOUT_SERVER.has(name) || (await isUp(parts))) await run();
       } catch (error) {
         void vscode.window.showErrorMessage(message(error));
       }
     }),
   );
+}
+
+const EXTENSION = "agent-ls.agent-ls";
+
+/** Start the server if nobody has; the panel says what is missing when it cannot. */
+async function isUp({ server }: Parts): Promise<boolean> {
+  await server.start();
+  if (server.state.is === "running") return true;
+  await vscode.commands.executeCommand("agent-ls.panel.focus");
+  return false;
+}
+
+/** The extension's settings. In a remote window ours are the remote machine's: its tab has them. */
+async function openSettings(): Promise<void> {
+  const query = `@ext:${EXTENSION}`;
+  const where = vscode.env.remoteName ? "openRemoteSettings" : "openSettings";
+  await vscode.commands.executeCommand(`workbench.action.${where}`, { query });
 }
 
 async function changeRules(change: "add" | "remove", example: string): Promise<void> {
@@ -144,6 +182,7 @@ async function pickMode({ conversation }: Parts): Promise<void> {
 
 /** Only a person may say that what a folder brings can run. */
 async function trustFolders(conversation: Conversation): Promise<void> {
+  if (!conversation.choices) await conversation.configure();
   const roots = conversation.choices?.roots.filter((root) => !root.isTrusted) ?? [];
   if (!roots.length) return;
   const uris = roots.map(({ uri }) => uri);
@@ -166,12 +205,11 @@ function described({ uri, switchesOn, staysOff }: TrustOffer): string {
   return [`${vscode.Uri.parse(uri).fsPath} would switch on:`, ...on, ...off].join("\n");
 }
 
-async function pickModel({ conversation }: Parts): Promise<void> {
-  const model = await vscode.window.showInputBox({
-    title: "The model of this session",
-    prompt: "Any name that litellm knows, for example ollama_chat/qwen3-coder",
-    value: conversation.state.model,
-    ignoreFocusOut: true,
-  });
-  if (model?.trim()) await conversation.configure({ model: model.trim() });
+/** Choose the session's model; the first one that can work is kept for all windows. */
+async function pickModel({ server, conversation, setup }: Parts): Promise<void> {
+  const model = await chooseModel(server, conversation.state.model);
+  if (!model) return;
+  const isFirst = !conversation.choices?.model || setup.state.access?.isMissing;
+  await conversation.configure({ model });
+  if (isFirst) await keep("model", model);
 }

@@ -1,40 +1,58 @@
-// The extension: puts the parts together, starts the server, and takes everything down again.
+// The extension: puts the parts together, and takes everything down again.
+import { join } from "node:path";
 import * as vscode from "vscode";
 import { registerCommands } from "./commands";
 import { Conversation } from "./conversation";
 import { answerSaving, DiagnosticsForwarder } from "./editor";
+import { watchFirstUse } from "./first_use";
 import { InlineReview } from "./inline";
+import { installedPython } from "./install";
+import { Keys } from "./keys";
 import { Panel } from "./panel";
 import { Review } from "./review";
 import { Server } from "./server";
 import { Sessions } from "./sessions";
 import { chosen } from "./settings";
+import { Setup } from "./setup";
 import { Status } from "./status";
 
 let server: Server | null = null;
 
-/** Called by the editor once per window; returns before the server is up. */
+/** Called by the editor once per window; the server starts when it is used for the first time. */
 export function activate(context: vscode.ExtensionContext): void {
-  server = new Server(answerSaving);
-  const conversation = new Conversation(server, context.workspaceState);
-  const review = new Review(server, conversation);
-  const panel = new Panel(context.extensionUri, server, conversation, review);
+  const root = join(context.globalStorageUri.fsPath, "server");
+  const keys = new Keys(context.secrets, (words) => started.log.error(words));
+  const started = new Server(answerSaving, {
+    version: (context.extension.packageJSON as { version: string }).version,
+    privatePython: () => installedPython(root),
+    keys: () => keys.all(),
+  });
+  server = started;
+  const conversation = new Conversation(started, context.workspaceState);
+  const review = new Review(started, conversation);
+  const log = (line: string) => started.log.info(line);
+  const setup = new Setup({ server: started, conversation, keys, root, log });
+  const panel = new Panel(context.extensionUri, started, conversation, review, setup);
   context.subscriptions.push(
-    server,
+    started,
     conversation,
     review,
+    setup,
     panel,
-    new Status(server, conversation, review),
+    new Status(started, conversation, review),
     new InlineReview(review),
-    new Sessions(server, conversation),
-    new DiagnosticsForwarder(server),
+    new Sessions(started, conversation),
+    new DiagnosticsForwarder(started),
     vscode.workspace.onDidChangeConfiguration((event) =>
       onConfigurationChange(event, conversation),
     ),
-    ...registerCommands({ server, conversation, panel, review }),
-    announceFailure(server),
+    context.secrets.onDidChange((event) => {
+      // The key that this window lacks was given in another one.
+      if (Keys.isChanged(event) && setup.state.access?.isMissing) void started.renew();
+    }),
+    ...registerCommands({ server: started, conversation, panel, review, setup, keys }),
+    watchFirstUse(started),
   );
-  void server.restart();
 }
 
 /** Called when the window closes; the server gets the time to end its turn. */
@@ -50,27 +68,11 @@ function onConfigurationChange(
 ): void {
   if (!event.affectsConfiguration("agent-ls")) return;
   if (LAUNCH_SETTINGS.some((name) => event.affectsConfiguration(name))) {
-    void server?.restart();
+    void server?.renew();
     return;
   }
   server?.configurationChanged();
   const { model, mode } = chosen();
   if (model && event.affectsConfiguration("agent-ls.model")) void conversation.configure({ model });
   if (mode && event.affectsConfiguration("agent-ls.mode")) void conversation.configure({ mode });
-}
-
-/** A server that cannot run is said once, with what can be done about it at hand. */
-function announceFailure(watched: Server): vscode.Disposable {
-  const actions = {
-    Restart: "agent-ls.restartServer",
-    Settings: "agent-ls.openSettings",
-    "Show the log": "agent-ls.showLog",
-  } as const;
-  return watched.onState(async (state) => {
-    if (state.is !== "failed") return;
-    const names = Object.keys(actions) as (keyof typeof actions)[];
-    const words = `${state.problem} ${state.advice}`;
-    const picked = await vscode.window.showErrorMessage(words, ...names);
-    if (picked) await vscode.commands.executeCommand(actions[picked]);
-  });
 }

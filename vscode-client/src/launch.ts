@@ -11,6 +11,8 @@ import { delimiter, isAbsolute, join } from "node:path";
 export interface Launch {
   command: string;
   args: readonly string[];
+  /** Where it was found: it says who can update it. */
+  from: "setting" | "private" | "path";
 }
 
 export interface LaunchSettings {
@@ -18,6 +20,8 @@ export interface LaunchSettings {
   serverCommand: readonly string[];
   /** An interpreter that has agent-ls; empty when nothing is set. */
   python: string;
+  /** The interpreter of the environment that the set-up made; empty when there is none. */
+  privatePython: string;
 }
 
 /** Nothing on this machine starts the server; the advice says what to do. */
@@ -25,6 +29,8 @@ export class NoServerError extends Error {
   constructor(
     problem: string,
     readonly advice: string,
+    /** A setting is wrong; installing would not help. */
+    readonly isSetting = false,
   ) {
     super(problem);
     this.name = "NoServerError";
@@ -37,7 +43,8 @@ const PROBE_ARGS = ["-P", "-c", "import agent_ls"];
 const PROBE_LIMIT_MS = 10_000;
 
 /**
- * The command line that starts the server.
+ * The command line that starts the server: of the settings, else of the private environment, else
+ * of what is installed on the machine.
  *
  * Errors: `NoServerError`, also when a setting names something that does not work: a person who
  * chose one server does not want another.
@@ -48,13 +55,23 @@ export async function findServer(
 ): Promise<Launch> {
   if (settings.serverCommand.length) return commanded(settings.serverCommand, variables);
   if (settings.python) return interpreted(settings.python, variables);
+  if (settings.privatePython) return installedHere(settings.privatePython);
   const installed = await findProgram("agent-ls", variables);
-  if (installed) return { command: installed, args: ["serve"] };
+  if (installed) return { command: installed, args: ["serve"], from: "path" };
   const python = await findProgram("python3", variables);
-  if (python && !(await probe(python))) return { command: python, args: PYTHON_ARGS };
+  if (python && !(await probe(python))) return { command: python, args: PYTHON_ARGS, from: "path" };
   throw new NoServerError(
     "The agent server is not installed on this machine.",
-    "Install it from a clone of its repository with `uv tool install .` or `pipx install .`, or set `agent-ls.python` to an interpreter that has it. Then restart the server.",
+    "Install it here, or pick an interpreter that has it.",
+  );
+}
+
+/** Start what the set-up installed. Its Python may be gone: systems replace theirs by newer ones. */
+async function installedHere(python: string): Promise<Launch> {
+  if (await existing(python)) return { command: python, args: PYTHON_ARGS, from: "private" };
+  throw new NoServerError(
+    "The Python that the agent server was installed with is gone.",
+    "Install the server again.",
   );
 }
 
@@ -64,10 +81,11 @@ async function commanded(
 ): Promise<Launch> {
   const [wanted = "", ...args] = line;
   const command = await findProgram(wanted, variables);
-  if (command) return { command, args };
+  if (command) return { command, args, from: "setting" };
   throw new NoServerError(
     `The setting \`agent-ls.serverCommand\` names \`${wanted}\`, which is no program on this machine.`,
     "Correct the setting, or empty it so that agent-ls is looked for.",
+    true,
   );
 }
 
@@ -80,6 +98,7 @@ async function interpreted(
     throw new NoServerError(
       `The setting \`agent-ls.python\` names \`${wanted}\`, which is no program on this machine.`,
       "Correct the setting, or empty it so that agent-ls is looked for.",
+      true,
     );
   }
   const complaint = await probe(command);
@@ -87,13 +106,14 @@ async function interpreted(
     throw new NoServerError(
       `The interpreter of the setting \`agent-ls.python\` cannot start agent-ls: ${complaint}`,
       `Install agent-ls into it with \`${wanted} -m pip install .\` in a clone of its repository (Python 3.11 or newer), or correct the setting.`,
+      true,
     );
   }
-  return { command, args: PYTHON_ARGS };
+  return { command, args: PYTHON_ARGS, from: "setting" };
 }
 
 /** Where a program is: an absolute path, one below the home folder, or a name on the PATH. */
-async function findProgram(
+export async function findProgram(
   wanted: string,
   variables: Readonly<Record<string, string | undefined>>,
 ): Promise<string | null> {
@@ -122,6 +142,19 @@ async function existing(path: string): Promise<string | null> {
     }
   }
   return null;
+}
+
+/** The version of the server that an interpreter has; empty when it has none. */
+export function serverVersion(python: string): Promise<string> {
+  const script = "import agent_ls; print(agent_ls.__version__)";
+  return new Promise((done) => {
+    execFile(
+      python,
+      ["-P", "-c", script],
+      { cwd: homedir(), timeout: PROBE_LIMIT_MS, windowsHide: true },
+      (error, stdout) => done(error ? "" : stdout.trim()),
+    );
+  });
 }
 
 /** What an interpreter says against starting agent-ls; empty when it can. */

@@ -3,22 +3,60 @@
 // The panel gets what the server said and folds it itself; it asks for actions and does none.
 import type { Moment } from "./fold/state";
 import type {
+  AccessResult,
   ApprovalChoice,
   ConfigResult,
   ReviewDecideParams,
   ReviewFileResult,
   ReviewTurn,
   SnapshotResult,
+  TrustOffer,
   UpdateParams,
 } from "./wire";
 
 /** How the server process is. */
 export type ServerState =
   | { is: "starting" }
-  | { is: "running" }
+  | { is: "running"; version?: string; misfit?: Misfit }
+  /** Nobody has needed it yet, or it was stopped. */
   | { is: "stopped" }
   /** `advice` says what to do about it. */
-  | { is: "failed"; problem: string; advice: string };
+  | { is: "failed"; problem: string; advice: string; missing?: Missing };
+
+/** Why there is no server to start: there is none, or a setting names what is none. */
+export type Missing = "server" | "setting";
+
+/** The running server does not fit this extension. */
+export interface Misfit {
+  words: string;
+  /** The set-up installed this server and can update it. */
+  canUpdate: boolean;
+}
+
+/** How an installation of the server goes. */
+export type InstallState =
+  | { is: "idle" }
+  | { is: "running"; lines: readonly string[] }
+  | { is: "failed"; problem: string; advice: string; lines: readonly string[] };
+
+/** What the set-up knows beside the server's state and the session's choices. */
+export interface SetupState {
+  install: InstallState;
+  /** What the chosen model needs; null: no model is chosen, or it is not known. */
+  access: AccessResult | null;
+  /** Whether that was found out; an older server cannot say it. */
+  isLooked: boolean;
+  /** What trusting the open folders would switch on; null: not known yet. */
+  offers: readonly TrustOffer[] | null;
+  /** What went wrong with a step, by the step. */
+  problems: Readonly<Partial<Record<"key" | "trust", string>>>;
+}
+
+export type SetupAction =
+  | { do: "cancelInstall" }
+  /** Keep a key for the provider of the chosen model. */
+  | { do: "storeKey"; variable: string; key: string }
+  | { do: "trust" };
 
 export type ToPanel =
   | { type: "server"; server: ServerState }
@@ -27,6 +65,7 @@ export type ToPanel =
   | { type: "refused"; problem: string }
   | { type: "updates"; params: UpdateParams }
   | { type: "config"; config: ConfigResult }
+  | { type: "setup"; setup: SetupState }
   /** What the agent changed, oldest turn first. */
   | { type: "review"; turns: ReviewTurn[] }
   /** What became of the files that were last decided about. */
@@ -49,6 +88,10 @@ export const PANEL_COMMANDS = [
   "pickMode",
   "pickModel",
   "trustFolders",
+  "installServer",
+  "pickInterpreter",
+  "changeKey",
+  "signIn",
   "restartServer",
   "showLog",
   "openSettings",
@@ -86,6 +129,7 @@ export type FromPanel =
   /** Which approval or question is shown, null for none, and whether it was read to its end. */
   | { type: "shown"; id: string | null; isRead: boolean }
   | { type: "run"; command: PanelCommand }
+  | { type: "setup"; action: SetupAction }
   | { type: "decide"; asked: Decide }
   /** Show what a turn made of a file, side by side. */
   | { type: "diff"; sessionId: string; turnId: string; path: string }

@@ -10,6 +10,7 @@ import { follow as followLink, openPlace } from "./links";
 import { type FromPanel, momentId, PANEL_COMMANDS, type Restore, type ToPanel } from "./messages";
 import { page } from "./page";
 import type { Review } from "./review";
+import type { SetupHost } from "./setup";
 import type { Agent } from "./server";
 import type { AnchorParams } from "./wire";
 import { message } from "./words";
@@ -24,6 +25,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #agent: Agent;
   readonly #conversation: Conversation;
   readonly #review: Review;
+  readonly #setup: SetupHost;
   readonly #listeners: vscode.Disposable[];
   #view: vscode.WebviewView | null = null;
   #isLoaded = false;
@@ -32,11 +34,18 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   /** The approval or question that the page shows, and whether its end was seen. */
   #shown: { id: string | null; isRead: boolean } = NOTHING_SHOWN;
 
-  constructor(extension: vscode.Uri, agent: Agent, conversation: Conversation, review: Review) {
+  constructor(
+    extension: vscode.Uri,
+    agent: Agent,
+    conversation: Conversation,
+    review: Review,
+    setup: SetupHost,
+  ) {
     this.#extension = extension;
     this.#agent = agent;
     this.#conversation = conversation;
     this.#review = review;
+    this.#setup = setup;
     this.#listeners = [
       agent.onState((server) => this.#post({ type: "server", server })),
       conversation.onSnapshot((snapshot) => this.#post({ type: "snapshot", snapshot })),
@@ -48,6 +57,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       }),
       conversation.onRefused((problem) => this.#post({ type: "refused", problem })),
       conversation.onConfig((config) => this.#post({ type: "config", config })),
+      setup.onChange((state) => this.#post({ type: "setup", setup: state })),
       review.onChange((turns) => this.#post({ type: "review", turns })),
       conversation.onChange(() => this.#describe()),
       conversation.onLives(() => this.#describe()),
@@ -148,7 +158,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     switch (said.type) {
       case "ready":
         this.#isLoaded = true;
+        void this.#setup.begin();
         this.#post({ type: "server", server: this.#agent.state });
+        this.#post({ type: "setup", setup: this.#setup.state });
         this.#deliver();
         return this.#conversation.refresh();
       case "prompt":
@@ -183,6 +195,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
           await vscode.commands.executeCommand(`agent-ls.${said.command}`);
         }
         return;
+      case "setup":
+        return this.#setup.do(said.action);
       case "decide":
         this.#post({ type: "decided", files: await this.#review.decide(said.asked) });
         return;

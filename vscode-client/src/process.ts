@@ -12,10 +12,19 @@ export class ServerProcess {
   #said: string[] = [];
   #rest = "";
 
-  /** Errors: when there is no such program after all. */
-  static async start(launch: Launch, onLine: (line: string) => void): Promise<ServerProcess> {
+  /**
+   * Start it; `keys` are variables that it gets besides those of the editor.
+   *
+   * Errors: when there is no such program after all.
+   */
+  static async start(
+    launch: Pick<Launch, "command" | "args">,
+    onLine: (line: string) => void,
+    keys: Readonly<Record<string, string>> = {},
+  ): Promise<ServerProcess> {
     // Not the opened folder: nothing in there may be taken for a part of the server.
-    const options = { cwd: homedir(), windowsHide: true } as const;
+    const env = { ...process.env, ...keys };
+    const options = { cwd: homedir(), env, windowsHide: true } as const;
     const child = spawn(launch.command, [...launch.args], options);
     await new Promise<void>((done, fail) => {
       child.once("spawn", done);

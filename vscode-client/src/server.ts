@@ -13,12 +13,13 @@ import {
   RevealOutputChannelOn,
   type StaticFeature,
 } from "vscode-languageclient/node";
-import { findServer, NoServerError } from "./launch";
-import type { ServerState } from "./messages";
+import { findServer, type Launch, NoServerError } from "./launch";
+import type { Misfit, ServerState } from "./messages";
 import { ServerProcess } from "./process";
 import { forServer, setArguments } from "./settings";
 import type { AgentNotifications, AgentRequests, UpdateParams } from "./wire";
 import { PROTOCOL_VERSION } from "./wire";
+import { misfit } from "./versions";
 import { message } from "./words";
 
 const MAX_RESTARTS = 3;
@@ -38,16 +39,27 @@ export interface Agent {
   ): Promise<AgentRequests[M]["result"]>;
 }
 
+/** What a server of this extension is started with. */
+export interface Surroundings {
+  /** The extension's own version. */
+  version: string;
+  /** The interpreter of the private environment; empty when there is none. */
+  privatePython: () => Promise<string>;
+  /** The user's keys, by the names of their variables. */
+  keys: () => Promise<Record<string, string>>;
+}
+
 /** `ServerCancelled`, as docs/protocol.md says. */
 const COME_AGAIN = -32802;
 const MAX_TRIES = 20;
 
-/** The server, for as long as the window is open. */
+/** The server, from its first use until the window closes. */
 export class Server implements Agent, vscode.Disposable {
   readonly #update = new vscode.EventEmitter<UpdateParams>();
   readonly #changed = new vscode.EventEmitter<ServerState>();
   readonly #ready = new vscode.EventEmitter<void>();
   readonly #prepare: (client: LanguageClient) => void;
+  readonly #surroundings: Surroundings;
   readonly onUpdate = this.#update.event;
   readonly onState = this.#changed.event;
   /** The server has just come up, perhaps again. */
@@ -57,11 +69,13 @@ export class Server implements Agent, vscode.Disposable {
   #client: LanguageClient | null = null;
   #crashes: number[] = [];
   #process: ServerProcess | null = null;
+  #launch: Launch | null = null;
   #queue: Promise<void> = Promise.resolve();
 
   /** `prepare` gets each client before it starts, to answer what the server will ask. */
-  constructor(prepare: (client: LanguageClient) => void) {
+  constructor(prepare: (client: LanguageClient) => void, surroundings: Surroundings) {
     this.#prepare = prepare;
+    this.#surroundings = surroundings;
   }
 
   get state(): ServerState {
@@ -70,6 +84,24 @@ export class Server implements Agent, vscode.Disposable {
 
   get client(): LanguageClient | null {
     return this.#client;
+  }
+
+  /** How the server was started last; null before the first time. */
+  get launch(): Launch | null {
+    return this.#launch;
+  }
+
+  /** Start it unless it was started before; never rejects: how it went is in the state. */
+  async start(): Promise<void> {
+    if (this.#state.is !== "stopped") return this.#queue;
+    // At once, so that nobody else starts it and nothing is shown of a server that is stopped.
+    this.#become({ is: "starting" });
+    return this.restart();
+  }
+
+  /** Start it anew if it was in use. */
+  async renew(): Promise<void> {
+    if (this.#state.is !== "stopped") await this.restart();
   }
 
   /** Start it, or start it anew; never rejects: how it went is in the state. */
@@ -157,7 +189,7 @@ export class Server implements Agent, vscode.Disposable {
       client.onNotification("agent/update", (params: UpdateParams) => this.#update.fire(params));
       client.onDidChangeState(({ newState }) => {
         if (newState === ClientState.Running) {
-          this.#become({ is: "running" });
+          this.#become(this.#running(client));
           this.#ready.fire();
         }
       });
@@ -169,28 +201,45 @@ export class Server implements Agent, vscode.Disposable {
     }
   }
 
+  #running(client: LanguageClient): ServerState {
+    const { serverInfo, capabilities } = client.initializeResult ?? {};
+    const { agent } = (capabilities?.experimental ?? {}) as { agent?: { version?: number } };
+    const version = serverInfo?.version ?? "";
+    const words = misfit(this.#surroundings.version, {
+      server: version,
+      protocol: agent?.version ?? null,
+    });
+    const canUpdate = this.#launch?.from === "private";
+    const told: { misfit?: Misfit } = words ? { misfit: { words, canUpdate } } : {};
+    return { is: "running", version, ...told };
+  }
+
   async #stop(): Promise<void> {
     const [client, process] = [this.#client, this.#process];
     this.#client = null;
     this.#process = null;
     if (!client) return;
-    this.#become({ is: "stopped" });
+    if (this.#state.is !== "starting") this.#become({ is: "stopped" });
     await client.dispose().catch((error: unknown) => this.log.debug(`stopping: ${message(error)}`));
     await process?.endOrKill(END_LIMIT_MS);
   }
 
   async #spawn(): Promise<ChildProcess> {
     const settings = vscode.workspace.getConfiguration("agent-ls");
-    const { command, args } = await findServer(
+    this.#launch = await findServer(
       {
         serverCommand: settings.get<string[]>("serverCommand", []),
         python: settings.get<string>("python", "").trim(),
+        privatePython: await this.#surroundings.privatePython(),
       },
       process.env,
     );
+    const { command, args } = this.#launch;
     const launch = { command, args: [...args, ...setArguments()] };
-    this.log.info(`starting ${[command, ...launch.args].join(" ")}`);
-    this.#process = await ServerProcess.start(launch, (line) => this.log.info(line));
+    const keys = await this.#surroundings.keys();
+    const names = Object.keys(keys).join(", ");
+    this.log.info(`starting ${[command, ...launch.args].join(" ")}${names && ` with ${names}`}`);
+    this.#process = await ServerProcess.start(launch, (line) => this.log.info(line), keys);
     return this.#process.child;
   }
 
@@ -219,7 +268,11 @@ export class Server implements Agent, vscode.Disposable {
     this.log.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
     const [problem, advice] = await this.#explain(error);
     if (this.#state.is === "failed") return;
-    this.#become({ is: "failed", problem, advice });
+    const missing =
+      error instanceof NoServerError
+        ? { missing: error.isSetting ? ("setting" as const) : ("server" as const) }
+        : {};
+    this.#become({ is: "failed", problem, advice, ...missing });
   }
 
   /** What went wrong, and what to do, for a person. */

@@ -11,6 +11,8 @@ const SECTION = "agent-ls";
 const NOT_FOR_SERVER: ReadonlySet<string> = new Set([
   "serverCommand",
   "python",
+  "installFrom",
+  "start",
   "trace",
   "model",
   "mode",
@@ -26,6 +28,12 @@ export function chosen(): Chosen {
   const settings = vscode.workspace.getConfiguration(SECTION);
   const model = settings.inspect<string>("model")?.globalValue?.trim();
   return { model: model || null, mode: settings.inspect<Mode>("mode")?.globalValue ?? null };
+}
+
+/** Keep the choice for all windows; the server hears of it as of any change by the user. */
+export async function keep(name: "model" | "python", value: string): Promise<void> {
+  const settings = vscode.workspace.getConfiguration(SECTION);
+  await settings.update(name, value, vscode.ConfigurationTarget.Global);
 }
 
 /** The words of the server's command line that carry what the person chose. */

@@ -77,7 +77,8 @@ export function describe(server: ServerState, state: State, lives: Lives): Shown
     case "starting":
       return { text: "$(circle-outline) Agent", tooltip: "The agent starts", colour: null };
     case "stopped":
-      return { text: "$(circle-outline) Agent", tooltip: "The agent does not run", colour: null };
+      // It starts when it is used.
+      return { text: "$(sparkle) Agent", tooltip: "Open the agent", colour: null };
     case "running":
       return describeSessions(state, lives);
   }

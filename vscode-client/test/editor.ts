@@ -30,7 +30,12 @@ export const commands = {
 };
 export const workspace = {
   onDidChangeWorkspaceFolders: () => nothing,
-  getConfiguration: () => ({ inspect: () => undefined }),
+  getConfiguration: () => ({
+    get: (_name: string, usual?: unknown) => usual,
+    inspect: () => undefined,
+  }),
+  workspaceFolders: [] as { uri: unknown }[],
+  fs: { stat: (_uri: unknown) => Promise.reject(new Error("there is no such file")) },
 };
 export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 };
 export class TreeItem {
@@ -42,6 +47,7 @@ export class TreeItem {
 export class ThemeIcon {
   constructor(readonly id: string) {}
 }
+export const languages = { registerCodeActionsProvider: (..._words: unknown[]) => nothing };
 export const window = {
   activeTextEditor: undefined,
   onDidChangeActiveTextEditor: () => nothing,

@@ -9,7 +9,9 @@ const folder = join(import.meta.dirname, "..");
 const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
 
 interface Manifest {
+  version: string;
   contributes: {
+    walkthroughs: { steps: { description: string; media: { markdown: string } }[] }[];
     commands: { command: string }[];
     configuration: { properties: Record<string, { scope: string }> };
   };
@@ -29,15 +31,32 @@ test("every button of the panel runs a command that exists", () => {
   for (const name of PANEL_COMMANDS) expect(commands).toContain(`agent-ls.${name}`);
 });
 
+test("the walkthrough's links run commands that exist, and its pages are there", () => {
+  const commands = manifest.contributes.commands.map((one) => one.command);
+  const steps = manifest.contributes.walkthroughs.flatMap((one) => one.steps);
+  expect(steps).toHaveLength(4);
+  for (const { description, media } of steps) {
+    for (const [, command] of description.matchAll(/\(command:([^)]+)\)/g)) {
+      expect(commands).toContain(command);
+    }
+    expect(readFileSync(join(folder, media.markdown), "utf8")).toMatch(/^## /);
+  }
+});
+
+test("extension and server have one version", () => {
+  const server = readFileSync(join(folder, "../agent_ls/__init__.py"), "utf8");
+  expect(server).toContain(`__version__ = "${manifest.version}"`);
+});
+
 test("what chooses a program, an endpoint or a permission is not read from a workspace", () => {
   const settings = manifest.contributes.configuration.properties;
-  for (const name of ["serverCommand", "python", "model", "mode"]) {
+  for (const name of ["serverCommand", "python", "model", "mode", "installFrom", "start"]) {
     expect(settings[`agent-ls.${name}`]?.scope).toBe("machine");
   }
 });
 
 test("the panel's style uses the editor's colours only", () => {
-  for (const name of ["base", "transcript", "markdown", "dock", "composer"]) {
+  for (const name of ["base", "transcript", "markdown", "dock", "composer", "setup"]) {
     const css = readFileSync(join(folder, `src/view/style/${name}.css`), "utf8");
     expect(css.match(/#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(/gi)).toBeNull();
     expect(css).not.toMatch(/url\(/);

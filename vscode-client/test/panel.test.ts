@@ -6,6 +6,7 @@ import type { FromPanel, ToPanel } from "../src/messages";
 import { Panel } from "../src/panel";
 import type { Review } from "../src/review";
 import type { Agent } from "../src/server";
+import { NOTHING, type SetupHost } from "../src/setup";
 import type { Update, UpdateParams } from "../src/wire";
 import { EventEmitter } from "./editor";
 import { snapshot } from "./golden";
@@ -70,7 +71,12 @@ function opened() {
   } as unknown as Agent;
   const review = { onChange: new EventEmitter<unknown>().event } as unknown as Review;
   const conversation = new Conversation(agent);
-  const panel = new Panel("/extension" as unknown as Uri, agent, conversation, review);
+  const setup = {
+    state: NOTHING,
+    onChange: new EventEmitter<unknown>().event,
+    begin: () => Promise.resolve(),
+  } as unknown as SetupHost;
+  const panel = new Panel("/extension" as unknown as Uri, agent, conversation, review, setup);
   const page = new Page();
   const resolve = (one: Page) => panel.resolveWebviewView(one.view as unknown as WebviewView);
   resolve(page);

@@ -5,6 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { SETUPS } from "./setups.mjs";
 
 const here = import.meta.dirname;
 const dist = join(here, "..", "dist");
@@ -228,6 +229,8 @@ const scenes = [
   { name: "plan runs", params: then(working, plan, answer, ended("cal_91")), server: running },
   { name: "several wait", params: then(working, command, plan), server: running },
   { name: "narrow", params: until(fix, "permission_request"), server: running, width: 220 },
+  ...Object.entries(SETUPS).map(([name, told]) => ({ name: `set up: ${name}`, params: [], told })),
+  { name: "set up: narrow", params: [], told: SETUPS["no key"], width: 250 },
 ];
 
 const session = (params) => ({
@@ -241,13 +244,13 @@ const session = (params) => ({
 });
 
 function frame(scene, theme) {
-  const { params, server, click = [], draft = "", review = [], restore, decided } = scene;
+  const { params, server, click = [], draft = "", review = [], restore, decided, told } = scene;
   const { body, variables } = themes[theme];
   const style = Object.entries(variables)
     .map(([name, value]) => `${name}: ${value}`)
     .join("; ");
   const messages = [
-    { type: "server", server },
+    ...(told ?? [{ type: "server", server }]),
     {
       type: "snapshot",
       snapshot: { session: session(params), seq: 0, updates: [], partial: null },
@@ -327,3 +330,9 @@ const shown = ["edit waits", "running", "reviewing"].map((name) => {
   return `<figure><iframe src="dark-${index}.html" width="${WIDTH}" height="${HEIGHT}"></iframe></figure>`;
 });
 picture("panel", shown, [3 * (WIDTH + 10) + 10, HEIGHT + 10]);
+// The one in docs/setup.png: no server, one that is being installed, a model without its key.
+const steps = ["no server", "installing", "no key"].map((name) => {
+  const index = scenes.findIndex((scene) => scene.name === `set up: ${name}`);
+  return `<figure><iframe src="dark-${index}.html" width="${WIDTH}" height="${HEIGHT - 240}"></iframe></figure>`;
+});
+picture("setup", steps, [3 * (WIDTH + 10) + 10, HEIGHT - 230]);

@@ -119,7 +119,7 @@ test("problems of the settings are shown", async () => {
   const config: ConfigResult = {
     sessionId: "s",
     mode: "ask",
-    model: "",
+    model: "openai/gpt-5",
     silenced: [],
     modes: [{ id: "ask", name: "Ask first", description: "" }],
     roots: [],

@@ -12,8 +12,8 @@ exports.run = async ({ step, until, screen }) => {
 
   await step('a server that cannot start is said in the panel, with what to do', async () => {
     await vscode.commands.executeCommand('agent-ls.openPanel');
-    await shows('agent-ls.python names /nowhere/python', '.banner.failed');
-    await shows('Correct the setting', '.banner.failed');
+    await shows('agent-ls.python names /nowhere/python', '.setup');
+    await shows('Correct the setting', '.setup');
     await screen.shot({ name: '1-no-server' });
   });
   await step('a prompt is not lost while it does not run', async () => {
@@ -26,7 +26,7 @@ exports.run = async ({ step, until, screen }) => {
   await step('the corrected setting starts it', async () => {
     const settings = vscode.workspace.getConfiguration('agent-ls');
     await settings.update('python', process.env.RIGHT_PYTHON, vscode.ConfigurationTarget.Global);
-    await panel('wait', { selector: '.banner.failed', gone: true });
+    await panel('wait', { selector: '.setup', gone: true });
     await shows('What shall we change?');
   });
   await step('hostile text loads nothing', async () => {

@@ -7,10 +7,12 @@ import { Changes } from "./changes";
 import { Composer } from "./composer";
 import { DraftsContext, PostContext, usePost } from "./context";
 import { Disclosure } from "./disclosure";
-import { plural } from "./format";
+import { plain, plural } from "./format";
 import { Icon } from "./icons";
+import { firstNeed } from "./needs";
 import { Plan } from "./plan";
 import { RestoreContext } from "./restore";
+import { Setup } from "./setup";
 import type { Keep, Known, Post } from "./store";
 import { Transcript } from "./transcript";
 import { Waiting } from "./waiting";
@@ -23,11 +25,16 @@ interface Props {
 
 export function App({ known, post, keep }: Props) {
   const { session, config, server } = known;
+  const hasTalk = session.items.length > 0 || session.turn !== null;
+  const [isLeft, setLeft] = useState(false);
+  const isSettingUp = known.isSettingUp && !hasTalk && (firstNeed(known) !== null || !isLeft);
   return (
     <PostContext.Provider value={post}>
       <main class="panel">
-        <Banner server={server} config={config} />
-        {session.items.length || session.turn ? (
+        {!isSettingUp && <Banner server={server} config={config} />}
+        {isSettingUp ? (
+          <Setup known={known} onLeave={() => setLeft(true)} />
+        ) : hasTalk ? (
           <RestoreContext.Provider
             value={{
               sessionId: session.sessionId,
@@ -111,6 +118,26 @@ function Banner({ server, config }: { server: ServerState; config: ConfigResult 
       </div>
     );
   }
+  if (server.is === "running" && server.misfit) {
+    return (
+      <div class="banner">
+        <p role="status">
+          <Icon name="warning" class="warning" /> {server.misfit.words}
+        </p>
+        {server.misfit.canUpdate && (
+          <div class="buttons">
+            <button
+              type="button"
+              class="primary"
+              onClick={() => post({ type: "run", command: "installServer" })}
+            >
+              Update the server
+            </button>
+          </div>
+        )}
+      </div>
+    );
+  }
   if (!config?.problems.length) return null;
   return (
     <div class="banner warning">
@@ -126,11 +153,6 @@ function Banner({ server, config }: { server: ServerState; config: ConfigResult 
       </Disclosure>
     </div>
   );
-}
-
-/** Words for a person without the marks that only a notification renders. */
-function plain(text: string): string {
-  return text.replaceAll("`", "");
 }
 
 function Welcome({ known: { isLoaded, refused, server } }: { known: Known }) {

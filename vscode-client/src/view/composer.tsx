@@ -9,6 +9,7 @@ import { Field, type WhenBusy } from "./field";
 import { count, modelName, modeName, money } from "./format";
 import { Icon, MODE_ICONS } from "./icons";
 import { useStopping } from "./stopping";
+import { blocked } from "./needs";
 import type { Keep, Known } from "./store";
 import { UnsentPrompts } from "./unsent";
 
@@ -76,6 +77,7 @@ export function Composer({ known, keep }: Props) {
             box={box}
             draft={draft}
             isBusy={isBusy}
+            blocked={blocked(known)}
             onInput={write}
             onSend={send}
             onKey={stopping.onKey}

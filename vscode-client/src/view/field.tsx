@@ -11,6 +11,8 @@ interface FieldProps {
   box: RefObject<HTMLTextAreaElement | null>;
   draft: string;
   isBusy: boolean;
+  /** What to do before a prompt makes sense; empty when nothing is missing. */
+  blocked: string;
   onInput: (text: string) => void;
   onSend: (whenBusy: WhenBusy) => void;
   /** Every key but those of a composed character and of a chord. */
@@ -18,7 +20,7 @@ interface FieldProps {
 }
 
 /** The text area of the prompt, as high as its text up to a limit. */
-export function Field({ box, draft, isBusy, onInput, onSend, onKey }: FieldProps) {
+export function Field({ box, draft, isBusy, blocked, onInput, onSend, onKey }: FieldProps) {
   useLayoutEffect(() => {
     const area = box.current;
     if (!area) return;
@@ -31,7 +33,9 @@ export function Field({ box, draft, isBusy, onInput, onSend, onKey }: FieldProps
       rows={1}
       value={draft}
       aria-label={isBusy ? "Steer the agent" : "Ask the agent"}
-      placeholder={isBusy ? "Steer, or Alt+Enter: later" : "Ask, or say what to change"}
+      placeholder={
+        blocked || (isBusy ? "Steer, or Alt+Enter: later" : "Ask, or say what to change")
+      }
       onInput={(event) => onInput(event.currentTarget.value)}
       onKeyDown={(event) => {
         if (event.isComposing || event.defaultPrevented) return;

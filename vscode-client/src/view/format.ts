@@ -1,7 +1,7 @@
 // Numbers and texts as a person reads them in a narrow panel.
 import { words } from "../fold/reduce";
 import type { CallItem } from "../fold/state";
-import type { JsonValue, Mode } from "../wire";
+import type { JsonValue, Mode, ModelRow } from "../wire";
 
 /** 950, 12.3k, 1.2M. */
 export function count(value: number): string {
@@ -20,6 +20,14 @@ export function money(usd: number): string {
   if (usd < 0.0001) return "<$0.0001";
   return `$${usd.toFixed(usd < 0.1 ? 4 : 2).replace(/(\.\d\d\d*?)0+$/, "$1")}`;
 }
+
+/** `$3/$15`, in and out per million tokens; empty where the prices are not known. */
+export function prices({ inputPrice, outputPrice }: Prices): string {
+  if (inputPrice === null || outputPrice === null) return "";
+  return `$${Number(inputPrice.toFixed(3))}/$${Number(outputPrice.toFixed(3))}`;
+}
+
+type Prices = Pick<ModelRow, "inputPrice" | "outputPrice">;
 
 /** 40 ms, 1.2 s, 3 min 20 s. */
 export function duration(ms: number): string {
@@ -62,6 +70,11 @@ const MODE_NAMES: Record<Mode, string> = {
 
 export function modeName(mode: Mode): string {
   return MODE_NAMES[mode];
+}
+
+/** Words for a user without the marks that only a notification renders. */
+export function plain(text: string): string {
+  return text.replaceAll("`", "");
 }
 
 /** `1 step`, `2 steps`. */

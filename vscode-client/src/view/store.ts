@@ -3,9 +3,10 @@
 // Owns no truth: all but the drafts comes from the extension and is gone after a reload.
 import { follow, fromSnapshot } from "../fold/reduce";
 import { EMPTY, type State } from "../fold/state";
-import type { FromPanel, Restore, ServerState, ToPanel } from "../messages";
+import type { FromPanel, Restore, ServerState, SetupState, ToPanel } from "../messages";
 import type { ConfigResult, ReviewFileResult, ReviewTurn, Update } from "../wire";
 import { type Drafts, keyOf, NO_DRAFTS, settled, unsent } from "./drafts";
+import { firstNeed, isSetUp } from "./needs";
 
 export interface Known {
   server: ServerState;
@@ -15,6 +16,10 @@ export interface Known {
   /** Why there is no session. */
   refused: string | null;
   config: ConfigResult | null;
+  /** What the set-up knows; null before it was told. */
+  setup: SetupState | null;
+  /** Something was missing, and not all steps of the set-up are done yet. */
+  isSettingUp: boolean;
   /** What the agent changed, oldest turn first. */
   review: readonly ReviewTurn[];
   /** What became of the files that were last decided about. */
@@ -42,6 +47,8 @@ export const UNKNOWN: Known = {
   isLoaded: false,
   refused: null,
   config: null,
+  setup: null,
+  isSettingUp: false,
   review: [],
   decided: [],
   restores: {},
@@ -53,6 +60,12 @@ export const UNKNOWN: Known = {
 
 /** What is known after the extension has said something. */
 export function learn(known: Known, said: ToPanel): Known {
+  const now = told(known, said);
+  const isSettingUp = firstNeed(now) !== null || (known.isSettingUp && !isSetUp(now));
+  return isSettingUp === now.isSettingUp ? now : { ...now, isSettingUp };
+}
+
+function told(known: Known, said: ToPanel): Known {
   switch (said.type) {
     case "server":
       return { ...known, server: said.server };
@@ -71,6 +84,8 @@ export function learn(known: Known, said: ToPanel): Known {
       return withSession(known, follow(known.session, said.params), said.params.updates);
     case "config":
       return { ...known, config: said.config };
+    case "setup":
+      return { ...known, setup: said.setup };
     case "review":
       return { ...known, review: said.turns };
     case "decided":

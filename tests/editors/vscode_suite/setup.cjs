@@ -1,0 +1,82 @@
+// A new user's first minute: nothing runs until it is used, then four steps lead to the first prompt.
+const fs = require('node:fs');
+const path = require('node:path');
+const vscode = require('vscode');
+const { agent, server } = require('./person.cjs');
+
+const KEY = 'sk-ant-hush-4711';
+const MODEL = 'anthropic/claude-sonnet-4-5';
+
+exports.run = async ({ step, until, screen }) => {
+  const { panel, shows } = agent({ screen });
+  const rows = () => screen.texts({ selector: '.quick-input-list .monaco-list-row' });
+  const state = async (name) => (await panel('texts', { selector: '.setting.done h2' }))
+    .some((one) => one.startsWith(name));
+
+  await step('a window where nobody uses the agent has no server', async () => {
+    await until(() => vscode.extensions.getExtension('agent-ls.agent-ls').isActive, 'the extension');
+    await new Promise((done) => setTimeout(done, 1500));
+    if (server()) throw new Error('a server runs');
+  });
+  await step('the panel says what is missing, without a message', async () => {
+    await vscode.commands.executeCommand('agent-ls.openPanel');
+    await shows('not installed on this machine', '.setting.current');
+    const shown = await panel('evaluate', { selector: 'textarea', code: '(one) => one.placeholder' });
+    if (shown !== 'Install the server first') throw new Error(shown);
+    const toasts = await screen.texts({ selector: '.notification-toast' });
+    if (toasts.length) throw new Error(toasts.join('|'));
+    await screen.shot({ name: '1-nothing' });
+  });
+  await step('one click installs the server, and it runs', async () => {
+    await panel('click', { selector: '.setup .primary', text: 'Install' });
+    await shows('Choose…', '.setting.current');
+    if (!(await state('Server'))) throw new Error('the server is not ticked off');
+    await until(server, 'a server');
+    await screen.shot({ name: '2-installed' });
+  });
+  await step('a model is chosen from the list, with its window and price', async () => {
+    await panel('click', { selector: '.setup .primary', text: 'Choose…' });
+    await until(async () => (await rows()).length > 2, 'the list');
+    await screen.type({ words: MODEL });
+    await until(async () => (await rows()).some((one) => one.includes('200k · $3/$15')), 'the row');
+    await screen.shot({ name: '3-models' });
+    await screen.press({ keys: 'Enter' });
+    await shows('claude-sonnet-4-5 · 200k · $3/$15', '.setting.done');
+    const kept = vscode.workspace.getConfiguration('agent-ls').inspect('model').globalValue;
+    if (kept !== MODEL) throw new Error(kept);
+  });
+  await step('the key reaches the server that starts, and nothing else', async () => {
+    const before = server();
+    await panel('fill', { selector: '.setup input[type="password"]', words: KEY });
+    await panel('click', { selector: '.setup .primary', text: 'Save' });
+    await shows('What shall we change?');
+    const now = await until(() => server() !== before && server(), 'another server');
+    const variables = fs.readFileSync(`/proc/${now}/environ`, 'utf8').split('\0');
+    if (!variables.includes(`ANTHROPIC_API_KEY=${KEY}`)) throw new Error('the server has no key');
+    const holding = [];
+    const look = (folder) => {
+      for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+        const file = path.join(folder, entry.name);
+        if (entry.isDirectory()) look(file);
+        else if (entry.isFile() && fs.readFileSync(file).includes(KEY)) holding.push(file);
+      }
+    };
+    for (const name of ['user', 'config', 'data', 'state']) {
+      const folder = path.join(process.env.HOME, name);
+      if (fs.existsSync(folder)) look(folder);
+    }
+    if (holding.length) throw new Error(`the key stands in ${holding}`);
+    await screen.shot({ name: '4-ready' });
+  });
+  await step('the settings open with all of ours, in a remote window too', async () => {
+    if (!vscode.env.remoteName) throw new Error('this is no remote window');
+    await vscode.commands.executeCommand('agent-ls.openSettings');
+    const names = () => screen.texts({ selector: '.settings-editor .setting-item-label' });
+    const wanted = ['Server Command', 'Python', 'Model', 'Install From'];
+    await until(async () => {
+      const shown = (await names()).join('|');
+      return wanted.every((name) => shown.includes(name));
+    }, 'the settings');
+    await screen.shot({ name: '5-settings' });
+  });
+};

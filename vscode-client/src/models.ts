@@ -1,0 +1,105 @@
+// The list of models to choose from, with what each can hold and costs.
+import * as vscode from "vscode";
+import type { Agent } from "./server";
+import { count, prices } from "./view/format";
+import type { ModelRow, ModelsResult } from "./wire";
+
+interface Item extends vscode.QuickPickItem {
+  model?: string;
+}
+
+/**
+ * The model that the user chose, or typed; undefined when they chose none.
+ *
+ * A name that is not listed can be typed: a provider may have models that no table knows yet.
+ */
+export async function chooseModel(agent: Agent, current: string): Promise<string | undefined> {
+  const pick = vscode.window.createQuickPick<Item>();
+  pick.title = "The model";
+  pick.placeholder = "Type a part of its name, or a whole name that is not listed";
+  pick.matchOnDescription = true;
+  pick.ignoreFocusOut = true;
+  pick.busy = true;
+  let listed: Item[] = [];
+  const show = () => {
+    const typed = pick.value.trim();
+    const isListed = !typed || listed.some((item) => item.model === typed);
+    pick.items = isListed ? listed : [...listed, asTyped(typed)];
+  };
+  const typing = pick.onDidChangeValue(show);
+  pick.show();
+  void agent
+    .request("agent/models", { isAll: true })
+    .then((found) => {
+      listed = itemsOf(found, current);
+      show();
+      const chosen = listed.find((item) => item.model === current);
+      if (chosen && !pick.value) pick.activeItems = [chosen];
+    })
+    .catch(() => {
+      pick.placeholder = "The list could not be read: type a name, such as openai/gpt-5";
+    })
+    .finally(() => {
+      pick.busy = false;
+    });
+  const model = await new Promise<string | undefined>((done) => {
+    pick.onDidAccept(() => done(pick.selectedItems[0]?.model ?? (pick.value.trim() || undefined)));
+    pick.onDidHide(() => done(undefined));
+  });
+  typing.dispose();
+  pick.dispose();
+  return model;
+}
+
+function asTyped(name: string): Item {
+  return { label: name, description: "as you typed it", alwaysShow: true, model: name };
+}
+
+const MAKERS = ["anthropic", "openai", "gemini"];
+
+/** The rows, first those that can be used at once; models that call no tools are left out. */
+function itemsOf({ models, providers }: ModelsResult, current: string): Item[] {
+  const ready = new Set(providers.filter((one) => one.isReady).map((one) => one.provider));
+  const able = models.filter((row) => row.hasTools !== false);
+  const others = able.filter((row) => !ready.has(providerOf(row)));
+  others.sort((one, other) => rank(one) - rank(other));
+  return [
+    ...group(
+      "Ready to use",
+      able.filter((row) => ready.has(providerOf(row))),
+      current,
+    ),
+    ...group("Needs a key or a sign-in", others, current),
+  ];
+}
+
+function providerOf({ model }: ModelRow): string {
+  return model.split("/")[0] ?? "";
+}
+
+/** Makers of models before those who only serve them. */
+function rank(row: ModelRow): number {
+  const place = MAKERS.indexOf(providerOf(row));
+  return place < 0 ? MAKERS.length : place;
+}
+
+function group(label: string, rows: readonly ModelRow[], current: string): Item[] {
+  if (!rows.length) return [];
+  const items = rows.map((row) => ({
+    label: row.model === current ? `$(check) ${row.model}` : row.model,
+    description: factsOf(row),
+    model: row.model,
+  }));
+  return [{ label, kind: vscode.QuickPickItemKind.Separator }, ...items];
+}
+
+/** `200k · $3/$15 · images · effort low, medium, high`. */
+function factsOf(row: ModelRow): string {
+  const facts = [
+    row.windowTokens ? count(row.windowTokens) : "",
+    prices(row),
+    row.takesImages ? "images" : "",
+    row.efforts?.length ? `effort ${row.efforts.join(", ")}` : "",
+  ];
+  return facts.filter(Boolean).join(" · ");
+}

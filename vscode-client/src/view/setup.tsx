@@ -1,0 +1,273 @@
+// What is missing before the agent can work: four steps, each with what does it.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { SetupAction } from "../messages";
+import { usePost } from "./context";
+import { Disclosure } from "./disclosure";
+import { count, modelName, plain, prices } from "./format";
+import { Icon } from "./icons";
+import { firstNeed, undecided } from "./needs";
+import { InstallOutput } from "./setup_output";
+import type { Known } from "./store";
+
+interface Props {
+  known: Known;
+  /** The user leaves what is optional for later. */
+  onLeave: () => void;
+}
+
+type StepState = "done" | "current" | "later";
+
+export function Setup({ known, onLeave }: Props) {
+  const need = firstNeed(known);
+  const isUp = known.server.is === "running";
+  const hasModel = isUp && Boolean(known.config?.model);
+  const hasKey = hasModel && need === null && Boolean(known.setup?.isLooked);
+  const at = (isDone: boolean, isCurrent: boolean): StepState =>
+    isDone ? "done" : isCurrent ? "current" : "later";
+  return (
+    <section class="setup" aria-label="Set up">
+      <h1>
+        Set up <span class="dim">4 steps, 1 min</span>
+      </h1>
+      <ol>
+        <Step name="Server" state={at(isUp && need !== "server", !isUp || need === "server")}>
+          <ServerStep known={known} />
+        </Step>
+        <Step name="Model" state={at(hasModel, isUp)}>
+          <ModelStep known={known} />
+        </Step>
+        <Step name="Key" state={at(hasKey, hasModel)}>
+          <KeyStep known={known} />
+        </Step>
+        <Step name="Trust" state={at(isTrusted(known), hasKey)}>
+          <TrustStep known={known} onLeave={onLeave} />
+        </Step>
+      </ol>
+    </section>
+  );
+}
+
+interface StepProps {
+  name: string;
+  state: StepState;
+  children: ComponentChildren;
+}
+
+const MARKS = { done: "pass", current: "circleFilled", later: "circle" } as const;
+const LOOKS = { done: "good", current: "now", later: "" } as const;
+
+function Step({ name, state, children }: StepProps) {
+  return (
+    <li class={`setting ${state}`} aria-current={state === "current" ? "step" : undefined}>
+      <Icon name={MARKS[state]} class={LOOKS[state]} />
+      <h2>
+        {name}
+        {state === "done" && <span class="sr">, done</span>}
+      </h2>
+      <div class="what">{children}</div>
+    </li>
+  );
+}
+
+function ServerStep({ known: { server, setup } }: { known: Known }) {
+  const install = setup?.install ?? { is: "idle" };
+  if (install.is === "running") return <InstallOutput lines={install.lines} />;
+  if (server.is === "running") return <p>{server.version}</p>;
+  if (server.is !== "failed") {
+    return (
+      <p class="dim" role="status">
+        <Icon name="loading" /> starts
+      </p>
+    );
+  }
+  if (server.missing === "setting") {
+    return (
+      <>
+        <Problem text={server.problem} advice={server.advice} />
+        <div class="buttons">
+          <Run command="openSettings" look="primary" words="Settings" />
+          <Run command="pickInterpreter" words="Pick an interpreter…" />
+        </div>
+      </>
+    );
+  }
+  const isFailed = install.is === "failed";
+  return (
+    <>
+      {isFailed ? (
+        <Problem text={install.problem} advice={install.advice} />
+      ) : (
+        <>
+          <p>{plain(server.problem)}</p>
+          <p class="dim">
+            Install puts it into an environment of its own, with uv or pip: about 300 MB from your
+            package index.
+          </p>
+        </>
+      )}
+      <div class="buttons">
+        <Run command="installServer" look="primary" words={isFailed ? "Try again" : "Install"} />
+        <Run command="pickInterpreter" words="Pick an interpreter…" />
+        {isFailed && <Run command="openSettings" words="Settings" />}
+      </div>
+      {isFailed && install.lines.length > 0 && (
+        <Disclosure summary={<span class="verb">Output</span>}>
+          {() => <pre class="install">{install.lines.join("\n")}</pre>}
+        </Disclosure>
+      )}
+    </>
+  );
+}
+
+function ModelStep({ known: { server, config, setup, refused } }: { known: Known }) {
+  if (server.is !== "running") return null;
+  if (!config) return <p class="dim">{refused ?? ""}</p>;
+  if (!config.model) {
+    return (
+      <>
+        {/* A mistake in the settings may be why there is none. */}
+        {config.problems.map((text) => (
+          <Problem key={text} text={text} />
+        ))}
+        <Run command="pickModel" look="primary" words="Choose…" />
+      </>
+    );
+  }
+  const row = setup?.access?.model;
+  const facts = row ? [row.windowTokens ? count(row.windowTokens) : "", prices(row)] : [];
+  return (
+    <Run
+      command="pickModel"
+      look="choice"
+      words={[modelName(config.model), ...facts].filter(Boolean).join(" · ")}
+      title={`${config.model}: choose another`}
+      isList
+    />
+  );
+}
+
+function KeyStep({ known: { server, config, setup } }: { known: Known }) {
+  if (server.is !== "running" || !config?.model || !setup?.isLooked) return null;
+  const { access } = setup;
+  if (!access) return <p class="dim">not checked</p>;
+  const { signIn, keyVariable, provider } = access.provider;
+  if (!access.problem) {
+    return <p class="dim">{signIn ? "signed in" : "found, or none is needed"}</p>;
+  }
+  const problem = setup.problems.key ?? (access.isMissing ? "" : access.problem);
+  return (
+    <>
+      {problem && <Problem text={problem} />}
+      {keyVariable && <KeyForm provider={provider} variable={keyVariable} />}
+      <div class="buttons">
+        <Run
+          command="signIn"
+          look={signIn ? "primary" : "secondary"}
+          words={signIn ? "Sign in…" : "Or sign in…"}
+        />
+      </div>
+    </>
+  );
+}
+
+function KeyForm({ provider, variable }: { provider: string; variable: string }) {
+  const act = useAct();
+  const [key, setKey] = useState("");
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!key.trim()) return;
+        act({ do: "storeKey", variable, key });
+        setKey("");
+      }}
+    >
+      <input
+        type="password"
+        value={key}
+        autocomplete="off"
+        spellcheck={false}
+        aria-label={`Key for ${provider}`}
+        placeholder={`Key for ${provider}`}
+        onInput={(event) => setKey(event.currentTarget.value)}
+      />
+      <button type="submit" class="primary" disabled={!key.trim()}>
+        Save
+      </button>
+      <p class="dim">
+        Kept in the editor’s secret storage. The server gets it as <code>{variable}</code>.
+      </p>
+    </form>
+  );
+}
+
+function isTrusted({ server, config }: Known): boolean {
+  const isUp = server.is === "running";
+  return isUp && config !== null && config.roots.every((root) => root.isTrusted);
+}
+
+function TrustStep({ known, onLeave }: Props) {
+  const act = useAct();
+  const { setup, server } = known;
+  if (server.is !== "running" || !setup?.offers) return null;
+  if (isTrusted(known)) return <p class="dim">this folder is trusted</p>;
+  const lines = undecided(setup).flatMap((one) => one.switchesOn);
+  const isNow = lines.length > 0 && firstNeed(known) === null;
+  return (
+    <>
+      {setup.problems.trust && <Problem text={setup.problems.trust} />}
+      <p class={isNow ? "" : "dim"}>switches on: {lines.length ? "" : "nothing"}</p>
+      {lines.length > 0 && (
+        <ul>
+          {lines.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      )}
+      {isNow && (
+        <div class="buttons">
+          <button type="button" class="primary" onClick={() => act({ do: "trust" })}>
+            Trust
+          </button>
+          <button type="button" class="secondary" onClick={onLeave}>
+            Not now
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Problem({ text, advice }: { text: string; advice?: string }) {
+  return (
+    <div role="alert">
+      <p class="problem">{plain(text)}</p>
+      {advice && <p class="dim">{plain(advice)}</p>}
+    </div>
+  );
+}
+
+interface RunProps {
+  command: "installServer" | "pickInterpreter" | "openSettings" | "pickModel" | "signIn";
+  words: string;
+  look?: "primary" | "secondary" | "choice";
+  title?: string;
+  /** It opens a list of alternatives. */
+  isList?: boolean;
+}
+
+function Run({ command, words, look = "secondary", title, isList = false }: RunProps) {
+  const post = usePost();
+  return (
+    <button type="button" class={look} title={title} onClick={() => post({ type: "run", command })}>
+      {isList ? <span class="name">{words}</span> : words}
+      {isList && <Icon name="chevronDown" />}
+    </button>
+  );
+}
+
+function useAct(): (action: SetupAction) => void {
+  const post = usePost();
+  return (action) => post({ type: "setup", action });
+}

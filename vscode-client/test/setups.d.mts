@@ -1,0 +1,3 @@
+import type { ToPanel } from "../src/messages";
+
+export const SETUPS: Record<string, ToPanel[]>;
