@@ -73,7 +73,8 @@ export class Setup implements SetupHost, vscode.Disposable {
   async do(action: SetupAction): Promise<void> {
     switch (action.do) {
       case "cancelInstall":
-        return this.cancelInstall();
+        this.cancelInstall();
+        return;
       case "storeKey":
         return this.storeKey(action.variable, action.key);
       case "trust":
@@ -126,7 +127,8 @@ export class Setup implements SetupHost, vscode.Disposable {
       await this.#parts.keys.store(variable, key);
     } catch (error) {
       await this.#look();
-      return this.#problem("key", `The key was not kept: ${message(error)}`);
+      this.#problem("key", `The key was not kept: ${message(error)}`);
+      return;
     }
     this.#problem("key");
     await this.#parts.server.restart();
@@ -150,7 +152,8 @@ export class Setup implements SetupHost, vscode.Disposable {
     try {
       for (const uri of untrusted(conversation.choices)) await conversation.trust(uri, true);
     } catch (error) {
-      return this.#problem("trust", message(error));
+      this.#problem("trust", message(error));
+      return;
     }
     this.#problem("trust");
     await conversation.configure();
@@ -158,31 +161,34 @@ export class Setup implements SetupHost, vscode.Disposable {
 
   /** Find out what the chosen model needs, and while that is missing what trust would switch on. */
   async #look(): Promise<void> {
-    const { server, conversation } = this.#parts;
     const look = ++this.#looks;
-    const config = conversation.choices;
-    if (server.state.is !== "running") {
+    const config = this.#parts.conversation.choices;
+    if (this.#parts.server.state.is !== "running") {
       // Another server may have other keys.
-      return this.#become({ access: null, isLooked: false });
+      this.#become({ access: null, isLooked: false });
+    } else if (config) {
+      const found = await this.#found(config).catch((error: unknown) => {
+        this.#parts.log(`what is missing could not be found out: ${message(error)}`);
+        return { access: null };
+      });
+      if (look === this.#looks) this.#become({ ...found, isLooked: true });
     }
-    if (!config) return;
+  }
+
+  async #found(config: ConfigResult): Promise<Pick<SetupState, "access" | "offers">> {
     const { access, offers } = this.#state;
+    const folders = untrusted(config);
     const isKnown = access?.model.model === config.model && !access.problem;
-    const isMissing = !config.model || !isKnown;
-    try {
-      const found = isKnown
-        ? access
-        : config.model
-          ? await server.request("agent/access", { model: config.model })
-          : null;
-      const folders = untrusted(config);
-      const isAsked = isMissing || (offers !== null && offers.length !== folders.length);
-      const told = isAsked ? await this.#offers(folders) : offers;
-      if (look === this.#looks) this.#become({ access: found, offers: told, isLooked: true });
-    } catch (error) {
-      if (look === this.#looks) this.#become({ access: null, isLooked: true });
-      this.#parts.log(`what is missing could not be found out: ${message(error)}`);
-    }
+    const isAsked = !isKnown || (offers !== null && offers.length !== folders.length);
+    const [need, told] = await Promise.all([
+      isKnown ? access : this.#access(config.model),
+      isAsked ? this.#offers(folders) : offers,
+    ]);
+    return { access: need, offers: told };
+  }
+
+  async #access(model: string): Promise<SetupState["access"]> {
+    return model ? this.#parts.server.request("agent/access", { model }) : null;
   }
 
   async #offers(folders: readonly string[]): Promise<SetupState["offers"]> {

@@ -35,7 +35,7 @@ export const workspace = {
     inspect: () => undefined,
   }),
   workspaceFolders: [] as { uri: unknown }[],
-  fs: { stat: (_uri: unknown) => Promise.reject(new Error("there is no such file")) },
+  fs: { stat: (uri: unknown) => Promise.reject(new Error(`there is no file ${String(uri)}`)) },
 };
 export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 };
 export class TreeItem {
@@ -47,7 +47,8 @@ export class TreeItem {
 export class ThemeIcon {
   constructor(readonly id: string) {}
 }
-export const languages = { registerCodeActionsProvider: (..._words: unknown[]) => nothing };
+const register = (filter: unknown, provider: unknown) => ({ ...nothing, filter, provider });
+export const languages = { registerCodeActionsProvider: register };
 export const window = {
   activeTextEditor: undefined,
   onDidChangeActiveTextEditor: () => nothing,

@@ -1,4 +1,5 @@
-// Pictures of the built panel in the editor's themes, to be looked at: npm run preview [-- WIDTH]
+// Pictures of the built panel in the editor's themes, to be looked at: npm run preview [-- WIDTH or WORDS]
+// With words, only of the states that have them in their names.
 //
 // Needs a chromium on the PATH. `test/themes.json` holds the values that a real VS Code 1.139 gave
 // its webviews for the variables that panel.css uses.
@@ -315,15 +316,20 @@ function picture(name, frames, [width, height]) {
 }
 
 mkdirSync(out, { recursive: true });
-const [HEIGHT, WIDTH] = [760, Number(process.argv[2] ?? 340)];
+const given = process.argv[2] ?? "";
+const isWidth = /^\d+$/.test(given);
+const [HEIGHT, WIDTH] = [760, isWidth ? Number(given) : 340];
+const WORDS = isWidth ? "" : given;
 for (const theme of Object.keys(themes)) {
   const frames = scenes.map((scene, index) => {
+    if (!scene.name.includes(WORDS)) return "";
     const file = `${theme}-${index}.html`;
     writeFileSync(join(out, file), frame(scene, theme));
     return `<figure><figcaption>${scene.name}</figcaption><iframe src="${file}" width="${scene.width ?? WIDTH}" height="${scene.tall ? 1530 : HEIGHT}"></iframe></figure>`;
   });
-  picture(theme, frames, [5 * (WIDTH + 14), 4_000]);
+  picture(theme, frames, [5 * (WIDTH + 14), WORDS ? 2350 : 4_000]);
 }
+if (given) process.exit();
 // The one in docs/panel.png: an edit that asks, a turn at work, its changes under review.
 const shown = ["edit waits", "running", "reviewing"].map((name) => {
   const index = scenes.findIndex((scene) => scene.name === name);

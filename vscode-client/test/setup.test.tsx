@@ -35,7 +35,7 @@ test.each([
   ["no model", [DONE, NOW, LATER, LATER], "Choose a model first"],
   ["no key", [DONE, DONE, NOW, LATER], "Give the key first"],
   ["a bad key", [DONE, DONE, NOW, LATER], "Give the key first"],
-  ["an account", [DONE, DONE, NOW, LATER], "Give the key first"],
+  ["an account", [DONE, DONE, NOW, LATER], "Sign in first"],
   ["trust", [DONE, DONE, DONE, NOW], "Ask, or say what to change"],
 ])("%s: one step is next, and nothing else is on the screen", async (name, wanted, words) => {
   await check(...state(name));
@@ -165,7 +165,7 @@ test("an account has a sign-in instead of a key", async () => {
 
 test("trust says what it switches on, and may be left for later", async () => {
   await check(...state("trust"), { type: "snapshot", snapshot: snapshot([]) });
-  expect(text(".setting:last-child")).toContain("the tool server `docs` of .mcp.json");
+  expect(text(".setting:last-child")).toContain("the tool server docs of .mcp.json");
   await click("Trust");
   expect(said).toEqual([{ type: "setup", action: { do: "trust" } }]);
   await click("Not now");

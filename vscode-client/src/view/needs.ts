@@ -12,11 +12,14 @@ interface Known {
 
 /** The first thing that is missing; null when nothing is, or when it is not known yet. */
 export function firstNeed({ server, config, setup }: Known): Need | null {
-  if (setup?.install.is === "running") return "server";
-  if (server.is === "failed") return server.missing ? "server" : null;
+  if (setup?.install.is === "running" || isMissing(server)) return "server";
   if (server.is !== "running" || !config) return null;
   if (!config.model) return "model";
   return setup?.access?.problem ? "key" : null;
+}
+
+function isMissing(server: ServerState): boolean {
+  return server.is === "failed" && server.missing !== undefined;
 }
 
 /** Whether nothing is missing, which is known, and no folder waits to be trusted. */
@@ -41,5 +44,6 @@ const WORDS: Record<Need, string> = {
 /** What to do before a prompt makes sense; empty when nothing is missing. */
 export function blocked(known: Known): string {
   const need = firstNeed(known);
+  if (need === "key" && known.setup?.access?.provider.signIn) return "Sign in first";
   return need ? WORDS[need] : "";
 }

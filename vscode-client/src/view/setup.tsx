@@ -1,10 +1,11 @@
 // What is missing before the agent can work: four steps, each with what does it.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { SetupAction } from "../messages";
+import type { InstallState, ServerState, SetupAction } from "../messages";
+import type { AccessResult } from "../wire";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
-import { count, modelName, plain, prices } from "./format";
+import { count, modelName, plain, prices, printed } from "./format";
 import { Icon } from "./icons";
 import { firstNeed, undecided } from "./needs";
 import { InstallOutput } from "./setup_output";
@@ -73,47 +74,66 @@ function Step({ name, state, children }: StepProps) {
 function ServerStep({ known: { server, setup } }: { known: Known }) {
   const install = setup?.install ?? { is: "idle" };
   if (install.is === "running") return <InstallOutput lines={install.lines} />;
-  if (server.is === "running") return <p>{server.version}</p>;
-  if (server.is !== "failed") {
-    return (
-      <p class="dim" role="status">
-        <Icon name="loading" /> starts
-      </p>
-    );
+  switch (server.is) {
+    case "running":
+      return <p>{server.version}</p>;
+    case "failed":
+      return server.missing === "setting" ? (
+        <WrongSetting server={server} />
+      ) : (
+        <NoServer server={server} install={install} />
+      );
+    case "starting":
+    case "stopped":
+      return (
+        <p class="dim" role="status">
+          <Icon name="loading" /> starts
+        </p>
+      );
   }
-  if (server.missing === "setting") {
+}
+
+type Failed = Extract<ServerState, { is: "failed" }>;
+
+function WrongSetting({ server }: { server: Failed }) {
+  return (
+    <>
+      <Problem text={server.problem} advice={server.advice} />
+      <div class="buttons">
+        <Run command="openSettings" look="primary" words="Settings" />
+        <Run command="pickInterpreter" words="Pick an interpreter…" />
+      </div>
+    </>
+  );
+}
+
+function NoServer({ server, install }: { server: Failed; install: InstallState }) {
+  if (install.is !== "failed") {
     return (
       <>
-        <Problem text={server.problem} advice={server.advice} />
+        <p>{plain(server.problem)}</p>
+        <p class="dim">
+          Install puts it into an environment of its own, with uv or pip: about 300 MB from your
+          package index.
+        </p>
         <div class="buttons">
-          <Run command="openSettings" look="primary" words="Settings" />
+          <Run command="installServer" look="primary" words="Install" />
           <Run command="pickInterpreter" words="Pick an interpreter…" />
         </div>
       </>
     );
   }
-  const isFailed = install.is === "failed";
   return (
     <>
-      {isFailed ? (
-        <Problem text={install.problem} advice={install.advice} />
-      ) : (
-        <>
-          <p>{plain(server.problem)}</p>
-          <p class="dim">
-            Install puts it into an environment of its own, with uv or pip: about 300 MB from your
-            package index.
-          </p>
-        </>
-      )}
+      <Problem text={install.problem} advice={install.advice} />
       <div class="buttons">
-        <Run command="installServer" look="primary" words={isFailed ? "Try again" : "Install"} />
+        <Run command="installServer" look="primary" words="Try again" />
         <Run command="pickInterpreter" words="Pick an interpreter…" />
-        {isFailed && <Run command="openSettings" words="Settings" />}
+        <Run command="openSettings" words="Settings" />
       </div>
-      {isFailed && install.lines.length > 0 && (
+      {install.lines.length > 0 && (
         <Disclosure summary={<span class="verb">Output</span>}>
-          {() => <pre class="install">{install.lines.join("\n")}</pre>}
+          {() => <pre class="install">{printed(install.lines.join("\n"))}</pre>}
         </Disclosure>
       )}
     </>
@@ -151,14 +171,23 @@ function KeyStep({ known: { server, config, setup } }: { known: Known }) {
   if (server.is !== "running" || !config?.model || !setup?.isLooked) return null;
   const { access } = setup;
   if (!access) return <p class="dim">not checked</p>;
+  if (access.problem) return <MissingKey access={access} problem={setup.problems.key} />;
+  const isAccount = access.provider.signIn !== null;
+  return <p class="dim">{isAccount ? "signed in" : "found, or none is needed"}</p>;
+}
+
+interface MissingProps {
+  access: AccessResult;
+  /** Why a key that was given is not kept. */
+  problem: string | undefined;
+}
+
+function MissingKey({ access, problem }: MissingProps) {
   const { signIn, keyVariable, provider } = access.provider;
-  if (!access.problem) {
-    return <p class="dim">{signIn ? "signed in" : "found, or none is needed"}</p>;
-  }
-  const problem = setup.problems.key ?? (access.isMissing ? "" : access.problem);
+  const words = problem ?? (access.isMissing ? "" : access.problem);
   return (
     <>
-      {problem && <Problem text={problem} />}
+      {words && <Problem text={words} />}
       {keyVariable && <KeyForm provider={provider} variable={keyVariable} />}
       <div class="buttons">
         <Run
@@ -208,34 +237,37 @@ function isTrusted({ server, config }: Known): boolean {
 }
 
 function TrustStep({ known, onLeave }: Props) {
-  const act = useAct();
   const { setup, server } = known;
   if (server.is !== "running" || !setup?.offers) return null;
   if (isTrusted(known)) return <p class="dim">this folder is trusted</p>;
   const lines = undecided(setup).flatMap((one) => one.switchesOn);
-  const isNow = lines.length > 0 && firstNeed(known) === null;
+  if (!lines.length) return <p class="dim">switches on: nothing</p>;
+  const isNow = firstNeed(known) === null;
   return (
     <>
       {setup.problems.trust && <Problem text={setup.problems.trust} />}
-      <p class={isNow ? "" : "dim"}>switches on: {lines.length ? "" : "nothing"}</p>
-      {lines.length > 0 && (
-        <ul>
-          {lines.map((line) => (
-            <li key={line}>{line}</li>
-          ))}
-        </ul>
-      )}
-      {isNow && (
-        <div class="buttons">
-          <button type="button" class="primary" onClick={() => act({ do: "trust" })}>
-            Trust
-          </button>
-          <button type="button" class="secondary" onClick={onLeave}>
-            Not now
-          </button>
-        </div>
-      )}
+      <p class={isNow ? "" : "dim"}>switches on:</p>
+      <ul class={isNow ? "" : "dim"}>
+        {lines.map((line) => (
+          <li key={line}>{plain(line)}</li>
+        ))}
+      </ul>
+      {isNow && <TrustButtons onLeave={onLeave} />}
     </>
+  );
+}
+
+function TrustButtons({ onLeave }: { onLeave: () => void }) {
+  const act = useAct();
+  return (
+    <div class="buttons">
+      <button type="button" class="primary" onClick={() => act({ do: "trust" })}>
+        Trust
+      </button>
+      <button type="button" class="secondary" onClick={onLeave}>
+        Not now
+      </button>
+    </div>
   );
 }
 
