@@ -71,6 +71,9 @@ interface Shown {
 export function describe(server: ServerState, state: State, lives: Lives): Shown {
   switch (server.is) {
     case "failed": {
+      if (server.missing) {
+        return { text: "$(sparkle) Agent", tooltip: "Set the agent up", colour: null };
+      }
       const tooltip = `${server.problem}\n${server.advice}`;
       return { text: "$(error) Agent", tooltip, colour: "statusBarItem.errorBackground" };
     }
