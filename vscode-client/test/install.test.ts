@@ -159,7 +159,7 @@ test("an index's password is not shown", async () => {
   const asked = { ...process.env, HOME: home, PATH: join(home, "bin") };
   await program(
     "uv",
-    'test "$1" = venv || { echo "fetching https://ann:hush@example.com/simple"; exit 2; }',
+    'test "$1" = venv || { echo "fetching https://ann:hush@example.com/index"; exit 2; }',
   );
   await failure(installed("https://ann:hush@example.com/x.git", { variables: asked }));
   expect(lines.some((line) => line.includes("***@example.com"))).toBe(true);
@@ -205,7 +205,7 @@ test.each([
     "agent-ls.installFrom",
   ],
   [
-    "error: Failed to fetch: `https://pypi.org/simple/agent-ls/`\n  Caused by: client error (Connect)\n  Caused by: invalid peer certificate: UnknownIssuer",
+    "error: Failed to fetch: `https://index.example/agent-ls/`\n  Caused by: client error (Connect)\n  Caused by: invalid peer certificate: UnknownIssuer",
     "certificate",
     "SSL_CERT_FILE",
   ],
