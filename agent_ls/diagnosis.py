@@ -101,7 +101,8 @@ async def _model(settings: Settings, *, is_asked: bool) -> AsyncIterator[Finding
     try:
         await catalogue.KEYS().access(settings.model, settings.provider.api_base)
     except ProviderError as error:
-        what = "key" if error.failure is ProviderFailure.AUTHENTICATION else "address"
+        about_key = (ProviderFailure.NO_KEY, ProviderFailure.NOT_SIGNED_IN)
+        what = "key" if error.failure in about_key else "address"
         yield Finding("wrong", what, error.message)
         return
     yield Finding("ok", "key", "found, or none is needed")

@@ -228,7 +228,8 @@ async def _turn(
 
 def _is_model_unknown(turn: TurnState) -> bool:
     last = next(turn.events.newest(AttemptFinished), None)
-    return last is not None and last.failure == ProviderFailure.UNKNOWN_MODEL
+    unknown = (ProviderFailure.UNKNOWN_MODEL, ProviderFailure.NO_MODEL)
+    return last is not None and last.failure in unknown
 
 
 def _follow(session: Session, arguments: argparse.Namespace, streamed: StreamedText) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from agent_ls.assembly import open_sessions
 from agent_ls.domain.commands import CommandList
 from agent_ls.domain.errors import AgentLsError, SessionHeld
+from agent_ls.domain.events import StoredEvent
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.sentences import clause
 from agent_ls.domain.symbols import Definition
@@ -247,6 +248,10 @@ class EditorSessions:
                 "resume it with the command agent-ls.session.resume."
             )
         return self._faces.attach(found)
+
+    async def sub_agent(self, session_id: str) -> list[StoredEvent]:
+        """Return what a sub-agent has done so far; empty for the id of anything else."""
+        return await self._stored.sub_agent(session_id)
 
     async def current(self) -> Session | None:
         """Return the current session; None when no request has needed one yet."""

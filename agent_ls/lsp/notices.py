@@ -65,7 +65,14 @@ def of_outside(event: e.Event) -> list[wire.Update] | None:
 
 
 def notice(
-    level: Literal["info", "warning", "error"], origin: str, text: str, notice_id: str = ""
+    level: Literal["info", "warning", "error"],
+    origin: str,
+    text: str,
+    notice_id: str = "",
+    *,
+    title: str = "",
 ) -> wire.NoticeUpdate:
     """Return a log line; one with an id replaces the earlier line with that id."""
-    return wire.NoticeUpdate(level=level, origin=origin, text=text, notice_id=notice_id)
+    return wire.NoticeUpdate(
+        level=level, origin=origin, text=text, title=title, notice_id=notice_id
+    )

@@ -7,7 +7,7 @@ same ``Translation``, so they agree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import assert_never
+from typing import Literal, assert_never
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalRequest, Question
@@ -15,11 +15,13 @@ from agent_ls.domain.calls import ToolCall, ToolKind, ToolResult
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.pictures import Picture
+from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.calls.plans import is_shown_wholly
 from agent_ls.loop.state.state import SessionState
 from agent_ls.loop.state.undelivered import Undelivered
 from agent_ls.lsp import wire
+from agent_ls.lsp.model_trouble import ModelTrouble
 from agent_ls.lsp.notices import notice, of_outside, of_policies
 from agent_ls.session.titles import call_title, choice_name, parsed
 
@@ -49,14 +51,14 @@ class Translation:
         self._step = 0
         self._cut_step = ""
         """The step whose kept text the next answer goes on with, though another step brings it."""
-        self._trouble = ""
-        """Id of the turn's single notice about a failing model."""
-        self._is_told = False
-        """Whether that notice is shown."""
+        self._trouble = ModelTrouble()
+        self._tasks: dict[str, str] = {}
+        """The tasks of sub-agents, by their session."""
         self._window_tokens = 0
 
     def begin(self, state: SessionState) -> None:
         """Start from this state; clients have what came before from a snapshot."""
+        self._trouble = ModelTrouble(state.model)
         for stored in state.turn.events if state.turn else ():
             self.feed(stored.event)
         self._undelivered.begin(state)
@@ -64,6 +66,7 @@ class Translation:
 
     def feed(self, event: e.Event) -> Updates:
         """Return the updates for the next event, possibly none."""
+        taken_back = self._trouble.feed(event)
         for part in (
             self._of_session,
             self._of_turn,
@@ -75,8 +78,8 @@ class Translation:
             of_outside,
         ):
             if (updates := part(event)) is not None:
-                return updates
-        return []
+                return [*taken_back, *updates]
+        return taken_back
 
     def of_ephemeral(self, piece: e.Ephemeral) -> wire.Update:
         """Return the update for a piece that is not stored."""
@@ -126,6 +129,7 @@ class Translation:
                 returned = self._undelivered.feed(event)
                 return [wire.CancelUpdate(by=event.by, returned=returned)]
             case e.TurnEnded():
+                failure, end = self._trouble.end(event)
                 return [
                     wire.TurnEndedUpdate(
                         turn_id=event.turn_id,
@@ -133,6 +137,9 @@ class Translation:
                         status=event.status,
                         output=event.output,
                         failure_reason=event.failure_reason,
+                        title=end.title,
+                        failure=failure,
+                        actions=list(end.actions),
                         open_tasks=list(event.open_tasks),
                     )
                 ]
@@ -162,7 +169,6 @@ class Translation:
     def _begin_turn(self, event: e.TurnStarted) -> Updates:
         self._undelivered.feed(event)
         self._step, self._cut_step = 0, ""
-        self._trouble, self._is_told = f"model:{event.turn_id}", False
         anchor = event.anchor
         place = self._place(anchor.path, anchor.line) if anchor else None
         return [
@@ -177,11 +183,7 @@ class Translation:
         match event:
             case e.AttemptFinished():
                 updates = self._usage(event.usage, event.usage)
-                if event.failure is None:
-                    return updates
-                self._is_told = True
-                words = event.message or event.failure
-                return [notice("warning", "model", words, self._trouble), *updates]
+                return [*self._trouble.tell(event.message or event.failure or ""), *updates]
             case e.AdviceGiven():
                 return self._of_advice(event)
             case e.RecoveryChosen():
@@ -189,9 +191,18 @@ class Translation:
             case e.Answered():
                 return self._of_answer(event)
             case e.ChildStarted():
-                return [notice("info", f"sub-agent {event.kind}", f"started: {event.task}")]
+                self._tasks[event.child_id] = event.task
+                return [_sub_agent(event, event.task, "in_progress")]
             case e.ChildEnded():
-                ended = notice("info", f"sub-agent {event.kind}", f"ended: {event.stop}")
+                is_failed = STATUS[event.stop] in (TurnStatus.FAILED, TurnStatus.CANCELLED)
+                ended = _sub_agent(
+                    event,
+                    self._tasks.get(event.child_id, ""),
+                    "failed" if is_failed else "completed",
+                    stop_reason=event.stop,
+                    reason=event.why,
+                    steps=event.steps,
+                )
                 return [ended, *self._usage(event.usage, self._last)]
             case _:
                 return None
@@ -199,7 +210,8 @@ class Translation:
     def _of_advice(self, event: e.AdviceGiven) -> Updates:
         updates: Updates = []
         if event.failure is not None:
-            updates.append(notice("warning", "model", event.message or event.failure))
+            words = event.message or event.failure
+            updates.append(notice("warning", "model", words, self._trouble.id_of(event.origin)))
         if 0 < len(event.text) <= _MAX_ADVICE_CHARS:
             # A judgement is short and of interest to the user; a summary is not.
             updates.append(notice("info", event.origin, event.text))
@@ -217,12 +229,13 @@ class Translation:
                 )
                 return [kept]
             case "retry" | "switch_model":
-                self._is_told = True
-                return [notice("warning", "model", event.text, self._trouble)]
+                return self._trouble.tell(event.text, event.action)
+            case "reask" | "compact":
+                words = f"{event.action}: {event.text}" if event.text else event.action
+                return self._trouble.tell(words, event.action)
             case "fail":
                 # The turn's end says why, so only clear the notice.
-                told, self._is_told = self._is_told, False
-                return [notice("error", "model", "", self._trouble)] if told else []
+                return self._trouble.take_back()
             case _:
                 words = f"{event.action}: {event.text}" if event.text else event.action
                 return [notice("warning", event.origin, words)]
@@ -434,6 +447,27 @@ class Translation:
 
     def _place(self, path: str, line: int | None) -> wire.Location:
         return wire.Location(path=path, uri=self._uri_of(path), line=line)
+
+
+def _sub_agent(
+    event: e.ChildStarted | e.ChildEnded,
+    task: str,
+    status: Literal["in_progress", "completed", "failed"],
+    *,
+    stop_reason: StopReason | None = None,
+    reason: str = "",
+    steps: int = 0,
+) -> wire.SubAgentUpdate:
+    return wire.SubAgentUpdate(
+        tool_call_id=event.call_id,
+        agent_session_id=event.child_id,
+        kind=event.kind,
+        task=task,
+        status=status,
+        stop_reason=stop_reason,
+        reason=reason,
+        steps=steps,
+    )
 
 
 def _finished(result: ToolResult) -> wire.ToolCallProgress:

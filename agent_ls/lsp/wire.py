@@ -26,12 +26,14 @@ from typing_extensions import TypeAliasType
 
 from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.calls import ErrorKind, ToolKind
+from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.findings import Severity
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.review import HunkKind, HunkState, ReviewDecision
 from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.lsp.ends import NextAction
 
 VERSION = 1
 """The protocol's version, announced as ``experimental.agent.version`` on both sides."""
@@ -336,6 +338,25 @@ class ToolCallOutput(Wire):
     content: TextContent
 
 
+class SubAgentUpdate(Wire):
+    """A call started a sub-agent, or its sub-agent ended.
+
+    ``agent/snapshot`` of its session tells what it did.
+    """
+
+    session_update: Literal["sub_agent"] = "sub_agent"
+    tool_call_id: str
+    agent_session_id: str
+    kind: str
+    task: str
+    status: Literal["in_progress", "completed", "failed"]
+    stop_reason: StopReason | None = None
+    """Null while it runs."""
+    reason: str = ""
+    """Why it stopped, unless it was done."""
+    steps: int = 0
+
+
 class FileEdited(Wire):
     """What became of one file edit."""
 
@@ -478,7 +499,10 @@ class NoticeUpdate(Wire):
     level: Literal["info", "warning", "error"]
     origin: str
     text: str
-    """Empty: the notice with this id is taken back, because something else tells of it."""
+    """Empty: the notice with this id is taken back, because it is over or something else tells of
+    it."""
+    title: str = ""
+    """The same in at most 8 words, where the text is long."""
     notice_id: str = ""
     """A later notice with the same id stands in this one's place; empty: it stands alone."""
 
@@ -511,6 +535,12 @@ class TurnEndedUpdate(Wire):
     status: TurnStatus
     output: str
     failure_reason: str
+    title: str
+    """How it ended in at most 8 words."""
+    failure: ProviderFailure | None = None
+    """What went wrong with the model, when that ended the turn."""
+    actions: list[NextAction] = []
+    """What to offer next, the most likely one first."""
     open_tasks: list[str]
 
 
@@ -534,6 +564,7 @@ Update = TypeAliasType(
         | ToolCallProgress
         | ToolCallDecision
         | ToolCallOutput
+        | SubAgentUpdate
         | FileEdited
         | ReviewUpdate
         | PlanUpdate
@@ -904,6 +935,9 @@ class ReviewHunk(Wire):
     removed_lines: int
     is_changed_since: bool
     """The same lines were changed since, so an undo is a conflict."""
+    continues: bool
+    """Only a blank line parts it from the one before, in the same state: a list may show the two as
+    one change, and a decision about it names both."""
     title: str
     """A new line, else an old one; of a moved file its earlier name; of an ``opaque`` one (no text,
     or too large) kinds and sizes."""

@@ -88,7 +88,7 @@ class StoredCredentials:
         if sign_in_of(provider):
             if not await asyncio.to_thread(self._is_signed_in, provider):
                 text = f"You are not signed in for {model}: {self.hint(model, api_base)}"
-                raise MissingKeyError(ProviderFailure.AUTHENTICATION, text)
+                raise MissingKeyError(ProviderFailure.NOT_SIGNED_IN, text)
             # An account's token goes to no server that was set for other models.
             return Access(api_base=self._address(provider, "", stored) or None)
         base = self._address(provider, api_base, stored)
@@ -105,7 +105,7 @@ class StoredCredentials:
             key = _checked(place, await _keyring_key(provider) or "")
         if not key and variables.is_key_needed and provider and not is_own_server:
             text = f"There is no key for {model}: {self.hint(model, api_base)}"
-            failure = ProviderFailure.AUTHENTICATION
+            failure = ProviderFailure.NO_KEY
             if near := await asyncio.to_thread(_meant, provider, model):
                 text = f"{text} Or did you mean {' or '.join(near)}?"
                 failure = ProviderFailure.UNKNOWN_MODEL
@@ -271,7 +271,7 @@ def _meant(provider: str, model: str) -> tuple[str, ...]:
 
 
 def _unusable(text: str) -> ProviderError:
-    return ProviderError(ProviderFailure.AUTHENTICATION, text)
+    return ProviderError(ProviderFailure.NO_KEY, text)
 
 
 async def _keyring_key(provider: str) -> str | None:

@@ -40,7 +40,7 @@ _MOST_MODELS: Final = 10
 _BY_STATUS: Final = {
     400: ProviderFailure.BAD_REQUEST,
     401: ProviderFailure.AUTHENTICATION,
-    402: ProviderFailure.FORBIDDEN,
+    402: ProviderFailure.NO_CREDIT,
     403: ProviderFailure.FORBIDDEN,
     404: ProviderFailure.UNKNOWN_MODEL,
     408: ProviderFailure.TIMEOUT,
@@ -59,7 +59,7 @@ _UNWANTED: Final = (
 )
 # Patterns in error types, codes and texts that tell more than the status; the first match wins.
 _BY_WORDS: Final = (
-    (ProviderFailure.FORBIDDEN, NEVER),
+    (ProviderFailure.NO_CREDIT, NEVER),
     # The model may write a better call, and the server load it again, for another request.
     (ProviderFailure.SERVER, r"tool_use_failed|model has crashed"),
     (ProviderFailure.CONTENT_FILTER, _UNWANTED),
@@ -144,7 +144,7 @@ def classify(symptom: Symptom) -> ProviderFailure:
     if is_busy and re.search(NEVER, f"{symptom.kind} {symptom.text}".lower()):
         # Some providers send 429, and MiniMax 500, when the credit is used up. Waiting does not
         # help then.
-        return ProviderFailure.FORBIDDEN
+        return ProviderFailure.NO_CREDIT
     if by_status is not None and symptom.status not in _AMBIGUOUS_STATUS:
         return by_status
     if symptom.is_connection:
@@ -234,6 +234,8 @@ def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
     """Return the error to raise: what happened, where, and what to do next."""
     failure = ProviderFailure(trouble.failure)
     sign_in = sign_in_of(model.partition("/")[0])
+    if sign_in and failure is ProviderFailure.AUTHENTICATION:
+        failure = ProviderFailure.NOT_SIGNED_IN
     # An address may hold a password.
     where = mask(trouble.endpoint) or (sign_in.title if sign_in else trouble.provider) or model
     said = f" It said: {sentence(trouble.detail)}" if trouble.detail else ""
@@ -245,12 +247,17 @@ def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
         ProviderFailure.TIMEOUT: f"{where} took too long. {trouble.detail}",
         ProviderFailure.BROKEN_STREAM: f"The answer of {where} broke off: {trouble.detail}",
         ProviderFailure.HOST_DIED: trouble.detail,
-        ProviderFailure.AUTHENTICATION: f"{where} does not accept the "
-        f"{'sign-in' if sign_in else 'key'} for {model}.{said} To mend it, {key_hint}",
+        ProviderFailure.AUTHENTICATION: f"{where} does not accept the key for {model}.{said} To "
+        f"mend it, {key_hint}",
+        ProviderFailure.NO_KEY: trouble.detail,
+        ProviderFailure.NOT_SIGNED_IN: f"{where} does not accept the sign-in for {model}.{said} To "
+        f"mend it, {key_hint}",
         ProviderFailure.FORBIDDEN: f"{where} refuses {model} for this account (rights, region or "
         f"credit).{said}",
+        ProviderFailure.NO_CREDIT: f"The account at {where} has no credit left for {model}.{said}",
         ProviderFailure.BAD_REQUEST: _bad_request(trouble, where, said),
         ProviderFailure.UNKNOWN_MODEL: _unknown_model(trouble, model, where, said),
+        ProviderFailure.NO_MODEL: trouble.detail,
         ProviderFailure.CONTEXT_OVERFLOW: f"The conversation is too long for {model}.{said}",
         ProviderFailure.CONTENT_FILTER: f"{where} stopped at its content filter.{said}",
         ProviderFailure.NO_IMAGES: f"{model} takes no images.{said}",

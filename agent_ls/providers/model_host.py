@@ -148,7 +148,7 @@ class ModelHost:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Send the request and yield its model events; see ``Provider``."""
         if not request.model:
-            raise ProviderError(ProviderFailure.UNKNOWN_MODEL, _NO_MODEL)
+            raise ProviderError(ProviderFailure.NO_MODEL, _NO_MODEL)
         child = await self._running()
         access = await self._credentials.access(request.model, self.options.api_base)
         order = Order(

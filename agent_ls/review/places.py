@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_ls.edits.merge import changes_between, shift_before
 from agent_ls.review.edit_steps import is_only_reformatted
 from agent_ls.review.file_changes import FileLedger
-from agent_ls.review.hunks import Hunk, lines_of
+from agent_ls.review.hunks import Hunk, Lines, lines_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,8 @@ class HunkPlace:
     """The line behind it; equal to ``first`` where it has none."""
     is_changed: bool
     """Somebody changed its lines since: an undo would find a conflict."""
+    continues: bool = False
+    """Only a blank line parts it from the one before, in the same state: a list joins the two."""
 
 
 def placed(ledger: FileLedger, now: str) -> list[HunkPlace]:
@@ -58,4 +60,15 @@ def placed(ledger: FileLedger, now: str) -> list[HunkPlace]:
         if goal[first:past] != whole or one.state == "undone":
             is_changed = one.is_mixed or not is_only_reformatted(touched, lines, goal)
             found.append(HunkPlace(one, first, past, is_changed or one.state == "undone"))
-    return found
+    return [
+        replace(one, continues=index > 0 and _is_close(found[index - 1], one, goal))
+        for index, one in enumerate(found)
+    ]
+
+
+def _is_close(before: HunkPlace, place: HunkPlace, lines: Lines) -> bool:
+    """Say whether one blank line, which nobody changed, parts two places."""
+    hunks = before.hunk, place.hunk
+    if any(one.kind != "text" for one in hunks) or hunks[0].state != hunks[1].state:
+        return False
+    return place.first == before.past + 1 and not lines[before.past].strip()

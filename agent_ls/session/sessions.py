@@ -290,6 +290,16 @@ class Sessions:
         await self._store.append(events, durable=True)
         return await self.open(new_id)
 
+    async def sub_agent(self, session_id: str) -> list[StoredEvent]:
+        """Return what a sub-agent has done so far; empty for the id of anything else.
+
+        Errors: ``StoreError`` when it cannot be read.
+        """
+        first = await self._store.beginning(session_id)
+        if first is None or not fold_all([first]).is_child:
+            return []
+        return await self._store.load(session_id)
+
     async def find(self, session_id: str) -> Session | None:
         """Return a session that was opened here, reopened if it had to be closed; else None.
 

@@ -11,7 +11,9 @@ from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.calls.grants import grant_words
 from agent_ls.safety.text import label
 
-_TITLE_ARGUMENTS = ("command", "pattern", "path", "file", "query", "symbol", "url", "question")
+_TITLE_ARGUMENTS = (
+    *("command", "pattern", "path", "file", "query", "symbol", "url", "question", "task"),
+)
 """The arguments that best identify a call, in order of preference."""
 _MAX_TITLE_CHARACTERS = 120
 

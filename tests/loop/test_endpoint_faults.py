@@ -123,7 +123,7 @@ STATUSES = {
     "429-is-waited-out": (_status(429), retried("rate_limited")),
     "429-for-want-of-credit": (
         _status(429, error("no money", code="insufficient_quota")),
-        stopped("forbidden", "no money"),
+        stopped("no_credit", "no money"),
     ),
     "500-is-tried-again": (_status(500), retried("server")),
     "502-as-a-web-page": (sends(whole(502, _PAGE, kind="text/html")), retried("server")),

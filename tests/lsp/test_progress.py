@@ -13,6 +13,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.lsp.faces.progress import Limits, TurnProgress
+from tests.support.gallery import REQUEST
 
 STARTED = e.TurnStarted(turn_id="trn_1", prompt="do it.\nnow")
 ENDED = e.TurnEnded(
@@ -35,7 +36,9 @@ async def _settle() -> None:
         await asyncio.sleep(0)
 
 
-async def check(events: list[e.Event], *, takes_tokens: bool = True) -> list[dict[str, Any]]:
+async def check(
+    events: list[e.Event], *, takes_tokens: bool = True, has_panel: bool = False
+) -> list[dict[str, Any]]:
     values: list[dict[str, Any]] = []
 
     async def create(token: str) -> bool:
@@ -46,7 +49,8 @@ async def check(events: list[e.Event], *, takes_tokens: bool = True) -> list[dic
         assert (method, params["token"]) == ("$/progress", "trn_1")
         values.append(params["value"])
 
-    progress = TurnProgress(create, notify, Limits(steps=10, tokens=2000))
+    limits = Limits(steps=10, tokens=2000)
+    progress = TurnProgress(create, notify, limits, has_panel=has_panel)
     for seq, event in enumerate(events, 1):
         progress.on_event(e.StoredEvent(session_id="ses_1", seq=seq, at_ms=0, event=event))
         await _settle()
@@ -63,6 +67,14 @@ async def test_a_turn_begins_reports_and_ends() -> None:
         ("checking the result", 50),
     ]
     assert values[-1] == {"kind": "end", "message": "completed: done"}
+
+
+@pytest.mark.parametrize("has_panel", [False, True])
+async def test_what_waits_is_told_where_no_panel_does(has_panel: bool) -> None:
+    asked = e.ApprovalRequested(request=REQUEST)
+    values = await check([STARTED, asked, ENDED], has_panel=has_panel)
+    told = [one["message"] for one in values if "waiting for you" in one["message"]]
+    assert bool(told) is not has_panel
 
 
 @pytest.mark.parametrize(

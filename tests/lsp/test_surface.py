@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 from pathlib import Path
@@ -41,6 +42,7 @@ from agent_ls.syntax.comments import find_instructions
 from agent_ls.tools.showing import preview
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.lsp.test_editor_workspace import Editor
+from tests.support.gallery import REQUEST
 
 
 def test_what_is_announced_is_what_is_served() -> None:
@@ -393,7 +395,7 @@ def test_without_a_folder_the_first_open_files_is_the_root(tmp_path: Path) -> No
 # Notices.
 
 
-def said(*events: e.Event, characters: int | None = None) -> list[tuple[Level, str]]:
+def said(*events: e.Event, characters: int | None = 0) -> list[tuple[Level, str]]:
     found: list[tuple[Level, str]] = []
     notices = Notices(lambda level, text: found.append((level, text)), lambda _: True, characters)
     for seq, event in enumerate(events, 1):
@@ -409,7 +411,6 @@ def ended(status: TurnStatus, output: str = "", why: str = "") -> e.TurnEnded:
 @pytest.mark.parametrize(
     "event, expected",
     [
-        (ended(TurnStatus.SUCCESS, "done"), [("log", "done")]),
         (ended(TurnStatus.FAILED, "", "no key"), [("error", "The agent stopped: no key")]),
         (ended(TurnStatus.PARTIAL, "", "limit"), [("warning", "The agent stopped: limit")]),
         (ended(TurnStatus.CANCELLED, "", "stopped"), []),
@@ -419,6 +420,20 @@ def test_the_end_of_a_turn_is_said_as_loud_as_it_is(
     event: e.TurnEnded, expected: list[tuple[Level, str]]
 ) -> None:
     assert said(event) == expected
+
+
+async def test_what_a_panel_shows_is_no_message() -> None:
+    question = Question(id="qst_1", turn_id="t", origin="ask_user", text="Which?")
+    events = (
+        e.ApprovalRequested(request=REQUEST),
+        e.QuestionAsked(question=question),
+        e.FindingsReported(paths=(), problems=("no ruff",)),
+        ended(TurnStatus.FAILED, "half", "no key"),
+    )
+    found = said(*events, characters=None)
+    await asyncio.sleep(0)
+    assert [level for level, _ in found] == ["log"] * 3
+    assert [text for _, text in found] == ["no ruff", "half", "The agent stopped: no key"]
 
 
 def test_a_checker_that_cannot_run_is_shown_once() -> None:

@@ -10,9 +10,10 @@ from agent_ls.domain import events as e
 from agent_ls.domain.approvals import Question
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import ProposedCall
-from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.lsp.updates import Translation
 from agent_ls.session.titles import call_title
@@ -103,6 +104,103 @@ def test_why_the_model_was_given_up_is_told_by_the_turns_end_alone() -> None:
     )
     assert check(*events)[0]["detail"] == ""
     assert check(*events, ended)[0]["failureReason"] == why
+
+
+ANSWERED = e.Answered(step_id="stp_1", message=AssistantMessage(text="Here."))
+
+
+def test_what_went_well_after_a_retry_leaves_nothing_behind() -> None:
+    retried = failure("trn_1", 3, "retry")
+    assert notices(*retried, ANSWERED) == {}
+    assert notices(*retried, ended("trn_1", StopReason.CANCELLED)) == {}
+    reasked = e.RecoveryChosen(step_id="stp_1", origin="empty", action="reask", text="Say more.")
+    assert notices(e.TurnStarted(turn_id="trn_1", prompt="Go."), reasked) != {}
+    assert notices(e.TurnStarted(turn_id="trn_1", prompt="Go."), reasked, ANSWERED) == {}
+
+
+def test_that_another_model_answers_or_an_image_is_left_out_stays() -> None:
+    switched = notices(*failure("trn_1", 2, "switch_model"), ANSWERED)
+    assert switched == {"model:trn_1": "down. (2 of 2)"}
+    refused = e.AttemptFinished(step_id="stp_1", failure="no_images", message="No images.")
+    reask = e.RecoveryChosen(step_id="stp_1", origin="images", action="reask", text="Without.")
+    left_out = notices(e.TurnStarted(turn_id="trn_1", prompt="Go."), refused, reask, ANSWERED)
+    assert left_out == {"model:trn_1": "reask: Without."}
+
+
+def test_a_side_model_that_fails_again_is_told_once_a_turn() -> None:
+    advice = e.AdviceGiven(origin="judge", model="m", failure="server", message="down.")
+    begun = e.TurnStarted(turn_id="trn_1", prompt="Go.")
+    assert notices(begun, advice, advice, advice) == {"judge:trn_1": "down."}
+
+
+def test_a_retry_is_told_in_a_few_words_beside_the_reason() -> None:
+    [told] = check(CREATED, *failure("trn_1", 2, "retry")[:3])
+    assert (told["title"], told["text"]) == ("acme failed, retrying", "down. (1 of 2)")
+
+
+CREATED = e.SessionCreated(session_id="ses_1", roots=(), mode=Mode.ASK, model="acme/large")
+
+
+def ended(turn: str, stop: StopReason, why: str = "why") -> e.TurnEnded:
+    return e.TurnEnded(turn_id=turn, stop=stop, status=STATUS[stop], output="", failure_reason=why)
+
+
+def broken_off(failure_word: str, *before: e.Event) -> list[e.Event]:
+    """Return a turn that a failure of the model ends, after these events."""
+    return [
+        CREATED,
+        e.TurnStarted(turn_id="trn_1", prompt="Go."),
+        *before,
+        e.AttemptFinished(step_id="stp_1", failure=failure_word, message="No."),
+        e.RecoveryChosen(step_id="stp_1", origin="fatal_error", action="fail", text="No."),
+        ended("trn_1", StopReason.ERROR),
+    ]
+
+
+@pytest.mark.parametrize(
+    "word, before, failure_word, title, action",
+    [
+        ("authentication", [], "authentication", "Key refused by acme", "change_key"),
+        ("no_credit", [], "no_credit", "No credit left at acme", "retry"),
+        ("connection", [ANSWERED], "connection", "Cannot reach acme", "go_on"),
+        (
+            "connection",
+            [e.RecoveryChosen(step_id="s", origin="t", action="switch_model", model="box/small")],
+            "connection",
+            "Cannot reach box",
+            "retry",
+        ),
+        ("of another version", [], None, "The turn failed", "retry"),
+    ],
+)
+def test_the_end_says_in_a_title_what_failed_and_what_to_do(
+    word: str, before: list[e.Event], failure_word: str | None, title: str, action: str
+) -> None:
+    [update] = check(*broken_off(word, *before))
+    assert (update["failure"], update["title"]) == (failure_word, title)
+    assert update["actions"][0] == action
+
+
+def test_a_failure_that_did_not_end_the_turn_is_not_told_at_its_end() -> None:
+    events = [*broken_off("server")[:-2], ANSWERED, ended("trn_1", StopReason.MAX_STEPS)]
+    [update] = check(*events)
+    assert (update["failure"], update["title"]) == (None, "Stopped: all steps used")
+
+
+def test_a_sub_agent_is_told_with_its_task_and_its_session() -> None:
+    started = e.ChildStarted(
+        call_id="cal_1", child_id="ses_2", kind="explore", task="Find it.", mode=Mode.ASK
+    )
+    done = e.ChildEnded(
+        call_id="cal_1", child_id="ses_2", kind="explore", stop=StopReason.COMPLETED, steps=3
+    )
+    [begun] = check(started)
+    same = {"toolCallId": "cal_1", "agentSessionId": "ses_2", "kind": "explore"}
+    assert begun.items() >= {**same, "task": "Find it.", "status": "in_progress"}.items()
+    [end] = check(started, done)
+    assert end.items() >= {**same, "task": "Find it.", "status": "completed", "steps": 3}.items()
+    [failed] = check(started, done.model_copy(update={"stop": StopReason.ERROR, "why": "no key"}))
+    assert failed.items() >= {"status": "failed", "stopReason": "error", "reason": "no key"}.items()
 
 
 def test_a_permission_request_carries_the_arguments_that_may_be_amended() -> None:

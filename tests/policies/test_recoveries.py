@@ -112,6 +112,21 @@ ROWS = {
         (),
         Expected(Fail, StopReason.ERROR, ("No key for acme. `agent-ls doctor`",)),
     ),
+    "a-missing-key-too": (
+        failed(FAILURE.NO_KEY, "There is no key for acme"),
+        (),
+        Expected(Fail, StopReason.ERROR, ("There is no key for acme. `agent-ls doctor`",)),
+    ),
+    "an-empty-account-is-told-once": (
+        failed(FAILURE.NO_CREDIT, "no credit left", status=429),
+        (),
+        Expected(Fail, StopReason.ERROR, ("no credit left. Add credit there",)),
+    ),
+    "no-model-says-it-all": (
+        failed(FAILURE.NO_MODEL, "No model is set."),
+        (),
+        Expected(Fail, StopReason.ERROR, ("No model is set.",)),
+    ),
     "a-bad-request-ends-the-turn": (
         failed(FAILURE.BAD_REQUEST, "temperature must be 1"),
         (),

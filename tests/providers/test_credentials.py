@@ -137,7 +137,7 @@ async def test_an_address_that_cannot_be_used_is_named_by_its_place(tmp_path: Pa
 async def test_without_a_key_one_is_told_where_to_put_it(tmp_path: Path) -> None:
     with pytest.raises(ProviderError) as caught:
         await check(tmp_path, "anthropic/claude-x", api_base="https://gateway.example/v1")
-    assert caught.value.failure is ProviderFailure.AUTHENTICATION
+    assert caught.value.failure is ProviderFailure.NO_KEY
     for words in (
         "ANTHROPIC_API_KEY",
         "AGENT_LS_API_KEY",
@@ -203,7 +203,7 @@ async def test_a_malformed_key_is_named_by_its_place_and_not_shown(
         file = None if env else f'[openai]\napi_key = "{written}"\n'
         with pytest.raises(ProviderError) as caught:
             await check(tmp_path, "openai/x", file=file, api_base="http://127.0.0.1:1", **env)
-        assert caught.value.failure is ProviderFailure.AUTHENTICATION
+        assert caught.value.failure is ProviderFailure.NO_KEY
         assert caught.value.message.startswith(f"{place} {words}")
         assert not any(part in caught.value.message for part in ("sk-", "abc", "def"))
 
@@ -329,7 +329,7 @@ async def test_a_sign_in_is_looked_for_and_goes_to_no_other_address(tmp_path: Pa
     env = {"GITHUB_COPILOT_TOKEN_DIR": str(tmp_path), "AGENT_LS_API_KEY": "k"}
     with pytest.raises(ProviderError, match="run `agent-ls login copilot`") as caught:
         await check(tmp_path, "github_copilot/gpt-4o", **env)
-    assert caught.value.failure is ProviderFailure.AUTHENTICATION
+    assert caught.value.failure is ProviderFailure.NOT_SIGNED_IN
     (tmp_path / "access-token").write_text("ghu_1")
     (tmp_path / "access-token").chmod(0o600)
     found = await check(tmp_path, "github_copilot/gpt-4o", api_base="http://box/v1", **env)

@@ -212,7 +212,7 @@ ERRORS: list[tuple[str, Play, ProviderFailure, str]] = [
             (404, None, "no such model", F.UNKNOWN_MODEL, "openai/NAME"),
             (400, None, "tools: wrong", F.BAD_REQUEST, "tools: wrong"),
             (429, None, "slow", F.RATE_LIMITED, "slow"),
-            (429, "insufficient_quota", "no", F.FORBIDDEN, "credit"),
+            (429, "insufficient_quota", "no", F.NO_CREDIT, "credit"),
             (500, None, "oops", F.SERVER, "oops"),
             (503, None, "busy", F.OVERLOADED, "busy"),
             (400, "context_length_exceeded", "too long", F.CONTEXT_OVERFLOW, "too long"),

@@ -172,7 +172,7 @@ async def test_without_a_sign_in_the_error_names_the_command_and_nothing_is_aske
 ) -> None:
     for _ in range(2):
         error = await refused(asking, name)
-        assert error.failure is ProviderFailure.AUTHENTICATION
+        assert error.failure is ProviderFailure.NOT_SIGNED_IN
         assert error.message == (
             f"You are not signed in for {MODELS[name]}: run `agent-ls login {name}`."
         )
@@ -198,7 +198,7 @@ async def test_a_sign_in_that_was_taken_back_is_told_with_the_command(
     end_tokens(name, have_signed_in(asking, name, server))
     server.replies[TOKEN_PATH[name]] = [LOST[name]]
     error = await refused(asking, name)
-    assert error.failure is ProviderFailure.AUTHENTICATION
+    assert error.failure is ProviderFailure.NOT_SIGNED_IN
     assert "does not accept the sign-in" in error.message
     assert error.message.endswith(f"To mend it, run `agent-ls login {name}`.")
     assert not server.asked(CODE_PATH[name]), "no device flow is begun by a request"
@@ -215,7 +215,7 @@ async def test_a_model_that_refuses_the_token_is_told_with_the_command_and_witho
     have_signed_in(asking, name, server)
     server.replies[CHAT_PATHS[name]] = [(401, {"error": {"message": "token expired"}})]
     error = await refused(asking, name)
-    assert error.failure is ProviderFailure.AUTHENTICATION
+    assert error.failure is ProviderFailure.NOT_SIGNED_IN
     assert error.message.endswith(f"To mend it, run `agent-ls login {name}`.")
     (asked, *_) = server.asked(CHAT_PATHS[name])
     assert asked.headers["authorization"].removeprefix("Bearer ")[:20] not in error.message

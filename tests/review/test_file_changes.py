@@ -274,3 +274,27 @@ def test_a_change_in_a_long_line_is_listed_by_what_changed() -> None:
     [hunk] = FileLedger("a.js", before, before).edited(before, after, "1").hunks
     assert hunk.title.startswith("… (1582 characters left out) …1;var a=1;var a=1;x=2;var a=1;")
     assert hunk.new == (after[:-1],)
+
+
+@pytest.mark.parametrize(
+    "before, after, kept, typed, expected",
+    [
+        # One blank line that nobody changed.
+        ("a\n\nb\n", "A\n\nB\n", "", "", [False, True]),
+        ("a\n  \nb\n\nc\n", "A\n  \nB\n\nC\n", "", "", [False, True, True]),
+        # Two blank lines, or one that says something, part them.
+        ("a\n\n\nb\n", "A\n\n\nB\n", "", "", [False, False]),
+        ("a\nx\nb\n", "A\nx\nB\n", "", "", [False, False]),
+        # What was decided about is not joined to what was not.
+        ("a\n\nb\n", "A\n\nB\n", "A", "", [False, False]),
+        # Somebody wrote between them since.
+        ("a\n\nb\n", "A\n\nB\n", "", "A\n\nwords\nB\n", [False, False]),
+    ],
+)
+def test_what_only_a_blank_line_parts_continues_the_change_before(
+    before: str, after: str, kept: str, typed: str, expected: list[bool]
+) -> None:
+    ledger = FileLedger("a.py", before, before).edited(before, after, "1")
+    ids = [one.id for one in ledger.hunks if kept and kept in one.new]
+    places = placed(ledger.marked(ids, "kept"), typed or after)
+    assert [one.continues for one in places] == expected

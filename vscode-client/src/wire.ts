@@ -338,8 +338,10 @@ export interface NoticeUpdate {
   sessionUpdate: "notice";
   level: "info" | "warning" | "error";
   origin: string;
-  /** Empty: the notice with this id is taken back, because something else tells of it. */
+  /** Empty: the notice with this id is taken back, because it is over or something else tells of it. */
   text: string;
+  /** The same in at most 8 words, where the text is long. */
+  title: string;
   /** A later notice with the same id stands in this one's place; empty: it stands alone. */
   noticeId: string;
 }
@@ -462,6 +464,28 @@ export interface PromptResult {
   sessionId: string;
   turnId: string;
 }
+
+/** What went wrong with a model request, the same for all providers. */
+export type ProviderFailure =
+  | "rate_limited"
+  | "overloaded"
+  | "server"
+  | "connection"
+  | "timeout"
+  | "broken_stream"
+  | "host_died"
+  | "authentication"
+  | "no_key"
+  | "not_signed_in"
+  | "forbidden"
+  | "no_credit"
+  | "bad_request"
+  | "unknown_model"
+  | "no_model"
+  | "context_overflow"
+  | "content_filter"
+  | "no_images"
+  | "bad_image";
 
 /** Who offers models, and what is needed to use them. */
 export interface ProviderRow {
@@ -591,6 +615,8 @@ export interface ReviewHunk {
   removedLines: number;
   /** The same lines were changed since, so an undo is a conflict. */
   isChangedSince: boolean;
+  /** Only a blank line parts it from the one before, in the same state: a list may show the two as one change, and a decision about it names both. */
+  continues: boolean;
   /** A new line, else an old one; of a moved file its earlier name; of an `opaque` one (no text, or too large) kinds and sizes. */
   title: string;
   old: string | null;
@@ -840,6 +866,21 @@ export type StopReason =
   | "error"
   | "cancelled";
 
+/** A call started a sub-agent, or its sub-agent ended. `agent/snapshot` of its session tells what it did. */
+export interface SubAgentUpdate {
+  sessionUpdate: "sub_agent";
+  toolCallId: string;
+  agentSessionId: string;
+  kind: string;
+  task: string;
+  status: "in_progress" | "completed" | "failed";
+  /** Null while it runs. */
+  stopReason: StopReason | null;
+  /** Why it stopped, unless it was done. */
+  reason: string;
+  steps: number;
+}
+
 /** A piece of text. */
 export interface TextContent {
   type: "text";
@@ -952,6 +993,12 @@ export interface TurnEndedUpdate {
   status: TurnStatus;
   output: string;
   failureReason: string;
+  /** How it ended in at most 8 words. */
+  title: string;
+  /** What went wrong with the model, when that ended the turn. */
+  failure: ProviderFailure | null;
+  /** What to offer next, the most likely one first. */
+  actions: ("retry" | "go_on" | "change_key" | "sign_in" | "choose_model" | "new_session" | "open_settings" | "show_log")[];
   openTasks: string[];
 }
 
@@ -991,6 +1038,7 @@ export type Update =
   | ToolCallProgress
   | ToolCallDecision
   | ToolCallOutput
+  | SubAgentUpdate
   | FileEdited
   | ReviewUpdate
   | PlanUpdate

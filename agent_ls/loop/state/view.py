@@ -27,7 +27,13 @@ from agent_ls.loop.state.state import SessionState, TurnState
 
 E = TypeVar("E")
 
-_KEY_FAILURES = (ProviderFailure.AUTHENTICATION, ProviderFailure.FORBIDDEN)
+_KEY_FAILURES = (
+    ProviderFailure.AUTHENTICATION,
+    ProviderFailure.NO_KEY,
+    ProviderFailure.NOT_SIGNED_IN,
+    ProviderFailure.FORBIDDEN,
+    ProviderFailure.NO_CREDIT,
+)
 _CHARS_PER_MESSAGE = 16
 
 

@@ -311,6 +311,10 @@ def _take_notice(turn: _Turn, update: wire.Update) -> None:
             turn.items.append(said)
             if update.notice_id:
                 turn.notices[update.notice_id] = said
+        case wire.SubAgentUpdate(status="in_progress", kind=kind, task=task):
+            turn.items.append(Words(f"sub-agent {kind} started: {short_line(task)}", "- "))
+        case wire.SubAgentUpdate(kind=kind, stop_reason=stop):
+            turn.items.append(Words(f"sub-agent {kind} ended: {stop}", "- "))
         case wire.GateFailedUpdate(text=text):
             turn.items.append(Words(f"not accepted: {short_line(text)}", "- "))
         case wire.CompactedUpdate(before_tokens=before, after_tokens=after):

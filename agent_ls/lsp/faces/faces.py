@@ -89,8 +89,10 @@ class Faces:
             self._hints,
             foreign.hides,
         )
-        self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
         has_panel = server.profile.opted_in
+        self.progress = TurnProgress(
+            editor.create_progress, self._send_progress, Limits(), has_panel=has_panel
+        )
         self.conversations = Conversations(
             server, editor, _tool_kinds(), attention.uri, self.sessions, resume, self.rechecks.of
         )

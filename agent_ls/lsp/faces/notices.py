@@ -1,7 +1,7 @@
 """Messages to the user: how a turn ended, and that something waits for them.
 
-A client with the panel shows these itself; there only failures and what no document shows are
-messages. Everything else is log, mark, progress or update.
+A client with the panel shows these itself, so there they only go to the log. Everything else is
+mark, progress or update.
 """
 
 from __future__ import annotations
@@ -105,6 +105,8 @@ class Notices:
         has_answer = event.stop is StopReason.COMPLETED and bool(event.output.strip())
         if event.failure_reason and not has_answer:
             level: Level = "error" if event.status is TurnStatus.FAILED else "warning"
+            if self._characters is None:
+                level = "log"
             said = shown = f"The agent stopped: {event.failure_reason}"
             if brief(said, self._characters or 0) != said:
                 # The conversation has it, too.
@@ -130,7 +132,7 @@ class Notices:
         """
         for problem in problems:
             short = brief(problem, self._characters or 0, _DOCTOR)
-            if problem in self._told:
+            if problem in self._told or self._characters is None:
                 self._say("log", problem)
             else:
                 self._say("warning", short)
@@ -142,14 +144,15 @@ class Notices:
         Short if a document shows all of it: many editors block on a message of two lines.
         """
 
+        if self._characters is None:
+            return
         waits: Level = "log" if self.told == "failures" else "warning"
 
         def say() -> None:
-            is_shown = self._is_shown(subject_id)
-            if is_shown and self._characters is not None:
-                # The document may be open but not visible; only the panel is sure to show it.
+            if self._is_shown(subject_id):
+                # The document may be open but not visible.
                 self._say(waits, self._fitted("The agent asks: ", title))
-            elif not is_shown:
+            else:
                 words = f"{sentence(title)} {reason}"
                 said = f"The agent asks: {sentence(label(words, _LINE_CHARACTERS))}"
                 self._say(waits, f"{said} Answer by a code action, or by {command}.")

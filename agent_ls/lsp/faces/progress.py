@@ -89,8 +89,14 @@ class TurnProgress:
         create: Callable[[str], Awaitable[bool]],
         notify: Callable[[str, dict[str, Any]], None],
         limits: Limits,
+        *,
+        has_panel: bool = False,
     ) -> None:
-        """``create`` creates a token; it returns False when refused or unanswered."""
+        """``create`` creates a token; it returns False when refused or unanswered.
+
+        With ``has_panel`` the client shows by itself what waits for the user.
+        """
+        self._has_panel = has_panel
         self._create = create
         self._notify = notify
         self._limits = limits
@@ -140,7 +146,8 @@ class TurnProgress:
         if isinstance(stored.event, e.RequestPrepared):
             shown.step = stored.event.number
         message = _message(stored.event, shown)
-        if message is not None:
+        is_asking = isinstance(stored.event, e.ApprovalRequested | e.QuestionAsked)
+        if message is not None and not (is_asking and self._has_panel):
             self._report(shown, message)
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:

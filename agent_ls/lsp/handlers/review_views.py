@@ -108,6 +108,7 @@ def _hunk(path: str, place: HunkPlace, with_text: bool) -> wire.ReviewHunk:
         added_lines=hunk.size[0],
         removed_lines=hunk.size[1],
         is_changed_since=place.is_changed,
+        continues=place.continues,
         title=visible_line(title[:_TITLE_CHARACTERS]),
         old="\n".join(lines_to_read(path, hunk.old)) if with_text else None,
         new="\n".join(lines_to_read(path, hunk.new)) if with_text else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent_ls import catalogue
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import MODE_WORDS
+from agent_ls.loop.state.folding import fold_all
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.faces.publisher import session_info
@@ -61,13 +62,20 @@ async def fork(edge: Edge, asked: wire.SessionsForkParams) -> wire.SessionResult
 
 
 async def snapshot(edge: Edge, asked: wire.SnapshotParams) -> wire.SnapshotResult:
-    """Return a session's updates up to now; later ones follow as ``agent/update``."""
+    """Return a session's updates up to now; later ones follow as ``agent/update``.
+
+    Of a sub-agent's session nothing follows: it is asked for again.
+    """
     publisher = edge.faces.publisher
     if publisher is None:
         raise AgentLsError(
             "To use agent/snapshot opt in with initializationOptions.agent.version and "
             "capabilities.experimental.agent."
         )
+    is_shown = asked.session_id is None or asked.session_id in edge.faces.sessions
+    journal = [] if is_shown else await edge.sessions.sub_agent(asked.session_id or "")
+    if journal:
+        return publisher.snapshot(fold_all(journal), journal)
     session = await edge.sessions.session(asked.session_id)
     journal = await session.journal()
     return publisher.snapshot(session.state, journal, is_interrupted=session.is_cut_off)

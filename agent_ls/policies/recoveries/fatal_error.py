@@ -14,7 +14,11 @@ from agent_ls.loop.state.view import TurnView
 
 _ADVICE: dict[ProviderFailure, str] = {
     ProviderFailure.AUTHENTICATION: "`agent-ls doctor` says where keys are looked for.",
+    ProviderFailure.NO_KEY: "`agent-ls doctor` says where keys are looked for.",
     ProviderFailure.FORBIDDEN: "Choose another model, or ask its provider for access.",
+    ProviderFailure.NO_CREDIT: "Add credit there, or choose another model.",
+    ProviderFailure.NOT_SIGNED_IN: "",
+    ProviderFailure.NO_MODEL: "",
     ProviderFailure.UNKNOWN_MODEL: "Set `model` to one that the provider has.",
     ProviderFailure.BAD_REQUEST: ("Take the option that it names out of the settings."),
 }
@@ -43,5 +47,5 @@ class FatalError:
         is_advised = any(words in said for words in _SAID_ALREADY)
         if attempt.error.failure is ProviderFailure.BAD_REQUEST:
             is_advised = is_advised or not any(option in said for option in _OPTIONS)
-        advice = "" if is_advised else f" {_ADVICE[attempt.error.failure]}"
-        return Fail(StopReason.ERROR, f"{sentence(said)}{advice}")
+        advice = "" if is_advised else _ADVICE[attempt.error.failure]
+        return Fail(StopReason.ERROR, f"{sentence(said)} {advice}".rstrip())

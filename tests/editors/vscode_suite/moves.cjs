@@ -72,7 +72,7 @@ exports.run = async ({ step, until, screen }) => {
     if (document.getText() !== before.replace('Decimal\n', 'Decimal  # money\n')) throw new Error(document.getText());
   });
   await step('all is undone, and the new names stay', async () => {
-    await panel('click', { selector: '[aria-label="Undo the turn"]' });
+    await panel('click', { selector: '[aria-label="Undo All in this turn"]' });
     await panel('wait', { selector: '.changes', gone: true });
     const document = await open('costs.py');
     if (document.getText() !== before) throw new Error(document.getText());
@@ -88,7 +88,7 @@ exports.run = async ({ step, until, screen }) => {
     await panel('wait', { selector: '.changes .line', text: '2 changes' });
     await panel('click', { selector: '.changes .line' });
     await screen.shot({ name: 'swapped' });
-    await panel('click', { selector: '[aria-label="Undo the turn"]' });
+    await panel('click', { selector: '[aria-label="Undo All in this turn"]' });
     await until(() => onDisk('a.txt') === 'a\n' && onDisk('b.txt') === 'b\n', 'the places of before');
     if (onDisk('t') !== null) throw new Error('t is there');
     await screen.shot({ name: 'swapped-back' });

@@ -45,7 +45,7 @@ exports.run = async ({ step, until, screen }) => {
   });
   await step('undoing all leaves what was typed', async () => {
     await panel('click', { selector: '.changes .line' });
-    await panel('click', { selector: '[aria-label="Undo the turn"]' });
+    await panel('click', { selector: '[aria-label="Undo All in this turn"]' });
     await panel('wait', { selector: '.changes', gone: true });
     if (document.getText() !== lines(old)) throw new Error(document.getText());
   });
