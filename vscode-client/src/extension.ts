@@ -14,6 +14,7 @@ import { Server } from "./server";
 import { Sessions } from "./sessions";
 import { chosen } from "./settings";
 import { Setup } from "./setup";
+import { Toasts } from "./toasts";
 import { Status } from "./status";
 
 let server: Server | null = null;
@@ -39,7 +40,8 @@ export function activate(context: vscode.ExtensionContext): void {
     review,
     setup,
     panel,
-    new Status(started, conversation, review),
+    new Status(started, conversation, review, panel),
+    new Toasts(conversation, panel),
     new InlineReview(review),
     new Sessions(started, conversation),
     new DiagnosticsForwarder(started),

@@ -72,6 +72,8 @@ export type ToPanel =
   | { type: "decided"; files: readonly ReviewFileResult[] }
   /** What a restore to a moment came to, or would; the moment is named by `momentId`. */
   | { type: "restore"; momentId: string; restore: Restore }
+  /** What a sub-agent did so far; null, and why: it cannot be told. */
+  | { type: "transcript"; sessionId: string; snapshot: SnapshotResult | null; problem: string }
   /** A prompt did not reach the server or the model; null: it was for no session yet. */
   | { type: "unsent"; sessionId: string | null; text: string; problem: string }
   /** An answer came too late or did not arrive: the buttons work again. */
@@ -130,6 +132,8 @@ export type FromPanel =
   | { type: "shown"; id: string | null; isRead: boolean }
   | { type: "run"; command: PanelCommand }
   | { type: "setup"; action: SetupAction }
+  /** Tell what a sub-agent did so far. */
+  | { type: "transcript"; sessionId: string }
   | { type: "decide"; asked: Decide }
   /** Show what a turn made of a file, side by side. */
   | { type: "diff"; sessionId: string; turnId: string; path: string }

@@ -27,6 +27,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #review: Review;
   readonly #setup: SetupHost;
   readonly #listeners: vscode.Disposable[];
+  readonly #visible = new vscode.EventEmitter<boolean>();
+  readonly onVisible = this.#visible.event;
   #view: vscode.WebviewView | null = null;
   #isLoaded = false;
   /** What must not get lost: said as soon as there is a page to say it to. */
@@ -76,11 +78,14 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     // The page of a hidden panel is gone; the next one says that it is ready.
     view.onDidChangeVisibility(() => {
       if (!view.visible && this.#view === view) this.#forget();
+      this.#describe();
+      this.#visible.fire(view.visible);
     });
     view.onDidDispose(() => {
       if (this.#view !== view) return;
       this.#view = null;
       this.#forget();
+      this.#visible.fire(false);
     });
     const file = (name: string) =>
       view.webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
@@ -91,6 +96,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       nonce: randomBytes(16).toString("base64"),
     });
     this.#describe();
+    this.#visible.fire(view.visible);
+  }
+
+  /** Whether the user sees the panel. */
+  get isVisible(): boolean {
+    return this.#view?.visible ?? false;
   }
 
   /** Bring the panel up with the cursor in the prompt, and these words before it. */
@@ -117,6 +128,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 
   dispose(): void {
     for (const one of this.#listeners) one.dispose();
+    this.#visible.dispose();
   }
 
   /** The page is gone, and what it showed. */
@@ -141,12 +153,13 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     }
   }
 
-  /** Say on the view's edge which session it shows, and what waits in it and in all others. */
+  /** Say on the view's edge which session it shows, and count what waits where it is not seen. */
   #describe(): void {
     if (!this.#view) return;
     const { lives, state } = this.#conversation;
-    const count = countWaiting(lives);
-    const elsewhere = count - (lives.get(state.sessionId)?.waiting.size ?? 0);
+    const all = countWaiting(lives);
+    const elsewhere = all - (lives.get(state.sessionId)?.waiting.size ?? 0);
+    const count = this.#view.visible ? elsewhere : all;
     const tooltip = count === 1 ? "The agent waits for you" : `${count} things wait for you`;
     this.#view.badge = count ? { value: count, tooltip } : undefined;
     const waits = elsewhere ? [`${elsewhere} waiting in other sessions`] : [];
@@ -197,6 +210,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return;
       case "setup":
         return this.#setup.do(said.action);
+      case "transcript":
+        return this.#transcript(said.sessionId);
       case "decide":
         this.#post({ type: "decided", files: await this.#review.decide(said.asked) });
         return;
@@ -221,6 +236,16 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       await this.#agent.request("agent/prompt", { text, sessionId, whenBusy, anchor: here() });
     } catch (error) {
       this.#deliver({ type: "unsent", sessionId, text, problem: message(error) });
+    }
+  }
+
+  async #transcript(sessionId: string): Promise<void> {
+    const told = { type: "transcript", sessionId } as const;
+    try {
+      const snapshot = await this.#agent.request("agent/snapshot", { sessionId });
+      this.#post({ ...told, snapshot, problem: "" });
+    } catch (error) {
+      this.#post({ ...told, snapshot: null, problem: message(error) });
     }
   }
 

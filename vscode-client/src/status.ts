@@ -8,6 +8,12 @@ import type { Review } from "./review";
 import type { Agent } from "./server";
 import type { ReviewTurn } from "./wire";
 
+/** As much of the panel as decides whether what waits has to be told elsewhere. */
+export interface Visible {
+  readonly isVisible: boolean;
+  readonly onVisible: vscode.Event<boolean>;
+}
+
 export class Status implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem(
     "agent-ls.status",
@@ -15,16 +21,19 @@ export class Status implements vscode.Disposable {
     100,
   );
   readonly #listeners: vscode.Disposable[];
+  readonly #panel: Visible;
   /** The keys as they were set last. */
   readonly #context = new Map<string, boolean>();
 
-  constructor(agent: Agent, conversation: Conversation, review: Review) {
+  constructor(agent: Agent, conversation: Conversation, review: Review, panel: Visible) {
+    this.#panel = panel;
     this.#item.name = "Agent";
     const show = () => this.#show(agent.state, conversation.state, conversation.lives);
     this.#listeners = [
       agent.onState(show),
       conversation.onChange(show),
       conversation.onLives(show),
+      panel.onVisible(show),
       review.onChange((turns) => this.#setContext("agent-ls.reviewing", hasOpen(turns))),
     ];
     show();
@@ -39,7 +48,8 @@ export class Status implements vscode.Disposable {
   #show(server: ServerState, state: State, lives: Lives): void {
     const isUp = server.is === "running";
     const isWaiting = isUp && state.approvals.length > 0;
-    const { text, tooltip, colour } = describe(server, state, lives);
+    const seen = this.#panel.isVisible ? state.sessionId : null;
+    const { text, tooltip, colour } = describe(server, state, lives, seen);
     const isElsewhere = !lives.get(state.sessionId)?.waiting.size && countWaiting(lives) > 0;
     this.#item.command = isElsewhere ? "agent-ls.openWaiting" : "agent-ls.openPanel";
     this.#item.text = text;
@@ -68,7 +78,13 @@ interface Shown {
   colour: string | null;
 }
 
-export function describe(server: ServerState, state: State, lives: Lives): Shown {
+/** `seen`: the session that the visible panel shows, where what waits is told; null: none. */
+export function describe(
+  server: ServerState,
+  state: State,
+  lives: Lives,
+  seen: string | null = null,
+): Shown {
   switch (server.is) {
     case "failed": {
       if (server.missing) {
@@ -83,13 +99,14 @@ export function describe(server: ServerState, state: State, lives: Lives): Shown
       // It starts when it is used.
       return { text: "$(sparkle) Agent", tooltip: "Open the agent", colour: null };
     case "running":
-      return describeSessions(state, lives);
+      return describeSessions(state, lives, seen);
   }
 }
 
 /** What all sessions do: one that waits is more urgent than those that work. */
-function describeSessions(state: State, lives: Lives): Shown {
-  const waiting = [...lives.values()].flatMap((one) => [...one.waiting.values()]);
+function describeSessions(state: State, lives: Lives, seen: string | null): Shown {
+  const unseen = [...lives].filter(([id]) => id !== seen);
+  const waiting = unseen.flatMap(([, one]) => [...one.waiting.values()]);
   if (waiting.length) {
     const many = `$(bell-dot) ${waiting.length} wait for you`;
     return {

@@ -4,7 +4,7 @@ import { MAX_OUTPUT } from "../src/fold/calls";
 import { follow, fromSnapshot, reduce } from "../src/fold/reduce";
 import type { State } from "../src/fold/state";
 import type { Update } from "../src/wire";
-import { begun, folded, itemsOf, snapshot, story, until } from "./golden";
+import { begun, folded, itemsOf, snapshot, STORIES, story, until } from "./golden";
 
 function check(updates: readonly Update[], expected: Partial<State>, from = begun("s")): State {
   const state = updates.reduce(reduce, from);
@@ -133,6 +133,9 @@ const ended = (output: string): Update => ({
   output,
   failureReason: "",
   openTasks: [],
+  title: "",
+  failure: null,
+  actions: [],
 });
 
 test("what is said after a break is an answer of its own, and the end repeats neither", () => {
@@ -203,7 +206,7 @@ test("what a snapshot already includes is left out, streaming text is not", () =
   expect(follow(before, { sessionId: "s", seq: 4, updates: [chunk("late")] })).toBe(before);
 });
 
-test.each(["fix_prices", "stopped_and_failed"] as const)(
+test.each(STORIES)(
   "a panel that was reloaded during %s shows what one that stayed open shows",
   (name) => {
     const params = story(name);
@@ -313,18 +316,129 @@ test("folding changes nothing in place", () => {
     }
     return value;
   };
-  for (const name of ["fix_prices", "stopped_and_failed"] as const) {
+  for (const name of STORIES) {
     story(name).reduce((state, params) => frozen(follow(state, params)), frozen(begun("ses_01")));
   }
 });
 
 test("one trouble is one notice, updated in place and taken back", () => {
   const told = (text: string, noticeId: string) =>
-    ({ sessionUpdate: "notice", level: "warning", origin: "model", text, noticeId }) as const;
+    ({
+      sessionUpdate: "notice",
+      level: "warning",
+      origin: "model",
+      text,
+      title: "",
+      noticeId,
+    }) as const;
   const tries = ["try 1", "try 2", "try 3"].map((text) => told(text, "n1"));
   const state = [told("other", ""), ...tries, told("other", "")].reduce(reduce, begun("ses_01"));
   expect(itemsOf(state, "notice").map((one) => one.text)).toEqual(["other", "try 3", "other"]);
   const after = reduce(state, told("", "n1"));
   expect(itemsOf(after, "notice").map((one) => one.text)).toEqual(["other", "other"]);
   expect(itemsOf(reduce(after, told("", "n1")), "notice")).toHaveLength(2);
+});
+
+test("what succeeded after a retry leaves nothing behind", () => {
+  const titles = itemsOf(folded(until("refused_and_delegated", "notice", 4)), "notice");
+  expect(titles.map((one) => one.title)).toEqual(["Rate limit of openai reached, retrying"]);
+  const answered = folded(until("refused_and_delegated", "agent_message"));
+  expect(itemsOf(answered, "notice")).toEqual([]);
+});
+
+test("a prompt that failed and is sent again stands once, with the newest failure", () => {
+  const once = folded(until("refused_and_delegated", "turn_ended", 2));
+  const twice = folded(story("refused_and_delegated"));
+  for (const state of [once, twice]) {
+    expect(itemsOf(state, "user").map((one) => one.text)).toEqual([
+      "Round prices half up everywhere.",
+      "Then run the tests.",
+    ]);
+    expect(itemsOf(state, "end").map((one) => one.title)).toEqual([
+      "Ended with failing checks",
+      "Key refused by openai",
+    ]);
+  }
+  expect(itemsOf(twice, "end").at(-1)?.turnId).toBe("trn_03");
+});
+
+const begin = (turnId: string): Update => ({ sessionUpdate: "turn_started", turnId, anchor: null });
+const prompt = (words: string): Update => ({
+  sessionUpdate: "user_message_chunk",
+  content: text(words),
+  images: null,
+  origin: "user",
+});
+const fail = (turnId: string, status: "failed" | "cancelled" = "failed"): Update => ({
+  sessionUpdate: "turn_ended",
+  turnId,
+  status,
+  stopReason: status === "failed" ? "error" : "cancelled",
+  output: "",
+  failureReason: "No.",
+  title: "No",
+  failure: null,
+  actions: ["retry"],
+  openTasks: [],
+});
+
+const KEPT: Record<string, Update[]> = {
+  "another prompt": [begin("a"), prompt("one"), fail("a"), begin("b"), prompt("two")],
+  "a try that did something": [
+    begin("a"),
+    prompt("one"),
+    message("Half."),
+    fail("a"),
+    begin("b"),
+    prompt("one"),
+  ],
+  "a try that called something": [
+    begin("a"),
+    prompt("one"),
+    call("c"),
+    fail("a"),
+    begin("b"),
+    prompt("one"),
+  ],
+  "a turn that was stopped": [
+    begin("a"),
+    prompt("one"),
+    fail("a", "cancelled"),
+    begin("b"),
+    prompt("one"),
+  ],
+};
+
+test.each(Object.entries(KEPT))("%s stays beside the next one", (_, updates) => {
+  const state = check(updates, {});
+  expect(itemsOf(state, "user")).toHaveLength(2);
+  expect(itemsOf(state, "end")).toHaveLength(1);
+});
+
+test("the words of a rejection stay with the call", () => {
+  const call = itemsOf(folded(story("refused_and_delegated")), "call").find(
+    (one) => one.id === "cal_05",
+  );
+  expect(call).toMatchObject({
+    answer: "rejected",
+    note: "use the project's own check, make lint",
+  });
+});
+
+test("why a check could not run is told once a session", () => {
+  const told = itemsOf(folded(story("refused_and_delegated")), "findings");
+  expect(told.flatMap((one) => one.problems)).toHaveLength(1);
+  expect(told).toHaveLength(1);
+});
+
+test("a sub-agent is known by the call that started it", () => {
+  const state = folded(story("refused_and_delegated"));
+  const [call] = itemsOf(state, "call").filter((one) => one.agent);
+  expect(call?.id).toBe("cal_04");
+  expect(call?.agent).toMatchObject({
+    kind: "explore",
+    agentSessionId: "ses_02",
+    status: "completed",
+    steps: 3,
+  });
 });

@@ -6,7 +6,8 @@ import { follow } from "../src/fold/reduce";
 import { EMPTY, type Item, type State } from "../src/fold/state";
 import type { SnapshotResult, Update, UpdateParams } from "../src/wire";
 
-export type Story = "fix_prices" | "stopped_and_failed";
+export const STORIES = ["fix_prices", "stopped_and_failed", "refused_and_delegated"] as const;
+export type Story = (typeof STORIES)[number];
 
 export function story(name: Story): UpdateParams[] {
   const text = readFileSync(join(import.meta.dirname, "golden", `${name}.json`), "utf8");

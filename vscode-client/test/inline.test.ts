@@ -14,6 +14,7 @@ function hunk(line: number, endLine: number, removedLines = 0): ReviewHunk {
     addedLines: endLine - line,
     removedLines,
     isChangedSince: false,
+    continues: false,
     title: "",
     old: null,
     new: null,

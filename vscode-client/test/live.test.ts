@@ -110,7 +110,5 @@ test("the status says what waits in any session, and then how many work", () => 
   expect(describe({ is: "running" }, cutOff, lives())).toMatchObject({
     tooltip: "The agent was cut off in: Rounding",
   });
-  expect(describe({ is: "stopped" }, cutOff, lives(["b", phase])).tooltip).toBe(
-    "The agent does not run",
-  );
+  expect(describe({ is: "stopped" }, cutOff, lives(["b", phase])).tooltip).toBe("Open the agent");
 });

@@ -188,3 +188,36 @@ test("what is to be looked at is told to a page that comes later", async () => {
   await told;
   expect(panel.page.taken).toContainEqual({ type: "attend", id: "apr_1" });
 });
+
+const question: Update = {
+  sessionUpdate: "question",
+  questionId: "qst_1",
+  origin: "ask_user",
+  text: "Which?",
+  options: [],
+  steps: [],
+};
+
+test("what waits is counted at the panel's icon only while the panel is hidden", async () => {
+  const panel = opened();
+  await ready(panel);
+  panel.tell(question);
+  expect(panel.page.view.badge).toBeUndefined();
+  panel.page.show(false);
+  expect(panel.page.view.badge).toMatchObject({ value: 1 });
+  panel.page.show(true);
+  expect(panel.page.view.badge).toBeUndefined();
+});
+
+test("what a sub-agent did is asked for, and told under its session", async () => {
+  const panel = opened();
+  await ready(panel);
+  panel.page.said.fire({ type: "transcript", sessionId: "ses_02" });
+  panel.snapshots.pop()?.();
+  await new Promise((done) => setTimeout(done));
+  expect(panel.page.taken.at(-1)).toMatchObject({
+    type: "transcript",
+    sessionId: "ses_02",
+    snapshot: { updates: [] },
+  });
+});

@@ -1,295 +1,16 @@
-// Pictures of the built panel in the editor's themes, to be looked at: npm run preview [-- WIDTH or WORDS]
-// With words, only of the states that have them in their names.
+// Pictures of the built panel in the editor's themes, to be looked at: npm run preview
 //
-// Needs a chromium on the PATH. `test/themes.json` holds the values that a real VS Code 1.139 gave
-// its webviews for the variables that panel.css uses.
+// Needs a chromium on the PATH.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SETUPS } from "./setups.mjs";
+import { frame, scenes, themes } from "./scenes.mjs";
 
-const here = import.meta.dirname;
-const dist = join(here, "..", "dist");
-const out = join(dist, "preview");
-const read = (name) => JSON.parse(readFileSync(join(here, name), "utf8"));
-const themes = read("themes.json");
-const fix = read("golden/fix_prices.json");
-const stopped = read("golden/stopped_and_failed.json");
-
-const until = (params, kind, nth = 1) => {
-  let seen = 0;
-  const at = params.findIndex((one) =>
-    one.updates.some((update) => update.sessionUpdate === kind && ++seen === nth),
-  );
-  return params.slice(0, at + 1);
-};
-const running = { is: "running" };
-const failed = {
-  is: "failed",
-  problem: "The agent server is not installed on this machine.",
-  advice: "Install it with `uv tool install agent-ls`, then restart the server.",
-};
-const review = [
-  {
-    sessionId: "ses_01",
-    turnId: "trn_01",
-    prompt: "Prices are off by a cent",
-    toolCallIds: ["cal_04", "cal_05", "cal_07"],
-    leftFiles: 0,
-    files: [],
-  },
-];
-const hunk = (line, title, more = {}) => ({
-  hunkId: `${line}`,
-  kind: "text",
-  state: "open",
-  line,
-  endLine: line + 1,
-  addedLines: 2,
-  removedLines: 1,
-  isChangedSince: false,
-  title,
-  old: null,
-  new: null,
-  ...more,
-});
-const changedFile = (path, ...hunks) => ({
-  location: { path, uri: `file:///${path}`, line: null },
-  turnId: "trn_01",
-  movedFrom: null,
-  hunks,
-});
-const many = Array.from({ length: 9 }, (_, n) => hunk(20 * n + 40, `price_${n} = Decimal(${n})`));
-const listed = [
-  {
-    ...review[0],
-    files: [
-      changedFile("CHANGELOG.md", hunk(0, "", { kind: "created" })),
-      changedFile(
-        "shop/prices.py",
-        hunk(2, "from decimal import ROUND_HALF_UP, Decimal, localcontext"),
-        hunk(11, "return exact.quantize(CENT)", { isChangedSince: true }),
-        ...many,
-      ),
-      changedFile("tests/test_prices.py", hunk(0, "tests/prices_test.py", { kind: "moved" })),
-      changedFile("tests/old.py", hunk(3, "", { state: "undone" })),
-    ],
-  },
-];
-const fate = (path, more) => ({
-  location: { path, uri: `file:///${path}`, line: null },
-  turnId: "trn_01",
-  status: "done",
-  hunks: 1,
-  reason: "",
-  edit: null,
-  conflict: null,
-  ...more,
-});
-const fates = [
-  fate("shop/prices.py", { edit: "change" }),
-  fate("CHANGELOG.md", { edit: "delete" }),
-  fate("tests/test_prices.py", {
-    status: "conflict",
-    reason: "these lines were changed since",
-    conflict: { now: "a", wanted: "b" },
-  }),
-];
-const long = Array.from(
-  { length: 60 },
-  (_, n) => `+    price_${n} = Decimal("${n}.00").quantize(CENT, rounding=ROUND_HALF_UP)`,
-);
-const plan = {
-  sessionUpdate: "question",
-  questionId: "qst_9",
-  origin: "plan",
-  text: "The proposed plan has 2 steps. Which of them may run?",
-  options: ["all", "one by one", "none"],
-  steps: [
-    {
-      toolCallId: "cal_91",
-      title: "Edit shop/prices.py",
-      kind: "edit",
-      payload: ["--- a/shop/prices.py", "+++ b/shop/prices.py", "@@ -1,2 +1,62 @@", ...long].join(
-        "\n",
-      ),
-      isAskedAgain: false,
-    },
-    {
-      toolCallId: "cal_92",
-      title: "Run: pytest -q",
-      kind: "execute",
-      payload: "pytest -q\n(in /home/ada/shop)",
-      isAskedAgain: false,
-    },
-  ],
-};
-const command = {
-  sessionUpdate: "permission_request",
-  approvalId: "apr_91",
-  toolCallId: "cal_93",
-  tool: "run_command",
-  title: "Run: for price in …",
-  kind: "execute",
-  reason: "It changes files outside of the workspace.",
-  payload: Array.from(
-    { length: 30 },
-    (_, n) => `python3 -m shop.prices --round ${n} >> /tmp/prices.txt`,
-  ).join("\n"),
-  location: null,
-  grant: null,
-  options: [
-    { optionId: "allow_once", name: "Allow once" },
-    { optionId: "allow_session", name: "Allow for this session: this exact command" },
-    { optionId: "reject_once", name: "Reject" },
-  ],
-  rawInput: { command: "x" },
-};
-/** The story up to a kind of update, and what else happens then. */
-const then = (params, ...updates) => {
-  const { sessionId, seq } = params.at(-1);
-  return [...params, ...updates.map((one, n) => ({ sessionId, seq: seq + n + 1, updates: [one] }))];
-};
-const answer = { sessionUpdate: "question_resolved", questionId: "qst_9", text: "all", by: "user" };
-const ended = (toolCallId) => ({
-  sessionUpdate: "tool_call_update",
-  toolCallId,
-  status: "completed",
-  locations: null,
-  content: null,
-  images: null,
-  rawOutput: null,
-  error: null,
-  outcome: "ok",
-  durationMs: 40,
-});
-const working = until(fix, "tool_call_output", 2);
-const unsent = [
-  "Also mention it in the changelog.",
-  "Then run the whole test suite and tell me\nwhat is slow.",
-];
-const scenes = [
-  { name: "welcome", params: [], server: running },
-  { name: "failed", params: [], server: failed },
-  { name: "edit waits", params: until(fix, "permission_request"), server: running },
-  {
-    name: "command waits",
-    params: until(fix, "permission_request", 2),
-    server: running,
-    click: [".plan .line"],
-  },
-  {
-    name: "running",
-    params: until(fix, "tool_call_output", 2),
-    server: running,
-    draft: "Use the project's own runner",
-  },
-  { name: "done", params: fix, server: running },
-  {
-    name: "opened",
-    params: fix,
-    server: running,
-    click: [".call .line", ".note .line", ".thought .line"],
-    tall: true,
-  },
-  {
-    name: "reviewing",
-    params: fix,
-    server: running,
-    review: listed,
-    click: [".changes .line"],
-    decided: true,
-  },
-  {
-    name: "restore asks",
-    params: fix,
-    server: running,
-    review,
-    click: [".call .restore"],
-    restore: { is: "foreseen", files: fates },
-  },
-  {
-    name: "restored",
-    params: fix,
-    server: running,
-    review,
-    click: [".call .restore"],
-    restore: { is: "done", files: fates },
-  },
-  { name: "question", params: until(stopped, "question"), server: running },
-  { name: "stopped", params: stopped, server: running },
-  { name: "amend", params: until(fix, "permission_request", 2), server: running, click: [".tool"] },
-  {
-    name: "not sent",
-    params: working,
-    server: running,
-    draft: "Use the project's own runn",
-    unsent,
-  },
-  { name: "plan asks", params: then(working, plan), server: running },
-  { name: "plan runs", params: then(working, plan, answer, ended("cal_91")), server: running },
-  { name: "several wait", params: then(working, command, plan), server: running },
-  { name: "narrow", params: until(fix, "permission_request"), server: running, width: 220 },
-  ...Object.entries(SETUPS).map(([name, told]) => ({ name: `set up: ${name}`, params: [], told })),
-  { name: "set up: narrow", params: [], told: SETUPS["no key"], width: 250 },
-];
-
-const session = (params) => ({
-  sessionId: params[0]?.sessionId ?? "ses_00",
-  title: "",
-  mode: params.flatMap((one) => one.updates).findLast((one) => one.mode)?.mode ?? "ask",
-  model: params.flatMap((one) => one.updates).findLast((one) => one.model)?.model ?? "openai/gpt-5",
-  status: null,
-  turns: 0,
-  isInterrupted: false,
-});
-
-function frame(scene, theme) {
-  const { params, server, click = [], draft = "", review = [], restore, decided, told } = scene;
-  const { body, variables } = themes[theme];
-  const style = Object.entries(variables)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join("; ");
-  const messages = [
-    ...(told ?? [{ type: "server", server }]),
-    {
-      type: "snapshot",
-      snapshot: { session: session(params), seq: 0, updates: [], partial: null },
-    },
-    ...params.map((one) => ({ type: "updates", params: one })),
-    ...(scene.unsent ?? []).map((text) => ({
-      type: "unsent",
-      sessionId: session(params).sessionId,
-      text,
-      problem: "Stopped before it was read.",
-    })),
-    { type: "review", turns: review },
-    {
-      type: "decided",
-      files: decided ? [{ ...fates[2], location: { path: "shop/prices.py" } }] : [],
-    },
-  ];
-  // The first moment's button is the one that is clicked last.
-  const late = restore ? [{ type: "restore", momentId: "cal_04", restore }] : [];
-  const kept = {
-    prompts: { [session(params).sessionId]: draft },
-    shown: session(params).sessionId,
-  };
-  const data = JSON.stringify({ messages, click, kept, late }).replaceAll("<", "\\u003c");
-  return `<!DOCTYPE html><html style="${style.replaceAll('"', "&quot;")}">
-<head><meta charset="utf-8"><link rel="stylesheet" href="../panel.css"></head>
-<body class="${body}" style="background: var(--vscode-sideBar-background)"><div id="root"></div>
-<script>
-const scene = ${data};
-window.acquireVsCodeApi = () => ({
-  getState: () => scene.kept, setState() {},
-  postMessage(said) { if (said.type === "ready") setTimeout(() => scene.messages.forEach((one) => window.postMessage(one, "*"))); },
-});
-setTimeout(() => scene.click.forEach((selector) => document.querySelectorAll(selector).forEach((one) => one.click())), 2500);
-setTimeout(() => scene.late.forEach((one) => window.postMessage(one, "*")), 3500);
-</script>
-<script src="../panel.js"></script></body></html>`;
-}
+const out = join(import.meta.dirname, "..", "dist", "preview");
+const [HEIGHT, WIDTH] = [760, 350];
+const WIDTHS = [250, WIDTH, 600];
+const COLUMNS = 5;
+const GAP = 10;
 
 function picture(name, frames, [width, height]) {
   const page = join(out, `${name}.html`);
@@ -316,29 +37,31 @@ function picture(name, frames, [width, height]) {
 }
 
 mkdirSync(out, { recursive: true });
-const given = process.argv[2] ?? "";
-const isWidth = /^\d+$/.test(given);
-const [HEIGHT, WIDTH] = [760, isWidth ? Number(given) : 340];
-const WORDS = isWidth ? "" : given;
 for (const theme of Object.keys(themes)) {
-  const frames = scenes.map((scene, index) => {
-    if (!scene.name.includes(WORDS)) return "";
-    const file = `${theme}-${index}.html`;
-    writeFileSync(join(out, file), frame(scene, theme));
-    return `<figure><figcaption>${scene.name}</figcaption><iframe src="${file}" width="${scene.width ?? WIDTH}" height="${scene.tall ? 1530 : HEIGHT}"></iframe></figure>`;
+  scenes.forEach((scene, index) => {
+    writeFileSync(join(out, `${theme}-${index}.html`), frame(scene, theme));
   });
-  picture(theme, frames, [5 * (WIDTH + 14), WORDS ? 2350 : 4_000]);
+  for (const width of WIDTHS) {
+    const frames = scenes.map(
+      ({ name, tall }, index) =>
+        `<figure><figcaption>${name}</figcaption><iframe src="${theme}-${index}.html" width="${width}" height="${tall ? 2 * HEIGHT + GAP : HEIGHT}"></iframe></figure>`,
+    );
+    const rows = Math.ceil((scenes.length + 2) / COLUMNS);
+    picture(`${theme}-${width}`, frames, [
+      COLUMNS * (width + GAP) + GAP,
+      rows * (HEIGHT + 3 * GAP),
+    ]);
+  }
 }
-if (given) process.exit();
 // The one in docs/panel.png: an edit that asks, a turn at work, its changes under review.
 const shown = ["edit waits", "running", "reviewing"].map((name) => {
   const index = scenes.findIndex((scene) => scene.name === name);
   return `<figure><iframe src="dark-${index}.html" width="${WIDTH}" height="${HEIGHT}"></iframe></figure>`;
 });
-picture("panel", shown, [3 * (WIDTH + 10) + 10, HEIGHT + 10]);
+picture("panel", shown, [3 * (WIDTH + GAP) + GAP, HEIGHT + GAP]);
 // The one in docs/setup.png: no server, one that is being installed, a model without its key.
 const steps = ["no server", "installing", "no key"].map((name) => {
   const index = scenes.findIndex((scene) => scene.name === `set up: ${name}`);
   return `<figure><iframe src="dark-${index}.html" width="${WIDTH}" height="${HEIGHT - 240}"></iframe></figure>`;
 });
-picture("setup", steps, [3 * (WIDTH + 10) + 10, HEIGHT - 230]);
+picture("setup", steps, [3 * (WIDTH + GAP) + GAP, HEIGHT - 230]);

@@ -1,11 +1,12 @@
 // @vitest-environment happy-dom
 // The panel shows what the state says, and asks for what a user does.
 import { act } from "preact/test-utils";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { ToPanel } from "../src/messages";
 import { watchChords } from "../src/view/chords";
-import { drafted } from "../src/view/drafts";
-import { Keeper, type Kept, type Place } from "../src/view/kept";
+import { drafted, NO_DRAFTS } from "../src/view/drafts";
+import { Keeper, type Kept, type PageState } from "../src/view/kept";
+import type { KeptPlace } from "../src/view/place";
 import type {
   ConfigResult,
   ReviewFile,
@@ -14,8 +15,22 @@ import type {
   ReviewTurn,
   UpdateParams,
 } from "../src/wire";
-import { all, begin, check, click, known, press, root, running, said, texts, told } from "./drawn";
-import { snapshot, story, until } from "./golden";
+import {
+  all,
+  begin,
+  check,
+  click,
+  draw,
+  hear,
+  known,
+  press,
+  root,
+  running,
+  said,
+  texts,
+  told,
+} from "./drawn";
+import { snapshot, STORIES, story, until } from "./golden";
 
 test("nothing is claimed before the session has been told", async () => {
   await check(running);
@@ -37,9 +52,7 @@ test("a turn reads from top to bottom", async () => {
   await check(...told(story("fix_prices")));
   expect(texts(".user")[0]).toContain("Prices are off by a cent");
   expect(texts(".call .verb")).toEqual([
-    "Read",
-    "Grep",
-    "Read",
+    "Read 2 files, 1 search",
     "Edit",
     "Edit",
     "Run",
@@ -158,11 +171,12 @@ test("a changed file opens at a click", async () => {
 
 test("a call opens to its arguments and its result", async () => {
   await check(...told(story("fix_prices")));
-  const line = root.querySelector(".call .line") as HTMLElement;
+  await act(() => root.querySelector<HTMLElement>(".group .line")?.click());
+  const line = root.querySelector(".group .call .line") as HTMLElement;
   expect(line.getAttribute("aria-expanded")).toBe("false");
   await act(() => line.click());
   expect(line.getAttribute("aria-expanded")).toBe("true");
-  const [first, second] = texts(".call .text");
+  const [first, second] = texts(".group .call .text");
   expect(first).toBe("shop/prices.py");
   expect(second).toContain("def discounted");
 });
@@ -182,11 +196,167 @@ test("a screen reader is told what a sighted person sees happen", async () => {
   await check(...told(until("fix_prices", "permission_request")));
   expect(texts('[role="alert"]')).toEqual(["Approval needed: Edit shop/prices.py"]);
   await check(...told(story("fix_prices")).slice(2));
-  expect(texts('[role="status"]').join()).toContain("The agent has ended: success");
+  const [said] = texts('main > [role="status"]');
+  expect(said).toMatch(/^The agent has ended: Done\. Done\. Discounts are computed in Decimal/);
+  expect(said).not.toMatch(/[*`]|\]\(/);
+  expect(texts('[role="alert"]')).toEqual([""]);
+});
+
+test("what was answered is no alert any more", async () => {
+  await check(...told(until("stopped_and_failed", "question")));
+  expect(texts('[role="alert"]')).toEqual([
+    "The agent asks: The module formats money and dates. Which name do you prefer?",
+  ]);
+  await check(...told(until("stopped_and_failed", "question_resolved")).slice(-1));
+  expect(texts('[role="alert"]')).toEqual([""]);
+});
+
+test("a turn that begins and fails within one drawing is announced", async () => {
+  const params = story("stopped_and_failed");
+  const start = params.findIndex((one) =>
+    one.updates.some(
+      (update) => update.sessionUpdate === "turn_started" && update.turnId === "trn_03",
+    ),
+  );
+  await check(...told(params.slice(0, start)));
+  hear(...params.slice(start).map((one) => ({ type: "updates", params: one }) as const));
+  await draw();
+  expect(texts('main > [role="status"]')).toEqual([
+    "The agent has ended: Cannot reach ollama_chat. The model at localhost:11434 does not answer. Start Ollama, or choose another model.",
+  ]);
+});
+
+test("an error is one card with what to do, and the reason on demand", async () => {
+  await check(...told(story("refused_and_delegated")));
+  expect(texts(".outcome.failed h2")).toEqual(["Key refused by openai"]);
+  expect(texts(".outcome.failed .next button").map((one) => one.trim())).toEqual([
+    "Change key",
+    "Retry",
+    "Model",
+    "Why",
+  ]);
+  expect(texts(".outcome.failed .reason")).toEqual([]);
+  await act(() => root.querySelector<HTMLElement>(".outcome.failed .reasons .line")?.click());
+  await click("Change key");
+  await click("Retry");
+  await click("Model");
+  expect(texts(".outcome.failed .reason")[0]).toContain("openai does not accept the key");
+  expect(said).toEqual([
+    { type: "run", command: "changeKey" },
+    { type: "prompt", text: "Then run the tests.", whenBusy: "steer" },
+    { type: "run", command: "pickModel" },
+  ]);
+  // Of an earlier end there is nothing left to decide.
+  expect(texts(".outcome.partial .next button")).toEqual(["Why"]);
+});
+
+test("every next step that a server may offer has a button that does something", async () => {
+  const actions = ["retry", "go_on", "change_key", "sign_in", "choose_model"] as const;
+  const params = structuredClone(story("refused_and_delegated"));
+  const last = params.at(-1)?.updates.at(-1);
+  const more = ["new_session", "open_settings", "show_log"] as const;
+  if (last?.sessionUpdate === "turn_ended") last.actions = [...actions, ...more];
+  await check(...told(params));
+  const buttons = all<HTMLButtonElement>(".outcome.failed .next > button");
+  expect(buttons).toHaveLength(8);
+  for (const one of buttons) await act(() => one.click());
+  expect(said).toHaveLength(8);
+  expect(said[1]).toEqual({ type: "prompt", text: "Go on.", whenBusy: "steer" });
+});
+
+test("the words of a rejection stand at the call", async () => {
+  await check(...told(story("refused_and_delegated")));
+  expect(texts(".why.refused")).toEqual(["You said no: use the project's own check, make lint"]);
+});
+
+test("a sub-agent is told by kind and task, and opens to what it did", async () => {
+  await check(...told(until("refused_and_delegated", "turn_ended")));
+  expect(texts(".sub-agent .verb")).toEqual(["explore"]);
+  expect(texts(".sub-agent .what")).toEqual(["“Find the uses of round_price.”"]);
+  expect(texts(".sub-agent .facts")[0]).toContain("6.2 s");
+  await act(() => root.querySelector<HTMLElement>(".sub-agent .line")?.click());
+  expect(said).toEqual([{ type: "transcript", sessionId: "ses_02" }]);
+  expect(texts(".work")).toEqual([]);
+  const child = snapshot(until("fix_prices", "turn_ended"));
+  const answer = { type: "transcript", sessionId: "ses_02" } as const;
+  await check({ ...answer, snapshot: child, problem: "" });
+  expect(texts(".work .user")[0]).toContain("Prices are off by a cent");
+  expect(texts(".work .group .verb")).toEqual(["Read 2 files, 1 search"]);
+  await check({ ...answer, snapshot: null, problem: "It is gone." });
+  expect(texts(".sub-agent .problem")).toEqual(["It is gone."]);
+  // The session that is shown is still the same.
+  expect(known.session.sessionId).toBe("ses_01");
+});
+
+test("reads and searches in a row fold to one line, and open to the calls", async () => {
+  await check(...told(until("refused_and_delegated", "turn_ended")));
+  expect(texts(".group .verb")).toEqual(["Read 2 files, 1 search"]);
+  await act(() => root.querySelector<HTMLElement>(".group .line")?.click());
+  expect(texts(".group .call .base")).toEqual([
+    "prices.py",
+    "rounding_of_prices_with_discounts.py",
+  ]);
+  expect(texts(".group .call .folder")).toEqual(["shop/billing", "shop/billing"]);
+});
+
+test("a command is cut while it is closed and whole when it is open", async () => {
+  await check(...told(until("refused_and_delegated", "turn_ended")));
+  const what = () => root.querySelector(".call.failed .what");
+  expect(what()?.className).toBe("what");
+  await act(() => root.querySelector<HTMLElement>(".call.failed .line")?.click());
+  expect(what()?.className).toBe("what whole");
+  expect(texts(".call.failed .text")[0]).toContain('|| echo "cannot compile $one"; done');
+});
+
+/** A layout as far as a list needs one: rows of 25 px in a box of 600. */
+function laidOut(): void {
+  vi.spyOn(HTMLElement.prototype, "offsetHeight", "get").mockImplementation(function (
+    this: HTMLElement,
+  ) {
+    return this.matches(".entry") ? 25 : 600;
+  });
+}
+
+async function long(count: number): Promise<void> {
+  const updates = Array.from({ length: count }, (_, number) => ({
+    sessionUpdate: "notice" as const,
+    level: "info" as const,
+    origin: "test",
+    text: `line ${number}`,
+    title: "",
+    noticeId: "",
+  }));
+  await check(...told([{ sessionId: "ses_01", seq: 1, updates: [] }]), {
+    type: "updates",
+    params: { sessionId: "ses_01", seq: 2, updates },
+  });
+}
+
+test("of a long session only what is in sight is drawn", async () => {
+  laidOut();
+  await long(2_000);
+  const rows = texts(".entry");
+  expect(rows.length).toBeLessThan(60);
+  expect(rows.at(-1)).toBe("line 1999");
+  const height = all<HTMLElement>(".space-rows").reduce(
+    (sum, one) => sum + Number.parseInt(one.style.height),
+    0,
+  );
+  expect(height).toBe(25 * (2_000 - rows.length));
+});
+
+test("a reader who was in the middle comes back to the same row", async () => {
+  laidOut();
+  begin(NO_DRAFTS, keeping({ spot: { row: "notice 1000", offset: 5 }, open: {} }));
+  await long(2_000);
+  const rows = texts(".entry");
+  expect(rows).toContain("line 1000");
+  expect(rows).not.toContain("line 1999");
+  expect(root.querySelector(".to-end")).not.toBeNull();
 });
 
 test("everything that can be clicked is a button or a link with a name", async () => {
-  for (const name of ["fix_prices", "stopped_and_failed"] as const) {
+  for (const name of STORIES) {
     for (const params of [story(name), until(name, "tool_call_output")]) {
       await check(...told(params));
       const nameless = all("button, a").filter(
@@ -201,7 +371,13 @@ test("everything that can be clicked is a button or a link with a name", async (
 
 function hunk(hunkId: string, line: number, more: Partial<ReviewHunk> = {}): ReviewHunk {
   const size = { endLine: line + 1, addedLines: 2, removedLines: 1 };
-  const rest = { isChangedSince: false, title: `x = ${hunkId}`, old: null, new: null };
+  const rest = {
+    isChangedSince: false,
+    continues: false,
+    title: `x = ${hunkId}`,
+    old: null,
+    new: null,
+  };
   return { hunkId, kind: "text", state: "open", line, ...size, ...rest, ...more };
 }
 
@@ -216,7 +392,14 @@ async function reviewed(...files: ReviewFile[]): Promise<void> {
 }
 
 const OF = { sessionId: "ses_01", turnId: "trn_01" };
-const rows = () => texts(".changes li .change").map((one) => one.trim());
+/** What is seen of each change in the list. */
+const rows = () =>
+  all(".changes li .change").map((one) =>
+    [...one.children]
+      .filter((part) => part.className !== "sr")
+      .map((part) => part.textContent)
+      .join(""),
+  );
 
 test("changes are listed by file with a line of each, and decided about", async () => {
   await reviewed(
@@ -237,7 +420,7 @@ test("changes are listed by file with a line of each, and decided about", async 
   await click("Undo line 3 of a.py");
   await click("Keep a.py");
   await click("Undo moved of b.py");
-  await click("Undo the turn");
+  await click("Undo All in this turn");
   expect(said).toEqual(
     [
       { ...OF, decision: "undo", path: "a.py", hunkIds: ["7.0"] },
@@ -248,6 +431,16 @@ test("changes are listed by file with a line of each, and decided about", async 
   );
   await check({ type: "review", turns: [{ ...changed, files: [] }] });
   expect(all(".changes")).toEqual([]);
+});
+
+test("what only a blank line parts is one change, which is decided about as a whole", async () => {
+  await reviewed(
+    file("a.py", [hunk("7.0", 2), hunk("7.1", 4, { continues: true }), hunk("9.0", 12)]),
+  );
+  expect(texts(".changes .line")[0]).toContain("2 changes");
+  expect(rows()).toEqual(["a.py", "3x = 7.0", "13x = 9.0"]);
+  await click("Undo line 3 of a.py");
+  expect(said).toMatchObject([{ asked: { decision: "undo", hunkIds: ["7.0", "7.1"] } }]);
 });
 
 test("a file that is no text is one change, with its kind and size", async () => {
@@ -261,7 +454,7 @@ test("a file that is no text is one change, with its kind and size", async () =>
 test("a change leads to its place, and a file to both its sides", async () => {
   await reviewed(file("a.py", [hunk("7.0", 2)]));
   await click("Go to line 3 of a.py: x = 7.0");
-  await click("Show the changes of a.py side by side");
+  await click("a.py: show the changes side by side");
   expect(said).toEqual([
     { type: "open", uri: "file:///w/a.py", line: 2 },
     { type: "diff", ...OF, path: "a.py" },
@@ -505,21 +698,35 @@ test("a turn that was cut off waits with half an answer for Continue", async () 
 
 test("a page that comes back has the same calls open and is where the reader was", async () => {
   let state: unknown;
-  const place: Place = { getState: () => state, setState: (kept: Kept) => (state = kept) };
+  const page: PageState = { getState: () => state, setState: (kept) => (state = kept) };
   const open = () => all(".call .line").map((one) => one.getAttribute("aria-expanded"));
-  const before = new Keeper(place);
+  const isFollowing = () => all(".transcript")[0]?.getAttribute("data-end");
+  const before = new Keeper(page);
   begin(before.drafts, before);
   await check(...told(story("fix_prices")));
+  const { sessionId } = known.session;
   await act(() => all<HTMLButtonElement>(".call .line")[1]?.click());
-  before.keepDrafts(drafted(before.drafts, known.session.sessionId, "Half a thought"));
-  before.keepReading(known.session.sessionId, { index: 2, offset: 7 });
+  before.keepDrafts(drafted(before.drafts, sessionId, "Half a thought"));
   before.flush();
 
-  const after = new Keeper(place);
+  const after = new Keeper(page);
   begin(after.drafts, after);
   await check(...told(story("fix_prices")));
   expect(open().slice(0, 3)).toEqual(["false", "true", "false"]);
-  expect(all(".transcript")[0]?.getAttribute("data-end")).toBe("false");
+  expect(isFollowing()).toBe("true");
   expect(all<HTMLTextAreaElement>(".composer textarea")[0]?.value).toBe("Half a thought");
-  expect(after.reading("ses_other")).toBeNull();
+  after.placeOf(sessionId).spot = { row: "call cal_02", offset: 7 };
+  after.flush();
+
+  const last = new Keeper(page);
+  begin(last.drafts, last);
+  await check(...told(story("fix_prices")));
+  expect(isFollowing()).toBe("false");
+  expect(last.placeOf("ses_other").spot).toBeNull();
 });
+
+/** What a page kept of the long session. */
+function keeping(place: KeptPlace): Keeper {
+  const kept: Kept = { drafts: NO_DRAFTS, sessionId: "ses_01", place };
+  return new Keeper({ getState: () => kept, setState: () => {} });
+}

@@ -368,6 +368,9 @@ test("what was to run and did not until the turn was over did not run", async ()
       output: "",
       failureReason: "",
       openTasks: [],
+      title: "",
+      failure: null,
+      actions: [],
     },
   ];
   await check(next(...updates));
@@ -544,6 +547,9 @@ test("a half-written answer to a question that a stop ended is not lost", async 
       output: "",
       failureReason: "",
       openTasks: [],
+      title: "",
+      failure: null,
+      actions: [],
     }),
   );
   expect(rows()).toEqual(["first the tests"]);

@@ -27,6 +27,8 @@ const UNNAMED: Unkeyed<CallItem> = {
   edits: [],
   refusal: "",
   answer: null,
+  note: "",
+  agent: null,
   isRestored: false,
 };
 

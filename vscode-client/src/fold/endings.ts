@@ -10,15 +10,20 @@ export function ended(state: State, update: Of<"turn_ended">): State {
   const first = turn?.firstKey ?? state.nextKey;
   const items = closed(state.items).map((one) => (one.kind === "asked" ? over(one) : one));
   const mine = items.filter((one) => one.key >= first);
+  const { prompt, step, costBefore } = turn ?? { prompt: "", step: 0, costBefore: 0 };
   const end: Omit<EndItem, "key"> = {
     kind: "end",
+    turnId: update.turnId,
     status: update.status,
     stopReason: update.stopReason,
+    title: update.title,
+    actions: update.actions,
     reason: update.failureReason,
+    prompt,
     output: isSaid(update.output, mine) ? "" : update.output.trim(),
     openTasks: update.openTasks,
-    steps: turn?.step ?? 0,
-    cost: (state.usage?.cost.amount ?? 0) - (turn?.costBefore ?? 0),
+    steps: step,
+    cost: (state.usage?.cost.amount ?? 0) - costBefore,
     files: changedFiles(mine),
   };
   return add({ ...state, items, turn: null, approvals: [], questions: [] }, end);
@@ -29,6 +34,21 @@ function isSaid(output: string, items: readonly Item[]): boolean {
   const texts = items.flatMap((one) => (one.kind === "answer" ? [one.kept + one.text] : []));
   const ends = texts.map((_, index) => texts.slice(index).join(""));
   return [...texts, ...ends].some((text) => text.trim() === output.trim());
+}
+
+/**
+ * The state without a failed try that the same prompt repeats: one card stays, and nothing of it
+ * when the next try succeeds. A turn that did something stays.
+ */
+export function withoutFailedTry(state: State, prompt: string): State {
+  const end = state.items.at(-1);
+  if (end?.kind !== "end" || end.status !== "failed" || end.prompt !== prompt) return state;
+  const start = state.items.findLastIndex((one) => one.kind === "user");
+  const begun = state.items[start];
+  if (begun?.kind !== "user" || begun.turnId !== end.turnId) return state;
+  const between = state.items.slice(start + 1, -1);
+  if (between.some((one) => one.kind !== "notice")) return state;
+  return { ...state, items: state.items.slice(0, start) };
 }
 
 /** The files that edits of these items changed, in order of the first change. */

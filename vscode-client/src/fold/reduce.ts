@@ -5,7 +5,7 @@
 import type { SnapshotResult, Update, UpdateParams } from "../wire";
 import { answered, chunk, closed, discarded } from "./answers";
 import { called, callOf, onCall, printed, progressed } from "./calls";
-import { ended } from "./endings";
+import { ended, withoutFailedTry } from "./endings";
 import { add, type Kind, type Of, replace } from "./items";
 import { SIGNS_OF_LIFE } from "./live";
 import { answeredSteps, marked } from "./plans";
@@ -85,6 +85,7 @@ const FOLDS: Folds = {
       id: "",
       level: "info",
       text: `${words(update.origin)} is switched off`,
+      title: "",
     }),
   prompt_queued: (state, update) => ({
     ...state,
@@ -97,6 +98,7 @@ const FOLDS: Folds = {
       phase: "check",
       step: 0,
       isStopping: false,
+      prompt: "",
       firstKey: state.nextKey,
       costBefore: state.usage?.cost.amount ?? 0,
       anchor: update.anchor,
@@ -123,6 +125,8 @@ const FOLDS: Folds = {
     ),
   tool_call_output: (state, update) =>
     onCall(state, update.toolCallId, (call) => printed(call, update.content.text)),
+  sub_agent: (state, update) =>
+    onCall(state, update.toolCallId, (call) => ({ ...call, agent: update })),
   file_edited: (state, update) =>
     onCall(state, update.toolCallId, (call) => ({ ...call, edits: [...call.edits, update] })),
   review_update: (state, update) => decided(state, update),
@@ -132,8 +136,7 @@ const FOLDS: Folds = {
   permission_resolved: (state, update) => resolved(state, update),
   question: (state, update) => ({ ...state, questions: [...state.questions, update] }),
   question_resolved: (state, update) => replied(state, update),
-  findings: (state, { paths, findings, problems, unanswered }) =>
-    add(state, { kind: "findings", paths, findings, problems, unanswered }),
+  findings: (state, update) => found(state, update),
   gate_failed: (state, update) =>
     add(state, { kind: "gate", origin: update.origin, text: update.text, isNudged: false }),
   notice: (state, update) => noticed(state, update),
@@ -170,12 +173,16 @@ function withTurn(state: State, change: Partial<Turn>): State {
   return state.turn ? { ...state, turn: { ...state.turn, ...change } } : state;
 }
 
-function said(state: State, update: Of<"user_message_chunk">): State {
+function said(before: State, update: Of<"user_message_chunk">): State {
   const { origin, content } = update;
-  if (origin !== "user" && origin !== "steer") return nudged(state, origin, content.text);
+  if (origin !== "user" && origin !== "steer") return nudged(before, origin, content.text);
+  const isFirst = before.turn !== null && before.turn.firstKey === before.nextKey;
+  const state = isFirst
+    ? withTurn(withoutFailedTry(before, content.text), { prompt: content.text })
+    : before;
   const waiting = state.queue.findIndex((one) => one.text === content.text);
   const queue = waiting < 0 ? state.queue : state.queue.filter((_, index) => index !== waiting);
-  const begun = state.turn?.firstKey === state.nextKey ? state.turn : null;
+  const begun = isFirst ? state.turn : null;
   return add(
     { ...state, queue },
     {
@@ -190,13 +197,23 @@ function said(state: State, update: Of<"user_message_chunk">): State {
 }
 
 /** A notice with an id stands once, in its first place; one without words takes it away. */
-function noticed(state: State, { noticeId: id, level, text }: Of<"notice">): State {
+function noticed(state: State, { noticeId: id, level, text, title }: Of<"notice">): State {
   const known = id ? state.items.findIndex((one) => one.kind === "notice" && one.id === id) : -1;
   if (!text) return { ...state, items: state.items.filter((_, index) => index !== known) };
   const old = state.items[known];
   return old?.kind === "notice"
-    ? replace(state, known, { ...old, level, text })
-    : add(state, { kind: "notice", id, level, text });
+    ? replace(state, known, { ...old, level, text, title })
+    : add(state, { kind: "notice", id, level, text, title });
+}
+
+/** Why a checker could not run is told once a session. */
+function found(state: State, update: Of<"findings">): State {
+  const { paths, findings, unanswered } = update;
+  const isTold = (text: string) =>
+    state.items.some((one) => one.kind === "findings" && one.problems.includes(text));
+  const problems = update.problems.filter((one) => !isTold(one));
+  if (!problems.length && update.problems.length && !findings.length) return state;
+  return add(state, { kind: "findings", paths, findings, problems, unanswered });
 }
 
 /** A gate's failure and the nudge that follows it say the same: one item is enough. */
@@ -227,6 +244,7 @@ function resolved(state: State, update: Of<"permission_resolved">): State {
   return onCall({ ...state, approvals }, request.toolCallId, (call) => ({
     ...call,
     answer: ANSWERS[update.outcome],
+    note: update.note,
   }));
 }
 

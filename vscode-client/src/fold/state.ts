@@ -15,8 +15,10 @@ import type {
   PlanStep,
   QuestionAsked,
   StopReason,
+  SubAgentUpdate,
   ToolCallProgress,
   ToolKind,
+  TurnEndedUpdate,
   TurnStatus,
   UsageUpdate,
 } from "../wire";
@@ -57,6 +59,8 @@ export interface Turn {
   phase: Phase;
   step: number;
   isStopping: boolean;
+  /** What began it. */
+  prompt: string;
   /** The key of the first item that belongs to the turn. */
   firstKey: number;
   costBefore: number;
@@ -139,6 +143,10 @@ export interface CallItem extends Keyed {
   refusal: string;
   /** How a person decided, once one had to. */
   answer: "allowed" | "rejected" | "amended" | "cancelled" | null;
+  /** What the user said with it; may be empty. */
+  note: string;
+  /** The sub-agent that it started. */
+  agent: SubAgentUpdate | null;
   /** Files were restored to before it. */
   isRestored: boolean;
 }
@@ -165,6 +173,8 @@ export interface NoticeItem extends Keyed {
   id: string;
   level: "info" | "warning" | "error";
   text: string;
+  /** The same in a few words; empty where the text is short. */
+  title: string;
 }
 
 /** What the checkers said at this point. */
@@ -206,12 +216,22 @@ export interface ResumedItem extends Keyed {
   interrupted: readonly string[];
 }
 
+/** What can be offered after a turn. */
+export type NextAction = TurnEndedUpdate["actions"][number];
+
 /** How a turn ended. */
 export interface EndItem extends Keyed {
   kind: "end";
+  turnId: string;
   status: TurnStatus;
   stopReason: StopReason;
+  /** How it ended in a few words. */
+  title: string;
+  /** What to offer next, the most likely one first. */
+  actions: readonly NextAction[];
   reason: string;
+  /** What began the turn. */
+  prompt: string;
   /** Words that no answer above says. */
   output: string;
   openTasks: readonly string[];

@@ -6,6 +6,7 @@ import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { Icon } from "./icons";
 import { NOTHING, render } from "./markdown";
+import { nameOf } from "./rows";
 
 /** Rendered Markdown; links and copy buttons are answered by the extension. */
 export function Markdown({ text }: { text: string }) {
@@ -53,17 +54,20 @@ export const Answer = memo(({ item }: { item: AnswerItem }) => {
   const text = item.kept + item.text;
   return (
     <div class="answer">
-      {thought.trim() && <Thought text={thought} isLive={item.isStreaming && !text} />}
+      {thought.trim() && (
+        <Thought name={nameOf(item)} text={thought} isLive={item.isStreaming && !text} />
+      )}
       {text.trim() && <Markdown text={text} />}
     </div>
   );
 });
 
-function Thought({ text, isLive }: { text: string; isLive: boolean }) {
+function Thought({ name, text, isLive }: { name: string; text: string; isLive: boolean }) {
   const last = text.trimEnd().split("\n").at(-1) ?? "";
   return (
     <Disclosure
       class="thought"
+      name={name}
       summary={
         <>
           <Icon name="lightbulb" />

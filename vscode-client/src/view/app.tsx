@@ -1,6 +1,6 @@
 // The panel as a whole: what was said, what waits for the person, and where they write.
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { EndItem, State } from "../fold/state";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { State } from "../fold/state";
 import type { ServerState } from "../messages";
 import type { ConfigResult } from "../wire";
 import { Changes } from "./changes";
@@ -8,8 +8,12 @@ import { Composer } from "./composer";
 import { DraftsContext, PostContext, usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { plain, plural } from "./format";
+import { TranscriptsContext } from "./entry";
 import { Icon } from "./icons";
+import { useKept } from "./kept";
+import { plainText } from "./markdown";
 import { firstNeed } from "./needs";
+import { PlaceContext } from "./place";
 import { Plan } from "./plan";
 import { RestoreContext } from "./restore";
 import { Setup } from "./setup";
@@ -28,6 +32,8 @@ export function App({ known, post, keep }: Props) {
   const hasTalk = session.items.length > 0 || session.turn !== null;
   const [isLeft, setLeft] = useState(false);
   const isSettingUp = known.isSettingUp && !hasTalk && (firstNeed(known) !== null || !isLeft);
+  const kept = useKept();
+  const place = useMemo(() => kept.placeOf(session.sessionId), [kept, session.sessionId]);
   return (
     <PostContext.Provider value={post}>
       <main class="panel">
@@ -43,7 +49,11 @@ export function App({ known, post, keep }: Props) {
               restores: known.restores,
             }}
           >
-            <Transcript session={session} />
+            <TranscriptsContext.Provider value={known.transcripts}>
+              <PlaceContext.Provider value={place}>
+                <Transcript key={session.sessionId} session={session} />
+              </PlaceContext.Provider>
+            </TranscriptsContext.Provider>
           </RestoreContext.Provider>
         ) : (
           <Welcome known={known} />
@@ -188,21 +198,18 @@ function Welcome({ known: { isLoaded, refused, server } }: { known: Known }) {
   );
 }
 
-/** Says to a screen reader what a sighted person sees happen. */
+/** Says to a screen reader what a sighted person sees happen, and nothing that is over. */
 function Announcer({ session }: { session: State }) {
   const before = useRef(session);
   const [polite, setPolite] = useState("");
-  const [urgent, setUrgent] = useState("");
   useEffect(() => {
     const was = before.current;
     before.current = session;
     if (was.sessionId !== session.sessionId) return;
-    const [approval] = session.approvals;
-    if (approval && approval !== was.approvals[0]) setUrgent(`Approval needed: ${approval.title}`);
-    const [question] = session.questions;
-    if (question && question !== was.questions[0]) setUrgent(`The agent asks: ${question.text}`);
-    if (session.turn && !was.turn) setPolite("The agent works");
-    if (!session.turn && was.turn) setPolite(ending(session));
+    // A turn may begin and end between two drawings.
+    const ended = session.items.findLast((one) => one.kind === "end");
+    if (ended && ended.key >= was.nextKey) setPolite(ending(session));
+    else if (session.turn && session.turn.id !== was.turn?.id) setPolite("The agent works");
   }, [session]);
   return (
     <>
@@ -210,15 +217,28 @@ function Announcer({ session }: { session: State }) {
         {polite}
       </div>
       <div class="sr" role="alert">
-        {urgent}
+        {waiting(session)}
       </div>
     </>
   );
 }
 
+/** What waits for the user first; nothing once it is answered. */
+function waiting({ approvals: [approval], questions: [question] }: State): string {
+  if (approval) return `Approval needed: ${approval.title}`;
+  return question ? `The agent asks: ${plainText(question.text)}` : "";
+}
+
+const MAX_ANNOUNCED = 1_000;
+
 function ending({ items }: State): string {
-  const end = items.findLast((one): one is EndItem => one.kind === "end");
-  const answer = items.findLast((one) => one.kind === "answer");
-  const said = answer?.kind === "answer" ? answer.kept : "";
-  return `The agent has ended: ${end?.status ?? ""}. ${end?.reason ?? ""} ${end?.output || said}`;
+  const end = items.findLast((one) => one.kind === "end");
+  if (end?.kind !== "end") return "";
+  const mine = items.slice(
+    items.findLastIndex((one) => one.kind === "user" && one.turnId !== null),
+  );
+  const answer = mine.findLast((one) => one.kind === "answer");
+  const said = end.output || (answer?.kind === "answer" ? answer.kept : "");
+  const words = [`The agent has ended: ${end.title}.`, end.reason, plainText(said)];
+  return words.filter(Boolean).join(" ").slice(0, MAX_ANNOUNCED);
 }

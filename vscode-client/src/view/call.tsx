@@ -3,23 +3,26 @@ import { memo } from "preact/compat";
 import type { CallItem } from "../fold/state";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
-import { callInput, callWords, duration, lastLines, printed } from "./format";
+import { FileName } from "./file_name";
+import { callInput, callWords, duration, firstLine, lastLines, printed } from "./format";
 import { Icon, type IconName, KIND_ICONS } from "./icons";
 import { RestoreAnswer, RestoreButton, useRestoring } from "./restore";
+import { nameOf } from "./rows";
 
 const LIVE_LINES = 8;
 const MAX_SHOWN = 20_000;
 
 export const Call = memo(({ item }: { item: CallItem }) => {
   const restoring = useRestoring({ turnId: item.turnId, toolCallId: item.id });
-  // A read that runs before the model has finished writing it has no name yet.
-  if (!item.tool) return null;
   const isRunning = item.status === "in_progress";
   const why = complaint(item);
   return (
     <div class={`call ${item.status}`}>
       <div class="with-tools">
-        <Disclosure name={item.id} summary={<Summary item={item} />}>
+        <Disclosure
+          name={nameOf(item)}
+          summary={(isOpen) => <Summary item={item} isOpen={isOpen} />}
+        >
           {() => <Details item={item} />}
         </Disclosure>
         <RestoreButton restoring={restoring} of={callWords(item).join(" ")} />
@@ -35,31 +38,48 @@ export const Call = memo(({ item }: { item: CallItem }) => {
   );
 });
 
-function Summary({ item }: { item: CallItem }) {
+function Summary({ item, isOpen }: { item: CallItem; isOpen: boolean }) {
   const [verb, what] = callWords(item);
-  const isLong = (item.durationMs ?? 0) >= 100;
   return (
     <>
       <Icon name={icon(item)} class={look(item)} />
       <span class="verb">{verb}</span>
-      {/* The text runs left to right and is cut at its start, where a path says least. */}
-      <span class="what" title={what}>
-        {what}
-      </span>
-      <span class="facts">
-        <Stat edits={item.edits} />
-        {item.answer && ANSWER_WORDS[item.answer] && (
-          <span class="answered" title={ANSWER_WORDS[item.answer]}>
-            <Icon name="check" />
-            <span class="sr">{ANSWER_WORDS[item.answer]}</span>
-          </span>
-        )}
-        {item.badExit && <span class="bad-exit">{item.badExit}</span>}
-        {item.notRun && <span>{item.notRun}</span>}
-        {isLong && <span>{duration(item.durationMs ?? 0)}</span>}
-        {!item.notRun && <span class="sr">{STATUS_WORDS[item.status]}</span>}
-      </span>
+      <What item={item} what={what} isOpen={isOpen} />
+      <Facts item={item} />
     </>
+  );
+}
+
+const FILE_KINDS: ReadonlySet<CallItem["toolKind"]> = new Set(["read", "edit", "delete", "move"]);
+
+/** What a call is about: a file by its name, a command in full when it is open. */
+function What({ item, what, isOpen }: { item: CallItem; what: string; isOpen: boolean }) {
+  if (!what) return null;
+  if (FILE_KINDS.has(item.toolKind)) return <FileName path={what} />;
+  return (
+    <span class={isOpen ? "what whole" : "what"} title={what}>
+      {what}
+    </span>
+  );
+}
+
+/** What is known of a call at the end of its line. */
+export function Facts({ item }: { item: CallItem }) {
+  const isLong = (item.durationMs ?? 0) >= 100;
+  return (
+    <span class="facts">
+      <Stat edits={item.edits} />
+      {item.answer && ANSWER_WORDS[item.answer] && (
+        <span class="answered" title={ANSWER_WORDS[item.answer]}>
+          <Icon name="check" />
+          <span class="sr">{ANSWER_WORDS[item.answer]}</span>
+        </span>
+      )}
+      {item.badExit && <span class="bad-exit">{item.badExit}</span>}
+      {item.notRun && <span>{item.notRun}</span>}
+      {isLong && <span>{duration(item.durationMs ?? 0)}</span>}
+      {!item.notRun && <span class="sr">{STATUS_WORDS[item.status]}</span>}
+    </span>
   );
 }
 
@@ -113,13 +133,12 @@ export function Stat({
 
 /** Why it did not do what it should, in one line. */
 function complaint(item: CallItem): string {
-  if (item.answer === "rejected") return "You rejected it";
+  if (item.answer === "rejected") return item.note ? `You said no: ${item.note}` : "You said no";
   if (item.status !== "failed") return "";
-  const text = item.refusal || item.result || "";
-  return text.trim().split("\n")[0] ?? "";
+  return firstLine(item.refusal || item.result || "");
 }
 
-function Details({ item }: { item: CallItem }) {
+export function Details({ item }: { item: CallItem }) {
   const post = usePost();
   const input = callInput(item.input);
   const output = printed(item.result ?? item.output);

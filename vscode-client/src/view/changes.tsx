@@ -3,9 +3,9 @@ import type { ReviewFile, ReviewFileResult, ReviewHunk, ReviewTurn } from "../wi
 import { Stat } from "./call";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
+import { FileName } from "./file_name";
 import { plural } from "./format";
 import { Icon } from "./icons";
-import { FileName } from "./notes";
 import { BothVersions } from "./restore";
 
 interface Props {
@@ -23,7 +23,7 @@ export function Changes({ turns, decided, lastTurn }: Props) {
     .reverse();
   const last = turns.find((one) => one.turnId === lastTurn);
   if (!open.length) return last ? <Undone turn={last} /> : null;
-  const hunks = open.flatMap(({ files }) => files.flatMap((one) => those(one, "open")));
+  const changes = open.flatMap(({ files }) => files.flatMap((one) => joined(those(one, "open"))));
   const files = new Set(open.flatMap((one) => one.files.map((file) => file.location.path)));
   const left = decided.filter((one) => one.status === "conflict" || one.status === "refused");
   return (
@@ -33,7 +33,7 @@ export function Changes({ turns, decided, lastTurn }: Props) {
         summary={
           <>
             <Icon name="checklist" />
-            <span class="verb">{plural(hunks.length, "change")}</span>
+            <span class="verb">{plural(changes.length, "change")}</span>
             <span class="what">to review in {plural(files.size, "file")}</span>
           </>
         }
@@ -70,7 +70,7 @@ function Turn({ turn, files, left }: TurnProps) {
         <button
           type="button"
           class="secondary"
-          aria-label="Keep the turn"
+          aria-label="Keep All in this turn"
           onClick={() => decide("keep")}
         >
           Keep All
@@ -78,7 +78,7 @@ function Turn({ turn, files, left }: TurnProps) {
         <button
           type="button"
           class="secondary"
-          aria-label="Undo the turn"
+          aria-label="Undo All in this turn"
           onClick={() => decide("undo")}
         >
           Undo All
@@ -133,11 +133,12 @@ function File({ file, turn, left }: FileProps) {
         <button
           type="button"
           class="change"
-          aria-label={`Show the changes of ${path} side by side`}
+          title="Show the changes side by side"
           onClick={() => post({ type: "diff", sessionId, turnId, path })}
         >
           <FileName path={path} />
           {isOne && <span class="kind">{hunks.map(kindWords)}</span>}
+          <span class="sr">: show the changes side by side</span>
         </button>
         <Stat edits={hunks} />
         <Buttons of={path} onKeep={() => decide("keep")} onUndo={() => decide("undo")} />
@@ -152,16 +153,17 @@ function File({ file, turn, left }: FileProps) {
       )}
       {!isOne && (
         <ul>
-          {hunks.map((one) => (
+          {joined(hunks).map((one) => (
             <li key={one.hunkId} class="head">
               <button
                 type="button"
                 class="change"
                 disabled={!uri}
-                aria-label={`Go to ${hunkName(one)} of ${path}: ${one.title}`}
                 onClick={() => uri && post({ type: "open", uri, line: one.line })}
               >
+                <span class="sr">{one.kind === "text" ? "Go to line " : "Go to "}</span>
                 <span class="line-number">{one.kind === "text" && one.line + 1}</span>
+                <span class="sr"> of {path}: </span>
                 <span class={one.kind === "text" ? "sample" : "kind"}>
                   {one.kind === "text" ? one.title : kindWords(one)}
                 </span>
@@ -174,8 +176,8 @@ function File({ file, turn, left }: FileProps) {
               )}
               <Buttons
                 of={`${hunkName(one)} of ${path}`}
-                onKeep={() => decide("keep", [one.hunkId])}
-                onUndo={() => decide("undo", [one.hunkId])}
+                onKeep={() => decide("keep", one.ids)}
+                onUndo={() => decide("undo", one.ids)}
               />
             </li>
           ))}
@@ -183,6 +185,21 @@ function File({ file, turn, left }: FileProps) {
       )}
     </li>
   );
+}
+
+/** Hunks as a reader sees them: what only a blank line parts is one change. */
+function joined(hunks: readonly ReviewHunk[]): (ReviewHunk & { ids: string[] })[] {
+  const found: (ReviewHunk & { ids: string[] })[] = [];
+  for (const one of hunks) {
+    const last = found.at(-1);
+    if (!last || !one.continues) {
+      found.push({ ...one, ids: [one.hunkId] });
+      continue;
+    }
+    last.ids.push(one.hunkId);
+    last.isChangedSince ||= one.isChangedSince;
+  }
+  return found;
 }
 
 function hunkName({ kind, line }: ReviewHunk): string {

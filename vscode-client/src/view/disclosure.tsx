@@ -2,25 +2,21 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { Icon } from "./icons";
-import { useKept } from "./kept";
+import { usePlace } from "./place";
 
 interface Props {
-  /** The line; always visible. */
-  summary: ComponentChildren;
+  /** The line; always visible. Given a function, it is told whether the rest is. */
+  summary: ComponentChildren | ((isOpen: boolean) => ComponentChildren);
   class?: string;
   isOpen?: boolean;
-  /** Under which it is kept whether it is open; without one it is closed when the page comes back. */
+  /** Keeps it open while it is scrolled out of sight, and over a reload. */
   name?: string;
   children: () => ComponentChildren;
 }
 
 export function Disclosure({ summary, class: more = "", isOpen = false, name, children }: Props) {
-  const kept = useKept();
-  const [open, setOpen] = useState(isOpen || (name !== undefined && kept.isOpen(name)));
-  const toggle = () => {
-    setOpen(!open);
-    if (name !== undefined) kept.keepOpen(name, !open);
-  };
+  const place = usePlace();
+  const [open, setOpen] = useState((name === undefined ? undefined : place.isOpen(name)) ?? isOpen);
   const id = useId();
   return (
     <div class={`disclosure ${more}`}>
@@ -29,9 +25,12 @@ export function Disclosure({ summary, class: more = "", isOpen = false, name, ch
         class="line"
         aria-expanded={open}
         aria-controls={open ? id : undefined}
-        onClick={toggle}
+        onClick={() => {
+          setOpen(!open);
+          if (name) place.setOpen(name, !open);
+        }}
       >
-        {summary}
+        {typeof summary === "function" ? summary(open) : summary}
         <Icon name={open ? "chevronDown" : "chevronRight"} class="chevron" />
       </button>
       {open && (

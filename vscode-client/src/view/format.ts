@@ -112,6 +112,11 @@ export function printed(text: string): string {
   return visible(text.replace(ESCAPES, "").replace(/^.*\r(?!\n|$)/gm, ""));
 }
 
+/** The first line of a text that says something. */
+export function firstLine(text: string): string {
+  return text.trim().split("\n")[0] ?? "";
+}
+
 /** The last lines of a text. */
 export function lastLines(text: string, limit: number): string {
   return text.trimEnd().split("\n").slice(-limit).join("\n");

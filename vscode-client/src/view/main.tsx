@@ -3,11 +3,11 @@ import { render } from "preact";
 import type { FromPanel, ToPanel } from "../messages";
 import { App } from "./app";
 import { watchChords } from "./chords";
-import { Keeper, KeptContext, type Place } from "./kept";
+import { Keeper, KeptContext, type PageState } from "./kept";
 import "./panel.css";
 import { type Keep, type Known, learn, UNKNOWN } from "./store";
 
-interface Editor extends Place {
+interface Editor extends PageState {
   postMessage(said: FromPanel): void;
 }
 

@@ -114,6 +114,14 @@ export function render(text: string, before: Rendered = NOTHING): Rendered {
   return { text, blocks: [...kept, ...fresh], closed: kept.length + closed, tail };
 }
 
+/** A text as it reads, without the marks of its Markdown. */
+export function plainText(text: string): string {
+  const box = document.createElement("div");
+  box.innerHTML = renderFrom(text)[0].join(" ");
+  for (const one of box.querySelectorAll("button")) one.remove();
+  return box.textContent.replace(/\s+/g, " ").trim();
+}
+
 /** The HTML of each block, and the line where each begins. */
 function renderFrom(text: string): [string[], number[]] {
   const env = {};

@@ -1,25 +1,23 @@
-// The quiet lines of a transcript: what the machine did, said and found, and how a turn ended.
+// The quiet lines of a transcript: what the machine did, said and found.
 import type { ComponentChildren } from "preact";
 import { words } from "../fold/reduce";
 import type {
   AskedItem,
-  ChangedFile,
   CompactedItem,
-  EndItem,
   FindingsItem,
   GateItem,
   NoticeItem,
   NudgeItem,
   ResumedItem,
 } from "../fold/state";
-import type { FoundProblem, StopReason, TurnStatus } from "../wire";
+import type { FoundProblem } from "../wire";
 import { Markdown } from "./answer";
-import { Stat } from "./call";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
-import { count, money, plural } from "./format";
+import { count, firstLine, plural } from "./format";
 import { Icon, type IconName } from "./icons";
 import { Planned } from "./planned";
+import { nameOf } from "./rows";
 
 function Line({ icon, class: more = "", children }: LineProps) {
   return (
@@ -36,14 +34,11 @@ interface LineProps {
   children: ComponentChildren;
 }
 
-function firstLine(text: string): string {
-  return text.trim().split("\n")[0] ?? "";
-}
-
 export function Nudge({ item }: { item: NudgeItem }) {
   return (
     <Disclosure
       class="note"
+      name={nameOf(item)}
       summary={
         <>
           <Icon name="refresh" />
@@ -66,6 +61,7 @@ export function Gate({ item }: { item: GateItem }) {
   return (
     <Disclosure
       class="note bad"
+      name={nameOf(item)}
       summary={
         <>
           <Icon name="warning" class="warning" />
@@ -85,10 +81,26 @@ export function Gate({ item }: { item: GateItem }) {
 }
 
 export function Notice({ item }: { item: NoticeItem }) {
+  if (!item.title) {
+    return (
+      <Line icon={item.level} class={item.level}>
+        {item.text}
+      </Line>
+    );
+  }
   return (
-    <Line icon={item.level} class={item.level}>
-      {item.text}
-    </Line>
+    <Disclosure
+      class={`note ${item.level}`}
+      name={nameOf(item)}
+      summary={
+        <>
+          <Icon name={item.level} class={item.level} />
+          <span class="verb">{item.title}</span>
+        </>
+      }
+    >
+      {() => <div class="reason">{item.text}</div>}
+    </Disclosure>
   );
 }
 
@@ -135,6 +147,7 @@ export function Findings({ item }: { item: FindingsItem }) {
   return (
     <Disclosure
       class="note"
+      name={nameOf(item)}
       summary={
         <>
           <Icon name="error" class={findings.length ? "failed" : "warning"} />
@@ -170,85 +183,5 @@ function Finding({ one, onOpen }: { one: FoundProblem; onOpen: (uri: string) => 
       </button>{" "}
       {one.message} <span class="dim">{[one.checker, one.code].filter(Boolean).join(" ")}</span>
     </>
-  );
-}
-
-const ENDINGS: Record<StopReason, string> = {
-  completed: "Done",
-  final_output: "Done",
-  max_steps: "Stopped: all steps used",
-  budget_limit: "Stopped: the budget is used up",
-  resource_limit: "Stopped: the machine's resources are used up",
-  context_full: "Stopped: the conversation no longer fits the model",
-  incomplete_action: "Ended without doing what it announced",
-  unverified: "Ended with failing checks",
-  open_tasks: "Ended with open tasks",
-  timeout: "Stopped: the time is over",
-  loop_detected: "Stopped: it went in circles",
-  low_confidence: "Stopped: it was not sure enough",
-  refusal: "The model refused",
-  blocked: "Stopped: a hook blocked the prompt",
-  error: "Failed",
-  cancelled: "Stopped",
-};
-
-const ENDING_LOOKS: Partial<Record<TurnStatus, [IconName, string]>> = {
-  success: ["pass", "good"],
-  failed: ["error", "failed"],
-};
-
-export function End({ item }: { item: EndItem }) {
-  const [icon, look] = ENDING_LOOKS[item.status] ?? ["circleSlash", ""];
-  const facts = [item.steps && plural(item.steps, "step"), money(item.cost)].filter(Boolean);
-  return (
-    <div class={`end ${item.status}`}>
-      {item.output && <Markdown text={item.output} />}
-      <div class="line note">
-        <Icon name={icon} class={look} />
-        <span class="verb">{ENDINGS[item.stopReason]}</span>
-        <span class="facts">{facts.join(" · ")}</span>
-      </div>
-      {item.reason && <div class={`reason ${look}`}>{item.reason}</div>}
-      {item.openTasks.length > 0 && (
-        <ul class="open-tasks">
-          {item.openTasks.map((task) => (
-            <li key={task}>{task}</li>
-          ))}
-        </ul>
-      )}
-      {item.files.length > 0 && <Files files={item.files} />}
-    </div>
-  );
-}
-
-function Files({ files }: { files: readonly ChangedFile[] }) {
-  const post = usePost();
-  return (
-    <div class="files" role="group" aria-label="Changed files">
-      {files.map(({ location: { path, uri }, added, removed }) => (
-        <button
-          key={path}
-          type="button"
-          class="file"
-          disabled={!uri}
-          onClick={() => uri && post({ type: "open", uri, line: null })}
-        >
-          <Icon name="edit" />
-          <FileName path={path} />
-          <Stat edits={[{ addedLines: added, removedLines: removed }]} />
-        </button>
-      ))}
-    </div>
-  );
-}
-
-/** A file by its name first, because a narrow panel cuts what comes last. */
-export function FileName({ path }: { path: string }) {
-  const cut = path.lastIndexOf("/") + 1;
-  return (
-    <span class="name" title={path}>
-      <span>{path.slice(cut)}</span>
-      <span class="dim">{path.slice(0, cut).replace(/\/$/, "")}</span>
-    </span>
   );
 }

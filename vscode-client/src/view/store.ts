@@ -2,7 +2,7 @@
 //
 // Owns no truth: all but the drafts comes from the extension and is gone after a reload.
 import { follow, fromSnapshot } from "../fold/reduce";
-import { EMPTY, type State } from "../fold/state";
+import { EMPTY, type Item, type State } from "../fold/state";
 import type { FromPanel, Restore, ServerState, SetupState, ToPanel } from "../messages";
 import type { ConfigResult, ReviewFileResult, ReviewTurn, Update } from "../wire";
 import { type Drafts, keyOf, NO_DRAFTS, settled, unsent } from "./drafts";
@@ -28,6 +28,8 @@ export interface Known {
   restores: Readonly<Record<string, Restore>>;
   /** What the user has written and not sent. */
   drafts: Drafts;
+  /** What sub-agents did, as far as it was asked for, by their session. */
+  transcripts: Transcripts;
   /** Why an answer to an approval or a question did not count, by its id. */
   unsettled: Readonly<Record<string, Failure>>;
   /** Words to put before the prompt, and how often that was asked for. */
@@ -35,6 +37,11 @@ export interface Known {
   /** Which approval or question is to be looked at, and how often that was asked for. */
   attend: { id: string; times: number };
 }
+
+export type Transcripts = Readonly<Record<string, Transcript>>;
+
+/** What a sub-agent did so far, or why that is not known. */
+export type Transcript = { is: "told"; items: readonly Item[] } | { is: "failed"; problem: string };
 
 /** An object, so that the same problem twice is two failures. */
 export interface Failure {
@@ -53,6 +60,7 @@ export const UNKNOWN: Known = {
   decided: [],
   restores: {},
   drafts: NO_DRAFTS,
+  transcripts: {},
   unsettled: {},
   compose: { text: "", times: 0 },
   attend: { id: "", times: 0 },
@@ -77,6 +85,7 @@ function told(known: Known, said: ToPanel): Known {
         unsettled: {},
         decided: [],
         restores: {},
+        transcripts: {},
       };
     case "refused":
       return { ...known, refused: said.problem };
@@ -92,6 +101,12 @@ function told(known: Known, said: ToPanel): Known {
       return { ...known, decided: said.files };
     case "restore":
       return { ...known, restores: { ...known.restores, [said.momentId]: said.restore } };
+    case "transcript": {
+      const transcript: Transcript = said.snapshot
+        ? { is: "told", items: fromSnapshot(said.snapshot).items }
+        : { is: "failed", problem: said.problem };
+      return { ...known, transcripts: { ...known.transcripts, [said.sessionId]: transcript } };
+    }
     case "unsent":
       return {
         ...known,

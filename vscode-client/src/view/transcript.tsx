@@ -1,47 +1,39 @@
 // The conversation so far; stays at its end while the reader is there.
-import { memo } from "preact/compat";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Item, State, UserItem } from "../fold/state";
-import { Answer } from "./answer";
-import { Call } from "./call";
-import { usePost } from "./context";
+import type { VNode } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { State } from "../fold/state";
 import { CutOff } from "./cut_off";
+import { Entry } from "./entry";
 import { plural } from "./format";
 import { Icon } from "./icons";
-import { useKept } from "./kept";
-import { bringBack, readingOf } from "./reading";
-import { RestoreAnswer, RestoreButton, useRestoring } from "./restore";
-import { Asked, Compacted, End, Findings, Gate, Notice, Nudge, Resumed } from "./notes";
+import { usePlace } from "./place";
+import { isLine, type Row, rowsOf } from "./rows";
+import { useWindow } from "./window";
 
 const NEAR_PX = 40;
 
 export function Transcript({ session }: { session: State }) {
   const box = useRef<HTMLDivElement>(null);
-  const kept = useKept();
-  const { sessionId, cutOff } = session;
-  const [isAtEnd, setAtEnd] = useState(true);
-  const toEnd = () => box.current?.scrollTo({ top: box.current.scrollHeight });
-  useLayoutEffect(() => {
-    // Back where the reader was before the page was hidden.
-    const reading = kept.reading(sessionId);
-    setAtEnd(reading === null);
-    if (box.current && reading) bringBack(box.current, reading);
-  }, [sessionId]);
-  useEffect(() => {
-    if (isAtEnd) toEnd();
-  }, [session, isAtEnd]);
-  useEffect(() => {
-    // The room shrinks when something below asks for attention.
-    const watch = new ResizeObserver(() => {
-      if (box.current && box.current.dataset.end === "true") toEnd();
-    });
-    if (box.current) watch.observe(box.current);
-    return () => watch.disconnect();
-  }, []);
+  const place = usePlace();
+  const { cutOff, turn } = session;
   const last = session.items.at(-1);
   const broken = cutOff && last?.kind === "resumed" ? last : null;
   // The last break is told by the line that ends it.
-  const items = broken ? session.items.slice(0, -1) : session.items;
+  const items = useMemo(
+    () => (broken ? session.items.slice(0, -1) : session.items),
+    [session.items, broken],
+  );
+  const rows = useMemo(() => rowsOf(items), [items]);
+  const names = useMemo(() => rows.map((one) => one.name), [rows]);
+  const window = useWindow({
+    box,
+    names,
+    estimate: (index) => estimated(rows[index]),
+    spot: place.spot,
+  });
+  const [isAtEnd, toEnd, onScroll] = useEnd(box, place.spot === null, (top) => {
+    place.spot = top === null ? null : window.spotAt(top);
+  });
   return (
     <div class="transcript-frame">
       <div
@@ -52,18 +44,11 @@ export function Transcript({ session }: { session: State }) {
         aria-live="off"
         tabIndex={0}
         data-end={isAtEnd}
-        onScroll={({ currentTarget }) => {
-          const { scrollHeight, scrollTop, clientHeight } = currentTarget;
-          const isNear = scrollHeight - scrollTop - clientHeight < NEAR_PX;
-          setAtEnd(isNear);
-          kept.keepReading(sessionId, isNear ? null : readingOf(currentTarget));
-        }}
+        onScroll={onScroll}
       >
-        {items.map((item) => (
-          <Entry key={item.key} item={item} />
-        ))}
+        {drawn(rows, window, turn === null)}
         {cutOff && <CutOff lost={broken?.interrupted.length ?? 0} />}
-        {session.turn && <Activity session={session} />}
+        {turn && <Activity session={session} />}
       </div>
       {!isAtEnd && (
         <button type="button" class="to-end" onClick={toEnd} title="To the end">
@@ -75,59 +60,105 @@ export function Transcript({ session }: { session: State }) {
   );
 }
 
-const Entry = memo(({ item }: { item: Item }) => {
-  switch (item.kind) {
-    case "user":
-      return <User item={item} />;
-    case "answer":
-      return <Answer item={item} />;
-    case "call":
-      return <Call item={item} />;
-    case "nudge":
-      return <Nudge item={item} />;
-    case "gate":
-      return <Gate item={item} />;
-    case "notice":
-      return <Notice item={item} />;
-    case "findings":
-      return <Findings item={item} />;
-    case "asked":
-      return <Asked item={item} />;
-    case "compacted":
-      return <Compacted item={item} />;
-    case "resumed":
-      return <Resumed item={item} />;
-    case "end":
-      return <End item={item} />;
+/** The rows in sight, with space in the place of the others. */
+function drawn(rows: readonly Row[], window: ReturnType<typeof useWindow>, isIdle: boolean) {
+  const parts: VNode[] = [];
+  let bottom = 0;
+  const space = (name: string, height: number) => {
+    // Always there, so that what follows it is not taken for another row.
+    parts.push(
+      <div key={name} class="space-rows" style={{ height: `${Math.max(0, height)}px` }} />,
+    );
+  };
+  space("above", window.items[0]?.start ?? 0);
+  bottom = window.items[0]?.start ?? 0;
+  for (const { index, start, end } of window.items) {
+    const row = rows[index];
+    if (!row) continue;
+    if (start > bottom) space(`above ${row.name}`, start - bottom);
+    bottom = end;
+    parts.push(
+      <div key={row.name} class={look(rows, index)} data-index={index} ref={window.measure}>
+        <Entry row={row} isLast={isIdle && index === rows.length - 1} />
+      </div>,
+    );
   }
-});
+  space("below", window.total - bottom);
+  return parts;
+}
 
-function User({ item }: { item: UserItem }) {
-  const post = usePost();
-  const restoring = useRestoring({ turnId: item.turnId ?? "", toolCallId: null });
-  const { anchor } = item;
-  const uri = anchor?.uri;
-  return (
-    <div class={item.isSteer ? "user steer" : "user"}>
-      <span class="sr">You said:</span>
-      <div class="with-tools">
-        <div class="said">{item.text}</div>
-        <RestoreButton restoring={restoring} of={`the turn “${item.text}”`} />
-      </div>
-      {anchor && (
-        <button
-          type="button"
-          class="place"
-          disabled={!uri}
-          onClick={() => uri && post({ type: "open", uri, line: anchor.line })}
-        >
-          {anchor.path}
-          {anchor.line !== null && `:${anchor.line + 1}`}
-        </button>
-      )}
-      <RestoreAnswer restoring={restoring} isRestored={item.isRestored} />
-    </div>
-  );
+/** Lines that follow each other stand closer, and a prompt begins something new. */
+function look(rows: readonly Row[], index: number): string {
+  const [row, next] = [rows[index], rows[index + 1]];
+  const isTight = row && next && isLine(row) && isLine(next);
+  const isPrompt = row?.kind === "one" && row.item.kind === "user" && !row.item.isSteer;
+  return `entry${isTight ? " tight" : ""}${isPrompt && index > 0 ? " begins" : ""}`;
+}
+
+const CHARACTERS_PER_LINE = 44;
+const LINE_PX = 19;
+
+/** How high a row probably is; it is measured when it is drawn. */
+function estimated(row: Row | undefined): number {
+  if (!row || row.kind === "group") return 25;
+  const { item } = row;
+  const lines = (length: number) => LINE_PX * Math.ceil(length / CHARACTERS_PER_LINE);
+  if (item.kind === "user") return 44 + lines(item.text.length);
+  if (item.kind === "answer") return 16 + lines(item.kept.length + item.text.length);
+  return item.kind === "end" ? 40 + 27 * item.files.length : 25;
+}
+
+type Scrolled = (event: { currentTarget: HTMLDivElement }) => void;
+
+/**
+ * Keeps a box at its end while the reader is there: only who scrolls up leaves it.
+ *
+ * `onPlace` gets where the top is, null at the end.
+ */
+function useEnd(
+  box: { current: HTMLDivElement | null },
+  isFollowed: boolean,
+  onPlace: (top: number | null) => void,
+): [boolean, () => void, Scrolled] {
+  const [isAtEnd, setAtEnd] = useState(isFollowed);
+  const follows = useRef(isFollowed);
+  const lastTop = useRef(0);
+  const toEnd = () => {
+    const area = box.current;
+    if (!area) return;
+    area.scrollTop = area.scrollHeight;
+    lastTop.current = area.scrollTop;
+  };
+  const follow = (isEnd: boolean) => {
+    follows.current = isEnd;
+    setAtEnd(isEnd);
+  };
+  useLayoutEffect(() => {
+    if (follows.current) toEnd();
+  });
+  useLayoutEffect(() => {
+    // The room shrinks when something below asks for attention, and rows grow by themselves.
+    const watch = new ResizeObserver(() => {
+      if (follows.current) toEnd();
+    });
+    if (box.current) watch.observe(box.current);
+    return () => watch.disconnect();
+  }, []);
+  const onScroll: Scrolled = ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+    const isNear = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    if (isNear) follow(true);
+    else if (scrollTop < lastTop.current) follow(false);
+    lastTop.current = scrollTop;
+    onPlace(follows.current ? null : scrollTop);
+  };
+  return [
+    isAtEnd,
+    () => {
+      follow(true);
+      toEnd();
+    },
+    onScroll,
+  ];
 }
 
 function Activity({ session }: { session: State }) {
@@ -145,7 +176,6 @@ function Activity({ session }: { session: State }) {
 export function activity({ turn, items }: State): string {
   if (!turn) return "";
   if (turn.isStopping) return "Stopping";
-  const running = items.filter((one) => one.kind === "call" && one.status === "in_progress").length;
   switch (turn.phase) {
     case "check":
     case "prepare":
@@ -153,8 +183,11 @@ export function activity({ turn, items }: State): string {
       return "Thinking";
     case "compact":
       return "Shortening the conversation";
-    case "act":
-      return running > 1 ? `Running ${plural(running, "call")}` : "Working";
+    case "act": {
+      const mine = items.slice(items.findLastIndex((one) => one.key < turn.firstKey) + 1);
+      const running = mine.filter((one) => one.kind === "call" && one.status === "in_progress");
+      return running.length > 1 ? `Running ${plural(running.length, "call")}` : "Working";
+    }
     case "judge":
       return "Checking the result";
     case "close":

@@ -1,0 +1,132 @@
+// How a turn ended: a line when it went well, else one card with what to do next.
+import type { ChangedFile, EndItem, NextAction } from "../fold/state";
+import type { PanelCommand } from "../messages";
+import { Markdown } from "./answer";
+import { Stat } from "./call";
+import { usePost } from "./context";
+import { Disclosure } from "./disclosure";
+import { FileName } from "./file_name";
+import { money, plural } from "./format";
+import { Icon } from "./icons";
+import { nameOf } from "./rows";
+
+export function End({ item, isLast }: { item: EndItem; isLast: boolean }) {
+  const isFine = item.status === "success" || item.status === "cancelled";
+  return (
+    <div class={`end ${item.status}`}>
+      {item.output && <Markdown text={item.output} />}
+      {isFine ? <Line item={item} /> : <Card item={item} isLast={isLast} />}
+      {item.openTasks.length > 0 && (
+        <ul class="open-tasks">
+          {item.openTasks.map((task) => (
+            <li key={task}>{task}</li>
+          ))}
+        </ul>
+      )}
+      {item.files.length > 0 && <Files files={item.files} />}
+    </div>
+  );
+}
+
+function facts({ steps, cost }: EndItem): string {
+  return [steps && plural(steps, "step"), money(cost)].filter(Boolean).join(" · ");
+}
+
+function Line({ item }: { item: EndItem }) {
+  const isDone = item.status === "success";
+  return (
+    <>
+      <div class="line note">
+        <Icon name={isDone ? "pass" : "circleSlash"} class={isDone ? "good" : ""} />
+        <span class="verb">{item.title}</span>
+        <span class="facts">{facts(item)}</span>
+      </div>
+      {item.reason && <div class="reason">{item.reason}</div>}
+    </>
+  );
+}
+
+const COMMANDS: Partial<Record<NextAction, PanelCommand>> = {
+  change_key: "changeKey",
+  sign_in: "signIn",
+  choose_model: "pickModel",
+  new_session: "newSession",
+  open_settings: "openSettings",
+  show_log: "showLog",
+};
+
+const NAMES: Record<NextAction, string> = {
+  retry: "Retry",
+  go_on: "Go on",
+  change_key: "Change key",
+  sign_in: "Sign in",
+  choose_model: "Model",
+  new_session: "New session",
+  open_settings: "Settings",
+  show_log: "Log",
+};
+
+/** What went wrong in a few words, what to press next, and the reason on demand. */
+function Card({ item, isLast }: { item: EndItem; isLast: boolean }) {
+  const post = usePost();
+  const isFailed = item.status === "failed";
+  const act = (action: NextAction) => {
+    const command = COMMANDS[action];
+    if (command) {
+      post({ type: "run", command });
+      return;
+    }
+    const text = action === "retry" ? item.prompt : "Go on.";
+    post({ type: "prompt", text, whenBusy: "steer" });
+  };
+  // What it asks the user must be seen.
+  const isAsking = item.status === "escalated";
+  return (
+    <section class={`card outcome ${item.status}`} aria-label={item.title}>
+      <header>
+        <Icon name={isFailed ? "error" : "warning"} class={isFailed ? "failed" : "warning"} />
+        <h2>{item.title}</h2>
+        <span class="facts">{facts(item)}</span>
+      </header>
+      <div class="next">
+        {isLast &&
+          item.actions.map((action, index) => (
+            <button
+              key={action}
+              type="button"
+              class={index === 0 ? "primary" : "secondary"}
+              onClick={() => act(action)}
+            >
+              {NAMES[action]}
+            </button>
+          ))}
+        {item.reason && (
+          <Disclosure class="reasons" name={nameOf(item)} isOpen={isAsking} summary="Why">
+            {() => <div class="reason">{item.reason}</div>}
+          </Disclosure>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Files({ files }: { files: readonly ChangedFile[] }) {
+  const post = usePost();
+  return (
+    <div class="files" role="group" aria-label="Changed files">
+      {files.map(({ location: { path, uri }, added, removed }) => (
+        <button
+          key={path}
+          type="button"
+          class="file"
+          disabled={!uri}
+          onClick={() => uri && post({ type: "open", uri, line: null })}
+        >
+          <Icon name="edit" />
+          <FileName path={path} />
+          <Stat edits={[{ addedLines: added, removedLines: removed }]} />
+        </button>
+      ))}
+    </div>
+  );
+}
