@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { visit } from "./chromium.mjs";
 import { frame, scenes, themes } from "./scenes.mjs";
 
-const WIDTHS = [250, 350];
+const WIDTHS = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [250, 350];
 /** How many scenes are looked at at a time. */
 const AT_ONCE = 6;
 const dist = join(import.meta.dirname, "..", "dist");
@@ -20,7 +20,7 @@ setTimeout(async () => {
   parent.postMessage({ name: location.hash.slice(1), found: found.violations.map(({ id, impact, nodes }) => ({
     id, impact, nodes: nodes.map((one) => one.target.join(" ") + " " + (one.any[0]?.message ?? "")),
   })) }, "*");
-}, 1500);
+}, 3000);
 </script>`;
 
 const pages = {};

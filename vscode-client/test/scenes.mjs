@@ -318,8 +318,8 @@ window.acquireVsCodeApi = () => ({
   getState: () => ({ drafts: scene.kept }), setState() {},
   postMessage(said) { if (said.type === "ready") setTimeout(() => scene.messages.forEach((one) => window.postMessage(one, "*"))); },
 });
-setTimeout(() => scene.click.forEach((selector) => document.querySelectorAll(selector).forEach((one) => one.click())), 600);
-setTimeout(() => scene.late.forEach((one) => window.postMessage(one, "*")), 900);
+setTimeout(() => scene.click.forEach((selector) => document.querySelectorAll(selector).forEach((one) => one.click())), 1500);
+setTimeout(() => scene.late.forEach((one) => window.postMessage(one, "*")), 2200);
 </script>
 <script src="../panel.js"></script>${more}</body></html>`;
 }

@@ -86,7 +86,6 @@ function Card({ item, isLast }: { item: EndItem; isLast: boolean }) {
       <header>
         <Icon name={isFailed ? "error" : "warning"} class={isFailed ? "failed" : "warning"} />
         <h2>{item.title}</h2>
-        <span class="facts">{facts(item)}</span>
       </header>
       <div class="next">
         {isLast &&
@@ -105,6 +104,7 @@ function Card({ item, isLast }: { item: EndItem; isLast: boolean }) {
             {() => <div class="reason">{item.reason}</div>}
           </Disclosure>
         )}
+        <span class="facts">{facts(item)}</span>
       </div>
     </section>
   );
