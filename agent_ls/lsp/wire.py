@@ -535,7 +535,7 @@ class TurnEndedUpdate(Wire):
     status: TurnStatus
     output: str
     failure_reason: str
-    title: str
+    title: str = ""
     """How it ended in at most 8 words."""
     failure: ProviderFailure | None = None
     """What went wrong with the model, when that ended the turn."""
