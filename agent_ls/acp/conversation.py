@@ -91,14 +91,20 @@ class Conversation:
         read = await read_prompt(blocks, self.workspace)
         words, goal = read.words, None
         if all(isinstance(one, schema.TextContentBlock) for one in blocks):
-            # What a goal runs is what the person typed, never what a file says.
+            # Names of files that the editor adds are no part of a goal.
             words, goal = typed(words)
         SESSION.set(self.session.id)
         if self._is_stopping:
             await self.session.wait_idle()
         if not self.session.is_busy:
             self.workspace.begin_turn()
-        turn_id = await self.session.submit(words, goal=goal, images=read.images)
+        turn_id = await self.session.submit(
+            words,
+            goal=goal,
+            images=read.images,
+            attachments=read.attachments,
+            searched=read.typed,
+        )
         ended = await self._end_of(turn_id)
         await self._outbox.flush()
         if ended is None:

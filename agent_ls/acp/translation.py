@@ -16,7 +16,6 @@ from acp import schema
 
 from agent_ls.acp.diffs import Place, of_texts
 from agent_ls.acp.outbox import Later, Update
-from agent_ls.acp.prompt_blocks import typed_part
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ToolKind, ToolResult
 from agent_ls.domain.edits import MoveFile, text_of
@@ -145,7 +144,7 @@ class Translation:
             updates.append(_said_by_user(event.prompt))
             updates += self._images_of(event)
         if not self._title:
-            self._title = label(typed_part(event.prompt), _TITLE_CHARACTERS)
+            self._title = label(event.prompt, _TITLE_CHARACTERS)
             updates.append(
                 schema.SessionInfoUpdate(session_update="session_info_update", title=self._title)
             )
@@ -341,14 +340,13 @@ def message_chunk(text: str) -> schema.AgentMessageChunk:
     return schema.AgentMessageChunk(session_update="agent_message_chunk", content=_text_block(text))
 
 
-def _unread(prompts: Sequence[str]) -> str:
+def _unread(prompts: Sequence[e.PromptQueued]) -> str:
     """Return what a stop took from the queue: the protocol cannot put it back where it was typed.
 
     What the client attached is left out; it still has that.
     """
     quoted = [
-        "\n".join(f"> {line}" for line in visible(typed_part(one)).strip().splitlines())
-        for one in prompts
+        "\n".join(f"> {line}" for line in visible(one.text).strip().splitlines()) for one in prompts
     ]
     return "\n\n*Stopped before the agent read this:*\n\n" + "\n\n".join(quoted) + "\n"
 
@@ -358,7 +356,7 @@ def _thought(text: str) -> schema.AgentThoughtChunk:
 
 
 def _said_by_user(text: str) -> schema.UserMessageChunk:
-    block = _text_block(typed_part(text))
+    block = _text_block(text)
     return schema.UserMessageChunk(session_update="user_message_chunk", content=block)
 
 

@@ -13,6 +13,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from agent_ls.domain.agents import AgentReport
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
+from agent_ls.domain.attachments import Attachment
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.edits import FileEdit
@@ -137,6 +138,7 @@ class PromptQueued(_Event):
     limits: TurnLimits | None = None
     """Set only for a ``follow_up``."""
     images: tuple[Picture, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
 
 class TurnStarted(_Event):
@@ -155,6 +157,7 @@ class TurnStarted(_Event):
     limits: TurnLimits | None = None
     """What a custom command sets for the turn; None: nothing."""
     images: tuple[Picture, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
 
 class PrefixSet(_Event):

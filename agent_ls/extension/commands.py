@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from agent_ls.domain.attachments import Attachment
 from agent_ls.domain.commands import BUILT_IN, CommandList, CustomCommand, OpeningCall, TurnLimits
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.modes import Mode
@@ -87,9 +88,9 @@ class FileCommands:
         reads = await asyncio.to_thread(lambda: list(self._mentioned(text)))
         return (*runs, *reads[: min(_MAX_MENTIONS, _MAX_OPENING - len(runs))])
 
-    async def attached(self, prompt: str) -> str:
+    async def attached(self, prompt: str) -> tuple[Attachment, ...]:
         """Return nothing: the agent reads the files that a prompt names."""
-        return ""
+        return ()
 
     def now(self) -> CommandList:
         """Return the commands, read on this thread."""

@@ -25,7 +25,7 @@ from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.options import configuration, without_defaults
 from agent_ls.lsp.connection.uris import uri_to_path
-from agent_ls.lsp.conversation.mentions import FileNames
+from agent_ls.lsp.conversation.mentions import FileNames, SymbolNames
 from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.editor_sessions import EditorSessions
 from agent_ls.lsp.faces.faces import Faces
@@ -84,6 +84,7 @@ class Edge:
         )
         self.attention = Attention(server.documents, self.workspace)
         self.file_names = FileNames(self.workspace)
+        self.symbol_names = SymbolNames(lambda name, limit: self.sessions.definitions(name, limit))
         self.instructions = Instructions(server.documents)
         self.reviews = Reviews(
             server.documents,

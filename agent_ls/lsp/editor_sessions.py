@@ -17,7 +17,7 @@ from agent_ls.domain.errors import AgentLsError, SessionHeld
 from agent_ls.domain.events import StoredEvent
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.sentences import clause
-from agent_ls.domain.symbols import Definition
+from agent_ls.domain.symbols import Definition, Symbol
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.models import ModelList
 from agent_ls.loop.ports.store import SessionSummary
@@ -213,6 +213,10 @@ class EditorSessions:
             return await self.stored.code.find(name, limit)
         except AgentLsError:
             return ()
+
+    async def symbols(self, path: str, text: str) -> Sequence[Symbol]:
+        """Return what a text defines, outermost first; none if nothing parses it."""
+        return await self._stored.code.symbols(path, text) or ()
 
     async def commands(self) -> CommandList:
         """Return the custom commands. Errors: ``AgentLsError`` before the store is open."""

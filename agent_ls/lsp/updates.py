@@ -11,6 +11,7 @@ from typing import Literal, assert_never
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalRequest, Question
+from agent_ls.domain.attachments import place_name
 from agent_ls.domain.calls import ToolCall, ToolKind, ToolResult
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.phases import Phase
@@ -115,6 +116,7 @@ class Translation:
                     wire.QueuedUpdate(
                         content=_text(event.text),
                         images=_images(event.images),
+                        attachments=self._attached(event),
                         when_busy=event.kind,
                     )
                 ]
@@ -126,7 +128,7 @@ class Translation:
             case e.TurnStarted():
                 return self._begin_turn(event)
             case e.CancelRequested():
-                returned = self._undelivered.feed(event)
+                returned = [one.text for one in self._undelivered.feed(event)]
                 return [wire.CancelUpdate(by=event.by, returned=returned)]
             case e.TurnEnded():
                 failure, end = self._trouble.end(event)
@@ -151,9 +153,7 @@ class Translation:
                 self._step = event.number
                 self._window_tokens = event.window_tokens
                 steers = self._undelivered.feed(event)
-                return [
-                    wire.UserMessageUpdate(content=_text(one), origin="steer") for one in steers
-                ]
+                return [self._said(one.text, one, "steer") for one in steers]
             case e.Compacted():
                 return [
                     wire.CompactedUpdate(
@@ -173,10 +173,42 @@ class Translation:
         place = self._place(anchor.path, anchor.line) if anchor else None
         return [
             wire.TurnStartedUpdate(turn_id=event.turn_id, anchor=place),
-            wire.UserMessageUpdate(
-                content=_text(event.prompt), images=_images(event.images), origin="user"
-            ),
+            self._said(event.prompt, event, "user"),
         ]
+
+    def _said(
+        self, words: str, said: e.TurnStarted | e.PromptQueued, origin: str
+    ) -> wire.UserMessageUpdate:
+        return wire.UserMessageUpdate(
+            content=_text(words),
+            images=_images(said.images),
+            attachments=self._attached(said),
+            origin=origin,
+        )
+
+    def _attached(self, said: e.TurnStarted | e.PromptQueued) -> list[wire.AttachmentInfo] | None:
+        """Return what came with a prompt, the editor's selection first; null without any."""
+        found = [
+            wire.AttachmentInfo(
+                kind=one.kind,
+                name=one.name,
+                location=self._place(one.path, one.first_line) if one.path else None,
+                last_line=one.last_line,
+                note=one.note,
+            )
+            for one in said.attachments
+        ]
+        focus = said.focus
+        if focus is not None and focus.path and focus.last_line is not None:
+            selection = wire.AttachmentInfo(
+                kind="selection",
+                name=place_name(focus.path, focus.first_line, focus.last_line),
+                location=self._place(focus.path, focus.first_line),
+                last_line=focus.last_line,
+                note="",
+            )
+            found.insert(0, selection)
+        return found or None
 
     def _of_model(self, event: e.Event) -> Updates | None:
         """Translate events of the models; a sub-agent's text is the output of its call."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Literal, Self, TypeVar, cast
 
 from pydantic import (
     AfterValidator,
@@ -25,6 +25,7 @@ from pydantic.alias_generators import to_camel
 from typing_extensions import TypeAliasType
 
 from agent_ls.domain.approvals import ApprovalChoice
+from agent_ls.domain.attachments import AttachmentKind
 from agent_ls.domain.calls import ErrorKind, ToolKind
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.findings import Severity
@@ -126,6 +127,21 @@ class Location(Wire):
     """0-based."""
 
 
+class AttachmentInfo(Wire):
+    """One thing that came with a prompt, beside its words and images."""
+
+    kind: AttachmentKind | Literal["selection"]
+    """``selection``: what was selected in the editor."""
+    name: str
+    """For a chip: ``prices.py:13-15``."""
+    location: Location | None
+    """Null: no place of the workspace."""
+    last_line: int | None
+    """0-based; null: the location is one line or a whole file."""
+    note: str
+    """What the model does not get of it; empty: nothing."""
+
+
 class PlanEntry(Wire):
     """One line of the agent's plan."""
 
@@ -218,6 +234,7 @@ class QueuedUpdate(Wire):
     session_update: Literal["prompt_queued"] = "prompt_queued"
     content: TextContent
     images: list[ImageInfo] | None = None
+    attachments: list[AttachmentInfo] | None = None
     when_busy: Literal["steer", "follow_up"]
 
 
@@ -236,6 +253,8 @@ class UserMessageUpdate(Wire):
     content: TextContent
     images: list[ImageInfo] | None = None
     """What came with it; the text mentions each."""
+    attachments: list[AttachmentInfo] | None = None
+    """What else came with it; the text does not mention it."""
     origin: str
     """``user``, or the name of the policy that wrote it."""
 
@@ -610,6 +629,15 @@ class EditorDiagnostic(Wire):
     severity: Severity = Severity.ERROR
 
 
+Lines = TypeVar("Lines", "AnchorParams", "RangePart")
+
+
+def _in_order(lines: Lines) -> Lines:
+    if lines.last_line is not None and lines.last_line < lines.line:
+        raise ValueError("lastLine is before line")
+    return lines
+
+
 class AnchorParams(Deciding):
     """Where the prompt is asked."""
 
@@ -625,9 +653,7 @@ class AnchorParams(Deciding):
 
     @model_validator(mode="after")
     def _has_its_lines_in_order(self) -> Self:
-        if self.last_line is not None and self.last_line < self.line:
-            raise ValueError("lastLine is before line")
-        return self
+        return _in_order(self)
 
 
 class TextPart(Deciding):
@@ -657,8 +683,88 @@ class ImagePart(Deciding):
         return self
 
 
+class FilePart(Deciding):
+    """A file of the workspace: its newest text, unsaved changes included, or the image that it is.
+
+    An image, or one that the agent may not read without asking, is as for ``ImagePart``.
+    """
+
+    type: Literal["file"]
+    uri: Name
+
+
+class RangePart(Deciding):
+    """Lines of a file of the workspace."""
+
+    type: Literal["range"]
+    uri: Name
+    line: Line
+    """0-based, the first one."""
+    last_line: Line
+
+    @model_validator(mode="after")
+    def _has_its_lines_in_order(self) -> Self:
+        return _in_order(self)
+
+
+class SymbolPart(Deciding):
+    """A definition in a file of the workspace."""
+
+    type: Literal["symbol"]
+    uri: Name
+    name: Name
+    """With what encloses it: ``Cart.total``."""
+    line: Line
+    """0-based, to choose between definitions of one name."""
+
+
+class DiagnosticsPart(Deciding):
+    """What the editor shows as problems of a file."""
+
+    type: Literal["diagnostics"]
+    uri: Name
+    diagnostics: list[EditorDiagnostic] = []
+    """Empty: those that the client told by ``agent/editorDiagnostics``."""
+
+
+class FolderPart(Deciding):
+    """A folder of the workspace: the names of its files, without those that git ignores."""
+
+    type: Literal["folder"]
+    uri: Name
+
+
+class TerminalPart(Deciding):
+    """What was selected in a terminal."""
+
+    type: Literal["terminal"]
+    text: Words
+    name: Text = ""
+    """The terminal's."""
+
+
+class ChangesPart(Deciding):
+    """What git shows as not committed; needs a trusted folder and a sandbox."""
+
+    type: Literal["changes"]
+    uri: Name | None = None
+    """A folder of the workspace; null: all of them."""
+
+
 PromptPart = TypeAliasType(
-    "PromptPart", Annotated[TextPart | ImagePart, Field(discriminator="type")]
+    "PromptPart",
+    Annotated[
+        TextPart
+        | ImagePart
+        | FilePart
+        | RangePart
+        | SymbolPart
+        | DiagnosticsPart
+        | FolderPart
+        | TerminalPart
+        | ChangesPart,
+        Field(discriminator="type"),
+    ],
 )
 """A part of a prompt; tagged by ``type``."""
 
@@ -668,10 +774,14 @@ class PromptParams(Deciding):
 
     text: Text = ""
     parts: list[PromptPart] = []
-    """What follows the text, in order."""
+    """What follows the text, in order. One that cannot be attached refuses the prompt, which then
+    changes nothing."""
     session_id: Name | None = None
     """Null: the current session, made on first use."""
     anchor: AnchorParams | None = None
+    editor_state: StrictBool = True
+    """False: nothing of what the editor shows goes along: no active file, no open files, no
+    problems. Not with an anchor."""
     when_busy: Literal["steer", "follow_up"] = "steer"
     output_schema: dict[str, JsonValue] | None = None
     """A JSON schema: the turn ends with an object that fits it."""
@@ -684,6 +794,8 @@ class PromptParams(Deciding):
         is_said = any(not isinstance(one, TextPart) or one.text.strip() for one in self.parts)
         if self.goal is None and not is_comment and not self.text.strip() and not is_said:
             raise ValueError("the prompt is empty: say what to do")
+        if self.anchor is not None and not self.editor_state:
+            raise ValueError("an anchor is a part of the editor's state: leave one of them out")
         return self
 
 
@@ -1111,6 +1223,40 @@ class CommandsListResult(Wire):
     commands: list[CommandRow]
     problems: list[str]
     """The files that cannot be used, and why, for a person."""
+
+
+class CompleteParams(Wire):
+    """Ask what completes a prompt while it is typed: ``@`` files, ``#`` symbols, ``/`` commands.
+
+    Cancel the request when more was typed.
+    """
+
+    text: Text
+    """The prompt up to the cursor."""
+    limit: Annotated[int, Field(strict=True, ge=1, le=100)] = 20
+
+
+class CompletionRow(Wire):
+    """One thing to choose."""
+
+    kind: Literal["file", "folder", "symbol", "command"]
+    label: str
+    detail: str
+    """Where it is, or what it does; may be empty."""
+    insert: str
+    """What to write in place of the word."""
+    part: FilePart | FolderPart | SymbolPart | None
+    """What to attach; null: nothing."""
+
+
+class CompleteResult(Wire):
+    """What fits, the likeliest first; answered within two seconds."""
+
+    word: str
+    """The end of the text that a row replaces; empty: there is nothing to complete."""
+    rows: list[CompletionRow]
+    is_incomplete: bool
+    """Files or symbols are still being read: asking again may find more."""
 
 
 class ModelsParams(Wire):

@@ -13,14 +13,14 @@ from agent_ls.loop.ports.extension import Commands
 async def expanded(
     prompt: str, source: Commands, tools: Iterable[str], session_id: str = ""
 ) -> tuple[str, TurnLimits | None]:
-    """Return the prompt with what it names, expanded if it calls a command, and its limits.
+    """Return the prompt, expanded if it calls a command, and its limits.
 
     ``tools`` are the session's. None: the turn is like any other.
     Errors: ``AgentLsError`` for a command that does not exist or cannot be used.
     """
     call = await command_in(prompt, source)
     if call is None:
-        return prompt + await source.attached(prompt), None
+        return prompt, None
     command, arguments = call
     limits = command.limits
     if limits.tools and not any(is_left(tool, limits) for tool in tools if tool != "final_output"):
@@ -31,7 +31,7 @@ async def expanded(
     text = await source.text_of(command, arguments, session_id)
     opening = await source.opening(command, arguments, session_id)
     limits = limits.model_copy(update={"opening": opening})
-    return text + await source.attached(arguments), None if limits == TurnLimits() else limits
+    return text, None if limits == TurnLimits() else limits
 
 
 async def command_in(prompt: str, source: Commands) -> tuple[CustomCommand, str] | None:

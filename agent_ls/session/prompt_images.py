@@ -12,6 +12,7 @@ from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.pictures.reading import KINDS, UnusableImage, read_image
 from agent_ls.safety.control_files import judge_read
+from agent_ls.session.attachments import check_told
 
 MAX_IMAGES = 20
 """Of one prompt; Anthropic takes less of each image where a request has more."""
@@ -31,9 +32,7 @@ async def image_at(path: str, workspace: Workspace) -> PictureData:
 
     Errors: ``AgentLsError`` if it may not, or there is no such image.
     """
-    verdict = judge_read(path, workspace.roots)
-    if not isinstance(verdict, Allow):
-        raise AgentLsError(f"{verdict.reason} It does not go with a prompt.")
+    check_told(path, workspace)
     data = await workspace.image_bytes(path)
     if data is None:
         raise UnusableImage(f"{path} is no image that models take: those are {KINDS}.")

@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Literal
 
 from agent_ls.domain.approvals import ApprovalAnswer, QuestionAnswer
+from agent_ls.domain.attachments import Attachment
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import (
     Anchor,
@@ -140,14 +141,18 @@ class Session:
         note: str = "",
         when_busy: Literal["steer", "follow_up"] = "steer",
         images: Sequence[PictureData] = (),
+        attachments: Sequence[Attachment] = (),
+        searched: str | None = None,
     ) -> str:
         """Start a turn and return its id at once; while one runs, queue the prompt.
 
         A ``steer`` joins the running turn, a ``follow_up`` waits for its end. An interrupted turn
-        is resumed by a steer and ended by a follow-up. A queued steer keeps only its text, images
-        and ``focus``.
+        is resumed by a steer and ended by a follow-up. A queued steer keeps only its text, images,
+        attachments and ``focus``.
 
-        ``images`` go with the prompt, and so do those that it names as ``@path``.
+        ``images`` go with the prompt, and so do those that it names as ``@path``; ``attachments``
+        do, and the resources of tool servers that it names as ``@server:uri``. Only ``searched``
+        is looked through for such names: what the user typed; None: all of the prompt.
 
         A prompt ``/NAME …`` calls a custom command; one that limits its turn never steers. ``note``
         is appended to the expanded prompt.
@@ -158,12 +163,13 @@ class Session:
         Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty,
         calls a command that does not exist or names a broken image.
         """
+        searched = prompt if searched is None else searched
         # To read images, commands and files takes a while, and prompts stay in their order.
         async with self._in_order:
-            images = (*images, *await named_in(prompt, self._kit.workspace))
-            prompt, limits = await expanded(
-                prompt, self._kit.custom_commands, self._kit.tools, self.id
-            )
+            commands = self._kit.custom_commands
+            images = (*images, *await named_in(searched, self._kit.workspace))
+            prompt, limits = await expanded(prompt, commands, self._kit.tools, self.id)
+            attachments = (*attachments, *await commands.attached(searched))
             if limits is not None:
                 when_busy = "follow_up"
                 model = model_meant(limits.model, self.state.model, self._kit.named_models)
@@ -184,6 +190,7 @@ class Session:
                 text=prompt,
                 kind=when_busy,
                 images=pictures,
+                attachments=attachments,
                 anchor=anchor,
                 goal=goal,
                 output_schema=output_schema,
@@ -204,7 +211,13 @@ class Session:
             # The interrupted turn was not resumed: cancel it and clear its queue.
             await self._recorder.emit(CancelRequested(by="prompt"))
         if said.kind == "steer":
-            said = PromptQueued(text=said.text, kind="steer", focus=said.focus, images=said.images)
+            said = PromptQueued(
+                text=said.text,
+                kind="steer",
+                focus=said.focus,
+                images=said.images,
+                attachments=said.attachments,
+            )
         turn_id = self.state.turn.turn_id
         try:
             await self._recorder.emit(said)

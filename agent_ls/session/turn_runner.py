@@ -63,6 +63,7 @@ class TurnRunner:
                     focus=prompt.focus,
                     limits=prompt.limits,
                     images=prompt.images,
+                    attachments=prompt.attachments,
                 )
             )
         except StoreError as error:

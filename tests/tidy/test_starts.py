@@ -40,6 +40,7 @@ STARTS = {
     "safety/sandbox/own_git.py _run": READ_ONLY,
     "safety/sandbox/probe.py _try": NO_VIEW,
     "tools/searching.py _run": NO_VIEW,
+    "workspace/git_changes.py _git": READ_ONLY,
     "workspace/listing.py _by_ripgrep": NO_VIEW,
     "workspace/proxy_listener.py main": INSIDE,
     "workspace/runner.py _start": VIEW,

@@ -3,6 +3,7 @@
 // Each command asks the server for one thing; questions to the person use the editor's own lists
 // and boxes, which the keyboard and screen readers know.
 import * as vscode from "vscode";
+import { contextCommands } from "./contextCommands";
 import type { Conversation } from "./conversation";
 import type { Keys } from "./keys";
 import type { Panel } from "./panel";
@@ -58,9 +59,10 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     const isUnread = approvalId && !panel.isRead(approvalId);
     return isUnread ? panel.attend(approvalId) : resolve(choice);
   };
-  const commands: Record<string, () => unknown> = {
+  const commands: Record<string, (...given: unknown[]) => unknown> = {
+    ...contextCommands(panel),
     openPanel: () => panel.compose(),
-    ask: () => panel.compose(place()),
+    ask: () => panel.compose(),
     stopTurn: () => server.request("agent/cancel", { sessionId: sessionId() }),
     finishTurn: () =>
       vscode.commands.executeCommand("agent-ls.finish", conversation.sessionId || null),
@@ -99,9 +101,9 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     ...setupCommands(parts),
   };
   return Object.entries(commands).map(([name, run]) =>
-    vscode.commands.registerCommand(`agent-ls.${name}`, async () => {
+    vscode.commands.registerCommand(`agent-ls.${name}`, async (...given: unknown[]) => {
       try {
-        if (WITHOUT_SERVER.has(name) || (await isUp(parts))) await run();
+        if (WITHOUT_SERVER.has(name) || (await isUp(parts))) await run(...given);
       } catch (error) {
         void vscode.window.showErrorMessage(message(error));
       }
@@ -132,17 +134,6 @@ async function changeRules(change: "add" | "remove", example: string): Promise<v
     prompt: `For example: ${example}`,
   });
   if (rule) await vscode.commands.executeCommand("agent-ls.rules", { change, rule });
-}
-
-/** The selected place as words for a prompt; empty when nothing is selected. */
-function place(): string {
-  const editor = vscode.window.activeTextEditor;
-  if (!editor || editor.selection.isEmpty) return "";
-  const { start, end } = editor.selection;
-  const path = vscode.workspace.asRelativePath(editor.document.uri);
-  const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
-  const lines = last === start.line + 1 ? `${last}` : `${start.line + 1}-${last}`;
-  return `In ${path}:${lines}: `;
 }
 
 async function newSession({ server, conversation, panel }: Parts): Promise<void> {

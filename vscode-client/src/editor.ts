@@ -92,7 +92,8 @@ const SEVERITIES: Record<vscode.DiagnosticSeverity, Severity> = {
   [vscode.DiagnosticSeverity.Hint]: "hint",
 };
 
-function toWire(one: vscode.Diagnostic): EditorDiagnostic {
+/** A diagnostic as the server takes it. */
+export function toWire(one: vscode.Diagnostic): EditorDiagnostic {
   const code = typeof one.code === "object" ? one.code.value : one.code;
   return {
     line: one.range.start.line,

@@ -5,7 +5,10 @@ import type { Moment } from "./fold/state";
 import type {
   AccessResult,
   ApprovalChoice,
+  AttachmentInfo,
+  CompleteResult,
   ConfigResult,
+  PromptPart,
   ReviewDecideParams,
   ReviewFileResult,
   ReviewTurn,
@@ -75,13 +78,25 @@ export type ToPanel =
   /** What a sub-agent did so far; null, and why: it cannot be told. */
   | { type: "transcript"; sessionId: string; snapshot: SnapshotResult | null; problem: string }
   /** A prompt did not reach the server or the model; null: it was for no session yet. */
-  | { type: "unsent"; sessionId: string | null; text: string; problem: string }
+  | {
+      type: "unsent";
+      sessionId: string | null;
+      text: string;
+      problem: string;
+      chips?: readonly Chip[];
+    }
   /** An answer came too late or did not arrive: the buttons work again. */
   | { type: "unsettled"; id: string; problem: string }
   /** Put the cursor into the prompt, with these words before it. */
   | { type: "compose"; text: string }
   /** Show an approval or a question, with the cursor in it. */
-  | { type: "attend"; id: string };
+  | { type: "attend"; id: string }
+  /** These go with the next prompt; `problem` says what cannot. */
+  | { type: "attached"; chips: readonly Chip[]; problem: string }
+  /** Where the user is in the editor; null: in no file. */
+  | { type: "here"; here: Here | null }
+  /** What completes a prompt; `id` is the request's. */
+  | { type: "completed"; id: number; result: CompleteResult };
 
 /** Commands that the panel's buttons run; each is `agent-ls.` and its name. */
 export const PANEL_COMMANDS = [
@@ -97,6 +112,7 @@ export const PANEL_COMMANDS = [
   "restartServer",
   "showLog",
   "openSettings",
+  "attach",
 ] as const;
 
 export type PanelCommand = (typeof PANEL_COMMANDS)[number];
@@ -113,10 +129,51 @@ export function momentId({ turnId, toolCallId }: Moment): string {
   return toolCallId ?? turnId;
 }
 
+export type ChipKind = AttachmentInfo["kind"] | "image";
+
+/** One thing that goes with a prompt. */
+export interface Chip {
+  kind: ChipKind;
+  /** `prices.py:13-15` */
+  name: string;
+  /** More about it: the whole path. */
+  title: string;
+  part: PromptPart;
+  /** Of a picture whose bytes the extension keeps; the part has none. */
+  imageId?: string;
+}
+
+/** Where the user is in the editor. */
+export interface Here {
+  /** The active file's name. */
+  name: string;
+  /** `prices.py:13-15`; null: nothing is selected. */
+  selection: string | null;
+  /** The whole path. */
+  title: string;
+}
+
+/** What of it goes with a prompt: the selected lines, the file's name and the cursor, or nothing. */
+export type HereChoice = "selection" | "file" | "none";
+
 export type FromPanel =
   /** The panel was loaded and knows nothing. */
   | { type: "ready" }
-  | { type: "prompt"; text: string; whenBusy: "steer" | "follow_up" }
+  | {
+      type: "prompt";
+      text: string;
+      whenBusy: "steer" | "follow_up";
+      /** What goes with it; by default nothing. */
+      chips?: readonly Chip[];
+      /** By default the selection, if there is one. */
+      here?: HereChoice;
+    }
+  /** Ask what completes a prompt; `text` is what stands before the cursor. */
+  | { type: "complete"; id: number; text: string }
+  /** Files that were dropped, to be attached. */
+  | { type: "drop"; uris: readonly string[] }
+  /** Keep a picture's bytes, as a data URL. */
+  | { type: "image"; id: string; data: string }
   | { type: "stop" }
   /** Let the turn go on that was cut off. */
   | { type: "continue" }

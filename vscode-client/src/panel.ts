@@ -3,18 +3,26 @@
 // Holds no truth: a panel that was hidden and comes back is given a snapshot.
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
+import { chipOf, here, Images, placed, SentChips, watchHere } from "./attach";
 import type { Conversation } from "./conversation";
 import { countWaiting } from "./fold/live";
 import { title } from "./fold/state";
 import { follow as followLink, openPlace } from "./links";
-import { type FromPanel, momentId, PANEL_COMMANDS, type Restore, type ToPanel } from "./messages";
+import {
+  type Chip,
+  type FromPanel,
+  momentId,
+  PANEL_COMMANDS,
+  type Restore,
+  type ToPanel,
+} from "./messages";
 import { page } from "./page";
 import type { Review } from "./review";
 import type { SetupHost } from "./setup";
 import type { Agent } from "./server";
-import type { AnchorParams } from "./wire";
 import { message } from "./words";
 
+type Prompt = Omit<Said<"prompt">, "type">;
 type Said<T extends FromPanel["type"]> = Extract<FromPanel, { type: T }>;
 
 export const VIEW_ID = "agent-ls.panel";
@@ -33,6 +41,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   #isLoaded = false;
   /** What must not get lost: said as soon as there is a page to say it to. */
   #kept: ToPanel[] = [];
+  readonly #images = new Images();
+  readonly #sent = new SentChips();
+  #completing: vscode.CancellationTokenSource | null = null;
   /** The approval or question that the page shows, and whether its end was seen. */
   #shown: { id: string | null; isRead: boolean } = NOTHING_SHOWN;
 
@@ -54,13 +65,15 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       conversation.onUpdates((params) => this.#post({ type: "updates", params })),
       conversation.onReturned(({ sessionId, texts }) => {
         const problem = "Stopped before it was read.";
-        const unsent = (text: string) => ({ type: "unsent", sessionId, text, problem }) as const;
+        const unsent = (text: string) =>
+          ({ type: "unsent", sessionId, text, problem, chips: this.#sent.of(text) }) as const;
         this.#deliver(...texts.map(unsent));
       }),
       conversation.onRefused((problem) => this.#post({ type: "refused", problem })),
       conversation.onConfig((config) => this.#post({ type: "config", config })),
       setup.onChange((state) => this.#post({ type: "setup", setup: state })),
       review.onChange((turns) => this.#post({ type: "review", turns })),
+      watchHere((now) => this.#post({ type: "here", here: now })),
       conversation.onChange(() => this.#describe()),
       conversation.onLives(() => this.#describe()),
       vscode.window.registerWebviewViewProvider(VIEW_ID, this),
@@ -108,6 +121,19 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   async compose(text = ""): Promise<void> {
     await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
     this.#deliver({ type: "compose", text });
+  }
+
+  /** Bring the panel up with these for the next prompt. */
+  async attach(chips: readonly Chip[]): Promise<void> {
+    if (!chips.length) return;
+    this.#deliver({ type: "attached", chips, problem: "" });
+    await this.compose();
+  }
+
+  /** Ask at once, with these; while a turn runs, for afterwards. */
+  async ask(text: string, chips: readonly Chip[]): Promise<void> {
+    await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
+    await this.#prompt({ text, chips, whenBusy: "follow_up", here: "file" });
   }
 
   /** The approval or question that the page shows; null: none, or there is no page. */
@@ -174,12 +200,20 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         void this.#setup.begin();
         this.#post({ type: "server", server: this.#agent.state });
         this.#post({ type: "setup", setup: this.#setup.state });
+        this.#post({ type: "here", here: here() });
         this.#deliver();
         return this.#conversation.refresh();
       case "prompt":
-        return this.#prompt(said.text, said.whenBusy);
+        return this.#prompt(said);
       case "continue":
         return this.#conversation.goOn();
+      case "complete":
+        return this.#complete(said.id, said.text);
+      case "drop":
+        return this.#drop(said.uris);
+      case "image":
+        this.#images.keep(said.id, said.data);
+        return;
       case "stop":
         return void vscode.commands.executeCommand("agent-ls.stopTurn");
       case "approve": {
@@ -230,12 +264,15 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     }
   }
 
-  async #prompt(text: string, whenBusy: "steer" | "follow_up"): Promise<void> {
+  async #prompt({ text, whenBusy, chips = [], here: choice = "selection" }: Prompt): Promise<void> {
     const sessionId = this.#conversation.sessionId;
     try {
-      await this.#agent.request("agent/prompt", { text, sessionId, whenBusy, anchor: here() });
+      const parts = this.#images.parts(chips);
+      const params = { text, parts, sessionId, whenBusy, ...placed(choice) };
+      await this.#agent.request("agent/prompt", params);
+      this.#sent.add(text, chips);
     } catch (error) {
-      this.#deliver({ type: "unsent", sessionId, text, problem: message(error) });
+      this.#deliver({ type: "unsent", sessionId, text, problem: message(error), chips });
     }
   }
 
@@ -247,6 +284,30 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     } catch (error) {
       this.#post({ ...told, snapshot: null, problem: message(error) });
     }
+  }
+
+  /** Only the newest request counts; what was typed before is of no interest. */
+  async #complete(id: number, text: string): Promise<void> {
+    this.#completing?.cancel();
+    const source = (this.#completing = new vscode.CancellationTokenSource());
+    const nothing = { word: "", rows: [], isIncomplete: false };
+    const result = await this.#agent
+      .request("agent/complete", { text }, source.token)
+      .catch(() => nothing);
+    if (source === this.#completing) this.#post({ type: "completed", id, result });
+  }
+
+  async #drop(uris: readonly string[]): Promise<void> {
+    const chips: Chip[] = [];
+    const problems: string[] = [];
+    for (const uri of uris) {
+      try {
+        chips.push(await chipOf(vscode.Uri.parse(uri, true)));
+      } catch (error) {
+        problems.push(message(error));
+      }
+    }
+    this.#deliver({ type: "attached", chips, problem: problems.join(" ") });
   }
 
   async #restore({ sessionId, moment, isTrial }: Said<"restore">): Promise<void> {
@@ -268,17 +329,4 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       this.#post({ type: "unsettled", id, problem: message(error) });
     }
   }
-}
-
-/** Where the person is: the cursor or the selected lines of the editor used last. */
-function here(): AnchorParams | null {
-  const editor = vscode.window.activeTextEditor;
-  if (editor?.document.uri.scheme !== "file") return null;
-  const { start, end, isEmpty } = editor.selection;
-  const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
-  return {
-    uri: editor.document.uri.toString(),
-    line: start.line,
-    lastLine: isEmpty ? null : last,
-  };
 }

@@ -36,6 +36,7 @@ export interface Agent {
   request<M extends keyof AgentRequests>(
     method: M,
     params: AgentRequests[M]["params"],
+    token?: vscode.CancellationToken,
   ): Promise<AgentRequests[M]["result"]>;
 }
 
@@ -123,6 +124,7 @@ export class Server implements Agent, vscode.Disposable {
   async request<M extends keyof AgentRequests>(
     method: M,
     params: AgentRequests[M]["params"],
+    token?: vscode.CancellationToken,
   ): Promise<AgentRequests[M]["result"]> {
     const client = this.#client;
     if (!client || this.#state.is !== "running") {
@@ -130,7 +132,7 @@ export class Server implements Agent, vscode.Disposable {
     }
     for (let tries = 1; ; tries++) {
       try {
-        return await client.sendRequest<AgentRequests[M]["result"]>(method, params);
+        return await client.sendRequest<AgentRequests[M]["result"]>(method, params, token);
       } catch (error) {
         const isComingAgain = (error as { code?: unknown }).code === COME_AGAIN;
         if (!isComingAgain || tries === MAX_TRIES) throw error;

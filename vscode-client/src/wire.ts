@@ -90,6 +90,20 @@ export interface ApprovalResolveParams {
   tool?: string | null;
 }
 
+/** One thing that came with a prompt, beside its words and images. */
+export interface AttachmentInfo {
+  /** `selection`: what was selected in the editor. */
+  kind: "file" | "range" | "symbol" | "diagnostics" | "folder" | "terminal" | "changes" | "resource" | "selection";
+  /** For a chip: `prices.py:13-15`. */
+  name: string;
+  /** Null: no place of the workspace. */
+  location: Location | null;
+  /** 0-based; null: the location is one line or a whole file. */
+  lastLine: number | null;
+  /** What the model does not get of it; empty: nothing. */
+  note: string;
+}
+
 /** Stop the running turn. */
 export interface CancelParams {
   /** Null: every turn that runs. */
@@ -107,6 +121,13 @@ export interface CancelUpdate {
   by: string;
   /** What was queued and the model never got, oldest first: it is the person's again. */
   returned: string[];
+}
+
+/** What git shows as not committed; needs a trusted folder and a sandbox. */
+export interface ChangesPart {
+  type: "changes";
+  /** A folder of the workspace; null: all of them. */
+  uri?: string | null;
 }
 
 /** The step's chunks so far do not count: the request is sent again. */
@@ -143,6 +164,34 @@ export interface CompactedUpdate {
   afterTokens: number;
 }
 
+/** Ask what completes a prompt while it is typed: `@` files, `#` symbols, `/` commands. Cancel the request when more was typed. */
+export interface CompleteParams {
+  /** The prompt up to the cursor. */
+  text: string;
+  limit?: number;
+}
+
+/** What fits, the likeliest first; answered within two seconds. */
+export interface CompleteResult {
+  /** The end of the text that a row replaces; empty: there is nothing to complete. */
+  word: string;
+  rows: CompletionRow[];
+  /** Files or symbols are still being read: asking again may find more. */
+  isIncomplete: boolean;
+}
+
+/** One thing to choose. */
+export interface CompletionRow {
+  kind: "file" | "folder" | "symbol" | "command";
+  label: string;
+  /** Where it is, or what it does; may be empty. */
+  detail: string;
+  /** What to write in place of the word. */
+  insert: string;
+  /** What to attach; null: nothing. */
+  part: FilePart | FolderPart | SymbolPart | null;
+}
+
 /** Read the session's choices, and change those that are not null. */
 export interface ConfigParams {
   sessionId?: string | null;
@@ -168,6 +217,14 @@ export interface ConfigResult {
 export interface Cost {
   amount: number;
   currency: "USD";
+}
+
+/** What the editor shows as problems of a file. */
+export interface DiagnosticsPart {
+  type: "diagnostics";
+  uri: string;
+  /** Empty: those that the client told by `agent/editorDiagnostics`. */
+  diagnostics?: EditorDiagnostic[];
 }
 
 /** One diagnostic that the editor has, of whatever server. */
@@ -208,6 +265,12 @@ export interface FileEdited {
   removedLines: number;
 }
 
+/** A file of the workspace: its newest text, unsaved changes included, or the image that it is. An image, or one that the agent may not read without asking, is as for `ImagePart`. */
+export interface FilePart {
+  type: "file";
+  uri: string;
+}
+
 /** The findings in these files; they replace the earlier ones. */
 export interface FindingsUpdate {
   sessionUpdate: "findings";
@@ -217,6 +280,12 @@ export interface FindingsUpdate {
   problems: string[];
   /** Checkers that still run. */
   unanswered: string[];
+}
+
+/** A folder of the workspace: the names of its files, without those that git ignores. */
+export interface FolderPart {
+  type: "folder";
+  uri: string;
 }
 
 /** One finding of a checker; the column counts code points. */
@@ -442,11 +511,13 @@ export interface PlanUpdate {
 /** Say something to the agent; starts a turn, or queues while one runs. */
 export interface PromptParams {
   text?: string;
-  /** What follows the text, in order. */
+  /** What follows the text, in order. One that cannot be attached refuses the prompt, which then changes nothing. */
   parts?: PromptPart[];
   /** Null: the current session, made on first use. */
   sessionId?: string | null;
   anchor?: AnchorParams | null;
+  /** False: nothing of what the editor shows goes along: no active file, no open files, no problems. Not with an anchor. */
+  editorState?: boolean;
   whenBusy?: "steer" | "follow_up";
   /** A JSON schema: the turn ends with an object that fits it. */
   outputSchema?: Record<string, unknown> | null;
@@ -457,7 +528,14 @@ export interface PromptParams {
 /** A part of a prompt; tagged by `type`. */
 export type PromptPart =
   | TextPart
-  | ImagePart;
+  | ImagePart
+  | FilePart
+  | RangePart
+  | SymbolPart
+  | DiagnosticsPart
+  | FolderPart
+  | TerminalPart
+  | ChangesPart;
 
 /** Answered at once; what follows comes as updates. */
 export interface PromptResult {
@@ -531,7 +609,17 @@ export interface QueuedUpdate {
   sessionUpdate: "prompt_queued";
   content: TextContent;
   images: ImageInfo[] | null;
+  attachments: AttachmentInfo[] | null;
   whenBusy: "steer" | "follow_up";
+}
+
+/** Lines of a file of the workspace. */
+export interface RangePart {
+  type: "range";
+  uri: string;
+  /** 0-based, the first one. */
+  line: number;
+  lastLine: number;
 }
 
 /** False: it was already settled, or nothing waits; an unknown id is an error. */
@@ -881,6 +969,24 @@ export interface SubAgentUpdate {
   steps: number;
 }
 
+/** A definition in a file of the workspace. */
+export interface SymbolPart {
+  type: "symbol";
+  uri: string;
+  /** With what encloses it: `Cart.total`. */
+  name: string;
+  /** 0-based, to choose between definitions of one name. */
+  line: number;
+}
+
+/** What was selected in a terminal. */
+export interface TerminalPart {
+  type: "terminal";
+  text: string;
+  /** The terminal's. */
+  name?: string;
+}
+
 /** A piece of text. */
 export interface TextContent {
   type: "text";
@@ -1079,6 +1185,8 @@ export interface UserMessageUpdate {
   content: TextContent;
   /** What came with it; the text mentions each. */
   images: ImageInfo[] | null;
+  /** What else came with it; the text does not mention it. */
+  attachments: AttachmentInfo[] | null;
   /** `user`, or the name of the policy that wrote it. */
   origin: string;
 }
@@ -1104,6 +1212,7 @@ export interface AgentRequests {
   "agent/review/diff": { params: ReviewDiffParams; result: ReviewDiffResult };
   "agent/config": { params: ConfigParams; result: ConfigResult };
   "agent/commands/list": { params: CommandsListParams; result: CommandsListResult };
+  "agent/complete": { params: CompleteParams; result: CompleteResult };
   "agent/models": { params: ModelsParams; result: ModelsResult };
   "agent/access": { params: AccessParams; result: AccessResult };
   "agent/trust": { params: TrustParams; result: TrustResult };

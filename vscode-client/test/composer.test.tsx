@@ -186,7 +186,7 @@ test("each is changed, moved, sent and dropped", async () => {
   expect(document.activeElement).toBe(row(2));
   await click("Drop prompt 2");
   await click("Send prompt 2");
-  expect(said).toEqual([prompt("two and a half")]);
+  expect(said).toEqual([{ ...prompt("two and a half"), here: "selection" }]);
   expect(document.activeElement).toBe(composer());
   forget();
   await press(row(1), "Enter", { shiftKey: true });

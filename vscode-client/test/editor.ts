@@ -18,6 +18,9 @@ export class EventEmitter<T> {
 
 const nothing = { dispose: () => undefined };
 
+export class Disposable {
+  constructor(readonly dispose: () => void) {}
+}
 export const Uri = { joinPath: (...parts: unknown[]) => parts.join("/") };
 /** What commands do that the parts registered, by name. */
 export const registered = new Map<string, (...words: never[]) => unknown>();
@@ -48,9 +51,19 @@ export class ThemeIcon {
   constructor(readonly id: string) {}
 }
 const register = (filter: unknown, provider: unknown) => ({ ...nothing, filter, provider });
-export const languages = { registerCodeActionsProvider: register };
+export const languages = {
+  registerCodeActionsProvider: register,
+  onDidChangeDiagnostics: () => nothing,
+  getDiagnostics: () => [],
+};
+export const DiagnosticSeverity = { Error: 0, Warning: 1, Information: 2, Hint: 3 };
+export class CancellationTokenSource {
+  token = {};
+  cancel(): void {}
+}
 export const window = {
   activeTextEditor: undefined,
+  onDidChangeTextEditorSelection: () => nothing,
   onDidChangeActiveTextEditor: () => nothing,
   registerWebviewViewProvider: () => nothing,
   showErrorMessage: (): Promise<unknown> => Promise.resolve(),

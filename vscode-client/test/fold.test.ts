@@ -367,6 +367,7 @@ const prompt = (words: string): Update => ({
   sessionUpdate: "user_message_chunk",
   content: text(words),
   images: null,
+  attachments: [],
   origin: "user",
 });
 const fail = (turnId: string, status: "failed" | "cancelled" = "failed"): Update => ({

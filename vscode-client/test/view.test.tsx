@@ -668,6 +668,7 @@ test("a turn that was cut off waits with half an answer for Continue", async () 
         sessionUpdate: "user_message_chunk",
         content: { type: "text", text: "Explain it." },
         images: null,
+        attachments: [],
         origin: "user",
       },
       {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from agent_ls.domain.attachments import Attachment
 from agent_ls.domain.commands import CommandList, CustomCommand, OpeningCall
 
 
@@ -32,8 +33,8 @@ class Commands(Protocol):
         """
         ...
 
-    async def attached(self, prompt: str) -> str:
-        """Return what is appended to a prompt for what it names; empty: nothing.
+    async def attached(self, prompt: str) -> tuple[Attachment, ...]:
+        """Return what goes with a prompt because it names it.
 
         Errors: ``AgentLsError`` if it cannot be read.
         """

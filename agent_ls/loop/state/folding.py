@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest
+from agent_ls.domain.attachments import with_attachments
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.errors import ProviderFailure
@@ -198,7 +199,7 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
             return replace(
                 _said(
                     state,
-                    UserMessage(text=with_focus(event.prompt, event.focus), images=event.images),
+                    UserMessage(text=_as_read(event.prompt, event), images=event.images),
                 ),
                 turn=TurnState(
                     turn_id=event.turn_id,
@@ -223,9 +224,7 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
             return _said(
                 state,
                 *(
-                    UserMessage(
-                        text=with_focus(one.text, one.focus), origin="steer", images=one.images
-                    )
+                    UserMessage(text=_as_read(one.text, one), origin="steer", images=one.images)
                     for one in steers
                 ),
             )
@@ -249,6 +248,11 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
             return replace(state, messages=compacted(state.messages, event))
         case _:
             return state
+
+
+def _as_read(words: str, said: e.TurnStarted | e.PromptQueued) -> str:
+    """Return the words of a prompt with what came with them, as the model reads them."""
+    return with_focus(with_attachments(words, said.attachments), said.focus)
 
 
 def _before_prompt(state: SessionState) -> tuple[Message, ...]:

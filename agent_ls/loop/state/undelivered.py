@@ -17,19 +17,19 @@ class Undelivered:
         """Start from this state."""
         self._queue = state.queue
 
-    def feed(self, event: e.Event) -> list[str]:
-        """Return the words that leave the queue: a request takes steers, a stop takes all."""
+    def feed(self, event: e.Event) -> list[e.PromptQueued]:
+        """Return the prompts that leave the queue: a request takes steers, a stop takes all."""
         match event:
             case e.PromptQueued():
                 self._queue = (*self._queue, event)
             case e.TurnStarted():
                 self._queue = without_first(self._queue, event.prompt)
             case e.RequestPrepared():
-                taken = [one.text for one in self._queue if one.kind == "steer"]
+                taken = [one for one in self._queue if one.kind == "steer"]
                 self._queue = tuple(one for one in self._queue if one.kind != "steer")
                 return taken
             case e.CancelRequested():
-                taken, self._queue = [one.text for one in self._queue], ()
+                taken, self._queue = list(self._queue), ()
                 return taken
             case _:
                 pass

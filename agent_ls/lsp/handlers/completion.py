@@ -1,13 +1,18 @@
-"""``textDocument/completion`` where the person writes to the agent: in a conversation document."""
+"""Completes what the user writes to the agent: in a conversation document, and by a request."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from lsprotocol import types
 
 from agent_ls.domain.commands import BUILT_IN
+from agent_ls.domain.errors import bug
+from agent_ls.domain.symbols import Definitions
+from agent_ls.lsp import wire
 from agent_ls.lsp.connection.convert import range_of
 from agent_ls.lsp.conversation_page import is_conversation, start_below
 from agent_ls.lsp.edge import Edge
@@ -15,16 +20,43 @@ from agent_ls.lsp.handlers.conversation import waiting_in
 from agent_ls.safety.text import visible_line
 from agent_ls.session.custom_commands import called
 
-Row = tuple[str, str, str]
-"""The text, its label, and a detail."""
-Rows = Callable[[Edge, str], Awaitable[list[Row]]]
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing to choose."""
+
+    kind: Literal["file", "folder", "symbol", "command", "session"]
+    text: str
+    """What is written in place of the word."""
+    label: str
+    detail: str = ""
+    part: wire.FilePart | wire.FolderPart | wire.SymbolPart | None = None
+    """What a client that attaches parts sends along; the text is then ``short``."""
+    short: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The rows for a word."""
+
+    rows: Sequence[Row]
+    is_incomplete: bool = False
+    """Something was not read in time."""
+
+
+Rows = Callable[[Edge, str], Awaitable[Found]]
 
 _COMMAND = re.compile(r"\s*(/[^\s/.]*)\Z")
 _MENTION = re.compile(r"(?:.*\s)?(@\S*)\Z", re.DOTALL)
 _SYMBOL = re.compile(r"(?:.*\s)?(#\S+)\Z", re.DOTALL)
 _SESSION = re.compile(r"---\r?\nsession:[ \t]*(\w*)\Z")
-_KINDS = {"@": types.CompletionItemKind.File, "#": types.CompletionItemKind.Reference}
+_KINDS = {
+    "file": types.CompletionItemKind.File,
+    "folder": types.CompletionItemKind.Folder,
+    "symbol": types.CompletionItemKind.Reference,
+}
 _MOST_SYMBOLS = 30
+_MOST_OPEN = 10
 
 
 async def handle(edge: Edge, params: types.CompletionParams) -> types.CompletionList | None:
@@ -46,57 +78,114 @@ async def handle(edge: Edge, params: types.CompletionParams) -> types.Completion
         if session is None or (rows is _commands and waiting_in(session) is not None):
             return None
     where = range_of(positions, end - len(typed), end)
-    return _listed(await rows(edge, typed), where)
+    return _listed((await rows(edge, typed)).rows, where)
+
+
+async def complete(edge: Edge, asked: wire.CompleteParams) -> wire.CompleteResult:
+    """Return what completes the words of a prompt."""
+    begun = _begun_in(asked.text)
+    if begun is None:
+        return wire.CompleteResult(word="", rows=[], is_incomplete=False)
+    word, rows = begun
+    found = await rows(edge, word)
+    return wire.CompleteResult(
+        word=word,
+        rows=[_wire_row(one) for one in found.rows[: asked.limit]],
+        is_incomplete=found.is_incomplete,
+    )
+
+
+def _wire_row(row: Row) -> wire.CompletionRow:
+    if row.kind == "session":
+        raise bug("the words of a prompt complete no sessions")
+    return wire.CompletionRow(
+        kind=row.kind,
+        label=visible_line(row.label),
+        detail=visible_line(row.detail),
+        insert=row.short or row.text,
+        part=row.part,
+    )
 
 
 def _begun(text: str, end: int) -> tuple[str, Rows] | None:
-    """Return the word before the offset ``end`` and what completes it."""
+    """Return the word before the offset ``end`` of a page, and what completes it."""
     start = start_below(text)
     if start is None or end < start:
-        found, rows = _SESSION.match(text[:end]), _sessions
-    elif (found := _MENTION.match(text[start:end])) is not None:
-        rows = _files
-    elif (found := _SYMBOL.match(text[start:end])) is not None:
-        rows = _symbols
-    else:
-        found, rows = _COMMAND.match(text[start:end]), _commands
-    return (found[1], rows) if found else None
+        found = _SESSION.match(text[:end])
+        return (found[1], _sessions) if found else None
+    return _begun_in(text[start:end])
 
 
-async def _commands(edge: Edge, typed: str) -> list[Row]:
+def _begun_in(words: str) -> tuple[str, Rows] | None:
+    """Return the word at the end of a prompt, and what completes it."""
+    for pattern, rows in ((_MENTION, _files), (_SYMBOL, _symbols), (_COMMAND, _commands)):
+        if (found := pattern.match(words)) is not None:
+            return found[1], rows
+    return None
+
+
+async def _commands(edge: Edge, typed: str) -> Found:
     custom = (await edge.sessions.commands()).commands.values()
-    return [
-        *((f"/{name}", f"/{name}", "built in") for name in sorted(BUILT_IN)),
-        *((f"/{one.name}", called(one), one.description) for one in custom),
+    rows = [
+        *(Row("command", f"/{name}", f"/{name}", "built in") for name in sorted(BUILT_IN)),
+        *(Row("command", f"/{one.name}", called(one), one.description) for one in custom),
     ]
+    begun = [one for one in rows if one.text.lower().startswith(typed.lower())]
+    others = [one for one in rows if typed[1:].lower() in one.text.lower()]
+    return Found(list(dict.fromkeys([*begun, *others])))
 
 
-async def _files(edge: Edge, typed: str) -> list[Row]:
-    return [(f"@{one}", one, "") for one in await edge.file_names.like(typed[1:])]
+async def _files(edge: Edge, typed: str) -> Found:
+    wanted = typed[1:].removeprefix('"').lower()
+    visited = (edge.attention.path(uri) for uri in edge.attention.recent())
+    # What is open is likelier than any other file.
+    opened = [one for one in visited if one and wanted in one.lower()][:_MOST_OPEN]
+    found = dict.fromkeys([*opened, *await edge.file_names.like(wanted)])
+    return Found([_file_row(edge, one) for one in found], not edge.file_names.is_listed)
 
 
-async def _symbols(edge: Edge, typed: str) -> list[Row]:
-    found = await edge.sessions.definitions(typed[1:], _MOST_SYMBOLS)
-    places = [(one.qualified, f"{one.path}:{one.line}") for one in found]
-    return [(f"#{name} ({place})", name, place) for name, place in places]
+def _file_row(edge: Edge, path: str) -> Row:
+    is_folder = path.endswith("/")
+    text = f'@"{path}"' if re.search(r"\s", path) else f"@{path}"
+    uri = edge.attention.uri(path.rstrip("/"))
+    if is_folder:
+        part = None if uri is None else wire.FolderPart(type="folder", uri=uri)
+        return Row("folder", text, path, "", part)
+    part = None if uri is None else wire.FilePart(type="file", uri=uri)
+    return Row("file", text, path, "", part)
 
 
-async def _sessions(edge: Edge, typed: str) -> list[Row]:
+async def _symbols(edge: Edge, typed: str) -> Found:
+    found = await edge.symbol_names.like(typed[1:], _MOST_SYMBOLS)
+    rows: list[Row] = []
+    for one in found or ():
+        uri, place = edge.attention.uri(one.path), f"{one.path}:{one.line}"
+        part = uri and wire.SymbolPart(
+            type="symbol", uri=uri, name=one.qualified, line=max(one.line - 1, 0)
+        )
+        text = f"#{one.qualified} ({place})"
+        rows.append(Row("symbol", text, one.qualified, place, part or None, f"#{one.qualified}"))
+    return Found(rows, found is None or (isinstance(found, Definitions) and bool(found.gap)))
+
+
+async def _sessions(edge: Edge, typed: str) -> Found:
     found = await edge.sessions.list()
-    return [(one.session_id, one.session_id, one.title or "untitled") for one in found]
+    return Found(
+        [Row("session", one.session_id, one.session_id, one.title or "untitled") for one in found]
+    )
 
 
 def _listed(rows: Iterable[Row], where: types.Range) -> types.CompletionList:
-    """Return rows of text, label and detail; incomplete, since a file list is cut."""
+    """Return the rows as items; incomplete, since a file list is cut."""
     items = [
         types.CompletionItem(
-            label=visible_line(label),
-            detail=visible_line(detail) or None,
-            kind=_KINDS.get(text[0], types.CompletionItemKind.Text),
-            filter_text=text,
+            label=visible_line(row.label),
+            detail=visible_line(row.detail) or None,
+            kind=_KINDS.get(row.kind, types.CompletionItemKind.Text),
+            filter_text=row.text,
             sort_text=f"{number:03}",
-            text_edit=types.TextEdit(where, text),
+            text_edit=types.TextEdit(where, row.text),
         )
-        for number, (text, label, detail) in enumerate(rows)
+        for number, row in enumerate(rows)
     ]
     return types.CompletionList(is_incomplete=True, items=items)

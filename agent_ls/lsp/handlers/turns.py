@@ -6,14 +6,12 @@ from typing import Literal
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.goals import goal_from, typed
-from agent_ls.domain.pictures import PictureData
 from agent_ls.loop.evidence.output_schema import check_schema
 from agent_ls.lsp import wire
 from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.handlers.parts import read_parts
 from agent_ls.lsp.marks.prompts import comment_note
-from agent_ls.pictures.reading import read_encoded
-from agent_ls.session.prompt_images import image_at, with_mention
 from agent_ls.session.session import Session
 
 _AROUND_LINES = 3
@@ -28,14 +26,16 @@ class PromptWords(wire.PromptParams):
 
 async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
     """Start a turn, or queue the prompt while one runs."""
-    said, images = await _parts(edge, asked)
+    said, images, attachments = await read_parts(edge, asked)
     schema = asked.output_schema
     output_schema = None if schema is None else check_schema(schema, "outputSchema")
     if asked.goal is None:
         text, goal = typed(said)
     else:
         text, goal = said, goal_from(asked.goal, name="goal")
-    anchor, focus, note = edge.attention.here(), edge.focus(), ""
+    anchor, focus, note = None, None, ""
+    if asked.editor_state:
+        anchor, focus = edge.attention.here(), edge.focus()
     place = asked.anchor
     # From a conversation the prompt is about the file that was used last.
     if place is not None and not is_conversation(place.uri):
@@ -59,30 +59,9 @@ async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
         note=note,
         when_busy=asked.when_busy,
         images=images,
+        attachments=attachments,
     )
     return wire.PromptResult(session_id=session.id, turn_id=turn_id)
-
-
-async def _parts(edge: Edge, asked: wire.PromptParams) -> tuple[str, list[PictureData]]:
-    """Return the prompt's words, with a mention of each image where it stands, and the images.
-
-    Errors: ``AgentLsError`` for an image that cannot be used.
-    """
-    words, images = asked.text, list[PictureData]()
-    for part in asked.parts:
-        match part:
-            case wire.TextPart(text=text):
-                words += text
-            case wire.ImagePart(uri=str(uri)):
-                path = edge.attention.path(uri)
-                if path is None:
-                    raise AgentLsError(f"The image {uri} is no file of the workspace.")
-                images.append(await image_at(path, edge.workspace))
-                words = with_mention(words, images[-1])
-            case wire.ImagePart(data=data, name=name):
-                images.append(await read_encoded(data or "", name or str(len(images) + 1)))
-                words = with_mention(words, images[-1])
-    return words, images
 
 
 async def steer(edge: Edge, asked: wire.SteerParams) -> wire.PromptResult:

@@ -150,6 +150,7 @@ VERBS: Final = (
     Verb(
         wire.CommandsListParams, turns.list_commands, "agent-ls.commands", (), "agent/commands/list"
     ),
+    Verb(wire.CompleteParams, completion.complete, method="agent/complete"),
     Verb(wire.ModelsParams, models.list_models, method="agent/models"),
     Verb(wire.AccessParams, models.access, method="agent/access", needs_store=False),
     Verb(wire.Deciding, standing.doctor, "agent-ls.doctor", needs_store=False),

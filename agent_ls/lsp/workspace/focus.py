@@ -15,14 +15,10 @@ from agent_ls.edits.notebooks import notebook_or_none
 from agent_ls.lsp.connection.uris import is_unsaved
 from agent_ls.lsp.wire import EditorDiagnostic
 from agent_ls.lsp.workspace.attention import Attention
-from agent_ls.safety.secrets import mask
-from agent_ls.safety.text import cleaned, visible_line
+from agent_ls.safety.excerpts import numbered, one_line
+from agent_ls.safety.text import visible_line
 
 _MAX_LINES = 60
-_MAX_LINE_CHARACTERS = 200
-_MOST_LINES_READ = 2_000
-_MOST_CHARACTERS_READ = 1_000
-"""Per line; the rest of a longer line is not processed."""
 _WITHHELD = "(not shown: it holds secrets or is a hard link, so reading it asks)"
 _TOLD = (Severity.ERROR, Severity.WARNING)
 
@@ -80,10 +76,9 @@ def _problems(
             continue
         for one in reported[uri]:
             if one.severity in _TOLD if span is None else span[0] <= one.line <= span[1]:
-                named, message = visible_line(path), _line(one.message)
-                found.append(
-                    Problem(path=named, line=one.line, message=message, source=_line(one.source))
-                )
+                named, message = visible_line(path), one_line(one.message)
+                source = one_line(one.source)
+                found.append(Problem(path=named, line=one.line, message=message, source=source))
             if len(found) == MAX_PROBLEMS:
                 return tuple(found)
     return tuple(found)
@@ -91,22 +86,8 @@ def _problems(
 
 def _excerpt(lines: Sequence[str], first: int, last: int) -> str:
     """Return numbered lines; the middle is left out when there are too many."""
-    first, last = max(0, first), min(last, len(lines) - 1, first + _MOST_LINES_READ)
-    # Mask the text as a whole: a private key is recognised by its first and last line.
-    text = "\n".join(line[:_MOST_CHARACTERS_READ] for line in lines[first : last + 1])
-    masked = mask(cleaned(text)).split("\n")
-    shown = [f"{first + at + 1:>5}  {_cut(line)}" for at, line in enumerate(masked)]
+    shown = numbered(lines, first, last)
     if len(shown) > _MAX_LINES:
         half = _MAX_LINES // 2
         shown = [*shown[:half], f"       … {len(shown) - 2 * half} lines …", *shown[-half:]]
     return "\n".join(shown)
-
-
-def _line(text: str) -> str:
-    return _cut(mask(cleaned(" ".join(text[:_MOST_CHARACTERS_READ].split()))))
-
-
-def _cut(text: str) -> str:
-    if len(text) <= _MAX_LINE_CHARACTERS:
-        return text
-    return f"{text[:_MAX_LINE_CHARACTERS]} … {len(text) - _MAX_LINE_CHARACTERS:,} more characters"

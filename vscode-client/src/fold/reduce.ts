@@ -190,6 +190,8 @@ function said(before: State, update: Of<"user_message_chunk">): State {
       text: content.text,
       isSteer: origin === "steer",
       anchor: begun && begun.anchor,
+      attachments: update.attachments ?? [],
+      images: update.images ?? [],
       turnId: begun && begun.id,
       isRestored: false,
     },

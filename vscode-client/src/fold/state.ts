@@ -3,9 +3,11 @@
 // Owns shapes only; `reduce.ts` makes the states. Everything here is plain data and never changed
 // in place, so that the view can tell what is new by comparing references.
 import type {
+  AttachmentInfo,
   ErrorKind,
   FileEdited,
   FoundProblem,
+  ImageInfo,
   JsonValue,
   Location,
   Mode,
@@ -98,6 +100,9 @@ export interface UserItem extends Keyed {
   isSteer: boolean;
   /** Where in a document it was asked; null when it was typed here. */
   anchor: Location | null;
+  /** What went with it; the text mentions each of the images. */
+  attachments: readonly AttachmentInfo[];
+  images: readonly ImageInfo[];
   /** The turn that began with it; null for what was said later. */
   turnId: string | null;
   /** Files were restored to before the turn. */

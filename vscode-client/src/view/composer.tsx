@@ -3,8 +3,10 @@ import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Queued, State } from "../fold/state";
 import type { ConfigResult, UsageUpdate } from "../wire";
+import { Chips } from "./chips";
 import { usePost } from "./context";
 import { type Drafts, drafted, keyOf, unsentOf } from "./drafts";
+import { useExtras } from "./extras";
 import { Field, type WhenBusy } from "./field";
 import { count, modelName, modeName, money } from "./format";
 import { Icon, MODE_ICONS } from "./icons";
@@ -47,8 +49,10 @@ export function Composer({ known, keep }: Props) {
     if (!area || !text) return;
     area.value = "";
     write("");
-    post({ type: "prompt", text, whenBusy });
+    completion.close();
+    post({ type: "prompt", text, whenBusy, ...attaching.take() });
   };
+  const { attaching, completion, field } = useExtras({ known, keep, box, onText: write });
   const stop = () => {
     post({ type: "stop" });
     // The button that was pressed goes away.
@@ -65,6 +69,7 @@ export function Composer({ known, keep }: Props) {
         rows={unsentOf(drafts, session.sessionId)}
         isBusy={isBusy}
         keep={keep}
+        here={attaching.choice}
         onGone={() => box.current?.focus()}
       />
       <div class="composer" onFocusOut={stopping.calm}>
@@ -72,7 +77,9 @@ export function Composer({ known, keep }: Props) {
         <p class="hint" role="status">
           {stopping.hint}
         </p>
-        <div class="box">
+        <div class={attaching.isOver ? "box dropping" : "box"} {...attaching.drops}>
+          {completion.list}
+          <Chips {...attaching} />
           <Field
             box={box}
             draft={draft}
@@ -81,6 +88,7 @@ export function Composer({ known, keep }: Props) {
             onInput={write}
             onSend={send}
             onKey={stopping.onKey}
+            extra={field}
           />
           <div class="bar">
             <Choices session={session} config={config} />

@@ -2,7 +2,9 @@
 //
 // Pure: each function returns the drafts after one thing has happened.
 import type { State } from "../fold/state";
+import type { Chip, HereChoice } from "../messages";
 import type { Update } from "../wire";
+import { withChips } from "./attach";
 
 /** A prompt that the agent never got. */
 export interface Unsent {
@@ -11,6 +13,17 @@ export interface Unsent {
   sessionId: string;
   text: string;
   /** Why it was not sent. */
+  problem: string;
+  /** What was to go with it. */
+  chips?: readonly Chip[];
+}
+
+/** What goes with the next prompt. */
+export interface PromptContext {
+  chips: readonly Chip[];
+  /** What of where the user is goes along. */
+  choice: HereChoice;
+  /** Why something could not be attached; empty: nothing was wrong. */
   problem: string;
 }
 
@@ -24,9 +37,17 @@ export interface Drafts {
   /** Half-written answers to approvals and questions, by `answerName`. */
   answers: Readonly<Record<string, string>>;
   nextId: number;
+  context: PromptContext;
 }
 
-export const NO_DRAFTS: Drafts = { prompts: {}, shown: "", unsent: [], answers: {}, nextId: 1 };
+export const NO_DRAFTS: Drafts = {
+  prompts: {},
+  shown: "",
+  unsent: [],
+  answers: {},
+  nextId: 1,
+  context: { chips: [], choice: "selection", problem: "" },
+};
 
 /** The drafts that an earlier page kept, also one of an older version. */
 export function restored(kept: unknown): Drafts {
@@ -64,9 +85,26 @@ function withText(
 }
 
 /** The drafts with one more prompt that was not sent. */
-export function unsent(drafts: Drafts, sessionId: string, text: string, problem: string): Drafts {
+export function unsent(
+  drafts: Drafts,
+  sessionId: string,
+  text: string,
+  problem: string,
+  chips: readonly Chip[] = [],
+): Drafts {
   const row: Unsent = { id: drafts.nextId, sessionId, text, problem };
-  return { ...drafts, unsent: [...drafts.unsent, row], nextId: drafts.nextId + 1 };
+  const whole = chips.length ? { ...row, chips } : row;
+  return { ...drafts, unsent: [...drafts.unsent, whole], nextId: drafts.nextId + 1 };
+}
+
+/** The drafts with another context of the next prompt. */
+export function contextual(drafts: Drafts, change: Partial<PromptContext>): Drafts {
+  return { ...drafts, context: { ...drafts.context, ...change } };
+}
+
+/** The drafts with more that goes with the next prompt, and why something does not. */
+export function attached(drafts: Drafts, chips: readonly Chip[], problem: string): Drafts {
+  return contextual(drafts, { chips: withChips(drafts.context.chips, chips), problem });
 }
 
 /** The prompts that were not sent and are shown with a session. */

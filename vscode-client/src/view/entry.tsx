@@ -6,6 +6,7 @@ import type { CallItem, Item, UserItem } from "../fold/state";
 import type { SubAgentUpdate } from "../wire";
 import { Answer } from "./answer";
 import { Call, Details, Facts } from "./call";
+import { SentChips, withoutMentions } from "./chips";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { firstLine } from "./format";
@@ -82,15 +83,19 @@ const Group = memo(
 function User({ item }: { item: UserItem }) {
   const post = usePost();
   const restoring = useRestoring({ turnId: item.turnId ?? "", toolCallId: null });
-  const { anchor } = item;
+  // A selection says more than the line of the cursor.
+  const isSelected = item.attachments.some((one) => one.kind === "selection");
+  const anchor = isSelected ? null : item.anchor;
   const uri = anchor?.uri;
+  const text = withoutMentions(item.text, item.images);
   return (
     <div class={item.isSteer ? "user steer" : "user"}>
       <span class="sr">You said:</span>
       <div class="with-tools">
-        <div class="said">{item.text}</div>
-        <RestoreButton restoring={restoring} of={`the turn “${item.text}”`} />
+        <div class="said">{text}</div>
+        <RestoreButton restoring={restoring} of={`the turn “${text}”`} />
       </div>
+      <SentChips attachments={item.attachments} images={item.images} />
       {anchor && (
         <button
           type="button"

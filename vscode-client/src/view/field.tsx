@@ -1,5 +1,5 @@
 // The text area of the prompt, and what its keys do.
-import type { RefObject } from "preact";
+import type { RefObject, TextareaHTMLAttributes } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import type { Queued } from "../fold/state";
 
@@ -17,10 +17,22 @@ interface FieldProps {
   onSend: (whenBusy: WhenBusy) => void;
   /** Every key but those of a composed character and of a chord. */
   onKey: (event: KeyboardEvent) => void;
+  extra: FieldExtra;
+}
+
+/** What completion, history and attachments add to the field. */
+export interface FieldExtra {
+  attributes: TextareaHTMLAttributes;
+  /** Takes a key, and says whether it was theirs. */
+  onKey: (event: KeyboardEvent) => boolean;
+  /** The text or the cursor has changed. */
+  onLook: () => void;
+  onLeave: () => void;
+  onPaste: (event: ClipboardEvent) => void;
 }
 
 /** The text area of the prompt, as high as its text up to a limit. */
-export function Field({ box, draft, isBusy, blocked, onInput, onSend, onKey }: FieldProps) {
+export function Field({ box, draft, isBusy, blocked, onInput, onSend, onKey, extra }: FieldProps) {
   useLayoutEffect(() => {
     const area = box.current;
     if (!area) return;
@@ -36,9 +48,16 @@ export function Field({ box, draft, isBusy, blocked, onInput, onSend, onKey }: F
       placeholder={
         blocked || (isBusy ? "Steer, or Alt+Enter: later" : "Ask, or say what to change")
       }
-      onInput={(event) => onInput(event.currentTarget.value)}
+      {...extra.attributes}
+      onInput={(event) => {
+        onInput(event.currentTarget.value);
+        extra.onLook();
+      }}
+      onClick={extra.onLook}
+      onBlur={extra.onLeave}
+      onPaste={extra.onPaste}
       onKeyDown={(event) => {
-        if (event.isComposing || event.defaultPrevented) return;
+        if (event.isComposing || event.defaultPrevented || extra.onKey(event)) return;
         onKey(event);
         if (event.key !== "Enter" || event.shiftKey) return;
         event.preventDefault();

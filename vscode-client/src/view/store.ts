@@ -3,9 +3,9 @@
 // Owns no truth: all but the drafts comes from the extension and is gone after a reload.
 import { follow, fromSnapshot } from "../fold/reduce";
 import { EMPTY, type Item, type State } from "../fold/state";
-import type { FromPanel, Restore, ServerState, SetupState, ToPanel } from "../messages";
-import type { ConfigResult, ReviewFileResult, ReviewTurn, Update } from "../wire";
-import { type Drafts, keyOf, NO_DRAFTS, settled, unsent } from "./drafts";
+import type { FromPanel, Here, Restore, ServerState, SetupState, ToPanel } from "../messages";
+import type { CompleteResult, ConfigResult, ReviewFileResult, ReviewTurn, Update } from "../wire";
+import { attached, type Drafts, keyOf, NO_DRAFTS, settled, unsent } from "./drafts";
 import { firstNeed, isSetUp } from "./needs";
 
 export interface Known {
@@ -36,6 +36,10 @@ export interface Known {
   compose: { text: string; times: number };
   /** Which approval or question is to be looked at, and how often that was asked for. */
   attend: { id: string; times: number };
+  /** Where the user is in the editor. */
+  here: Here | null;
+  /** The newest answer to what completes the prompt. */
+  completed: { id: number; result: CompleteResult } | null;
 }
 
 export type Transcripts = Readonly<Record<string, Transcript>>;
@@ -64,6 +68,8 @@ export const UNKNOWN: Known = {
   unsettled: {},
   compose: { text: "", times: 0 },
   attend: { id: "", times: 0 },
+  here: null,
+  completed: null,
 };
 
 /** What is known after the extension has said something. */
@@ -110,12 +116,18 @@ function told(known: Known, said: ToPanel): Known {
     case "unsent":
       return {
         ...known,
-        drafts: unsent(known.drafts, owner(known, said), said.text, said.problem),
+        drafts: unsent(known.drafts, owner(known, said), said.text, said.problem, said.chips),
       };
     case "unsettled":
       return { ...known, unsettled: { ...known.unsettled, [said.id]: { problem: said.problem } } };
     case "compose":
       return { ...known, compose: { text: said.text, times: known.compose.times + 1 } };
+    case "attached":
+      return { ...known, drafts: attached(known.drafts, said.chips, said.problem) };
+    case "here":
+      return { ...known, here: said.here };
+    case "completed":
+      return { ...known, completed: { id: said.id, result: said.result } };
     case "attend":
       return { ...known, attend: { id: said.id, times: known.attend.times + 1 } };
   }

@@ -1,5 +1,6 @@
 // The prompts that were not sent: each can be changed, moved, sent and dropped.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { HereChoice } from "../messages";
 import { usePost } from "./context";
 import { moved, reworded, taken, type Unsent } from "./drafts";
 import type { WhenBusy } from "./field";
@@ -13,11 +14,13 @@ interface Props {
   rows: readonly Unsent[];
   isBusy: boolean;
   keep: Keep;
+  /** What of where the user is goes along. */
+  here: HereChoice;
   /** A row is gone: the cursor goes back to the prompt. */
   onGone: () => void;
 }
 
-export function UnsentPrompts({ rows, isBusy, keep, onGone }: Props) {
+export function UnsentPrompts({ rows, isBusy, keep, here, onGone }: Props) {
   const post = usePost();
   const list = useRef<HTMLOListElement>(null);
   /** The control that was used to move a row, to keep the focus on it. */
@@ -31,7 +34,8 @@ export function UnsentPrompts({ rows, isBusy, keep, onGone }: Props) {
   const send = (row: Unsent, text: string, whenBusy: WhenBusy) => {
     if (!text.trim()) return;
     keep((drafts) => taken(drafts, row.id));
-    post({ type: "prompt", text: text.trim(), whenBusy });
+    const { chips } = row;
+    post({ type: "prompt", text: text.trim(), whenBusy, ...(chips && { chips }), here });
     onGone();
   };
   const drop = (row: Unsent) => {

@@ -1,0 +1,138 @@
+"""Reads the parts of a prompt: words, images, and what is attached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from agent_ls.domain.attachments import Attachment
+from agent_ls.domain.errors import AgentLsError, FileTooLarge, NotText
+from agent_ls.domain.pictures import PictureData
+from agent_ls.loop.ports.workspace import Root
+from agent_ls.lsp import wire
+from agent_ls.lsp.edge import Edge
+from agent_ls.pictures.reading import read_encoded
+from agent_ls.safety.text import visible_line
+from agent_ls.session.attachments import Attaching, check_told, refusal
+from agent_ls.session.prompt_images import image_at, with_mention
+from agent_ls.workspace.git_changes import git_changes
+
+
+class ReadParts(NamedTuple):
+    """A prompt as the session takes it."""
+
+    words: str
+    """With a mention of each image where it stands."""
+    images: list[PictureData]
+    attachments: list[Attachment]
+
+
+async def read_parts(edge: Edge, asked: wire.PromptParams) -> ReadParts:
+    """Return what a prompt consists of.
+
+    Errors: ``AgentLsError`` for a part that cannot be attached, and says why.
+    """
+    words, images = asked.text, list[PictureData]()
+    attaching = Attaching(edge.workspace)
+    for part in asked.parts:
+        match part:
+            case wire.TextPart(text=text):
+                words += text
+            case wire.ImagePart(data=str(data), name=name):
+                images.append(await read_encoded(data, name or str(len(images) + 1)))
+                words = with_mention(words, images[-1])
+            case wire.ImagePart(uri=uri):
+                images.append(await image_at(_path(edge, uri or ""), edge.workspace))
+                words = with_mention(words, images[-1])
+            case wire.FilePart(uri=uri):
+                path = _path(edge, uri)
+                try:
+                    await attaching.file(path)
+                except (NotText, FileTooLarge) as error:
+                    if await edge.workspace.image_bytes(path) is None:
+                        raise refusal(path, error) from None
+                    images.append(await image_at(path, edge.workspace))
+                    words = with_mention(words, images[-1])
+            case _:
+                await _attach(edge, part, attaching)
+    return ReadParts(words, images, attaching.found)
+
+
+async def _attach(
+    edge: Edge,
+    part: wire.RangePart
+    | wire.SymbolPart
+    | wire.DiagnosticsPart
+    | wire.FolderPart
+    | wire.TerminalPart
+    | wire.ChangesPart,
+    attaching: Attaching,
+) -> None:
+    match part:
+        case wire.RangePart(uri=uri, line=line, last_line=last_line):
+            path = _path(edge, uri)
+            try:
+                await attaching.file(path, (line, last_line), kind="range")
+            except (NotText, FileTooLarge) as error:
+                raise refusal(path, error) from None
+        case wire.SymbolPart():
+            await _attach_symbol(edge, part, attaching)
+        case wire.DiagnosticsPart(uri=uri, diagnostics=diagnostics):
+            path = _path(edge, uri)
+            found = diagnostics or [
+                one
+                for told, many in edge.foreign_diagnostics.items()
+                if edge.attention.path(told) == path
+                for one in many
+            ]
+            attaching.problems(path, [(one.line, _problem(one)) for one in found])
+        case wire.FolderPart(uri=uri):
+            await attaching.folder(_path(edge, uri))
+        case wire.TerminalPart(text=text, name=name):
+            attaching.terminal(text, name)
+        case wire.ChangesPart(uri=uri):
+            await _attach_changes(edge, uri, attaching)
+
+
+async def _attach_symbol(edge: Edge, part: wire.SymbolPart, attaching: Attaching) -> None:
+    path = _path(edge, part.uri)
+    check_told(path, edge.workspace)
+    text = (await edge.workspace.read(path)).text
+    symbols = [one for one in await edge.sessions.symbols(path, text) if one.qualified == part.name]
+    if not symbols:
+        raise AgentLsError(f"There is no {visible_line(part.name)} in {path} any more.")
+    symbol = min(symbols, key=lambda one: abs(one.line - 1 - part.line))
+    lines = (symbol.first_line - 1, symbol.last_line - 1)
+    await attaching.file(path, lines, kind="symbol", name=visible_line(symbol.qualified))
+
+
+async def _attach_changes(edge: Edge, uri: str | None, attaching: Attaching) -> None:
+    roots = _roots(edge, uri)
+    found = [(root, await git_changes(root, edge.workspace)) for root in roots]
+    if not any(changes for _, changes in found):
+        names = ", ".join(visible_line(root.name) for root in roots)
+        raise AgentLsError(f"There are no changes to attach: {names} is in no git repository.")
+    for root, changes in found:
+        if changes is not None:
+            attaching.changes(visible_line(root.name), changes.text, changes.note)
+
+
+def _path(edge: Edge, uri: str) -> str:
+    """Return the agent's name of a file or folder. Errors: ``AgentLsError`` outside."""
+    edge.refresh_roots()
+    path = edge.attention.path(uri)
+    if path is None:
+        raise AgentLsError(f"{visible_line(uri)} is no file of the workspace.")
+    return path
+
+
+def _roots(edge: Edge, uri: str | None) -> Sequence[Root]:
+    edge.refresh_roots()
+    if uri is None:
+        return edge.workspace.roots
+    return [edge.workspace.locate(_path(edge, uri))[0]]
+
+
+def _problem(one: wire.EditorDiagnostic) -> str:
+    by = " ".join(filter(None, [one.source, one.code]))
+    return f"{one.severity.value}: {one.message}" + (f" ({by})" if by else "")
