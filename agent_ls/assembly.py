@@ -18,8 +18,10 @@ import platformdirs
 
 from agent_ls import catalogue
 from agent_ls.codeintel.workspace_code import WorkspaceCode, tags_folder
+from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.hooks import HookOptions
 from agent_ls.domain.ids import Ids
+from agent_ls.domain.rules import PatternRule
 from agent_ls.extension.claude_home import agreed_home
 from agent_ls.extension.commands import FileCommands
 from agent_ls.kits import Kits, Ports, build
@@ -246,11 +248,20 @@ async def _open_confiner(
         tell(words)
     if probed.sandbox is None:
         return None
+
+    def rules() -> tuple[PatternRule, ...]:
+        saved = SavedRules(rules_file(), settings.rules)
+        try:
+            return saved.patterns([root.path for root in workspace.roots])
+        except SettingsError as error:
+            raise OSError(None, str(error)) from error
+
     return await asyncio.to_thread(
         open_confiner,
         probed.sandbox,
         settings.sandbox,
         lambda: [root.path for root in workspace.roots],
+        rules,
     )
 
 

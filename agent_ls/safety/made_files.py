@@ -186,7 +186,9 @@ def why_it_counts(path: Path, root: Path) -> str:
     names = names_of(path.relative_to(_top(path, root)).parts)
     if names_own(names):
         return "is a file of agent-ls's own"
-    return steers(names) or "makes git or other programs run what is in its folder"
+    return steers(names) or (
+        "makes git or other programs run what is in its folder, or is under a rule of yours"
+    )
 
 
 def _top(path: Path, folder: Path) -> Path:

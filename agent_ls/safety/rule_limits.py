@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from glob import iglob
+from itertools import islice
+from pathlib import Path
 
-from agent_ls.safety.path_patterns import PathPattern, patterns_of
-from agent_ls.safety.shell_parts import at_home
+from agent_ls.domain.rules import PatternRule
+from agent_ls.safety.control_files import names_of
+from agent_ls.safety.path_patterns import PathPattern, patterns_of, plain_start
+from agent_ls.safety.shell import at_home
+
+_MAX_FITTING = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +38,18 @@ class Limit:
         ``names`` are its paths below its workspace folder, and ``absolute`` those from the top of
         the disk without the first slash; all in lower case.
         """
+        return self._covers(_or_all_of(names), _or_all_of(absolute))
+
+    def holds(self, names: Collection[str], absolute: Collection[str]) -> bool:
+        """Say whether a file is covered, or a folder with all that is in it; names are likewise."""
+        return self._covers(names, absolute) if self.left_out else self.covers(names, absolute)
+
+    def _covers(self, names: Collection[str], absolute: Collection[str]) -> bool:
         return any(
             _fitting(self.covered, paths, is_absolute=is_absolute).difference(
                 _fitting(self.left_out, paths, is_absolute=is_absolute)
             )
-            for paths, is_absolute in ((_or_all_of(names), False), (_or_all_of(absolute), True))
+            for paths, is_absolute in ((names, False), (absolute, True))
         )
 
 
@@ -82,3 +96,50 @@ def _read(part: str, tops: tuple[str, ...], *, is_wide: bool = True) -> Iterator
         # The folder itself, which is all that is in it.
         part = "**"
     yield reading(absolute if part.startswith("/") else part)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRules:
+    """Denials and questions about files, to which a sandbox keeps commands."""
+
+    rules: tuple[tuple[str, str], ...] = ()
+    """What each is, such as ``deny read``, and its pattern."""
+    tops: tuple[str, ...] = ()
+    """The workspace's folders."""
+    limits: tuple[Limit, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def of(cls, rules: Iterable[PatternRule], folders: Iterable[Path]) -> FileRules:
+        """Return those of some rules, for these folders of the workspace."""
+        about = (one for one in rules if one.subject in ("edit", "read"))
+        found = tuple((f"{one.decision} {one.subject}", one.pattern) for one in about)
+        found = tuple(one for one in found if not one[0].startswith("allow"))
+        tops = tuple(map(str, folders)) if found else ()
+        return cls(found, tops, tuple(read_limit(text, tops) for _, text in found))
+
+    def kinds(self, path: str, root: str) -> frozenset[str]:
+        """Return what covers a file, or a folder as a whole, that is below a workspace folder."""
+        if not self.rules:
+            return frozenset()
+        names = names_of(Path(path).relative_to(root).parts or ("_",))
+        absolute = names_of(Path(path).parts[1:])
+        pairs = zip(self.rules, self.limits, strict=True)
+        return frozenset(kind for (kind, _), limit in pairs if limit.holds(names, absolute))
+
+    def beyond(self, kinds: Collection[str]) -> Iterator[Path]:
+        """Yield the existing places beyond the workspace that rules of these kinds cover."""
+        named = [one for kind, text in self.rules if kind in kinds for one in patterns_of(text)]
+        for one in named:
+            if one.startswith(("~/", "//")):
+                start, rest = plain_start(f"/{at_home(one).lstrip('/')}")
+                # With ``**`` the folder as a whole: to look through it could take long.
+                names = ("",) if "**" in rest else iglob(rest, root_dir=start or "/")  # noqa: PTH207
+                places = (Path(start or "/", name) for name in islice(names, _MAX_FITTING))
+                yield from (place for place in places if not self._is_around(place))
+
+    def _is_around(self, place: Path) -> bool:
+        """Say whether a place holds a workspace folder, whose files are judged one by one."""
+        return any(Path(top).is_relative_to(place) for top in self.tops)
+
+
+NO_RULES = FileRules()

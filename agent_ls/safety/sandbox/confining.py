@@ -22,18 +22,20 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agent_ls.domain.rules import PatternRule
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.settling import settled
 from agent_ls.safety.git_made import is_made_by_git, work_trees
 from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.made_files import close_watch, made_files, open_watch
 from agent_ls.safety.own_places import own_folders
+from agent_ls.safety.rule_limits import FileRules
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
 from agent_ls.safety.sandbox.hard_links import linked_elsewhere, other_names
 from agent_ls.safety.sandbox.newcomers import Newcomers
 from agent_ls.safety.sandbox.own_git import close_view, open_view
 from agent_ls.safety.sandbox.probe import SandboxOptions
-from agent_ls.safety.sandbox.surroundings import git_files, toolchains
+from agent_ls.safety.sandbox.surroundings import git_files, system_folders, toolchains
 from agent_ls.safety.sandbox.survey import Survey, survey
 from agent_ls.safety.sandbox.tracked import hidden_secrets
 from agent_ls.safety.text import visible_line
@@ -60,6 +62,8 @@ class Confiner:
     place: Path
     """What all commands of this server have as /tmp."""
     newcomers: Newcomers
+    rules: Callable[[], Iterable[PatternRule]] = tuple
+    """The user's rules; commands are kept to those that deny or ask about files."""
 
     def wrapped(
         self,
@@ -76,7 +80,12 @@ class Confiner:
         Errors: ``OSError``.
         """
         may_change = bounds.view != "read-only"
-        surveys = {root: survey(root, is_thorough=may_change) for root in self.roots()}
+        rules = FileRules.of(self.rules(), self.roots())
+        # A rule may be about third-party code.
+        is_thorough = may_change or bool(rules.rules)
+        surveys = {
+            root: survey(root, is_thorough=is_thorough, rules=rules) for root in self.roots()
+        }
         outer = Repositories.of(tuple(surveys))
         repositories = outer.with_nested(_dots(surveys.values()))
         may_commit = _may_commit(bounds, text)
@@ -85,7 +94,7 @@ class Confiner:
             beside = (path for path in repositories.folders if not _is_below(path, surveys.keys()))
             looked_at |= {path: survey(path, is_thorough=True) for path in beside}
         linked = linked_elsewhere(looked_at) if may_change else []
-        confinement = self._confinement(bounds, env, surveys, repositories, linked, text)
+        confinement = self._confinement(bounds, env, surveys, repositories, linked, text, rules)
         with ExitStack() as ends:
             if bounds.texts:
                 texts = _without(bounds.texts, confinement.hidden)
@@ -96,6 +105,7 @@ class Confiner:
             wrapped = self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
             hints = [_hint(confinement.linked, confinement.roots)]
             hints += [_GIT_HINT] if _GIT.search(text) else []
+            hints += [_RULES_HINT] if rules.rules else []
             wrapped = replace(wrapped, hints=tuple(filter(None, hints)))
             if may_change:
                 self.newcomers.begin(
@@ -184,13 +194,17 @@ class Confiner:
         repositories: Repositories,
         linked: Sequence[Path],
         text: str,
+        rules: FileRules,
     ) -> Confinement:
         roots, may_commit = tuple(surveys), _may_commit(bounds, text)
         # Git takes files for deleted that it does not see.
         tops = _shown_tops(repositories, env) if _GIT.search(text) else []
         around = [survey(top) for top in tops if not _is_below(top, roots)]
         secrets = [path for one in (*surveys.values(), *around) for path in one.secret]
-        number = len(secrets) + sum(len(one.steering) for one in surveys.values())
+        unread = list(_ruled("read", bounds, surveys, rules, roots))
+        unedited = list(_ruled("edit", bounds, surveys, rules, roots))
+        number = len(secrets) + sum(len(one.steering) for one in surveys.values()) + len(unread)
+        number += len(unedited) if bounds.view != "read-only" else 0
         _check_number(number, "ask to run it with outside_sandbox and a reason")
         protected = [path for one in surveys.values() for path in one.steering]
         protected += _inside([path for path in protected if path.is_symlink()], roots)
@@ -210,11 +224,14 @@ class Confiner:
             protected += [path for one in repositories.folders for path in git_steering(one)]
             if _WORK_TREES.search(text):
                 protected = list(_besides_work_trees(protected, repositories, roots))
+        protected += _inside(unedited, (*roots, *writable))
         hidden = [path for path in own_folders() if path.exists()]
         if bounds.consent != "person":
             hidden += (secret := hidden_secrets(secrets, roots))
             hidden += other_names(secret, roots)
-        hidden = tuple(_inside(hidden, (*roots, *writable, *tops)))
+        seen = (*roots, *writable, *tops, *readable, *system_folders())
+        hidden = (*_inside(hidden, (*roots, *writable, *tops)), *_inside(unread, seen))
+        hidden = tuple(dict.fromkeys(hidden))
         return Confinement(
             "read-only" if bounds.view == "read-only" else "workspace-write",
             roots=roots,
@@ -262,7 +279,10 @@ async def held(wrap: Callable[[], Wrapped]) -> AsyncGenerator[Wrapped]:
 
 
 def open_confiner(
-    sandbox: Sandbox, options: SandboxOptions, roots: Callable[[], Sequence[Path]]
+    sandbox: Sandbox,
+    options: SandboxOptions,
+    roots: Callable[[], Sequence[Path]],
+    rules: Callable[[], Iterable[PatternRule]] = tuple,
 ) -> Confiner:
     """Return a confiner with a temporary folder of its own.
 
@@ -273,10 +293,25 @@ def open_confiner(
         (place / name).mkdir()
     (place / _UNREADABLE).touch(mode=0)
     newcomers = Newcomers(made_files())
-    made = Confiner(sandbox, options, roots, place, newcomers)
+    made = Confiner(sandbox, options, roots, place, newcomers, rules)
     open_view(made)
     open_watch(newcomers.is_new)
     return made
+
+
+def _ruled(
+    subject: str,
+    bounds: Bounds,
+    surveys: Mapping[Path, Survey],
+    rules: FileRules,
+    roots: Sequence[Path],
+) -> Iterator[Path]:
+    """Yield what rules keep from a command: of those that ask, if no person approved it."""
+    kinds = [f"{one} {subject}" for one in ("deny", "ask")][
+        : 1 if bounds.consent == "person" else 2
+    ]
+    found = [path for one in surveys.values() for kind in kinds for path in one.ruled.get(kind, ())]
+    yield from (*found, *other_names(found, roots), *rules.beyond(kinds))
 
 
 def _without(texts: Mapping[Path, bytes], hidden: Iterable[Path]) -> dict[Path, bytes]:
@@ -294,6 +329,11 @@ _GIT_HINT = (
     "sandbox: git's hooks and configuration and files that steer other programs are read-only, so "
     "git config, remote add, submodule add, a checkout of such files and the like do not work: run "
     "the command with outside_sandbox and a reason, and the user is asked"
+)
+
+
+_RULES_HINT = (
+    "sandbox: rules of the user deny or ask about some files, so no command can read or change them"
 )
 
 
@@ -366,8 +406,8 @@ def _besides_work_trees(
 def _check_number(number: int, advice: str = "") -> None:
     if number > MAX_PLACES:
         raise OSError(
-            f"the workspace holds {number:,} secrets and control files, and a program can be "
-            f"kept from {MAX_PLACES:,}{advice and ': '}{advice}"
+            f"the workspace holds {number:,} secrets and control files, those that rules are about "
+            f"included, and a program can be kept from {MAX_PLACES:,}{advice and ': '}{advice}"
         )
 
 

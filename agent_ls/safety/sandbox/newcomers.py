@@ -27,8 +27,10 @@ from agent_ls.safety.sandbox.survey import Survey, survey
 _log = logging.getLogger(__name__)
 _MAX_NAMED = 20
 _THIRD_PARTY = NOT_WALKED - {".git"}
+_RULED = ("deny edit", "ask edit")
 _Entry = tuple[Path, str]
-"""A path, and what else of it a command can change: a link's target, a work tree's content."""
+"""A path, and what else of it a command can change: a link's target, a work tree's content. Or the
+kind of rule that is about it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -70,7 +72,7 @@ class Newcomers:
                 self._before = [
                     _Watched(
                         root,
-                        partial(_look_again, root, one.closed, self._trees),
+                        partial(_look_again, root, one, self._trees),
                         _all_entries(one, self._trees),
                     )
                     for root, one in surveys.items()
@@ -109,15 +111,24 @@ class Newcomers:
 
     def _look(self, watched: _Watched) -> list[str]:
         root, new = watched.root, watched.look() - watched.known
-        paths = sorted(
+        steering = {
             _decisive(path, root)
-            for path, _ in new
-            if not is_made_by_git(path, [folder for folder, _ in self._repositories])
+            for path, what in new
+            if what not in _RULED
+            and not is_made_by_git(path, [folder for folder, _ in self._repositories])
             and not self._is_expected(path, watched)
-        )
+        }
+        ruled = {path for path, what in new if what in _RULED} - steering
+        return [
+            *self._told("other programs act on it", sorted(steering), root),
+            *self._told("a rule of the user is about it", sorted(ruled), root),
+        ]
+
+    def _told(self, why: str, paths: list[Path], root: Path) -> list[str]:
+        """Remember what waits for the user; say what to tell of it."""
         if not paths:
             return []
-        named = f"new here, and other programs act on it: {_named(paths, root)}"
+        named = f"new here, and {why}: {_named(paths, root)}"
         if self._is_approved:
             return [named]
         _log.warning("%s: %s", root, named)
@@ -152,8 +163,9 @@ class _Watched:
     known: frozenset[_Entry]
 
 
-def _look_again(root: Path, closed: Collection[str], trees: Collection[Path]) -> frozenset[_Entry]:
-    return _all_entries(survey(root, closed=closed, is_thorough=True), trees)
+def _look_again(root: Path, before: Survey, trees: Collection[Path]) -> frozenset[_Entry]:
+    found = survey(root, closed=before.closed, is_thorough=True, rules=before.rules)
+    return _all_entries(found, trees)
 
 
 def _of_repository(folder: Path, top: Path, roots: Iterable[Path]) -> list[_Watched]:
@@ -208,7 +220,9 @@ def _entries(steering: Iterable[Path], trees: Collection[Path]) -> frozenset[_En
 
 
 def _all_entries(found: Survey, trees: Collection[Path]) -> frozenset[_Entry]:
-    return _entries(found.steering, trees) | {(path, "") for path in found.third_party}
+    others = {(path, "") for path in found.third_party}
+    ruled = {(path, kind) for kind in _RULED for path in found.ruled.get(kind, ())}
+    return _entries(found.steering, trees) | others | ruled
 
 
 def _changeable(path: Path, trees: Collection[Path]) -> str:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from agent_ls.safety.control_files import NOT_WALKED, names_of, names_own, names_secret, steers
+from agent_ls.safety.rule_limits import NO_RULES, FileRules
 
 MAX_FILES = 1_000_000
 _MAX_REMEMBERED = 16
@@ -24,6 +26,7 @@ _SETTLED_NS = 100_000_000
 _REPOSITORY = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commondir"}))
 """What git takes for a repository, whose settings it obeys, wherever it lies."""
 _STEERING = frozenset({"steering"})
+_OWN_KINDS = ("secret", "steering", "third-party")
 
 
 class Linked(NamedTuple):
@@ -46,6 +49,9 @@ class Survey:
     """Folders that could not be listed."""
     third_party: tuple[Path, ...] = ()
     """What steers programs in folders of third-party code."""
+    ruled: Mapping[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
+    """What the user's rules about files cover, by their kind, such as ``deny read``."""
+    rules: FileRules = NO_RULES
     linked: Mapping[str, tuple[Linked, ...] | None] = field(
         default_factory=dict[str, tuple[Linked, ...] | None], compare=False
     )
@@ -67,12 +73,16 @@ class _Folder(NamedTuple):
     """Only in third-party code, where a link that is made elsewhere is found late."""
 
 
-_remembered: dict[str, dict[str, _Folder]] = {}
-"""By workspace folder, and in it by path."""
+_remembered: dict[tuple[str, FileRules], dict[str, _Folder]] = {}
+"""By workspace folder and rules, and in it by path."""
 
 
 def survey(
-    root: Path, *, closed: Collection[str] | None = None, is_thorough: bool = False
+    root: Path,
+    *,
+    closed: Collection[str] | None = None,
+    is_thorough: bool = False,
+    rules: FileRules = NO_RULES,
 ) -> Survey:
     """Return the special places in a folder.
 
@@ -81,9 +91,11 @@ def survey(
     and files with several names are not looked for.
     Errors: ``OSError`` if there is more than can be looked at.
     """
-    known, seen = _remembered.get(str(root), {}), dict[str, _Folder]()
-    found: dict[str, list[Path]] = {"secret": [], "steering": [], "third-party": []}
+    known, seen = _remembered.get((str(root), rules), {}), dict[str, _Folder]()
+    found = defaultdict[str, list[Path]](list)
+    found |= {kind: [root] for kind in rules.kinds(str(root), str(root))}
     shut, linked, numbers = set[str](), dict[str, tuple[Linked, ...] | None](), [0, 0]
+    kinds = partial(rules.kinds, root=str(root)) if rules.rules else None
     # Each command waits twice for this loop.
     known_at, lstat = known.get, os.lstat
     stack: list[tuple[str, tuple[str, ...], frozenset[str], bool]]
@@ -98,7 +110,7 @@ def survey(
             continue
         changed = (facts.st_ctime_ns, facts.st_mtime_ns, facts.st_ino)
         if folder is None or folder.changed != changed:
-            folder = _listed(path, above, changed, closed, is_store=is_store)
+            folder = _listed(path, above, changed, closed, kinds, is_store=is_store)
         numbers[is_store] += folder.number if folder is not None else 0
         if folder is None or (is_store and numbers[is_store] > MAX_FILES):
             shut.add(path)
@@ -119,9 +131,10 @@ def survey(
             if is_thorough or not is_third_party:
                 stack.append((inner, names, held | kind if kind else held, is_third_party))
     # A quick look leaves what a thorough one knows of third-party code.
-    _remember(root, seen if is_thorough else {**known, **seen})
-    secret, steering, third_party = map(tuple, found.values())
-    return Survey(secret, steering, frozenset(shut), third_party, linked)
+    _remember((str(root), rules), seen if is_thorough else {**known, **seen})
+    secret, steering, packages = (tuple(found.pop(one, ())) for one in _OWN_KINDS)
+    ruled = {kind: tuple(paths) for kind, paths in found.items()}
+    return Survey(secret, steering, frozenset(shut), packages, ruled, rules, linked)
 
 
 def _add(
@@ -141,12 +154,13 @@ def _add(
         found["third-party" if is_store else "steering"].append(Path(path))
     for name, kind in folder.special:
         for one in kind - held:
-            found["third-party" if is_store else one].append(Path(f"{path}/{name}"))
+            is_package = is_store and one in _OWN_KINDS
+            found["third-party" if is_package else one].append(Path(f"{path}/{name}"))
     return held
 
 
-def _remember(root: Path, folders: dict[str, _Folder]) -> None:
-    _remembered[str(root)] = folders
+def _remember(key: tuple[str, FileRules], folders: dict[str, _Folder]) -> None:
+    _remembered[key] = folders
     while len(_remembered) > _MAX_REMEMBERED:
         _remembered.pop(next(iter(_remembered)), None)
 
@@ -156,6 +170,7 @@ def _listed(
     above: tuple[str, ...],
     changed: tuple[int, ...],
     closed: Collection[str] | None,
+    ruled: Callable[[str], frozenset[str]] | None,
     *,
     is_store: bool,
 ) -> _Folder | None:
@@ -173,6 +188,8 @@ def _listed(
             kind &= _STEERING
         elif _leads_past_survey(entry):
             kind |= _STEERING
+        if ruled is not None:
+            kind |= ruled(entry.path)
         if kind:
             special.append((entry.name, kind))
         if entry.is_dir(follow_symlinks=False):
