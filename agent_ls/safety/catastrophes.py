@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_ls.safety.shell_parts import SHELLS, base_name, words_behind_redirections
+from agent_ls.safety.shell import SHELLS, base_name, words_behind_redirections
 from agent_ls.safety.text import words
 from agent_ls.safety.view_table import RUN_OTHERS
 from agent_ls.syntax.parsing import Node, parse_shell, shell_captures, walk

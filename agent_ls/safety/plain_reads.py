@@ -17,7 +17,7 @@ from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.control_files import has_other_names, names_of, names_secret
 from agent_ls.safety.paths import components_below, is_inside, real_path
 from agent_ls.safety.programs import child_path, lies_in
-from agent_ls.safety.shell_parts import read_parts
+from agent_ls.safety.shell import read_parts
 
 _MAX_CHARS = 500
 _LETTERS = {

@@ -24,41 +24,53 @@ from agent_ls.safety.commands import COMMAND_TOOL
 from agent_ls.safety.control_files import names_of
 from agent_ls.safety.named_programs import is_covered, named_programs
 from agent_ls.safety.path_patterns import PathPattern
+from agent_ls.safety.plain_reads import is_plain_read
 from agent_ls.safety.prefixes import leads_away
 from agent_ls.safety.rule_limits import Limit, read_limit
-from agent_ls.safety.shell_parts import UNKNOWN
+from agent_ls.safety.shell import UNKNOWN
 from agent_ls.safety.text import words as words_of
-from agent_ls.safety.view_table import READERS
 
-_UNNAMED = "a rule about reading may apply, but which files it opens cannot be seen"
 _UNSEEN = "a rule about commands may apply, but which programs it runs cannot be seen"
+_UNHELD = "a rule about files may apply, and outside a sandbox only plain words show what is opened"
+_PRINTED = "a rule about reading may apply, and git prints files that it finds by itself"
 
 
 def objection(
-    planned: PlannedCall, workspace: Workspace, rules: Sequence[PatternRule]
+    planned: PlannedCall, workspace: Workspace, rules: Sequence[PatternRule], *, is_held: bool
 ) -> Deny | Ask | None:
-    """Return what the strictest rule that covers any part of a call says; None: no such rule."""
+    """Return what the strictest rule that covers any part of a call says; None: no such rule.
+
+    ``is_held``: a sandbox keeps a command to the rules about files.
+    """
     for decision in ("deny", "ask"):
         strict = [one for one in rules if one.decision == decision]
         if strict and (found := _covering(planned, workspace, strict)):
             return _verdict(decision, found)
     limits = [one for one in rules if one.decision != "allow"]
-    commands, readings = _about(limits, "run_command"), _about(limits, "read")
-    if (commands or readings) and planned.tool.name == COMMAND_TOOL:
-        seen = named_programs(_command(planned, workspace)[0]) or [(UNKNOWN,)]
-        is_long = sum(map(len, seen)) > _MAX_WORDS
-        if commands and (is_long or any(_may_be_about(one, commands) for one in seen)):
-            return Ask(f"The command is not run unasked: {_UNSEEN}.", broad=False)
-        if readings and any(_opens_unseen(one) for one in seen):
-            return Ask(f"The command is not run unasked: {_UNNAMED}.", broad=False)
-    return None
+    if planned.tool.name != COMMAND_TOOL or not limits:
+        return None
+    command, cwd = _command(planned, workspace)
+    programs, readings = _about(limits, "run_command"), _about(limits, "read")
+    seen = named_programs(command)
+    if seen is None:
+        words = re.findall(r"[\w-]+", command)
+        seen = [(UNKNOWN,), *([("git", *words)] if "git" in words else [])]
+    is_long = sum(map(len, seen)) > _MAX_WORDS
+    why = ""
+    if programs and (is_long or any(_may_be_about(one, programs) for one in seen)):
+        why = _UNSEEN
+    elif readings and any(one[0] == "git" and _PRINTS & set(one[1:]) for one in seen):
+        why = _PRINTED
+    elif (readings or _about(limits, "edit")) and not is_held:
+        why = "" if is_plain_read(command, cwd, workspace.roots) else _UNHELD
+    return Ask(f"The command is not run unasked: {why}.", broad=False) if why else None
 
 
 _GIT_RUNS = re.compile(
     r" (?:alias\.|--exe?c?[ =]|--config-env|rebase .*-x|submodule .*foreach|bisect run"
     r"|-c (?i:\S*(?:pager|editor|command|program|helper|external|driver|cmd|hooks|fsmonitor)))"
 )
-_SPEAK = frozenset({"echo", "printf", "test", "["})
+_EXECUTES = re.compile(r"-(?:exec|ok)")
 _PRINTS = frozenset({"diff", "show", "log", "grep", "blame", "cat-file", "stash", "archive"})
 _NO_WRAPPERS = words_of(
     """
@@ -91,25 +103,9 @@ def _may_be_about(words: Sequence[str], rules: Sequence[PatternRule]) -> bool:
         for at, name in enumerate(names)
         if one.words and _is_program(one.words[0], name.lower())
     ]
-    return any(_reads_found(words) or fits_loosely(one, names[at:]) for one, at in starts)
-
-
-def _reads_found(words: Sequence[str]) -> bool:
-    """Say whether a program opens files whose names another one finds."""
-    runs_on_found = words[0] == "find" and any(one.startswith(("-exec", "-ok")) for one in words)
-    return runs_on_found or words[0] in ("xargs", "parallel")
-
-
-def _opens_unseen(words: Sequence[str]) -> bool:
-    """Say whether a program opens files that the text does not name."""
-    is_open = any(UNKNOWN in one or "{" in one or "@(" in one for one in words[1:])
-    is_open = is_open and words[0] in READERS - _SPEAK
-    return is_open or _reads_found(words) or _prints_tracked(words)
-
-
-def _prints_tracked(words: Sequence[str]) -> bool:
-    """Say whether git prints the texts of files that it finds by itself."""
-    return words[0] == "git" and bool(_PRINTS & set(words[1:]))
+    # What another program finds may be the other words.
+    is_open = words[0] in ("xargs", "parallel") or any(_EXECUTES.match(one) for one in words)
+    return any(is_open or fits_loosely(one, names[at:]) for one, at in starts)
 
 
 def _verdict(decision: Decision, rule: PatternRule) -> Deny | Ask:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agent_ls.safety.shell_parts import SHELLS, UNKNOWN
+from agent_ls.safety.shell import SHELLS, UNKNOWN
 from agent_ls.safety.text import visible_line, words
 
 Kind = Literal["read-only", "workspace-write", "edit", "ask"]

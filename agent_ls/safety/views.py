@@ -16,16 +16,7 @@ from pathlib import Path
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.git_views import sort_git
 from agent_ls.safety.paths import is_inside, real_path
-from agent_ls.safety.shell_parts import (
-    SHELLS,
-    TEMPORARY,
-    UNKNOWN,
-    Part,
-    ShellText,
-    at_home,
-    base_name,
-    read_parts,
-)
+from agent_ls.safety.shell import SHELLS, TEMPORARY, UNKNOWN, Part, ShellText, base_name, read_parts
 from agent_ls.safety.text import words
 from agent_ls.safety.view_table import (
     ALONE,
@@ -80,12 +71,9 @@ def sort_text(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> So
     found = read_parts(text)
     if found is None:
         return Sorting("ask", "its text cannot be read")
-    if found.runs_subscripts:
-        why = "the shell runs what stands in the subscript of a variable's name"
-        return Sorting("ask", why, is_alone=True)
     sorter = _Sorter(found, cwd, tuple(roots), depth)
     sorted_ = [sorter.part(part) for part in found.parts]
-    sorted_ += [sort_write(target, found.folders(cwd), roots) for target in found.writes]
+    sorted_ += [WORKSPACE_WRITE] * bool(found.writes)
     alone = next((one for one in sorted_ if one.is_alone), None)
     return alone or max(sorted_, key=lambda one: _ORDER.index(one.kind), default=READ_ONLY)
 
@@ -122,17 +110,6 @@ def _is_wide(word: str, cwd: Path, roots: Sequence[Root]) -> bool:
     # To the shell and to programs ``link/..`` may be different folders.
     places = (Path(os.path.normpath(cwd / word)), real_path(cwd / word))
     return any(root.path.is_relative_to(place) for root in roots for place in places)
-
-
-def sort_write(target: str, folders: Sequence[Path], roots: Sequence[Root]) -> Sorting:
-    """Sort a write by redirection. Looks at the disk."""
-    if UNKNOWN in target:
-        return WORKSPACE_WRITE
-    for folder in folders:
-        place = real_path(folder / at_home(target))
-        if not (is_inside(place, roots) or target.startswith(("/dev/fd/", *TEMPORARY))):
-            return Sorting("ask", f"it writes {shown(target)}, which is outside of the workspace")
-    return WORKSPACE_WRITE
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,7 @@ def test_what_the_disk_cannot_look_up_asks(command, root, settings) -> None:
         ("make > $OUT/a", "It changes …/a, which only the shell knows."),
         ("cat cfglink/config.toml | make", "belongs to agent-ls itself and may hold keys."),
         ("sed -i 1d conftest.py", "conftest.py is run by builds, tests or tools later."),
-        ("cp conftest.py src", "src/conftest.py is run by builds, tests or tools later."),
+        ("cp a.py conftest.py", "conftest.py is run by builds, tests or tools later."),
         (f"make {'a' * 5_000}", "aaa is longer than a path can be."),
         ("make .env", ".env looks like a file that holds secrets."),
         ("make hard.txt", "hard.txt is a hard link, so its content may belong elsewhere."),

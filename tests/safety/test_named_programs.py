@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.safety.named_programs import named_programs
-from agent_ls.safety.shell_parts import UNKNOWN
+from agent_ls.safety.shell import UNKNOWN
 
 PUSHES = [
     *("git 2>&1 push", "git 2>/dev/null push origin", "git <x push", "sudo 2>&1 git push"),

@@ -193,7 +193,7 @@ test("each is changed, moved, sent and dropped", async () => {
   await press(row(1), "Enter", { isComposing: true });
   expect(said).toEqual([]);
   await press(row(1), "Enter", { altKey: true });
-  expect([said, rows()]).toEqual([[prompt("one", "follow_up")], []]);
+  expect([said, rows()]).toEqual([[{ ...prompt("one", "follow_up"), here: "selection" }], []]);
 });
 
 test("one without words is not sent and does not go", async () => {

@@ -9,6 +9,7 @@ from typing import ClassVar
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.rules import PatternRule
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
+from agent_ls.loop.ports.commands import Runner
 from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
@@ -26,6 +27,7 @@ class StandingRules:
     name: ClassVar[str] = "standing_rules"
     workspace: Workspace
     rules: Rules | None = None
+    runner: Runner | None = None
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
         if self.rules is None:
@@ -35,8 +37,12 @@ class StandingRules:
         strict: list[PatternRule] = [one for one in rules if one.decision != "allow"]
         if not strict:
             return Allow()
+        is_held = self.runner is not None and self.runner.boundary == "sandbox"
+        is_held &= not getattr(planned.arguments, "outside_sandbox", False)
         try:
-            found = await asyncio.to_thread(objection, planned, self.workspace, strict)
+            found = await asyncio.to_thread(
+                objection, planned, self.workspace, strict, is_held=is_held
+            )
         except WorkspaceError as error:
             return Deny(str(error), whatever_tool=True)
         return found or Allow()
