@@ -31,7 +31,7 @@ from agent_ls.safety.made_files import close_watch, made_files, open_watch
 from agent_ls.safety.own_places import own_folders
 from agent_ls.safety.rule_limits import FileRules
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
-from agent_ls.safety.sandbox.hard_links import linked_elsewhere, other_names
+from agent_ls.safety.sandbox.hard_links import linked_elsewhere, names_beside, other_names
 from agent_ls.safety.sandbox.newcomers import Newcomers
 from agent_ls.safety.sandbox.own_git import close_view, open_view
 from agent_ls.safety.sandbox.probe import SandboxOptions
@@ -201,8 +201,8 @@ class Confiner:
         tops = _shown_tops(repositories, env) if _GIT.search(text) else []
         around = [survey(top) for top in tops if not _is_below(top, roots)]
         secrets = [path for one in (*surveys.values(), *around) for path in one.secret]
-        unread = list(_ruled("read", bounds, surveys, rules, roots))
-        unedited = list(_ruled("edit", bounds, surveys, rules, roots))
+        unread = list(_ruled("read", bounds, surveys, rules))
+        unedited = list(_ruled("edit", bounds, surveys, rules))
         number = len(secrets) + sum(len(one.steering) for one in surveys.values()) + len(unread)
         number += len(unedited) if bounds.view != "read-only" else 0
         _check_number(number, "ask to run it with outside_sandbox and a reason")
@@ -300,18 +300,13 @@ def open_confiner(
 
 
 def _ruled(
-    subject: str,
-    bounds: Bounds,
-    surveys: Mapping[Path, Survey],
-    rules: FileRules,
-    roots: Sequence[Path],
+    subject: str, bounds: Bounds, surveys: Mapping[Path, Survey], rules: FileRules
 ) -> Iterator[Path]:
     """Yield what rules keep from a command: of those that ask, if no person approved it."""
-    kinds = [f"{one} {subject}" for one in ("deny", "ask")][
-        : 1 if bounds.consent == "person" else 2
-    ]
+    strict = ("deny",) if bounds.consent == "person" else ("deny", "ask")
+    kinds = [f"{one} {subject}" for one in strict]
     found = [path for one in surveys.values() for kind in kinds for path in one.ruled.get(kind, ())]
-    yield from (*found, *other_names(found, roots), *rules.beyond(kinds))
+    yield from (*found, *names_beside(found, surveys.values()), *rules.beyond(kinds))
 
 
 def _without(texts: Mapping[Path, bytes], hidden: Iterable[Path]) -> dict[Path, bytes]:

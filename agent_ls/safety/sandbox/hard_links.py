@@ -53,6 +53,21 @@ def other_names(secrets: Iterable[Path], roots: Iterable[Path]) -> list[Path]:
     ]
 
 
+def names_beside(places: Iterable[Path], surveys: Iterable[Survey]) -> list[Path]:
+    """Return the other names, in thoroughly surveyed folders, of files that are or lie in these."""
+    inside = frozenset(map(str, places))
+    covered, beside = set[tuple[int, int]](), dict[str, tuple[int, int]]()
+    for folder, some in (one for each in surveys for one in each.linked.items()) if inside else ():
+        is_whole = not inside.isdisjoint(map(str, (folder, *Path(folder).parents)))
+        for one in some or ():
+            path = f"{folder}/{one.name}"
+            if is_whole or path in inside:
+                covered.add(one.file)
+            else:
+                beside[path] = one.file
+    return [Path(path) for path, file in beside.items() if file in covered]
+
+
 def _with_several_names(path: Path) -> Iterator[tuple[int, int]]:
     """Yield device and inode of a file, or of those in a folder, that have several names."""
     below = (Path(at, name) for at, _, names in os.walk(path) for name in names)
