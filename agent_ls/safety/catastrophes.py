@@ -36,10 +36,10 @@ _FORMATTERS = re.compile(
     r"mkfs(?:\..*)?|mke2fs|mkswap|wipefs|fdisk|sfdisk|cfdisk|gdisk|sgdisk|parted|blkdiscard|format"
     r"|newfs.*|zpool|lvremove|vgremove|pvremove|cryptsetup|hdparm|nvme|badblocks|mdadm"
 )
-_DESTROYERS = re.compile(
-    r"rm|unlink|rmdir|srm|shred|wipe|chmod|chown|chgrp|chattr|setfacl|mv|rsync|find|dd|tee|cp"
-    rf"|truncate|install|scrub|p?kill|diskutil|{_FORMATTERS.pattern}"
-)
+_DELETERS = words("rm unlink rmdir srm shred wipe")
+_CHANGERS = words("chmod chown chgrp chattr setfacl")
+_OVERWRITERS = words("dd shred tee cp truncate wipe install mv scrub")
+_DESTROYERS = _DELETERS | _CHANGERS | _OVERWRITERS | words("find rsync kill pkill diskutil")
 _BOMB = re.compile(r"([^\s(){}|&;]{1,40})\(\)\{[^}]{0,200}\1\|\1&")
 
 
@@ -94,7 +94,7 @@ class _Search:
                 for script in (whole, *arguments) if depth < _MAX_DEPTH else ():
                     if found := self.found(script, depth + 1):
                         return found
-            elif _DESTROYERS.fullmatch(name) and (found := _destroys(name, written[at + 1 :])):
+            elif found := _destroys(name, written[at + 1 :]):
                 return found
             is_led = is_led or name in _LEADING
             if not is_led and not re.match(r"\w+=", word):
@@ -119,40 +119,28 @@ def _calls_itself(function: Node) -> bool:
 
 
 def _destroys(name: str, arguments: Sequence[str]) -> str:
+    """Return what a program would destroy with these words; empty for nothing."""
+    if not (name in _DESTROYERS or _FORMATTERS.fullmatch(name)):
+        return ""
     operands = [one for one in arguments if not one.startswith("-")]
-    whole = [one for one in operands if _WHOLE.fullmatch(one)]
-    if name in ("rm", "unlink", "rmdir", "srm", "shred", "wipe") and whole:
-        return f"it would delete {whole[0]}"
+    whole = next(filter(_WHOLE.fullmatch, operands), "")
+    text = " ".join(arguments)
+    if whole and name in _DELETERS:
+        return f"it would delete {whole}"
     if name == "rm" and "--no-preserve-root" in arguments:
         return "it would delete the file system's root"
-    is_recursive = any(re.match(r"-\w*R|--recursive", one) for one in arguments)
-    if name in ("chmod", "chown", "chgrp", "chattr", "setfacl") and whole and is_recursive:
-        return f"it would change all files below {whole[0]}"
-    if name in ("mv", "rsync") and whole[:1] and whole[0] == operands[0]:
-        return f"it would move or copy {whole[0]}"
-    if (
-        name == "find"
-        and whole
-        and re.search(r"-delete|-exec(?:dir)? \S*rm\b", " ".join(arguments))
-    ):
-        return f"it would delete what is below {whole[0]}"
-    return _destroys_machine(name, arguments, operands)
-
-
-def _destroys_machine(name: str, arguments: Sequence[str], operands: Sequence[str]) -> str:
+    if whole and name in _CHANGERS and re.search(r"(?:^| )(?:-\w*R|--recursive)", text):
+        return f"it would change all files below {whole}"
+    if whole and name in ("mv", "rsync") and whole == operands[0]:
+        return f"it would move or copy {whole}"
+    if whole and name == "find" and re.search(r"-delete|-exec(?:dir)? \S*rm\b", text):
+        return f"it would delete what is below {whole}"
     if _FORMATTERS.fullmatch(name) and any(map(_DEVICE.search, arguments)):
         return "it would format or repartition a device"
-    if name == "dd" and any(re.match(r"of=", one) and _DEVICE.search(one) for one in arguments):
-        return "it would overwrite a device"
-    writes = name in ("shred", "tee", "cp", "truncate", "wipe", "install", "mv", "scrub")
-    if writes and any(map(_DEVICE.match, operands)):
+    goals = [one.removeprefix("of=") for one in operands if name != "dd" or one.startswith("of=")]
+    if name in _OVERWRITERS and any(map(_DEVICE.match, goals)):
         return "it would overwrite a device"
     if name in ("kill", "pkill") and "-1" in arguments[-1:]:
         return "it would end every process of this account"
-    if (
-        name == "diskutil"
-        and operands
-        and operands[0].lower().startswith(("erase", "zero", "part"))
-    ):
-        return "it would erase a disk"
-    return ""
+    is_disk = name == "diskutil" and re.match(r"(?i)erase|zero|part", "".join(operands[:1]))
+    return "it would erase a disk" if is_disk else ""
