@@ -115,8 +115,8 @@ def named_places(command: str, cwd: Path, roots: Sequence[Root], depth: int = 0)
         for part, here in zip(text.parts, folders, strict=True)
         for word, use in _words(part)
     ]
-    words += [(one, "any", (cwd,)) for one in text.others]
-    words += [(one, "read", here) for one in text.reads for here in {*folders, (cwd,)}]
+    words.extend((one, "any", (cwd,)) for one in text.others)
+    words.extend((one, "read", here) for one in text.reads for here in {*folders, (cwd,)})
     for word, at in text.writes:
         words.append((word, "write", folders[max(at - 1, 0)] if folders else (cwd,)))
     for word, use, here in words:
