@@ -216,7 +216,7 @@ class EditorSessions:
 
     async def symbols(self, path: str, text: str) -> Sequence[Symbol]:
         """Return what a text defines, outermost first; none if nothing parses it."""
-        return await self._stored.code.symbols(path, text) or ()
+        return await self.stored.code.symbols(path, text) or ()
 
     async def commands(self) -> CommandList:
         """Return the custom commands. Errors: ``AgentLsError`` before the store is open."""
@@ -255,7 +255,7 @@ class EditorSessions:
 
     async def sub_agent(self, session_id: str) -> list[StoredEvent]:
         """Return what a sub-agent has done so far; empty for the id of anything else."""
-        return await self._stored.sub_agent(session_id)
+        return await self.stored.sub_agent(session_id)
 
     async def current(self) -> Session | None:
         """Return the current session; None when no request has needed one yet."""

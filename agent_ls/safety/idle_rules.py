@@ -17,7 +17,7 @@ from agent_ls.safety.named_programs import named_programs
 from agent_ls.safety.path_patterns import PathPattern, patterns_of, unquoted
 from agent_ls.safety.rule_limits import read_limit
 from agent_ls.safety.rule_matching import fits_loosely
-from agent_ls.safety.shell_parts import at_home
+from agent_ls.safety.shell import at_home
 
 _OPERATORS = frozenset({"&&", "||", ";", "|", "&", ">", ">>", "<"})
 _NO_HOST = re.compile(r"[/\s]|:(?!\d+$)")
