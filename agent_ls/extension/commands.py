@@ -36,7 +36,7 @@ _MEANINGLESS = (
     *("metadata", "license", "compatibility", "version"),
 )
 """Keys of other agents without a meaning here; in a file of ours, too, they are no mistake."""
-_KEYS = (*_FOREIGN_KEYS, "mode", *_MEANINGLESS)
+_KEYS = (*_FOREIGN_KEYS, "mode", "tools", *_MEANINGLESS)
 _MENTION = re.compile(r"(?<![^\s(\[\"'`])@([\w./~-][^\s`,;:()\[\]\"'<>]*)")
 _MAX_MENTIONS = 10
 _MAX_OPENING = 25
@@ -168,7 +168,7 @@ def _command_in(path: Path, place: Place) -> CustomCommand:
         raise ValueError("its name, or that of a folder around it, begins with a dot")
     front, body = read_parts(path, place)
     head = only_known(front, _FOREIGN_KEYS if place.is_foreign else _KEYS, place)
-    allowed = head.get("allowed-tools", "")
+    left = head.get("tools", "")
     project = {} if place.top is None else {"CLAUDE_PROJECT_DIR": str(place.top)}
     return CustomCommand(
         name=_name_of(path, place),
@@ -180,9 +180,9 @@ def _command_in(path: Path, place: Place) -> CustomCommand:
         limits=TurnLimits(
             model=model_in(head.get("model", ""), place),
             mode=_mode_in(plain_value(head.get("mode", ""))),
-            tools=tools_in(allowed, is_foreign=True),
-            rules=rules_in(allowed),
-            unasked=rules_of(allowed, place, project),
+            tools=tools_in(left, is_foreign=True),
+            rules=rules_in(left),
+            unasked=rules_of(head.get("allowed-tools", ""), place, project),
         ),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from agent_ls.domain.rules import parse_pattern
@@ -84,25 +84,42 @@ def _name_in(item: str) -> str:
 
 
 def rules_in(value: str) -> tuple[str, ...]:
-    """Return the patterns of a list of tools as rules of ours, as ``run_command: git add *``.
+    """Return the patterns of a list of tools as rules that narrow: ``run_command: git add *``.
 
     A tool that the list also names as a whole has no rules.
     """
     whole: set[str] = set()
     rules: list[tuple[str, str]] = []
-    for one in _listed(value):
-        try:
-            subject, pattern = _rule_of(one.strip("\"'"))
-        except ValueError:
-            continue
-        if subject not in _RULED:
-            continue
+    for one, subject, pattern in _ruled_in(value):
         if "(" not in one or not pattern.strip("*/ "):
             whole.add(subject)
         elif not _SERVER_TOOL.match(one):
             rules.append((subject, pattern))
     kept = (f"{subject}: {pattern}" for subject, pattern in rules if subject not in whole)
     return tuple(dict.fromkeys(kept))
+
+
+def allowed_in(value: str) -> tuple[str, ...]:
+    """Return the patterns of a list of tools as rules that allow, those of servers' tools too.
+
+    A bare ``Bash`` or ``Write`` allows nothing: that is a mode's word, not a list's.
+    """
+    kept = (
+        f"{subject}: {pattern}"
+        for _, subject, pattern in _ruled_in(value)
+        if pattern.strip("*/ ") and pattern != _UNREADABLE
+    )
+    return tuple(dict.fromkeys(kept))
+
+
+def _ruled_in(value: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each item about a tool that has rules, with its subject and its pattern."""
+    for one in _listed(value):
+        item = one.strip("\"'")
+        with suppress(ValueError):
+            subject, pattern = _rule_of(item)
+            if subject in _RULED:
+                yield item, subject, pattern
 
 
 def _rule_of(item: str) -> tuple[str, str]:

@@ -1,4 +1,8 @@
-"""What the ``allowed-tools`` of a command or a skill lets run without asking in its turn."""
+"""What the ``allowed-tools`` of a command or a skill lets run without asking in its turn.
+
+It takes no tool away: Claude Code's documentation says that every tool remains callable, and that
+the permissions still hold for those that the list does not name.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Mapping
 
 from agent_ls.domain.rules import parse_rule
 from agent_ls.extension.files import Place
-from agent_ls.extension.front_matter import rules_in
+from agent_ls.extension.front_matter import allowed_in
 from agent_ls.safety.prefixes import is_offered
 
 
@@ -19,7 +23,7 @@ def rules_of(value: str, place: Place, variables: Mapping[str, str]) -> tuple[st
     """
     for name, text in variables.items():
         value = value.replace(f"${{{name}}}", text)
-    rules = rules_in(value)
+    rules = allowed_in(value)
     if place.top is None:
         return rules
     return tuple(one for one in rules if is_offered(parse_rule(one)))

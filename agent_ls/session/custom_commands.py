@@ -25,8 +25,8 @@ async def expanded(
     limits = command.limits
     if limits.tools and not any(is_left(tool, limits) for tool in tools if tool != "final_output"):
         raise AgentLsError(
-            f"The command /{command.name} leaves no tool: allowed-tools in {command.source} "
-            "names none that this session has."
+            f"The command /{command.name} leaves no tool: its tools in {command.source} "
+            "are none that this session has."
         )
     text = await source.text_of(command, arguments, session_id)
     opening = await source.opening(command, arguments, session_id)

@@ -157,7 +157,7 @@ async def test_what_comes_first_has_the_tools_of_its_own_command(
         {
             ".claude/commands/review.md": "---\nallowed-tools: Read, Grep\n---\nReview.",
             ".claude/commands/state.md": "---\nallowed-tools: Bash(ls:*)\n---\n!`ls`",
-            ".claude/commands/narrow.md": "---\nallowed-tools: Read\n---\n!`ls`",
+            ".agent-ls/commands/narrow.md": "---\ntools: Read\n---\n!`ls`",
             "seen.txt": "",
         },
     )
@@ -169,7 +169,7 @@ async def test_what_comes_first_has_the_tools_of_its_own_command(
         expect.contains = ["seen.txt"]
         text = "Seen."
         [[answer]]
-        expect.contains = ["allowed-tools leave run_command out"]
+        expect.contains = ["list of tools leaves run_command out"]
         text = "Not seen."
     """
     async with stage.opened(tmp_path, model) as sessions:
@@ -181,12 +181,12 @@ async def test_what_comes_first_has_the_tools_of_its_own_command(
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_a_sub_agent_has_what_both_lists_leave(tmp_path: Path, stage: Stage) -> None:
-    command = "allowed-tools: Task, Bash(git add:*), Bash(touch:*)"
+    command = "tools: Task, Bash(git add:*), Bash(touch:*)"
     kind = "name: adder\ndescription: adds\ntools: Bash(git add:*), Bash(rm:*)"
     _write(
         tmp_path,
         {
-            ".claude/commands/ship.md": f"---\n{command}\n---\nShip it.",
+            ".agent-ls/commands/ship.md": f"---\n{command}\n---\nShip it.",
             ".claude/agents/adder.md": f"---\n{kind}\n---\nAdd.",
             "a.txt": "a",
         },

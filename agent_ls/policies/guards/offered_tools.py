@@ -31,7 +31,7 @@ class OfferedTools:
             # A custom command's own calls come before the turn's first request.
             if any(is_left(one, limits) for one in names):
                 return Allow()
-            return Deny(f"The command's allowed-tools leave {planned.tool.name} out.")
+            return Deny(f"The command's list of tools leaves {planned.tool.name} out.")
         if prefix is None or names & set(prefix.tools):
             return Allow()
         return Deny(
