@@ -76,6 +76,25 @@ def filled(template: str, given: Given) -> tuple[str, tuple[str, ...]]:
     return "".join(pieces), tuple(commands)
 
 
+def words_and_rest(arguments: str, most: int) -> list[str]:
+    """Return at most so many words, split as for ``$1``; the last is all that is left, as typed."""
+    found: list[str] = []
+    rest = arguments.strip()
+    while rest and len(found) < most:
+        if len(found) == most - 1:
+            words = _words(rest)
+            return [*found, words[0] if len(words) == 1 else rest]
+        lexer = shlex.shlex(rest, posix=True)
+        lexer.whitespace_split, lexer.commenters = True, ""
+        try:
+            word = lexer.get_token() or ""
+            rest = rest[lexer.instream.tell() :].lstrip()
+        except ValueError:
+            word, _, rest = rest.partition(" ")
+        found.append(word)
+    return found
+
+
 def names_plugins(text: str) -> bool:
     """Say whether a text uses a folder that only plugins have."""
     return _OF_PLUGINS.search(text) is not None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from agent_ls.domain.attachments import Attachment
 from agent_ls.domain.commands import CommandList, CustomCommand, OpeningCall, call_line
 from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.placeholders import words_and_rest
 from agent_ls.loop.ports.extension import Commands
 from agent_ls.mcp.definitions import PromptDefinition
 from agent_ls.mcp.servers import Servers
@@ -114,7 +115,7 @@ def _command(name: str, server: str, prompt: PromptDefinition) -> CustomCommand:
 
 def _given(prompt: PromptDefinition, command: CustomCommand, arguments: str) -> dict[str, str]:
     """Return the arguments by name; the last takes what is left. Errors: ``AgentLsError``."""
-    words = arguments.split(maxsplit=max(len(prompt.arguments) - 1, 0)) if arguments else []
+    words = words_and_rest(arguments, max(len(prompt.arguments), 1))
     given = {one.raw: word for one, word in zip(prompt.arguments, words, strict=False)}
     missing = [one.name for one in prompt.arguments if one.is_required and one.raw not in given]
     if missing:

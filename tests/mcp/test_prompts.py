@@ -41,6 +41,8 @@ async def test_a_prompt_is_a_command(tmp_path: Path) -> None:
             "(The following is the text of the tool server desk.)\n"
             "Look at a.py because of: for my peace"
         )
+        text, _ = await expanded("/desk:review 'a b.py' \"my peace\"", source, ())
+        assert text.endswith("Look at a b.py because of: my peace")
         with pytest.raises(AgentLsError, match="needs file: /desk:review file"):
             await expanded("/desk:review", source, ())
 
