@@ -25,6 +25,7 @@ from agent_ls.workspace.disk import DiskWorkspace
 _NOBODY = Path("/nonexistent")
 """Stands for the user's configuration folder, whose files count already."""
 _MAX_LINE_CHARS = 160
+_HERE_ALONE = ", when you work in this very folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ def _switched_on(folder: Path, settings: Settings, editor: Mapping[str, Any]) ->
         *(f"{one}, in every folder" for one in _extensions((), home)),
         *(f"setting {one}" for one in own),
         *(f"editor setting {one}" for one in of_editor),
-        *_instructions(folder),
+        # Unlike the rest of ``~/.claude``, they count nowhere else.
+        *(f"{one}{_HERE_ALONE if home else ''}" for one in _instructions(folder)),
         *_extensions((root,)),
         *_servers(folder),
         *_programs(folder, settings),

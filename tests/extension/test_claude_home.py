@@ -42,6 +42,7 @@ def test_it_counts_once_it_is_trusted(home: Path, capsys: pytest.CaptureFixture[
     out, err = _listed(home, capsys)
     assert out == ""
     assert f"in {home} are not read: agent-ls trust {home} lists them and asks" in err
+    (home / "CLAUDE.md").write_text("Be kind.")
     assert main(["trust", "--show", "~/.claude"]) == 0
     assert capsys.readouterr().out == (
         f"{home}\nIt would switch on:\n"
@@ -49,6 +50,7 @@ def test_it_counts_once_it_is_trusted(home: Path, capsys: pytest.CaptureFixture[
         "  command /git:Big-Commit runs unasked when you call it: git add *, in every folder\n"
         "  skill pdf, in every folder\n"
         "  sub-agent reviewer, in every folder\n"
+        "  instructions in CLAUDE.md, as if they were yours, when you work in this very folder\n"
     )
     # A folder above it was trusted for other reasons.
     assert main(["trust", "--yes", str(home.parent)]) == 0
