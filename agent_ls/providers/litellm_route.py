@@ -76,6 +76,8 @@ class Library:
         # The counter would load 40 MB to estimate a cost that we compute from usage instead.
         litellm.disable_token_counter = True
         self._litellm.disable_aiohttp_transport = True
+        # Else Copilot would get the system prompt as an answer of its own.
+        self._litellm.disable_copilot_system_to_assistant = True
         self._litellm.aclient_session = client
         _keep_limits_in(self._litellm.llms.custom_httpx.http_handler.AsyncHTTPHandler)
 

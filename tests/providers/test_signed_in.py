@@ -152,6 +152,7 @@ async def test_whoever_signed_in_may_ask_its_models(
         assert asked.body["store"] is False
     else:
         assert asked.headers["copilot-integration-id"] == "vscode-chat"
+        assert [one["role"] for one in asked.body["messages"]] == ["system", "user"]
     assert (await asking.host.facts(MODELS[name])).window_tokens > 0
     # Neither the host nor litellm has written what others could read.
     assert {stat.S_IMODE(one.stat().st_mode) for one in folder.iterdir()} == {0o600}
