@@ -15,7 +15,7 @@ from agent_ls.policies.gates.incomplete_action import IncompleteAction
 from tests.policies.views import view_of
 
 CODES = ("en", "de", "fr", "es", "it", "pt", "ru", "zh", "ja", "ko")
-FILES = ("announcements.toml", "announcements_unseen.toml")
+FILES = ("announcements.toml", "announcements_unseen.toml", "announcements_waiting.toml")
 
 
 def lines(file: str, kind: str, code: str) -> list[str]:

@@ -23,14 +23,17 @@ class _Kind(Enum):
 
 
 def announced_action(text: str) -> str | None:
-    """Return the last announced action, unless a report or a question follows it."""
+    """Return the last announced action, unless a report or a question follows it.
+
+    What the model will do once the user has done something is none.
+    """
     announced: str | None = None
-    has_reported = False
+    has_reported = is_handed_over = False
     for sentence in closing_sentences(text):
         kinds = {_kind(one, sentence.words) for one in spoken(LANGUAGES, sentence.words)}
         has_reported = has_reported or _Kind.REPORT in kinds
-        if _Kind.HANDS_OVER in kinds:
-            announced = None
+        if _Kind.HANDS_OVER in kinds or (is_handed_over and _is_then(sentence.words)):
+            announced, is_handed_over = None, True
         elif _Kind.ANNOUNCEMENT in kinds or (_Kind.NEXT_STEP in kinds and not has_reported):
             announced = sentence.text
         elif _Kind.REPORT in kinds:
@@ -38,9 +41,14 @@ def announced_action(text: str) -> str | None:
     return announced[:_MAX_QUOTED_CHARS] if announced else None
 
 
+def _is_then(words: str) -> bool:
+    """Say whether a sentence says what follows upon the one before."""
+    return any(one.has("then", words) for one in spoken(LANGUAGES, words))
+
+
 def _kind(language: Language, words: str) -> _Kind:
     words = language.pattern("lead").sub("", words)
-    if language.has("hands_over", words):
+    if language.has("hands_over", words) or language.has("waits", words):
         return _Kind.HANDS_OVER
     marked = language.marked("talk", "¬", language.marked("adverb", "~", words))
     end = max((one.end() for one in language.pattern("announces").finditer(marked)), default=0)
