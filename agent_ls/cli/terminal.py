@@ -126,7 +126,11 @@ class TerminalAnswers:
         offered = f" ({' / '.join(map(visible, question.options))})" if question.options else ""
         if question.origin == "plan":
             offered += "\nor the numbers of steps, such as 1, 3-5; other words go to the agent"
+        if question.default:
+            offered += f"\nEnter alone answers: {visible(question.default)}"
         said = await self._asked(f"\n{visible(question.text)}{offered}\n> ")
+        if said and not said.strip():
+            said = question.default or said
         while said and not said.strip():
             said = await self._asked("Nothing is decided yet: an answer needs words.\n> ")
         answer = QuestionAnswer(text=said.strip(), by="terminal" if said.strip() else "nobody")

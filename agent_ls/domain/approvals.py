@@ -123,6 +123,8 @@ class Question(Record):
     text: str
     options: tuple[str, ...] = ()
     """Offered answers; free text is always possible."""
+    default: str = ""
+    """What Enter alone answers at a terminal; empty: it answers nothing."""
     stop: StopReason | None = None
     """For an escalation: the stop reason if the answer is *stop* or nobody answers."""
     steps: tuple[ProposedCall, ...] = ()

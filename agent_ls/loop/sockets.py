@@ -219,7 +219,7 @@ class ToolContext:
     """The person said yes to this call, as its preview shows it now."""
     consent: Consent = "none"
     """Copied from ``PlannedCall.consent``."""
-    ask: Callable[[str, tuple[str, ...]], Awaitable[QuestionAnswer]] | None = None
+    ask: Callable[[str, tuple[str, ...], str], Awaitable[QuestionAnswer]] | None = None
     """Asks the user a question with answers to choose from, as ``ask_user`` does, while the call
     waits and its time does not pass. None: nobody can answer."""
 

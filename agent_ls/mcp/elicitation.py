@@ -102,13 +102,13 @@ class Elicitation:
         if said != yes.casefold() and said not in YES:
             raise self._over("decline", "they declined")
 
-    async def _chosen(self, text: str, options: tuple[str, ...]) -> str:
+    async def _chosen(self, text: str, options: tuple[str, ...], default: str = "") -> str:
         """Return the user's words. Errors: ``_Over`` if they decline or do not answer."""
         assert self.context.ask is not None
         decline = _DECLINE
         if any(one.casefold() == decline.casefold() for one in options):
             decline = _DECLINE_BESIDE_IT
-        said = await self.context.ask(text, (*options, decline))
+        said = await self.context.ask(text, (*options, decline), default)
         if not said.is_answered:
             raise self._over("cancel", "got no answer")
         if said.text.strip().casefold() == decline.casefold():
@@ -122,14 +122,17 @@ class Elicitation:
             # The default is one of the choices; as the first it is the nearest.
             ordered = sorted(one.choices, key=lambda value: value != one.default)
             options, use_default = [one.choices[value] for value in ordered], ""
+            default = one.shown(one.default) if one.default is not None else ""
         else:
             options = [*([use_default] if use_default else []), *one.choices.values()]
+            default = use_default
         if not one.is_required:
             options.append(_LEAVE_OUT)
         listed = tuple(options) if len(options) <= _MAX_OPTIONS else ()
         problem = ""
         for _ in range(_MAX_TRIES):
-            said = await self._chosen(f"{problem}{head}: {one.words}{self._goes_to}", listed)
+            text = f"{problem}{head}: {one.words}{self._goes_to}"
+            said = await self._chosen(text, listed, default)
             if use_default and said == use_default:
                 return one.default
             if not one.is_required and said.casefold() == _LEAVE_OUT.casefold():

@@ -20,6 +20,7 @@ _MAX_DEPTH = 5
 _MAX_NODES = 400
 """Parts of a form's schema that are looked at."""
 YES, _NO = words("yes y true on 1"), words("no n false off 0")
+"""Of a boolean; it is shown as two numbered choices, so 2 is no."""
 _KINDS = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": ""}
 _FORMATS = {
     "email": "an e-mail address",
@@ -96,7 +97,7 @@ class Field:
         """Return the value that an answer stands for. Errors: ``ValueError`` says what is wrong."""
         match self.kind:
             case "boolean":
-                return _yes_or_no(text)
+                return self._choice(text) if text.strip() in ("1", "2") else _yes_or_no(text)
             case "array":
                 value: Any = self._several(text)
             case _ if self.choices:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
 
 import pytest
 
+from agent_ls.cli.terminal import TerminalAnswers
 from agent_ls.domain.events import PrefixSet, QuestionAsked, QuestionResolved
 from tests.loop.conftest import Stage
 from tests.mcp.conftest import PROGRAM
@@ -72,3 +74,38 @@ text = "Still there."
         _, events = await run_turn_of(session, "And now?")
         # The hints are part of the prefix, which later turns keep.
         assert not [one for one in events if isinstance(one, PrefixSet)]
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_enter_at_a_terminal_is_the_default_of_a_form(tmp_path: Path, stage: Stage) -> None:
+    fields = {"city": {"type": "string", "default": "Rome"}, "by_rail": {"type": "boolean"}}
+    schema = {"type": "object", "properties": fields, "required": ["city", "by_rail"]}
+    form = {**_FORM, "requestedSchema": schema}
+    scenario = f"""
+[[answer]]
+[[answer.call]]
+tool = "desk__do"
+arguments = {{ do = {json.dumps("elicit " + json.dumps(form))} }}
+
+[[answer]]
+expect = {{ last_contains = ['"content": {{"city": "Rome", "by_rail": false}}'] }}
+text = "Done."
+"""
+    shown: list[str] = []
+    typed = ["\n", "\n", "2\n"]
+
+    def ask(prompt: str) -> str:
+        shown.append(prompt)
+        return typed.pop(0)
+
+    async with stage.opened(tmp_path, scenario, settings_toml=settings("good")) as sessions:
+        session = await sessions.create()
+        session.follow(TerminalAnswers(session, ask))
+        async with asyncio.timeout(60):
+            await session.submit("Plan it.")
+            await session.wait_idle()
+    assert "Enter alone answers: Use Rome" in shown[0]
+    assert "Enter alone" not in shown[1]
+    # A field without a default needs words.
+    assert shown[2].startswith("Nothing is decided yet")
+    assert typed == []

@@ -25,8 +25,12 @@ class Asking:
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
         self.asked: list[tuple[str, tuple[str, ...]]] = []
+        self.defaults: list[str] = []
 
-    async def __call__(self, text: str, options: tuple[str, ...]) -> QuestionAnswer:
+    async def __call__(
+        self, text: str, options: tuple[str, ...], default: str = ""
+    ) -> QuestionAnswer:
+        self.defaults.append(default)
         self.asked.append((text, options))
         words = self.answers.pop(0)
         return QuestionAnswer(text=words, by="user" if words else "nobody")
@@ -68,6 +72,9 @@ _ACCEPTED: list[tuple[str, list[str], dict[str, Any]]] = [
     (form(["a"], a={"type": "number"}), ["7"], {"a": 7}),
     (form(["b"], b={"type": "boolean", "default": False}), ["No"], {"b": False}),
     (form(["b"], b={"type": "boolean"}), ["perhaps", "TRUE"], {"b": True}),
+    (form(["b"], b={"type": "boolean"}), ["2"], {"b": False}),
+    (form(["b"], b={"type": "boolean", "default": False}), [" 1"], {"b": True}),
+    (form(["b"], b={"type": "boolean"}), ["3", "0"], {"b": False}),
     (form(["c"], c=_COLOURS), ["red"], {"c": "#f00"}),
     (form(["c"], c=_COLOURS), ["Green, dark"], {"c": "#0f0"}),
     (form(["c"], c=_COLOURS), ["blue", "1"], {"c": "#f00"}),
@@ -151,6 +158,8 @@ async def test_a_question_says_what_fits(
     ((text, offered),) = asking.asked
     assert asked in text
     assert offered == options
+    # Enter alone at a terminal is the default, which is offered first.
+    assert asking.defaults == [options[0] if "default: " in asked else ""]
     assert result_in(found.text) == {"action": "cancel"}
     assert "asked the user, and got no answer" in found.text
 
@@ -193,9 +202,11 @@ async def test_what_is_not_accepted_has_no_content(tmp_path: Path) -> None:
 
 async def test_the_servers_time_does_not_pass_while_the_user_thinks(tmp_path: Path) -> None:
     class Slow(Asking):
-        async def __call__(self, text: str, options: tuple[str, ...]) -> QuestionAnswer:
+        async def __call__(
+            self, text: str, options: tuple[str, ...], default: str = ""
+        ) -> QuestionAnswer:
             await asyncio.sleep(2.5)
-            return await super().__call__(text, options)
+            return await super().__call__(text, options, default)
 
     async with opened(tmp_path, {"desk": server("good", timeout_s=2)}) as servers:
         await servers.settle()
@@ -207,9 +218,11 @@ async def test_no_calls_time_passes_while_the_user_thinks(tmp_path: Path) -> Non
     """Which of several calls a server asks for is not known."""
 
     class Slow(Asking):
-        async def __call__(self, text: str, options: tuple[str, ...]) -> QuestionAnswer:
+        async def __call__(
+            self, text: str, options: tuple[str, ...], default: str = ""
+        ) -> QuestionAnswer:
             await asyncio.sleep(2)
-            return await super().__call__(text, options)
+            return await super().__call__(text, options, default)
 
     with http_server() as far:
         several = {"far": ServerOptions(url=f"{far.base}/mcp", timeout_s=2)}
@@ -229,7 +242,7 @@ async def test_no_calls_time_passes_while_the_user_thinks(tmp_path: Path) -> Non
 async def test_a_question_goes_with_its_call(tmp_path: Path) -> None:
     is_asked, withdrawn = asyncio.Event(), asyncio.Event()
 
-    async def ask(text: str, options: tuple[str, ...]) -> QuestionAnswer:
+    async def ask(text: str, options: tuple[str, ...], default: str) -> QuestionAnswer:
         is_asked.set()
         try:
             await asyncio.sleep(60)

@@ -90,7 +90,7 @@ async def _answered(question: Question, turn: Turn) -> ToolOutput:
 
 
 async def _ask_meanwhile(
-    turn: Turn, limit: asyncio.Timeout, text: str, options: tuple[str, ...]
+    turn: Turn, limit: asyncio.Timeout, text: str, options: tuple[str, ...], default: str
 ) -> QuestionAnswer:
     """Ask the user for a tool that goes on with the answer; its time does not pass meanwhile."""
     question = Question(
@@ -99,6 +99,7 @@ async def _ask_meanwhile(
         origin=_ASKED_FOR_A_TOOL,
         text=text,
         options=options,
+        default=default,
     )
     try:
         with paused(limit):
