@@ -328,6 +328,7 @@ class ModelHost:
 def _by_card(model: ListedModel, card: ModelCard) -> ListedModel:
     """Return a model with what the user's settings say of it."""
     told = {name: value for name, value in card.model_dump().items() if value}
-    return model.model_copy(
-        update={name: told[name] for name in ListedModel.model_fields if name in told}
-    )
+    update = {name: told[name] for name in ListedModel.model_fields if name in told}
+    if card.images is not None:
+        update["takes_images"] = card.images
+    return model.model_copy(update=update)

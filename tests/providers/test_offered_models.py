@@ -220,7 +220,11 @@ async def test_servers_list_their_own_models_beside_the_table(tmp_path: Path) ->
                 "GROQ_API_KEY": "g",
                 "HOSTED_VLLM_API_BASE": "http://127.0.0.1:9/v1",
             },
-            models={"openai/gpt-4.1": ModelCard(window_tokens=5), "groq/new": ModelCard()},
+            models={
+                "openai/gpt-4.1": ModelCard(window_tokens=5, images=False),
+                "openai/my-model": ModelCard(images=True),
+                "groq/new": ModelCard(),
+            },
         )
     by_name = {one.name: one for one in found.models}
     own = {name for name in by_name if not name.startswith("groq/")}
@@ -232,6 +236,8 @@ async def test_servers_list_their_own_models_beside_the_table(tmp_path: Path) ->
     # The table knows a gateway's models, and the user knows better.
     assert by_name["openai/gpt-4.1"].window_tokens == 5
     assert by_name["openai/gpt-4.1"].has_tools
+    said = ("openai/gpt-4.1", "openai/my-model", "groq/new")
+    assert [by_name[name].takes_images for name in said] == [False, True, None]
     assert "groq/new" in by_name
     assert len(by_name) > 4
     assert found.problems == (
