@@ -41,6 +41,8 @@ _STARTS: Final[Sequence[tuple[bytes, MediaType]]] = (
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 _QUALITIES: Final = (90, 75, 60)
 """Of JPEG, tried in this order until the image is small enough."""
+_PRIVATE: Final = frozenset({"exif", "xmp", "photoshop", "comment"})
+"""What the library calls the words in an image's file; a PNG has its own besides."""
 KINDS: Final = "PNG, JPEG, GIF or WebP"
 _DECODER: Final = ThreadPoolExecutor(1, thread_name_prefix="images")
 _MAX_KEPT_CHARS: Final = 64 * 2**20
@@ -154,16 +156,19 @@ def _read(data: bytes, name: str) -> PictureData:
             # Broken data is found only by reading all of it.
             image.load()
             is_small = max(image.size) <= MAX_EDGE and len(data) <= MAX_SENT_BYTES
-            if is_small and not is_moving:
+            if is_small and not is_moving and not _tells_more(image):
                 return PictureData(data, kind, width, height, name)
             small, made_kind = _smaller(image, is_photo=kind == "image/jpeg")
     except UnusableImage:
         raise
     except Exception as error:
-        # The library raises anything on broken data.
-        raise UnusableImage(f"The image {name} is broken: {error}.") from None
+        # The library raises anything on broken data, and names objects of ours.
+        why = str(error)
+        if " object at " in why:
+            why = f"it begins like {kind}, and what follows is none"
+        raise UnusableImage(f"The image {name} is broken: {why}.") from None
     notes = ["the first of several frames"] if is_moving else []
-    if small.size != (width, height):
+    if sorted(small.size) != sorted((width, height)):
         notes.append(f"made smaller, from {width}x{height}")
     return PictureData(small.data, made_kind, *small.size, name, "; ".join(notes))
 
@@ -179,10 +184,13 @@ class _Made:
 
 
 def _smaller(image: Image, *, is_photo: bool) -> tuple[_Made, MediaType]:
-    """Return the first frame within the limits; as PNG, if it is no photo and fits so."""
+    """Return the first frame within the limits, upright and without what else its file tells.
+
+    It is a PNG, if it is no photo and fits so.
+    """
     from PIL import ImageOps
 
-    image = _plain(ImageOps.exif_transpose(image) if is_photo else image)
+    image = _plain(ImageOps.exif_transpose(image))
     image.thumbnail((MAX_EDGE, MAX_EDGE))
     if not is_photo and len((made := _Made(image, "PNG", optimize=True)).data) <= MAX_SENT_BYTES:
         return made, "image/png"
@@ -196,9 +204,18 @@ def _smaller(image: Image, *, is_photo: bool) -> tuple[_Made, MediaType]:
 
 
 def _plain(image: Image) -> Image:
-    """Return a copy in a mode that PNG and JPEG know, transparency kept."""
+    """Return a copy in a mode that PNG and JPEG know, transparency kept, and nothing else."""
     has_transparency = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
-    return image.convert("RGBA" if has_transparency else "RGB")
+    plain = image.convert("RGBA" if has_transparency else "RGB")
+    plain.info.clear()
+    return plain
+
+
+def _tells_more(image: Image) -> bool:
+    """Say whether the file holds words beside the pixels: where a photo was made, or by whom."""
+    return bool(_PRIVATE & {one.lower() for one in map(str, image.info)}) or bool(
+        getattr(image, "text", None)
+    )
 
 
 def _on_white(image: Image) -> Image:

@@ -9,8 +9,12 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from io import BytesIO
+from typing import Any
 
 import pytest
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from agent_ls.pictures import reading
 from agent_ls.pictures.reading import (
@@ -64,7 +68,10 @@ WRONG: dict[str, tuple[Callable[[], bytes], str]] = {
     "a GIF that is cut": (lambda: image("GIF")[:15], "is broken"),
     "a WebP that is cut": (lambda: noise((90, 90), "WEBP")[:-900], "is broken"),
     "a wrong checksum": (lambda: image().replace(b"IDAT", b"IDAX"), "is broken"),
-    "rubbish behind a head": (lambda: b"\xff\xd8\xff" + b"no" * 99, "is broken"),
+    "rubbish behind a head": (
+        lambda: b"\xff\xd8\xff" + b"no" * 99,
+        "it begins like image/jpeg, and what",
+    ),
     "a bomb": (lambda: png_of(60_000, 60_000), "has 60000x60000 pixels"),
     "too many bytes": (lambda: image() + b"\0" * MAX_FILE_BYTES, "too large (20.0 MB"),
 }
@@ -76,6 +83,53 @@ async def test_what_no_provider_could_use_is_refused_in_words(case: str) -> None
     with pytest.raises(UnusableImage, match="shot") as refused:
         await read_image(make(), "shot.png")
     assert words in str(refused.value)
+    assert " object at " not in str(refused.value)
+
+
+def _photo(kind: str, orientation: int = 1) -> bytes:
+    """Return an image, wider than high and red at its left, that tells where it was made."""
+    photo = Image.new("RGB", (80, 60), "blue")
+    photo.paste("red", (0, 0, 40, 60))
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    exif.get_ifd(0x8825)[1] = "N"
+    exif[0x013B] = "Ada Lovelace"
+    made = BytesIO()
+    photo.save(made, kind, exif=exif)
+    return made.getvalue()
+
+
+def _commented(kind: str) -> bytes:
+    made, about = BytesIO(), PngInfo()
+    about.add_text("Author", "Ada Lovelace")
+    more: dict[str, Any] = {"pnginfo": about} if kind == "PNG" else {"comment": b"Ada Lovelace"}
+    Image.new("RGB", (80, 60), "red").save(made, kind, **more)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(pytest.param(lambda kind=kind: _photo(kind), id=kind) for kind in ("JPEG", "PNG", "WEBP")),
+        *(pytest.param(lambda kind=kind: _commented(kind), id=f"{kind} comment")
+          for kind in ("JPEG", "PNG", "GIF")),
+    ],
+)  # fmt: skip
+async def test_what_an_image_tells_of_its_maker_is_not_sent(data: Callable[[], bytes]) -> None:
+    given = data()
+    assert b"Ada Lovelace" in given
+    found = await read_image(given, "photo")
+    assert b"Ada Lovelace" not in found.data
+    assert (found.width, found.height, found.note) == (80, 60, "")
+    assert not opened(found.data).getexif()
+    assert b"Ada" not in base64.b64decode(as_png(encoded(given)))
+
+
+async def test_a_photo_is_upright_without_the_word_of_how_it_was_held() -> None:
+    found = await read_image(_photo("JPEG", orientation=6), "photo")
+    assert (found.width, found.height, found.note) == (60, 80, "")
+    red, _, blue = opened(found.data).convert("RGB").getpixel((30, 10)) or (0, 0, 0)
+    assert red > 200 > 50 > blue
 
 
 @pytest.mark.parametrize(
