@@ -29,6 +29,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record, Trust
 from agent_ls.domain.rules import RuleOptions
 from agent_ls.extension.claude_home import Consent
+from agent_ls.loop.hook_words import point_of
 from agent_ls.loop.options import LoopOptions, ModelOptions
 from agent_ls.mcp.configured import ToolServerOptions
 from agent_ls.observers.otel import TelemetryOptions
@@ -331,9 +332,19 @@ def _merge(
         return Settings.model_validate(data)
     except ValidationError as error:
         for where, why in mistakes(error):
-            words = "is not a setting" if where == key and why == UNKNOWN else why
-            problems.append(f"{source.name}: {where}: {words}.")
+            is_unknown = where == key and why == UNKNOWN
+            words = f"is not a setting{_meant(keys)}" if is_unknown else f"{why}."
+            problems.append(f"{source.name}: {where}: {words}")
         return settings
+
+
+def _meant(keys: tuple[str, ...]) -> str:
+    """Return the end of a sentence about an unknown key, with the hook that it may stand for."""
+    if keys[0] != "hooks" or len(keys) != 2:
+        return "."
+    near = get_close_matches(keys[1].lower(), HookOptions.model_fields, 1)
+    meant = point_of(keys[1]) or "".join(near)
+    return f": did you mean hooks.{meant}?" if meant else "."
 
 
 def _unknown(keys: tuple[str, ...], value: Any) -> str:

@@ -6,7 +6,8 @@ What it documents is data here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from pydantic import JsonValue
@@ -58,6 +59,8 @@ _FIXED: Mapping[HookPoint, dict[str, JsonValue]] = {
     HookPoint.COMPACTION: {"trigger": "auto", "custom_instructions": ""},
     HookPoint.SESSION_END: {"reason": "other"},
 }
+_OUR_LINE = re.compile(r"\AExit code -?\d+\.(?:\n|\Z)")
+"""What stands above a command's output for the model."""
 _DECISIONS = {"approve": "allow", "block": "deny"}
 _SPECIFIC = {
     "permissionDecision": "decision",
@@ -77,8 +80,18 @@ def tool_words(tool: str) -> str:
     return _TOOLS.get(tool, tool)
 
 
-def told_words(point: HookPoint, told: _Given, cwd: str) -> dict[str, JsonValue]:
-    """Return what a hook is told in Claude Code's words; empty for a point that it has not."""
+def point_of(event: str) -> str:
+    """Return our point that is called so there; empty: there is none."""
+    return next((point.value for point, theirs in _EVENTS.items() if theirs == event), "")
+
+
+def told_words(
+    point: HookPoint, told: _Given, cwd: str, absolute: Callable[[str], str]
+) -> dict[str, JsonValue]:
+    """Return what a hook is told in Claude Code's words; empty for a point that it has not.
+
+    ``absolute`` returns the whole path of a file that a call names.
+    """
     if (event := _EVENTS.get(point)) is None:
         return {}
     mode = told.get("mode")
@@ -93,15 +106,16 @@ def told_words(point: HookPoint, told: _Given, cwd: str) -> dict[str, JsonValue]
     if isinstance(tool := told.get("tool"), str):
         words |= {
             "tool_name": tool_words(tool),
-            "tool_input": _input(tool, told),
+            "tool_input": _input(tool, told, absolute),
             "tool_use_id": told.get("call_id", ""),
         }
     if point is HookPoint.AFTER_TOOL:
-        text, error = told.get("result", ""), told.get("error")
+        text, error = str(told.get("result") or ""), told.get("error")
+        printed = _OUR_LINE.sub("", text) if tool == "run_command" else text
         words["tool_response"] = {
             "content": text,
-            "stdout": text if not error else "",
-            "stderr": text if error else "",
+            "stdout": printed if not error else "",
+            "stderr": printed if error else "",
             "success": not error,
         }
     if point is HookPoint.STOP:
@@ -128,13 +142,14 @@ def our_answer(given: Mapping[str, Any], point: HookPoint) -> dict[str, Any]:
     return answer
 
 
-def _input(tool: str, told: _Given) -> JsonValue:
+def _input(tool: str, told: _Given, absolute: Callable[[str], str]) -> JsonValue:
     given = told.get("arguments")
     if not isinstance(given, dict):
         return given
     words: dict[str, JsonValue] = dict(given)
     if tool in _PATH_ARGUMENTS and "path" in words:
-        words = {"file_path": words.pop("path"), **words}
+        path = words.pop("path")
+        words = {"file_path": absolute(path) if isinstance(path, str) else path, **words}
     edits = words.get("edits")
     if tool == "edit_file" and isinstance(edits, list) and len(edits) == 1:
         only = edits[0]

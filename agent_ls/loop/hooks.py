@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import FILE, Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
 from agent_ls.domain.mistakes import mistakes_said
@@ -108,12 +109,19 @@ class Hooks:
         limit_s = hook.timeout_s or self._usual_s(point)
         root = self.workspace.roots[0].path
         own = {"hook": point.value, "name": hook.name, "workspace": str(root), **told}
-        given = told_words(point, told, str(root)) | own
+        given = told_words(point, told, str(root), self._absolute) | own
         env = {"AGENT_LS_HOOK": point.value, "AGENT_LS_FILE": path, _PROJECT: str(root)}
         run = await self._run(
             hook, hook.command, json.dumps(given), root, limit_s, env, texts or {}
         )
         return _understood(run, limit_s, point) if isinstance(run, HookRun) else run
+
+    def _absolute(self, path: str) -> str:
+        try:
+            return str(self.workspace.locate(path)[1])
+        except WorkspaceError:
+            # The guards refuse such a call, and the hook sees what it asks for.
+            return str(self.workspace.roots[0].path / path)
 
     def _usual_s(self, point: HookPoint) -> float:
         options = self.options

@@ -37,7 +37,7 @@ BEFORE, AFTER = HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL
             {"tool": "write_file", "arguments": {"path": "a", "content": "b"}, "mode": "auto"},
             {
                 "tool_name": "Write",
-                "tool_input": {"file_path": "a", "content": "b"},
+                "tool_input": {"file_path": "/p/a", "content": "b"},
                 "permission_mode": "auto",
             },
         ),
@@ -49,7 +49,7 @@ BEFORE, AFTER = HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL
             },
             {
                 "tool_name": "Edit",
-                "tool_input": {"file_path": "a", "old_string": "b", "new_string": "c"},
+                "tool_input": {"file_path": "/p/a", "old_string": "b", "new_string": "c"},
             },
         ),
         (
@@ -63,8 +63,33 @@ BEFORE, AFTER = HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL
             {
                 "hook_event_name": "PostToolUse",
                 "tool_name": "Edit",
-                "tool_input": {"file_path": "a"},
+                "tool_input": {"file_path": "/p/a"},
                 "tool_response": {"content": "no", "stdout": "", "stderr": "no", "success": False},
+            },
+        ),
+        (
+            AFTER,
+            {"tool": "run_command", "arguments": {}, "result": "Exit code 0.\n2 passed\n"},
+            {
+                "tool_response": {
+                    "content": "Exit code 0.\n2 passed\n",
+                    "stdout": "2 passed\n",
+                    "stderr": "",
+                    "success": True,
+                }
+            },
+        ),
+        (
+            AFTER,
+            {"tool": "read_file", "arguments": {"path": 3}, "result": "Exit code 0.\n"},
+            {
+                "tool_input": {"file_path": 3},
+                "tool_response": {
+                    "content": "Exit code 0.\n",
+                    "stdout": "Exit code 0.\n",
+                    "stderr": "",
+                    "success": True,
+                },
             },
         ),
         (HookPoint.PROMPT, {"prompt": "p"}, {"hook_event_name": "UserPromptSubmit"}),
@@ -79,13 +104,13 @@ BEFORE, AFTER = HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL
 def test_what_a_hook_is_told_in_those_words(
     point: HookPoint, told: dict[str, JsonValue], words: dict[str, JsonValue]
 ) -> None:
-    found = told_words(point, told, "/p")
+    found = told_words(point, told, "/p", "/p/{}".format)
     assert (found["cwd"], found["transcript_path"]) == ("/p", "")
     assert words.items() <= found.items()
 
 
 def test_points_that_it_has_not_are_told_in_ours_alone() -> None:
-    assert told_words(HookPoint.BEFORE_LLM_CALL, {"model": "m"}, "/p") == {}
+    assert told_words(HookPoint.BEFORE_LLM_CALL, {"model": "m"}, "/p", str) == {}
     assert tool_words("find_symbol") == "find_symbol"
     assert {tool_words(one) for one in ("apply_patch", "delete_file")} == {"Edit"}
 
@@ -141,6 +166,7 @@ data = json.load(sys.stdin)
 assert data["hook_event_name"] == "PreToolUse" and data["hook"] == "before_tool"
 assert data["cwd"] == data["workspace"] == os.environ["CLAUDE_PROJECT_DIR"] and data["session_id"]
 path = data["tool_input"].get("file_path", "")
+assert not path or os.path.dirname(path) == data["cwd"]
 if path.endswith(".lock"):
     print("no locks: " + data["tool_name"], file=sys.stderr)
     sys.exit(2)

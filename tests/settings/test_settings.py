@@ -194,6 +194,17 @@ def test_a_key_and_a_table_of_one_name_do_not_break_anything(tmp_path: Path) -> 
     [
         pytest.param('modell = "x"\n', "modell: is not a setting", id="an-unknown-key"),
         pytest.param("[loop]\nspeed = 3\n", "loop.speed: is not a setting", id="an-inner-one"),
+        pytest.param(
+            '[[hooks.PreToolUse]]\nname = "x"\ncommand = "x"\n',
+            "hooks.PreToolUse: is not a setting: did you mean hooks.before_tool?",
+            id="another-agents-hook",
+        ),
+        pytest.param(
+            '[[hooks.after_tol]]\nname = "x"\n',
+            "hooks.after_tol: is not a setting: did you mean hooks.after_tool?",
+            id="a-mistyped-hook",
+        ),
+        pytest.param("hooks.zz = 1\n", "hooks.zz: is not a setting.", id="no-hook"),
         pytest.param('mode = "yolo"\n', "mode: must be", id="a-bad-value"),
         pytest.param("mode = \n", "could not be read", id="broken-toml"),
         pytest.param("[mode]\nx = 1\n", "mode.x is not a setting", id="a-table-for-a-value"),
