@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.pictures import Picture, PictureData
@@ -14,16 +17,26 @@ from agent_ls.pictures.reading import KINDS, UnusableImage, read_image
 from agent_ls.safety.control_files import judge_read
 from agent_ls.session.attachments import check_told
 
+_log = logging.getLogger(__name__)
+
 MAX_IMAGES = 20
 """Of one prompt; Anthropic takes less of each image where a request has more."""
 _NAMED = re.compile(
     r"""(?<![^\s("'\[])@
     (?: "([^"\n]+)"
-    |   ((?:\\.|[^\s\\"]){1,300}?\.(?:png|jpe?g|gif|webp)) (?=[\s.,;:!?)'"\]]|$)
+    |   ((?:\\.|[^\s\\"]){1,300}?
+        \.(?:png|jpe?g|gif|webp|bmp|tiff?|hei[cf]|avif)) (?=[\s.,;:!?)'"\]]|$)
+    |   ((?:\\.|[^\s\\"]){1,300}) (?=[\s"]|$)
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A file named as in ``@shot.png`` or ``@"my shot.png"``. Long words are no names."""
+"""A file named as in ``@shot.png``, ``@"my shot.png"`` or ``@shot``. Long words are no names."""
+_AS_IMAGE = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|tiff?|hei[cf]|avif)$", re.IGNORECASE)
+_OF_SERVER = re.compile(r"[\w-]+:\S")
+"""A tool server's resource, as in ``@server:docs://logo.png``."""
+_MOST_WORDS = 50
+"""Of one prompt that are looked at as names."""
+_BEHIND = ".,;:!?)'\"]"
 _ESCAPED = re.compile(r"\\(.)")
 
 
@@ -39,24 +52,44 @@ async def image_at(path: str, workspace: Workspace) -> PictureData:
     return await read_image(data, path)
 
 
-async def named_in(prompt: str, workspace: Workspace) -> list[PictureData]:
-    """Return the images that a prompt names as ``@path``.
+async def named_in(prompt: str, workspace: Workspace) -> tuple[list[PictureData], list[str]]:
+    """Return the images that a prompt names as ``@path``, and a line for each that does not go.
 
     A name that leads to none that may be read unasked stays a word: the agent can read it by its
     tool, which asks. Errors: ``UnusableImage`` for an image that is broken or too large.
     """
-    names = [quoted or _ESCAPED.sub(r"\1", plain) for quoted, plain in _NAMED.findall(prompt)]
     found: list[PictureData] = []
-    for name in dict.fromkeys(names):
-        if not isinstance(judge_read(name, workspace.roots), Allow):
-            continue
-        try:
-            data = await workspace.image_bytes(name)
-        except WorkspaceError:
-            continue
+    lines: list[str] = []
+    for name in islice(dict.fromkeys(_names_in(prompt)), _MOST_WORDS):
+        data, why = await _image_or_why(name, workspace)
         if data is not None:
             found.append(await read_image(data, name))
-    return found
+        elif _AS_IMAGE.search(name):
+            lines.append(f"@{name} is not sent along: {why.rstrip('.')}.")
+    for line in lines:
+        _log.warning("%s", line)
+    return found, [f"({one})" for one in lines]
+
+
+def _names_in(prompt: str) -> Iterator[str]:
+    for quoted, shown, plain in _NAMED.findall(prompt):
+        name = quoted or _ESCAPED.sub(r"\1", shown or plain.rstrip(_BEHIND))
+        if name and not _OF_SERVER.match(name):
+            yield name
+
+
+async def _image_or_why(name: str, workspace: Workspace) -> tuple[bytes | None, str]:
+    """Return the bytes of an image that may be read unasked, or why there are none."""
+    verdict = await asyncio.to_thread(judge_read, name, workspace.roots)
+    if not isinstance(verdict, Allow):
+        return None, verdict.reason
+    try:
+        if (data := await workspace.image_bytes(name)) is not None:
+            return data, ""
+        is_empty = await workspace.saved(name) == b""
+    except WorkspaceError as error:
+        return None, str(error)
+    return None, "it is empty" if is_empty else f"it is no image that models take ({KINDS})"
 
 
 def with_mention(words: str, image: PictureData) -> str:
@@ -65,15 +98,15 @@ def with_mention(words: str, image: PictureData) -> str:
     return f"{words}{'' if is_apart else ' '}{image.words}"
 
 
-def prompt_text(prompt: str, images: Sequence[PictureData]) -> str:
-    """Return the prompt with a mention of each image that it does not name itself.
+def prompt_text(prompt: str, images: Sequence[PictureData], lines: Sequence[str] = ()) -> str:
+    """Return the prompt with a mention of each image that it does not name itself, then the lines.
 
     Errors: ``AgentLsError`` if there are too many.
     """
     if len(images) > MAX_IMAGES:
         raise AgentLsError(f"A prompt takes at most {MAX_IMAGES} images, not {len(images)}.")
     mentions = [one.words for one in images if one.words not in prompt]
-    return "\n".join([*([prompt] if prompt.strip() else []), *mentions])
+    return "\n".join([*([prompt] if prompt.strip() else []), *mentions, *lines])
 
 
 async def stored(images: Sequence[PictureData], blobs: Blobs) -> tuple[Picture, ...]:

@@ -167,7 +167,8 @@ class Session:
         # To read images, commands and files takes a while, and prompts stay in their order.
         async with self._in_order:
             commands = self._kit.custom_commands
-            images = (*images, *await named_in(searched, self._kit.workspace))
+            named, lines = await named_in(searched, self._kit.workspace)
+            images = (*images, *named)
             prompt, limits = await expanded(prompt, commands, self._kit.tools, self.id)
             attachments = (*attachments, *await commands.attached(searched))
             if limits is not None:
@@ -178,7 +179,7 @@ class Session:
                 prompt = f"{prompt}\n\n{note}"
             if goal is not None:
                 prompt = goal.as_prompt(prompt)
-            prompt = prompt_text(prompt, images)
+            prompt = prompt_text(prompt, images, lines)
             if not prompt.strip():
                 raise AgentLsError("The prompt is empty: say what to do.")
             if self.is_closed:

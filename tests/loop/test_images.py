@@ -232,8 +232,8 @@ async def test_prompts_stay_in_their_order_while_images_are_read(
         ('As in (@chart.png) and @"with blank.png".', ["chart.png", "with blank.png"]),
         (r"@with\ blank.png @SHOT.PNG", ["with blank.png"]),
         ("@shot.png @shot.png", ["shot.png"]),
-        ("icon@shot.png @missing.png @notes.png @shot.svg @linked.png", []),
-        ("@/etc/shot.png @../shot.png @decorator", []),
+        ("icon@shot.png @shot.svg 看@shot.png怎么样 @desk:docs://a.png a @ b", []),
+        ("@plain, @.env and @decorator or @docs/", ["plain"]),
     ],
 )
 async def test_an_image_that_a_prompt_names_goes_with_it(
@@ -244,7 +244,9 @@ async def test_an_image_that_a_prompt_names_goes_with_it(
     (tmp_path / "shot.png").write_bytes(RED)
     # Its content may belong elsewhere, so reading it asks.
     os.link(tmp_path / "shot.png", place / "linked.png")
-    sizes = {"shot.png": "800x600", "chart.png": "40x30", "with blank.png": "5x5"}
+    (place / "plain").write_bytes(image(size=(6, 5)))
+    (place / ".env").write_bytes(image(size=(6, 5)))
+    sizes = {"shot.png": "800x600", "chart.png": "40x30", "with blank.png": "5x5", "plain": "6x5"}
     async with (
         scripted(DONE, port=stage.port) as model,
         open_test_sessions(place, stage.host) as sessions,
@@ -253,6 +255,40 @@ async def test_an_image_that_a_prompt_names_goes_with_it(
     assert len(model.requests[0].images) == len(names)
     for name in names:
         assert f"{name} {sizes[name]}]" in texts(model, 0)
+    assert "not sent along" not in texts(model, 0).replace("@SHOT.PNG is not sent along", "")
+
+
+async def test_a_named_image_that_does_not_go_is_said_to_the_user_and_the_model(
+    tmp_path: Path, stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = project(tmp_path)
+    (place / "empty.png").touch()
+    (place / "old.bmp").write_bytes(image("BMP"))
+    os.link(place / "shot.png", place / "linked.png")
+    reasons = {
+        "missing.png": "does not exist",
+        "empty.png": "it is empty",
+        "notes.png": "it is no image that models take (PNG, JPEG, GIF or WebP)",
+        "old.bmp": "it is no image that models take",
+        "gone.tiff": "does not exist",
+        "gone.HEIC": "does not exist",
+        "linked.png": "hard link",
+        "../shot.png": "outside",
+        "/etc/shot.png": "outside",
+    }
+    async with (
+        scripted(DONE, port=stage.port) as model,
+        open_test_sessions(place, stage.host) as sessions,
+    ):
+        prompt = f"See {', '.join(f'@{name}' for name in reasons)}."
+        await run_turn_of(await sessions.create(), prompt)
+    assert model.requests[0].images == []
+    for name, why in reasons.items():
+        (line,) = [
+            one for one in texts(model, 0).splitlines() if f"@{name} is not sent along: " in one
+        ]
+        assert why in line
+        assert line.strip("()") in caplog.messages
 
 
 async def test_what_cannot_go_with_a_prompt_is_said(tmp_path: Path, stage: Stage) -> None:
