@@ -9,6 +9,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -99,6 +100,9 @@ def _photo(kind: str, orientation: int = 1) -> bytes:
     return made.getvalue()
 
 
+_COMMENTED = ("JPEG", "PNG", "GIF")
+
+
 def _commented(kind: str) -> bytes:
     made, about = BytesIO(), PngInfo()
     about.add_text("Author", "Ada Lovelace")
@@ -110,11 +114,10 @@ def _commented(kind: str) -> bytes:
 @pytest.mark.parametrize(
     "data",
     [
-        *(pytest.param(lambda kind=kind: _photo(kind), id=kind) for kind in ("JPEG", "PNG", "WEBP")),
-        *(pytest.param(lambda kind=kind: _commented(kind), id=f"{kind} comment")
-          for kind in ("JPEG", "PNG", "GIF")),
+        *(pytest.param(partial(_photo, kind), id=kind) for kind in ("JPEG", "PNG", "WEBP")),
+        *(pytest.param(partial(_commented, kind), id=f"{kind} comment") for kind in _COMMENTED),
     ],
-)  # fmt: skip
+)
 async def test_what_an_image_tells_of_its_maker_is_not_sent(data: Callable[[], bytes]) -> None:
     given = data()
     assert b"Ada Lovelace" in given
