@@ -12,11 +12,11 @@ from urllib.parse import unquote, urlsplit
 from acp import schema
 
 from agent_ls.domain.attachments import Attachment
-from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.pictures import PictureData
 from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.pictures.reading import read_encoded
+from agent_ls.pictures.reading import read_encoded, read_image
 from agent_ls.safety.control_files import judge_read
 from agent_ls.safety.text import visible_line
 from agent_ls.session.attachments import Attaching
@@ -62,10 +62,13 @@ async def read_prompt(blocks: Sequence[Block], workspace: Workspace) -> Prompt:
     for block in blocks:
         match block:
             case schema.TextContentBlock():
-                words.append(block.text)
+                words.append(_apart(words, block.text))
                 typed.append(block.text)
-            case schema.ResourceContentBlock():
-                words.append(f"`{_name(block.uri, workspace)[0]}`")
+            case schema.ResourceContentBlock(uri=uri):
+                linked = await _images_in(uri, workspace)
+                images += linked
+                named = [one.words for one in linked] or [f"`{_name(uri, workspace)[0]}`"]
+                words.append(_apart(words, named[0]))
             case schema.ImageContentBlock(data=data, uri=uri):
                 await look_at(data, uri)
             case schema.EmbeddedResourceContentBlock(
@@ -74,12 +77,35 @@ async def read_prompt(blocks: Sequence[Block], workspace: Workspace) -> Prompt:
                 await look_at(data, uri)
             case schema.EmbeddedResourceContentBlock(resource=resource):
                 name, may_be_told = _name(resource.uri, workspace)
-                words.append(f"`{name}`")
+                words.append(_apart(words, f"`{name}`"))
                 if isinstance(resource, schema.TextResourceContents):
                     texts.given(name, resource.text, may_be_told=may_be_told)
             case schema.AudioContentBlock():
                 raise AgentLsError("The agent does not listen to sound: leave it out.")
     return Prompt("".join(words), "\n".join(typed), images, texts.found)
+
+
+async def _images_in(uri: str, workspace: Workspace) -> list[PictureData]:
+    """Return the image that a link leads to, if it may be read unasked; else none.
+
+    Errors: ``UnusableImage`` for one that is broken or too large.
+    """
+    path = path_of(uri)
+    shown = None if path is None else workspace.shown(path.resolve())
+    if shown is None or not isinstance(judge_read(shown, workspace.roots), Allow):
+        return []
+    try:
+        data = await workspace.image_bytes(shown)
+    except WorkspaceError:
+        return []
+    return [] if data is None else [await read_image(data, shown)]
+
+
+def _apart(words: Sequence[str], piece: str) -> str:
+    """Return what comes next in a prompt: with a blank in front, where it would touch a word."""
+    before, first = words[-1][-1:] if words else "", piece[:1]
+    touches = before.isalnum() if first in ("`", "[") else before in ("`", "]") and first.isalnum()
+    return f" {piece}" if touches else piece
 
 
 def path_of(uri: str) -> Path | None:

@@ -655,14 +655,23 @@ arguments = { path = "file.png" }
             text_block("Like this"),
             image_block(encoded(shot), "image/png"),
             resource_block(blob),
+            text_block(" look"),
+            link("file.png", (root / "file.png").as_uri(), mime_type="image/png"),
+            text_block("at"),
+            link("a.txt", (root / "a b.txt").as_uri()),
+            text_block(", or ("),
+            link("gone.png", (root / "gone.png").as_uri()),
         ]
         answer = await wire.agent.prompt(session_id=session, prompt=blocks)
         assert answer.stop_reason == "end_turn"
         await wire.agent.load_session(cwd=str(root), session_id=session, mcp_servers=[])
     first, second = model.requests
-    assert first.images == [data_url(shot), data_url(chart, "image/jpeg")]
-    assert "Like this [image 1 80x60] [image chart.jpg 8x6]" in first.first_user_text
-    assert second.images == [*first.images, data_url(file)]
+    assert first.images == [data_url(shot), data_url(chart, "image/jpeg"), data_url(file)]
+    assert (
+        "Like this [image 1 80x60] [image chart.jpg 8x6] look [image file.png 5x5] at `a b.txt`, "
+        "or (`gone.png`"
+    ) in first.first_user_text
+    assert second.images[:3] == first.images
     shown = [
         block.data
         for _, update in editor.updates
@@ -670,7 +679,7 @@ arguments = { path = "file.png" }
         if block.type == "image"
     ]
     # Live the file alone, which the agent looked at; then all of the session.
-    assert shown == [encoded(one) for one in (file, shot, chart, file)]
+    assert shown == [encoded(one) for one in (file, shot, chart, file, file)]
 
 
 def _blocks(update: Any) -> list[Any]:
