@@ -96,7 +96,7 @@ class CustomCommand(Record):
 
     def _given(self, arguments: str, variables: Mapping[str, str]) -> Given:
         base = base_of(self.body, is_skill=bool(self.skill_folder))
-        return Given(arguments, base, self.argument_names, variables)
+        return Given(arguments, base, self.argument_names, variables, bool(self.argument_hint))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,8 @@ class Given:
     """Of the arguments, in their order."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """What ``${NAME}`` stands for; any other stays as it is."""
+    has_hint: bool = False
+    """The file says what arguments it takes, so a missing one is known to be empty."""
     about_commands: str = "called first; its result is below"
     """What is said behind a command of the text."""
 
@@ -146,7 +148,8 @@ def _value(found: re.Match[str], given: Given, words: Sequence[str]) -> tuple[st
     at = int(found["index"]) if found["index"] else int(found["number"]) - given.base
     if 0 <= at < len(words) and (given.base == 0 or at < _MAX_NUMBER or found["index"]):
         return words[at], True
-    if given.base == 1 and not found["index"] and 0 <= at < _MAX_NUMBER:
+    is_counted = given.base == 0 or 0 <= at < _MAX_NUMBER
+    if given.has_hint and is_counted and found["escapes"] != "\\":
         return "", False
     # An escaped one loses its backslash all the same.
     return (f"${found['token']}", False) if found["escapes"] == "\\" else None

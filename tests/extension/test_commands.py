@@ -44,7 +44,10 @@ def test_only_a_first_word_with_a_slash_in_front_calls(
     [
         ("Look at $ARGUMENTS.", "a.py b.py", "Look at a.py b.py."),
         ("From $1 to $2.", '"one file" two three', "From one file to two."),
-        ("From $1 to $2.", "", "From  to ."),
+        ("From $1 to $2.", "", "From $1 to $2."),
+        ("It costs $5.", "", "It costs $5."),
+        ("From $1 to $2, ${PORT}.", "one", "From one to $2, ${PORT}."),
+        ("From $ARGUMENTS[0] to $ARGUMENTS[9].", "one", "From one to $ARGUMENTS[9]."),
         ("Do it.", "for a.py", "Do it.\n\nARGUMENTS: for a.py"),
         ("Do it.", "", "Do it."),
         ("Say $1.", "$2 $ARGUMENTS", "Say $2."),
@@ -63,6 +66,23 @@ def test_arguments_fill_the_body_once(body: str, arguments: str, prompt: str) ->
     command = CustomCommand(name="c", body=body, source="c.md")
     head = f"Command: /c {arguments}".rstrip()
     assert command.expanded(arguments) == f"{head}\n\n{prompt}"
+
+
+@pytest.mark.parametrize(
+    "body, arguments, prompt",
+    [
+        ("From $1 to $2.", "", "From  to ."),
+        ("From $1 to $2.", "one", "From one to ."),
+        ("From $0 to $1.", "one", "From one to ."),
+        ("From $ARGUMENTS[0] to $ARGUMENTS[9].", "one", "From one to ."),
+        (r"It costs \$5 or $10.", "one", "It costs $5 or $10.\n\nARGUMENTS: one"),
+    ],
+)
+def test_what_a_hint_promises_is_empty_where_it_is_missing(
+    body: str, arguments: str, prompt: str
+) -> None:
+    command = CustomCommand(name="c", body=body, source="c.md", argument_hint="A [B]")
+    assert command.expanded(arguments).partition("\n\n")[2] == prompt
 
 
 def _files(folder: Path, **files: str) -> FileCommands:
