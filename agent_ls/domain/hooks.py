@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, field_validator
 
 from agent_ls.domain.record import Record
+from agent_ls.domain.shell_quotes import open_quote
 
 FILE = "{file}"
 """Placeholder for the changed file in a check's command."""
@@ -68,7 +69,7 @@ class Hook(Record):
     def _leaves_the_name_alone(cls, command: str) -> str:
         """Refuse quotes around the name: it is quoted already, and two pairs undo each other."""
         for place in re.finditer(re.escape(FILE), command):
-            if _is_in_quotes(command[: place.start()]):
+            if open_quote(command[: place.start()]):
                 raise ValueError(f"{FILE} is quoted already: write it without quotes around it")
         return command
 
@@ -106,21 +107,6 @@ class HookOptions(Record):
     """How long one hook at a session's start, a prompt, a stop or a compaction may take."""
     end_timeout_s: Seconds = 1.5
     """How long a hook at a session's end may take; an editor may end agent-ls sooner."""
-
-
-def _is_in_quotes(before: str) -> bool:
-    """Tell whether a shell that has read this text is inside quotes."""
-    quote, is_escaped = "", False
-    for character in before:
-        if is_escaped:
-            is_escaped = False
-        elif character == "\\" and quote != "'":
-            is_escaped = True
-        elif quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-    return bool(quote)
 
 
 class HookAnswer(Record):

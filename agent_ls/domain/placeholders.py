@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent_ls.domain.shell_quotes import open_quote, quoted_in
+
 _PLACEHOLDER = re.compile(
     r"(?<!\\)(?P<escapes>\\*)\$(?P<token>ARGUMENTS\[(?P<index>\d+)\]|(?P<all>ARGUMENTS)\b"
     r"|(?P<number>\d+)|(?P<name>[^\W\d]\w*))"
@@ -67,7 +69,7 @@ def filled(template: str, given: Given) -> tuple[str, tuple[str, ...]]:
     commands: list[str] = []
     is_received = False
     for piece, is_command in _pieces(template):
-        text, receives = _filled(piece, given, words)
+        text, receives = _filled(piece, given, words, is_command=is_command)
         is_received = is_received or receives
         if is_command:
             commands.append(text)
@@ -117,9 +119,17 @@ def _shown(command: str, words: str) -> str:
     return f"{shown}({words})"
 
 
-def _filled(text: str, given: Given, words: Sequence[str]) -> tuple[str, bool]:
-    """Return a text with its placeholders filled, and whether one received an argument."""
+def _filled(text: str, given: Given, words: Sequence[str], *, is_command: bool) -> tuple[str, bool]:
+    """Return a text with its placeholders filled, and whether one received an argument.
+
+    In a command a folder is quoted for the shell: its name may hold blanks and worse.
+    """
     is_received = False
+
+    def variable(found: re.Match[str]) -> str:
+        if (value_of := given.variables.get(found[1])) is None:
+            return found[0]
+        return quoted_in(open_quote(text[: found.start()]), value_of) if is_command else value_of
 
     def value(found: re.Match[str]) -> str:
         nonlocal is_received
@@ -131,8 +141,7 @@ def _filled(text: str, given: Given, words: Sequence[str]) -> tuple[str, bool]:
         is_received = is_received or put[1]
         return found["escapes"] + put[0]
 
-    text = _VARIABLE.sub(lambda one: given.variables.get(one[1], one[0]), text)
-    return _PLACEHOLDER.sub(value, text), is_received
+    return _PLACEHOLDER.sub(value, _VARIABLE.sub(variable, text)), is_received
 
 
 def _value(found: re.Match[str], given: Given, words: Sequence[str]) -> tuple[str, bool] | None:
