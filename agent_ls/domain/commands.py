@@ -110,6 +110,8 @@ class CommandList:
     """By name: why a skill is no command, for the user."""
     also: Mapping[str, CustomCommand] = field(default_factory=dict[str, CustomCommand])
     """Skills by the names of their folders, where these are no command's names."""
+    waiting: tuple[str, ...] = ()
+    """Tool servers that are still starting; their prompts are not listed yet."""
 
 
 def _with_note(body: str) -> str:

@@ -11,7 +11,7 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.placeholders import words_and_rest
 from agent_ls.loop.ports.extension import Commands
 from agent_ls.mcp.definitions import PromptDefinition
-from agent_ls.mcp.servers import Servers
+from agent_ls.mcp.servers import Servers, unapproved_words
 from agent_ls.safety.text import plain_output_slowly
 
 _RESOURCE = re.compile(r"(?<!\S)@([\w-]+):(\S*[^\s.,;:!?)])")
@@ -39,7 +39,14 @@ class ServerCommands:
         own = {f"{server}:{prompt.name}": (server, prompt) for server, prompt in self._prompts()}
         commands = {name: _command(name, *one) for name, one in own.items()}
         both = {**commands, **found.commands}
-        return replace(found, commands=dict(sorted(both.items())))
+        problems = dict(found.problems)
+        server = self.servers.servers.get(called.partition(":")[0]) if ":" in called else None
+        if called not in both and server is not None and not server.is_approved:
+            problems[called] = unapproved_words(server.plan.name)
+        waiting = self.servers.starting
+        return replace(
+            found, commands=dict(sorted(both.items())), problems=problems, waiting=waiting
+        )
 
     async def text_of(self, command: CustomCommand, arguments: str, session_id: str) -> str:
         """Return the prompt of a call, which a server may have to give.

@@ -136,6 +136,12 @@ class Servers:
                 await asyncio.wait([starts[wanted]])
             self._make_tools()
 
+    @property
+    def starting(self) -> tuple[str, ...]:
+        """Return the names of the servers that are starting, so that nobody knows their prompts."""
+        servers = self._servers.items()
+        return tuple(name for name, one in servers if one.is_unknown and one.opening.locked())
+
     async def look(self) -> None:
         """Read what is configured and approved; start nothing."""
         async with self._looking:
@@ -510,11 +516,13 @@ def _still_there(one: Server, tool: Definition, arguments: Given) -> Definition:
     return now
 
 
+def unapproved_words(server: str) -> str:
+    """Return that a server is not approved, and how the user does that."""
+    return f"The tool server {server} is not approved: agent-ls mcp approve {server}"
+
+
 def _unapproved(server: str) -> ToolError:
-    return ToolError(
-        f"The tool server {server} is not approved: agent-ls mcp approve {server}",
-        ErrorKind.DENIED,
-    )
+    return ToolError(unapproved_words(server), ErrorKind.DENIED)
 
 
 def _changed(name: str) -> str:

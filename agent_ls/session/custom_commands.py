@@ -57,10 +57,17 @@ def called(command: CustomCommand) -> str:
     return f"/{command.name} {command.argument_hint}".rstrip()
 
 
+def waiting_words(found: CommandList) -> str:
+    """Return which tool servers' prompts are not listed yet."""
+    named = ", ".join(found.waiting)
+    return f"These tool servers are still starting, and their prompts are not known yet: {named}."
+
+
 def _unknown(name: str, found: CommandList) -> str:
     known = ", ".join(f"/{one}" for one in (*sorted(BUILT_IN), *found.commands))
+    waiting = f"{waiting_words(found)} " if found.waiting else ""
     return (
-        f"There is no command /{name}. The commands are: {known}. "
+        f"There is no command /{name}. The commands are: {known}. {waiting}"
         "A folder's commands count once you trust it, and so do those of ~/.claude: "
         "agent-ls trust FOLDER. "
         "If it is no command, begin the prompt with a word."

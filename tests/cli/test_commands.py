@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from agent_ls.cli.main import main
+from tests.mcp.conftest import PROGRAM
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +40,37 @@ def test_commands_are_listed_with_what_is_wrong(
     assert main([*words, "--json"]) == 0
     [row] = json.loads(capsys.readouterr().out)
     assert (row["name"], row["description"], row["body"]) == ("fix", "mends", "Mend.")
+
+
+@pytest.mark.parametrize(
+    "mode, out, err",
+    [
+        ("prompts", "/desk:review file [why]  Reviews.\n    the tool server desk\n", ""),
+        (
+            "slow at start prompts",
+            "",
+            "agent-ls: These tool servers are still starting, and their prompts are not known yet: "
+            "desk.\n",
+        ),
+    ],
+    ids=["started", "starting"],
+)
+def test_prompts_of_servers_are_listed_too(
+    mode: str,
+    out: str,
+    err: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agent_ls.mcp.servers._LISTING_S", 0.1 if err else 60)
+    own = tmp_path / "config/agent-ls/config.toml"
+    own.parent.mkdir(parents=True)
+    command = f"command = {json.dumps(sys.executable)}\nargs = {json.dumps([str(PROGRAM), mode])}"
+    own.write_text(f"[mcp.servers.desk]\n{command}\n")
+    assert main(["commands", "--workspace", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert (said.out, said.err) == (out, err)
 
 
 def test_an_unknown_command_is_refused_and_leaves_no_session(

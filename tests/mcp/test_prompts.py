@@ -85,8 +85,12 @@ async def test_a_command_of_a_slow_server_is_waited_for(
     given = {"desk": server("slow at start prompts")}
     async with opened(tmp_path, given, tell=told.append) as servers:
         source = commands(tmp_path, servers)
-        assert list((await source.listed()).commands) == []
-        assert list((await source.listed("desk:review")).commands) == ["desk:review"]
+        first = await source.listed()
+        assert (list(first.commands), first.waiting) == ([], ("desk",))
+        with pytest.raises(AgentLsError, match=r"no command /x\..* still starting.*: desk\."):
+            await expanded("/x", source, ())
+        last = await source.listed("desk:review")
+        assert (list(last.commands), last.waiting) == (["desk:review"], ())
     (words,) = told
     assert words.startswith("The tool server desk is still starting.")
 

@@ -81,6 +81,10 @@ async def test_a_folders_server_is_asked_for_nothing_before_it_is_approved(tmp_p
         await servers.look()
         with pytest.raises(AgentLsError, match="not approved: agent-ls mcp approve desk"):
             await commands(tmp_path, servers).attached("Read @desk:docs://style")
+        with pytest.raises(AgentLsError, match="not approved: agent-ls mcp approve desk"):
+            await expanded("/desk:review a.py", commands(tmp_path, servers), ())
+        with pytest.raises(AgentLsError, match="no command /other:review"):
+            await expanded("/other:review a.py", commands(tmp_path, servers), ())
         assert not servers.servers["desk"].is_open
     finally:
         await servers.close()
