@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import Literal
 
 from agent_ls.domain.shell_quotes import open_quote, quoted_in
@@ -88,11 +89,12 @@ def words_and_rest(arguments: str, most: int) -> list[str]:
         if len(found) == most - 1:
             words = _words(rest)
             return [*found, words[0] if len(words) == 1 else rest]
-        lexer = shlex.shlex(rest, posix=True)
+        read = StringIO(rest)
+        lexer = shlex.shlex(read, posix=True)
         lexer.whitespace_split, lexer.commenters = True, ""
         try:
             word = lexer.get_token() or ""
-            rest = rest[lexer.instream.tell() :].lstrip()
+            rest = rest[read.tell() :].lstrip()
         except ValueError:
             word, _, rest = rest.partition(" ")
         found.append(word)
