@@ -11,6 +11,7 @@ from agent_ls.domain.attachments import with_attachments
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.mcp.configured import ServerOptions
 from agent_ls.safety.trust import TrustedFolders, trust_file
+from agent_ls.session.custom_commands import expanded
 from tests.mcp.conftest import opened, server
 from tests.mcp.test_approval import in_folder, shared, write
 from tests.mcp.test_prompts import commands

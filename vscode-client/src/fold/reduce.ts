@@ -180,11 +180,9 @@ function said(before: State, update: Of<"user_message_chunk">): State {
   const state = isFirst
     ? withTurn(withoutFailedTry(before, content.text), { prompt: content.text })
     : before;
-  const waiting = state.queue.findIndex((one) => one.text === content.text);
-  const queue = waiting < 0 ? state.queue : state.queue.filter((_, index) => index !== waiting);
   const begun = isFirst ? state.turn : null;
   return add(
-    { ...state, queue },
+    { ...state, queue: without(state.queue, content.text) },
     {
       kind: "user",
       text: content.text,
@@ -196,6 +194,12 @@ function said(before: State, update: Of<"user_message_chunk">): State {
       isRestored: false,
     },
   );
+}
+
+/** The queue after the first prompt with these words was said. */
+function without(queue: State["queue"], text: string): State["queue"] {
+  const at = queue.findIndex((one) => one.text === text);
+  return at < 0 ? queue : queue.filter((_, index) => index !== at);
 }
 
 /** A notice with an id stands once, in its first place; one without words takes it away. */
