@@ -132,7 +132,10 @@ export class Server implements Agent, vscode.Disposable {
     }
     for (let tries = 1; ; tries++) {
       try {
-        return await client.sendRequest<AgentRequests[M]["result"]>(method, params, token);
+        // Given as undefined, a token would be taken for a second parameter.
+        return await (token
+          ? client.sendRequest<AgentRequests[M]["result"]>(method, params, token)
+          : client.sendRequest<AgentRequests[M]["result"]>(method, params));
       } catch (error) {
         const isComingAgain = (error as { code?: unknown }).code === COME_AGAIN;
         if (!isComingAgain || tries === MAX_TRIES) throw error;
