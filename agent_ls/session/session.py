@@ -198,7 +198,8 @@ class Session:
                 focus=focus,
                 limits=limits,
             )
-            return await self._take(said)
+        # Outside the lock: a turn begins when the store has it, and the next prompt waits there.
+        return await self._take(said)
 
     async def _take(self, said: PromptQueued) -> str:
         """Start a turn with the prompt, or queue it; return the turn's id."""

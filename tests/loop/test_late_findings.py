@@ -19,6 +19,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 _SETTINGS = """
 mode = "auto"
+rules.allow = ["run_command: touch *"]
 [policies.step_limit]
 max_steps = 1
 [[checkers.commands]]
@@ -95,9 +96,8 @@ async def test_a_check_that_began_before_a_command_is_no_answer_to_the_gate(
     (folder / "endless.sh").write_text(_WAITS_FOR_INSTALLING)
     TrustedFolders(trust_file()).trust(folder)
     settings = _SETTINGS.replace("max_steps = 1", "max_steps = 9")
-    async with stage.opened(
-        folder, f'{_INSTALLS}[[answer]]\ntext = "Done."\n', settings_toml=settings
-    ) as sessions:
+    scenario = f'{_INSTALLS}[[answer]]\ntext = "Done."\n'.replace("$XDG_STATE_HOME", str(tmp_path))
+    async with stage.opened(folder, scenario, settings_toml=settings) as sessions:
         session = await sessions.create()
         await session.submit("Write it.")
         async with asyncio.timeout(TURN_LIMIT_S):
@@ -117,6 +117,7 @@ def _runs(pid: int) -> bool:
 
 _LATE = """
 mode = "auto"
+rules.allow = ["run_command: touch *"]
 [policies.compile]
 max_nudges = 0
 [policies.repetition]
@@ -157,7 +158,9 @@ async def test_what_is_found_late_is_told_and_shown_at_once(
     folder.mkdir()
     (folder / "words.sh").write_text(_WORDS)
     TrustedFolders(trust_file()).trust(folder)
-    async with stage.opened(folder, _GOES_ON, settings_toml=_LATE) as sessions:
+    async with stage.opened(
+        folder, _GOES_ON.replace("$XDG_STATE_HOME", str(tmp_path)), settings_toml=_LATE
+    ) as sessions:
         _, events = await run_turn_of(await sessions.create(), "Write it.")
     told = next(
         number

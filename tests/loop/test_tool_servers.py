@@ -98,7 +98,9 @@ text = "Done."
         shown.append(prompt)
         return typed.pop(0)
 
-    async with stage.opened(tmp_path, scenario, settings_toml=settings("good")) as sessions:
+    async with stage.opened(
+        tmp_path, scenario, settings_toml=settings("instructions:Ask first.")
+    ) as sessions:
         session = await sessions.create()
         session.follow(TerminalAnswers(session, ask))
         async with asyncio.timeout(60):
