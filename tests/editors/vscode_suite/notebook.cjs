@@ -48,7 +48,7 @@ exports.run = async ({ step, until, screen }) => {
     edit.insert(notebook.cellAt(1).document.uri, new vscode.Position(1, 8), '  # mine');
     await vscode.workspace.applyEdit(edit);
     await panel('click', { selector: '.changes .line' });
-    await panel('click', { selector: '[aria-label="Undo the turn"]' });
+    await panel('click', { selector: '[aria-label="Undo All in this turn"]' });
     await until(() => text(1) === 'x = 1\nprint(x)  # mine', 'the undo');
     await panel('wait', { selector: '.changes', gone: true });
   });
