@@ -3,7 +3,7 @@
 // Each command asks the server for one thing; questions to the person use the editor's own lists
 // and boxes, which the keyboard and screen readers know.
 import * as vscode from "vscode";
-import { contextCommands } from "./contextCommands";
+import { contextCommands } from "./context_commands";
 import type { Conversation } from "./conversation";
 import type { Keys } from "./keys";
 import type { Panel } from "./panel";
