@@ -6,9 +6,9 @@ import { CutOff } from "./cut_off";
 import { Entry } from "./entry";
 import { plural } from "./format";
 import { Icon } from "./icons";
-import { usePlace } from "./place";
+import { type Spot, usePlace } from "./place";
 import { isLine, type Row, rowsOf } from "./rows";
-import { useWindow } from "./window";
+import { useWindow, type Window } from "./window";
 
 const NEAR_PX = 40;
 
@@ -31,8 +31,8 @@ export function Transcript({ session }: { session: State }) {
     estimate: (index) => estimated(rows[index]),
     spot: place.spot,
   });
-  const [isAtEnd, toEnd, onScroll] = useEnd(box, place.spot === null, (top) => {
-    place.spot = top === null ? null : window.spotAt(top);
+  const [isAtEnd, toEnd, onScroll] = useEnd(box, place.spot, window, (spot) => {
+    place.spot = spot;
   });
   return (
     <div class="transcript-frame">
@@ -61,7 +61,7 @@ export function Transcript({ session }: { session: State }) {
 }
 
 /** The rows in sight, with space in the place of the others. */
-function drawn(rows: readonly Row[], window: ReturnType<typeof useWindow>, isIdle: boolean) {
+function drawn(rows: readonly Row[], window: Window, isIdle: boolean) {
   const parts: VNode[] = [];
   let bottom = 0;
   const space = (name: string, height: number) => {
@@ -111,45 +111,53 @@ function estimated(row: Row | undefined): number {
 type Scrolled = (event: { currentTarget: HTMLDivElement }) => void;
 
 /**
- * Keeps a box at its end while the reader is there: only who scrolls up leaves it.
+ * Keeps a box at its end, or at the spot where the reader was, until they scroll.
  *
- * `onPlace` gets where the top is, null at the end.
+ * `onSpot` gets what is seen at the top, null at the end.
  */
 function useEnd(
   box: { current: HTMLDivElement | null },
-  isFollowed: boolean,
-  onPlace: (top: number | null) => void,
+  before: Spot | null,
+  { spotAt, topOf }: Window,
+  onSpot: (spot: Spot | null) => void,
 ): [boolean, () => void, Scrolled] {
-  const [isAtEnd, setAtEnd] = useState(isFollowed);
-  const follows = useRef(isFollowed);
+  const [isAtEnd, setAtEnd] = useState(before === null);
+  const follows = useRef(before === null);
+  const returnsTo = useRef(before);
   const lastTop = useRef(0);
-  const toEnd = () => {
+  const scroll = (top: number) => {
     const area = box.current;
     if (!area) return;
-    area.scrollTop = area.scrollHeight;
+    area.scrollTop = top;
     lastTop.current = area.scrollTop;
+  };
+  const toEnd = () => scroll(box.current?.scrollHeight ?? 0);
+  const stay = useRef(() => {});
+  stay.current = () => {
+    if (follows.current) return toEnd();
+    // Rows above it are measured only now, and a panel that comes back has no height at first.
+    const top = returnsTo.current && topOf(returnsTo.current);
+    if (top !== null) scroll(top);
   };
   const follow = (isEnd: boolean) => {
     follows.current = isEnd;
     setAtEnd(isEnd);
   };
-  useLayoutEffect(() => {
-    if (follows.current) toEnd();
-  });
+  useLayoutEffect(() => stay.current());
   useLayoutEffect(() => {
     // The room shrinks when something below asks for attention, and rows grow by themselves.
-    const watch = new ResizeObserver(() => {
-      if (follows.current) toEnd();
-    });
+    const watch = new ResizeObserver(() => stay.current());
     if (box.current) watch.observe(box.current);
     return () => watch.disconnect();
   }, []);
   const onScroll: Scrolled = ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+    if (returnsTo.current && Math.abs(scrollTop - lastTop.current) <= 1) return;
+    returnsTo.current = null;
     const isNear = scrollHeight - scrollTop - clientHeight < NEAR_PX;
     if (isNear) follow(true);
     else if (scrollTop < lastTop.current) follow(false);
     lastTop.current = scrollTop;
-    onPlace(follows.current ? null : scrollTop);
+    onSpot(follows.current ? null : spotAt(scrollTop));
   };
   return [
     isAtEnd,

@@ -38,6 +38,8 @@ export interface Window {
   measure: (row: Element | null) => void;
   /** The row at the top of what is seen. */
   spotAt: (top: number) => Spot | null;
+  /** Where the top is when that spot is seen again, as far as rows are measured; null: not there. */
+  topOf: (spot: Spot) => number | null;
 }
 
 type List = Virtualizer<HTMLDivElement, Element>;
@@ -80,6 +82,10 @@ export function useWindow({ box, names, estimate, spot }: Options): Window {
     spotAt: (top) => {
       const item = now.getVirtualItemForOffset(top);
       return item ? { row: String(item.key), offset: Math.round(top - item.start) } : null;
+    },
+    topOf: ({ row, offset }) => {
+      const item = now.measurementsCache[names.indexOf(row)];
+      return item ? item.start + offset : null;
     },
   };
 }
