@@ -69,12 +69,16 @@ async def test_a_turn_begins_reports_and_ends() -> None:
     assert values[-1] == {"kind": "end", "message": "completed: done"}
 
 
-@pytest.mark.parametrize("has_panel", [False, True])
-async def test_what_waits_is_told_where_no_panel_does(has_panel: bool) -> None:
+@pytest.mark.parametrize(
+    ("has_panel", "told"),
+    [(False, ["waiting for you: Edit a.py"]), (True, ["waiting for you"])],
+)
+async def test_what_waits_is_told_in_full_only_where_no_panel_does(
+    has_panel: bool, told: list[str]
+) -> None:
     asked = e.ApprovalRequested(request=REQUEST)
     values = await check([STARTED, asked, ENDED], has_panel=has_panel)
-    told = [one["message"] for one in values if "waiting for you" in one["message"]]
-    assert bool(told) is not has_panel
+    assert [one["message"] for one in values if "waiting" in one["message"]] == told
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ class TurnProgress:
     ) -> None:
         """``create`` creates a token; it returns False when refused or unanswered.
 
-        With ``has_panel`` the client shows by itself what waits for the user.
+        With ``has_panel`` the client shows by itself what it is that waits for the user.
         """
         self._has_panel = has_panel
         self._create = create
@@ -146,8 +146,9 @@ class TurnProgress:
         if isinstance(stored.event, e.RequestPrepared):
             shown.step = stored.event.number
         message = _message(stored.event, shown)
-        is_asking = isinstance(stored.event, e.ApprovalRequested | e.QuestionAsked)
-        if message is not None and not (is_asking and self._has_panel):
+        if self._has_panel and isinstance(stored.event, e.ApprovalRequested | e.QuestionAsked):
+            message = "waiting for you"
+        if message is not None:
             self._report(shown, message)
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
