@@ -602,7 +602,7 @@ async def test_log_last_words_and_list_say_the_same_of_an_ending(
 @pytest.mark.parametrize(
     "prompt, words",
     [
-        ("Do as @desk:docs://one says.", "docs://one of the tool server desk, data"),
+        ("Do as @desk:docs://one says.", "docs://one of the tool server desk:\n"),
         ("/desk:review a.py", "Look at a.py because of: None"),
     ],
 )

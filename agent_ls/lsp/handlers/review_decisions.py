@@ -233,14 +233,17 @@ async def _tell(edge: Edge, decision: ReviewDecision, results: Sequence[FileResu
     left: dict[tuple[str, str], list[str]] = {}
     for one in results:
         if one.status in ("conflict", "refused"):
+            # Where a part went, the reason says which part did not.
+            why = one.reason if one.hunks else f"{decision} was not possible, {one.reason}"
             # Each conflict gets its own message; files refused for the same reason share one.
-            left.setdefault((one.reason, one.path if one.clash else ""), []).append(one.path)
-    for (reason, _), paths in left.items():
-        words = f"{_names(paths)}: {decision} was not possible, {reason}"
-        edge.editor.say("warning", sentence(words))
+            left.setdefault((why, one.path if one.clash else ""), []).append(one.path)
+    for (why, _), paths in left.items():
+        edge.editor.say("warning", sentence(f"{_names(paths)}: {why}"))
     for one in results:
         if one.clash is not None and one.clash.has_texts:
-            text = await asyncio.to_thread(clash_text, one.clash, decision)
+            text = await asyncio.to_thread(
+                clash_text, one.clash, decision, is_partly_done=one.hunks > 0
+            )
             await edge.review_documents.show(f"{one.path}.conflict.diff", text)
 
 

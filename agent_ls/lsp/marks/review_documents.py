@@ -111,13 +111,19 @@ def file_diff(file: FileLedger, now: str | None) -> str:
     return diff_to_read(file.base, now, file.moved_from or file.path, file.path)
 
 
-def clash_text(clash: Clash, verb: str) -> str:
-    """Return a conflict as a document: the current version against the wanted one."""
+def clash_text(clash: Clash, verb: str, *, is_partly_done: bool = False) -> str:
+    """Return a conflict as a document: the version that was met against the wanted one.
+
+    ``is_partly_done``: the file's other changes were decided about.
+    """
     where = f"line {clash.line}" if clash.line else "the whole file"
+    rest, now = "Nothing of the file was changed.", "the file as it is"
+    if is_partly_done:
+        rest, now = f"Its other changes went with the {verb}.", f"the file before the {verb}"
     return (
         f"{clash.path}: {verb} was not possible, {clash.reason} ({where}).\n"
-        "Nothing of the file was changed. Below, - is the file as it is and + is the file as the "
-        f"{verb} alone would have it.\n\n{diff_to_read(clash.now, clash.wanted, clash.path)}"
+        f"{rest} Below, - is {now} and + is the file as the {verb} alone would have it.\n\n"
+        f"{diff_to_read(clash.now, clash.wanted, clash.path)}"
     )
 
 
