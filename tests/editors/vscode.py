@@ -138,7 +138,7 @@ class VsCode:
         setup: VsCodeSetup | None = None,
         limit_s: float = _LIMIT_S,
     ) -> HostReport:
-        """Run a test file inside the extension host, with this extension under development.
+        """Run a test file inside the extension host, with this extension installed.
 
         Invariant: every process of the run is dead when this returns or raises.
         """
@@ -148,9 +148,9 @@ class VsCode:
         self.shots.mkdir(parents=True, exist_ok=True)
         try:
             spec = self._prepare(home, setup)
+            _install(home / "extensions", extension)
             spec |= {
                 "test": str(test.resolve()),
-                "extension": str(extension.resolve()),
                 "workspace": str(workspace.resolve()),
                 "limitMs": int(limit_s * 1000),
             }
@@ -181,7 +181,6 @@ class VsCode:
             },
             "home": str(home),
             "shots": str(self.shots.resolve()),
-            "inside": str(_HERE / "vscode_inside.cjs"),
             "open": str(setup.open.resolve()) if setup.open else None,
             "trustAsked": setup.trust_asked,
             "viewport": {"width": setup.width, "height": setup.height},
@@ -211,6 +210,14 @@ class VsCode:
                 except subprocess.TimeoutExpired:
                     process.kill()
                 raise
+
+
+def _install(extensions: Path, extension: Path) -> None:
+    """Install the extension, and one that runs the test: not every version runs tests itself."""
+    manifest = json.loads((extension / "package.json").read_text("utf-8"))
+    name = f"{manifest['publisher']}.{manifest['name']}-{manifest['version']}"
+    (extensions / name).symlink_to(extension.resolve(), target_is_directory=True)
+    shutil.copytree(_HERE / "vscode_driver", extensions / "agent-ls.driver-1.0.0")
 
 
 def _variables(home: Path, setup: VsCodeSetup) -> dict[str, str]:
@@ -252,9 +259,9 @@ def _report(home: Path, said: str, leftovers: list[str]) -> HostReport:
     )
 
 
-def find_vscode(places: Path) -> VsCodePlaces | None:
-    """The VS Code that our installer made, with a browser to show it in."""
-    root = places / "vscode"
+def find_vscode(places: Path, name: str = "vscode") -> VsCodePlaces | None:
+    """The VS Code that our installer made under this name, with a browser to show it in."""
+    root = places / name
     browser = shutil.which("chromium")
     finished = (root / "recipe").is_file()
     if not finished or not browser:

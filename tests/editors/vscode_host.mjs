@@ -2,9 +2,8 @@
 //
 //   node vscode_host.mjs SPEC.json      the fields of the spec are those of `_spec` in vscode.py
 //
-// Starts code-server and the browser, opens the workspace so that the workbench loads our extension
-// under development and `vscode_inside.cjs` as its test, serves what that test asks of the screen,
-// and prints the report as one line of JSON.  All it started is dead when it ends.
+// Starts code-server and the browser, opens the workspace, serves what the test that `vscode_driver`
+// runs asks of the screen, and writes the report.  All it started is dead when it ends.
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -49,8 +48,6 @@ async function startCodeServer(port) {
       spec.places.codeServer, '--config', home('code-server.yaml'), '--user-data-dir', home('user'),
       '--extensions-dir', home('extensions'), '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`,
       '--disable-telemetry', '--disable-update-check', '--disable-getting-started-override', ...trust,
-      // Without this the built workbench ignores the two URL parameters for extension tests.
-      '--vscode-option', 'enable-smoke-test-driver',
     ],
     { stdio: ['ignore', output, output], env: process.env },
   );
@@ -157,11 +154,7 @@ async function main() {
   const { finished, listener } = await serveScreen();
   await Promise.all([startCodeServer(port), openBrowser()]);
   const remote = (file) => `vscode-remote://127.0.0.1:${port}${file}`;
-  const payload = [
-    ['extensionDevelopmentPath', remote(spec.extension)],
-    ['extensionTestsPath', remote(spec.inside)],
-    ...(spec.open ? [['openFile', remote(spec.open)]] : []),
-  ];
+  const payload = spec.open ? [['openFile', remote(spec.open)]] : [];
   const query = new URLSearchParams({ folder: spec.workspace, payload: JSON.stringify(payload) });
   await page.goto(`http://127.0.0.1:${port}/?${query}`);
   const late = pause(left()).then(() => {

@@ -63,6 +63,6 @@ def test_every_editor_that_is_installed_has_a_story(
     stories: dict[str, set[str]], repository: Path
 ) -> None:
     script = (repository / "tests/editors/install.sh").read_text("utf-8")
-    [parts] = re.findall(r"\(\(\$#\)\) \|\| set -- (.+)", script)
+    [parts] = re.findall(r"^usual=\((.+)\)$", script, re.M)
     missing = [part for part in parts.split() if not any(one.startswith(part) for one in stories)]
     assert missing == []

@@ -1,4 +1,4 @@
-// Runs inside the extension host, where it hands the real test its tools and reports how it went.
+// An extension that runs a test inside the extension host: hands it its tools and reports how it went.
 //
 // A test is a CommonJS file that exports `run(t)`; `t` has
 //   step(sentence, body)   one thing that is proved; a failure ends the test
@@ -40,7 +40,7 @@ async function step(sentence, body) {
   }
 }
 
-exports.run = async () => {
+async function run() {
   let error = null;
   await call('begin', { version: vscode.version });
   try {
@@ -49,4 +49,6 @@ exports.run = async () => {
     error = String(failure.stack ?? failure);
   }
   await call('end', { error });
-};
+}
+
+exports.activate = () => void run();
