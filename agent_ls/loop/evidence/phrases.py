@@ -127,6 +127,7 @@ def _split(paragraph: str) -> Iterator[Sentence]:
     start = 0
     for end in (*(match.end() for match in _SENTENCE_END.finditer(masked)), len(masked)):
         words = _EDGE.sub("", _MARKS.sub("", _MASK.sub("x", masked[start:end].lower())))
+        words = _HAN_OR_KANA_SPACE.sub("", words)
         if words:
             yield Sentence(_MARKS.sub("", paragraph[start:end]).strip(), words)
         start = end
@@ -161,6 +162,10 @@ _MARKS = re.compile(
     r"[*_`#]+|[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+"
 )
 """Of Markdown, and arrows, symbols and emojis."""
+_HAN_OR_KANA_SPACE = re.compile(
+    r"(?<=[\u3040-\u30ff\u4e00-\u9fff\uff0c\u3001]) +| +(?=[\u3040-\u30ff\u4e00-\u9fff])"
+)
+"""Chinese and Japanese may put a space beside Latin words; it says nothing."""
 _EDGE = re.compile(r"^[^\w•]+|\s+$")
 _LIST_ITEM = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])\s")
 _SPAN = re.compile(
