@@ -104,7 +104,8 @@ _VERY = r"(?:(?:very|quite|rather|only|fairly|still|pretty|about|an?)\s+)*"
 _IN_WORDS = tuple(
     re.compile(words, re.IGNORECASE)
     for words in (
-        rf"\b{_NOUN}\b[^.,;!?\n]{{0,40}}?(?:[:=|(–—-]|\b(?:is|as|at|to|remains|seems|looks|stays)\b)"
+        rf"\b{_NOUN}\b(?:[^.,;!?\n]{{0,40}}?"
+        rf"(?:[:=|(–—-]|\b(?:is|as|at|to|remains|seems|looks|stays)\b))?"
         rf"[\s\"'*`|]*{_VERY}{_LEVEL_OF}\b",
         rf"\b{_LEVEL_OF}[\s-]+(?:\w+\s+){{0,2}}{_NOUN}\b",
         rf"\b(?P<degree>{'|'.join(_DEGREES)})\s+(?:confident|sure|certain)\b",

@@ -89,6 +89,8 @@ IN_WORDS: dict[str, tuple[str, float]] = {
 "medium-with-why": ("Medium: the tests pass, nobody looked at the docs.", 0.5),
 "medium-is-named": ("Confidence level: medium", 0.5),
 "medium-beside-counts": ("Confidence: medium, 12 of 40 tests pass.", 0.5),
+"medium-behind-its-name": ("About 40% of the tests pass, confidence medium.", 0.5),
+"low-behind-its-name": ("Confidence very low", 0.2),
 "high": ("I have high confidence that it works.", 0.8),
 "high-degree": ("With a high degree of certainty.", 0.8),
 "low-is-named": ("My confidence in this is rather low.", 0.2),
