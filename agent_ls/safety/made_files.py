@@ -16,7 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import cast
+
+from pydantic import TypeAdapter
 
 from agent_ls.domain.errors import SettingsError
 from agent_ls.loop.ports.people import MadeFile
@@ -24,11 +25,17 @@ from agent_ls.safety.beneath import folder_beneath
 from agent_ls.safety.control_files import names_of, names_own, steers
 from agent_ls.safety.paths import real_path
 from agent_ls.safety.text import visible_line
-from agent_ls.safety.user_files import changing, user_file
+from agent_ls.safety.user_files import changing, read_json, user_file
 
 _log = logging.getLogger(__name__)
 _MAX_SHOWN = 5
 """Files of a folder that are named; of more only their number is."""
+_NAMES: TypeAdapter[dict[object, object]] = TypeAdapter(dict[object, object])
+_CONTENT = "list of files that commands made and you have not decided about"
+_UNTIL_THEN = (
+    "Nothing in any folder that steers agent-ls counts until you mend it, or delete it once you "
+    "have looked through your folders"
+)
 
 
 def made_files_file() -> Path:
@@ -116,27 +123,11 @@ class MadeFiles:
 
         Errors: ``SettingsError`` if the file cannot be read.
         """
-        try:
-            # Not pydantic's own reader, which refuses names that are not UTF-8.
-            found: object = json.loads(self.file.read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
-        except (OSError, ValueError) as error:
-            raise self._unreadable(str(error)) from None
-        if not isinstance(found, dict):
-            raise self._unreadable("it holds no names")
-        named = cast("dict[str, object]", found)
-        return {Path(path): Path(str(folder)) for path, folder in named.items()}
-
-    def _unreadable(self, why: str) -> SettingsError:
-        return SettingsError(
-            f"{self.file} cannot be read: {why}. It lists what commands made and you have not "
-            "decided about; nothing in any folder that steers agent-ls counts until you mend it, "
-            "or delete it once you have looked through your folders"
-        )
+        named = read_json(self.file, _NAMES, _CONTENT, _UNTIL_THEN) or {}
+        return {Path(str(path)): Path(str(folder)) for path, folder in named.items()}
 
     def _change(self, how: Callable[[dict[Path, Path]], dict[Path, Path]]) -> None:
-        with changing(self.file, "list of files that commands made") as write:
+        with changing(self.file, _CONTENT) as write:
             before = self._all()
             # What is absent now, as in another branch, may come back; a workspace hardly does.
             after = {path: top for path, top in how(before).items() if top.exists()}

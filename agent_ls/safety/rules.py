@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from agent_ls.domain.errors import SettingsError
-from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.record import Record
 from agent_ls.domain.rules import GRANT, PatternRule, RuleOptions, granted_rule
-from agent_ls.safety.user_files import changing, user_file
+from agent_ls.safety.user_files import changing, read_json, user_file
 
 
 class Rule(Record):
@@ -64,19 +62,8 @@ class SavedRules:
 
         Errors: ``SettingsError`` when it cannot be read: a rejection must not be lost.
         """
-        try:
-            return _RULES.validate_json(self.file.read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
-            return ()
-        except OSError as error:
-            raise SettingsError(
-                f"The rules in {self.file} could not be read: {error.strerror}."
-            ) from error
-        except ValidationError as error:
-            raise SettingsError(
-                f"The rules in {self.file} are not understood ({mistakes_said(error)}). "
-                "Correct the file, or remove it to begin without rules."
-            ) from error
+        until_then = "Correct the file, or remove it to begin without rules."
+        return read_json(self.file, _RULES, "rules", until_then) or ()
 
     def decision(self, grant: str, folders: Sequence[Path]) -> Literal["allow", "reject"] | None:
         """Return what holds for a grant when exactly these folders are open; None: nothing."""

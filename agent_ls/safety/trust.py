@@ -8,22 +8,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+
+from pydantic import TypeAdapter
 
 from agent_ls.domain.errors import SettingsError
-from agent_ls.safety.user_files import changing, user_file
+from agent_ls.safety.user_files import changing, read_json, user_file
+
+_CONTENT = "list of trusted folders"
+_UNTIL_THEN = "Until you repair or delete that file, no folder is trusted, and none can be added."
+_NAMES: TypeAdapter[list[object]] = TypeAdapter(list[object])
 
 
 def trust_file() -> Path:
     """Return the file that lists the trusted folders."""
     return user_file("trusted.json")
-
-
-def _unreadable(file: Path, why: str) -> str:
-    return (
-        f"The list of trusted folders in {file} cannot be read: {why}. Until you repair or delete "
-        "that file, no folder is trusted, and none can be added."
-    )
 
 
 class TrustedFolders:
@@ -46,17 +44,7 @@ class TrustedFolders:
 
         Errors: ``SettingsError`` when it cannot be read.
         """
-        try:
-            found: object = json.loads(self._file.read_text(encoding="utf-8"))
-        except (FileNotFoundError, NotADirectoryError):
-            return ()
-        except OSError as error:
-            raise SettingsError(_unreadable(self._file, error.strerror or str(error))) from error
-        except ValueError as error:
-            raise SettingsError(_unreadable(self._file, "it is not JSON")) from error
-        if not isinstance(found, list):
-            raise SettingsError(_unreadable(self._file, "it is not a JSON list"))
-        names = cast("list[object]", found)
+        names = read_json(self._file, _NAMES, _CONTENT, _UNTIL_THEN) or ()
         return tuple(sorted(Path(one) for one in names if isinstance(one, str)))
 
     def is_trusted(self, folder: Path) -> bool:
@@ -79,6 +67,6 @@ class TrustedFolders:
         self._change(lambda old: old - {folder, folder.resolve()})
 
     def _change(self, how: Callable[[set[Path]], set[Path]]) -> None:
-        with changing(self._file, "trusted folders") as write:
+        with changing(self._file, _CONTENT) as write:
             names = sorted(map(str, how(set(self.listed()))))
             write(json.dumps(names, indent=2).encode() + b"\n")

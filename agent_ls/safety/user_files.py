@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import stat
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import platformdirs
+from pydantic import TypeAdapter, ValidationError
 
 from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.mistakes import mistakes_said
+
+_Value = TypeVar("_Value")
 
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700
@@ -32,6 +38,28 @@ def shared_problem(path: Path, status: os.stat_result) -> str:
         f"{path} can be read by others (mode {mode:04o}), so its keys are not used. "
         f"Run: chmod 600 {path}"
     )
+
+
+def read_json(
+    file: Path, kind: TypeAdapter[_Value], content: str, until_then: str
+) -> _Value | None:
+    """Return what the file holds; None if it is missing.
+
+    ``content`` says what the file holds and ``until_then`` what to do, for messages.
+    Errors: ``SettingsError`` when it cannot be read.
+    """
+    try:
+        # Not pydantic's own reader, which refuses names that are not UTF-8.
+        return kind.validate_python(json.loads(file.read_bytes()))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        why = error.strerror or str(error)
+    except ValidationError as error:
+        why = mistakes_said(error)
+    except ValueError:
+        why = "it is not JSON"
+    raise SettingsError(f"The {content} in {file} could not be read: {why}. {until_then}")
 
 
 @contextmanager

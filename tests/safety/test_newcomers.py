@@ -181,7 +181,7 @@ def test_what_cannot_be_read_hides_nothing_and_is_not_overwritten(tmp_path: Path
     for text in ('{"a": ', "[]", "\xff"):
         made.file.write_bytes(text.encode("latin-1"))
         assert made.is_undecided(top / "AGENTS.md")
-        with pytest.raises(SettingsError, match="cannot be read"):
+        with pytest.raises(SettingsError, match="could not be read"):
             made.add({top / ".envrc": top})
         assert made.file.read_bytes() == text.encode("latin-1")
 
