@@ -20,8 +20,9 @@ from pathlib import Path
 from agent_ls.domain.calls import ToolCall
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
+from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
-from agent_ls.tools.searching import Query, find_ripgrep, search_below
+from agent_ls.tools.searching import Query, search_below
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
 from agent_ls.workspace.tree_watch import TreeWatch

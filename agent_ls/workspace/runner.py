@@ -23,6 +23,7 @@ import psutil
 
 from agent_ls.loop.ports.commands import WORK, Boundary, Bounds, CommandOutcome
 from agent_ls.loop.settling import settled
+from agent_ls.processes.compiled import compiled
 from agent_ls.processes.launching import Program, start
 from agent_ls.safety.programs import child_path
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Limits, Wrapped
@@ -78,8 +79,9 @@ _NOT_CONFIGURED = (
     "sandbox: git could not write its configuration, which is read-only here; if that matters, run "
     "the command with outside_sandbox and a reason, and the user is asked"
 )
-_SUPERVISED = ("-I", "-S", str(Path(__file__).with_name("supervisor.py")))
-"""-I and -S: the supervisor imports nothing from the folder or the environment."""
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+_ALONE = ("-I", "-S")
+"""The supervisor imports nothing from the folder or the environment."""
 _PYTHON = str(Path(sys.executable).resolve())
 """Without links, which may lead through folders that a sandbox does not show."""
 
@@ -143,7 +145,7 @@ class ShellRunner:
                     reading.cancel()
                     status = running.status()
         output.end()
-        is_confined = wrapped.argv[1:4] != _SUPERVISED
+        is_confined = self.confiner is not None and bounds.view != "outside"
         if status.code is None and is_confined and (why := wrapped.refusal(output.text())):
             raise OSError(None, f"the sandbox could not be set up: {why}")
         if status.beyond and self.confiner is not None:
@@ -194,7 +196,7 @@ class ShellRunner:
         confiner = None if bounds.view == "outside" else self.confiner
         limits = confiner.options.limits().in_words() if confiner else ""
         argv = (
-            *(_PYTHON, *_SUPERVISED, str(_STATUS), limits),
+            *(_PYTHON, *_ALONE, str(compiled(_SUPERVISOR)), str(_STATUS), limits),
             *(SHELL, *_SHELL_OPTIONS, "-c", command),
         )
         if confiner is None:

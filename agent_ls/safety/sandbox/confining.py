@@ -25,6 +25,7 @@ from pathlib import Path
 from agent_ls.domain.rules import PatternRule
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.settling import settled
+from agent_ls.processes.compiled import compiled
 from agent_ls.safety.git_made import is_made_by_git, work_trees
 from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 from agent_ls.safety.made_files import close_watch, made_files, open_watch
@@ -153,7 +154,7 @@ class Confiner:
         )
         # The supervisor becomes the checker: it only sets the limits.
         python, limits = str(Path(sys.executable).resolve()), self.options.limits().in_words()
-        start = (python, "-I", "-S", str(_SUPERVISOR), "", limits)
+        start = (python, "-I", "-S", str(compiled(_SUPERVISOR)), "", limits)
         return self.sandbox.wrap(confinement, (*start, *argv), cwd=cwd, env=env)
 
     @property
@@ -409,7 +410,7 @@ def _check_number(number: int, advice: str = "") -> None:
 def _interpreter() -> Iterator[Path]:
     """Yield what the supervisor needs."""
     yield Path(sys.base_prefix).resolve()
-    yield _SUPERVISOR
+    yield compiled(_SUPERVISOR)
 
 
 def _existing(names: Iterable[str]) -> list[Path]:

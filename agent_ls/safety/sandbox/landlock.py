@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from agent_ls.processes.compiled import compiled
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Confinement, Wrapped
 from agent_ls.safety.sandbox.surroundings import etc_files, git_files, system_folders
 
 _MACHINES = ("x86_64", "aarch64")
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
 _PROBE_S = 5.0
+_PROGRAM = Path(__file__).with_name("landlock_run.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,13 @@ class Landlock:
         inner["GIT_CONFIG_NOSYSTEM"] = "1"
         if not set(git_files(env)) & set(confinement.readable):
             inner["GIT_CONFIG_GLOBAL"] = os.devnull
-        argv = (*_START, *options, "--", *command)
+        argv = (*_start(), *options, "--", *command)
         return Wrapped(argv, inner, lambda: shutil.rmtree(own, ignore_errors=True))
 
 
-# -I and -S: import nothing from the folder or the environment.
-_START = (sys.executable, "-I", "-S", str(Path(__file__).with_name("landlock_run.py")))
+def _start() -> tuple[str, ...]:
+    # -I and -S: import nothing from the folder or the environment.
+    return (sys.executable, "-I", "-S", str(compiled(_PROGRAM)))
 
 
 def find_landlock() -> Landlock:
@@ -94,7 +97,7 @@ def find_landlock() -> Landlock:
     if platform.system() != "Linux" or platform.machine() not in _MACHINES:
         raise OSError(f"not on {platform.system()} {platform.machine()}")
     tried = subprocess.run(
-        (*_START, "--"),
+        (*_start(), "--"),
         capture_output=True,
         timeout=_PROBE_S,
         check=False,
