@@ -11,6 +11,7 @@ import os
 import re
 import stat
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +41,8 @@ class Scope:
     files: Sequence[str]
     texts: Mapping[str, str]
     """Unsaved texts by name."""
+    is_whole: bool = True
+    """``files`` are all that there are."""
 
 
 @dataclass(slots=True)
@@ -71,6 +74,7 @@ class Index:
         self._places: dict[tuple[tuple[str, str], ...], _Place] = {}
         self._languages: dict[str, Language | None] = {}
         self._by_name: dict[str, Language | None] = {}
+        self._left: deque[tuple[_Place, Scope, str]] = deque()
         if cache is not None:
             sweep(cache)
 
@@ -81,6 +85,7 @@ class Index:
         now_ns = time.time_ns()
         found: dict[str, Tags] = {}
         left = 0
+        self._left.clear()
         place.unsaved = {name: one for name, one in place.unsaved.items() if name in scope.texts}
         for name in scope.files:
             language = self.language(name)
@@ -92,10 +97,22 @@ class Index:
                 found[name] = known
             else:
                 left += 1
-        for name in place.kept.keys() - found.keys():
-            if not left:
+                self._left.append((place, scope, name))
+        if scope.is_whole and not left:
+            for name in place.kept.keys() - found.keys():
                 del place.kept[name]
         return Tagged(found, left)
+
+    @property
+    def has_left(self) -> bool:
+        """Say whether files were skipped for lack of time."""
+        return bool(self._left)
+
+    def read_left(self, limit_s: float) -> None:
+        """Read files that were skipped, so that the next answer has them."""
+        until_s, now_ns = time.monotonic() + limit_s, time.time_ns()
+        while self._left and time.monotonic() < until_s:
+            self._on_disk(*self._left.popleft(), now_ns, until_s)
 
     def save(self) -> None:
         """Write new tags to the disk."""

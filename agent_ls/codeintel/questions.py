@@ -114,7 +114,7 @@ def _reach(tagged: Tagged) -> dict[str, int]:
 
 def _scope(question: Question) -> Scope:
     roots = tuple((front, folder) for front, folder in question["roots"])
-    return Scope(roots, question["files"], question["texts"])
+    return Scope(roots, question["files"], question["texts"], question.get("is_whole", True))
 
 
 def _fit(tag: Tag, wanted: str) -> int | None:

@@ -14,11 +14,16 @@ import select
 import struct
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from agent_ls.codeintel.index import Index
 
 HEADER = struct.Struct("!I")
 _IDLE_S = 600.0
 _NICE = 5
+_SLICE_S = 0.05
+"""What a question may wait for while files are read ahead of it."""
 _MADE_BEFORE_COLLECTION = 200_000
 
 
@@ -36,7 +41,7 @@ def main() -> int:
     index = Index(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
     answers = Answers(index)
     asked, told = open(0, "rb", buffering=0), open(1, "wb", buffering=0)  # noqa: SIM115
-    while (question := _next(asked)) is not None:
+    while (question := _next(asked, index)) is not None:
         try:
             answer = {"answer": answers.answer(question)}
         except Exception as error:
@@ -48,8 +53,15 @@ def main() -> int:
     return 0
 
 
-def _next(asked: BinaryIO) -> dict[str, Any] | None:
-    """Return the next question; None at the end of input or after a long idle time."""
+def _next(asked: BinaryIO, index: Index) -> dict[str, Any] | None:
+    """Return the next question; None at the end of input or after a long idle time.
+
+    Until it comes, files are read that the last answer did not wait for.
+    """
+    while index.has_left and not select.select([asked], [], [], 0)[0]:
+        index.read_left(_SLICE_S)
+        if not index.has_left:
+            index.save()
     if not select.select([asked], [], [], _IDLE_S)[0]:
         return None
     header = _read(asked, HEADER.size)

@@ -10,13 +10,14 @@ import asyncio
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
+from agent_ls.codeintel.mentions import files_with
 from agent_ls.codeintel.worker_link import WorkerLink
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import (
@@ -42,6 +43,9 @@ _BRACKET = re.compile(r"([(\[{])|[)\]}]")
 _MAX_REMEMBERED = 20_000
 """Number of cached symbols, some hundred bytes each; the least recently used go first."""
 _LIMIT_S = 60.0
+_NAME_LIMIT_S = 2.5
+"""The same for a question about one name. The worker goes on reading after its answer."""
+_NO_NAME = re.compile(r"::|[.#]")
 _INDEX_LIMIT_S = 30.0
 """In a large workspace, the worker answers after this time from the files it has read."""
 
@@ -130,12 +134,16 @@ class WorkspaceCode:
 
     async def find(self, name: str, limit: int) -> Definitions:
         """Return definitions in the workspace by name, best match first."""
-        answer, gap = await self._about_files("find", ".", {"name": name, "limit": limit})
+        answer, gap = await self._about_name(
+            "find", ".", {"name": name, "limit": limit}, ignores_case=True
+        )
         return Definitions((Definition(*row) for row in answer["rows"]), gap)
 
     async def references(self, name: str, below: str, limit: int) -> Occurrences:
         """Return the occurrences of a name in the code below a file or folder."""
-        answer, gap = await self._about_files("references", below, {"name": name, "limit": limit})
+        answer, gap = await self._about_name(
+            "references", below, {"name": name, "limit": limit}, ignores_case=False
+        )
         found = tuple(Occurrence(*row) for row in answer["rows"])
         return Occurrences(found, answer["more"], gap)
 
@@ -160,23 +168,58 @@ class WorkspaceCode:
         """Return the worker's process id; None if none runs."""
         return self._worker.pid
 
+    async def _about_name(
+        self, ask: str, below: str, question: Mapping[str, Any], *, ignores_case: bool
+    ) -> tuple[Any, str]:
+        """Ask about a name; only files that hold it are read, where that can be told."""
+        # Only the longest part has to be in the text as it is.
+        word = max(_NO_NAME.split(question["name"].removesuffix("()")), key=len)
+        files = await self._files_with(word, below, ignores_case=ignores_case)
+        limit_s = min(self._index_limit_s, _NAME_LIMIT_S)
+        return await self._ask_about(ask, below, question, files, limit_s)
+
     async def _about_files(
         self, ask: str, below: str, question: Mapping[str, Any]
+    ) -> tuple[Any, str]:
+        return await self._ask_about(ask, below, question, None, self._index_limit_s)
+
+    async def _files_with(
+        self, word: str, below: str, *, ignores_case: bool
+    ) -> Sequence[str] | None:
+        """Return the files whose text holds a word, or may; None where all may."""
+        workspace, found = self._workspace, list[str]()
+        roots = [root.path for root in workspace.roots]
+        tops = [below]
+        if below == "." and len(roots) > 1:
+            tops = [root.name for root in workspace.roots]
+        for top in tops:
+            root, place = workspace.locate(top)
+            if not await asyncio.to_thread(place.is_dir):
+                return None
+            path = place.relative_to(root.path).as_posix()
+            names = await files_with(word, root.path, roots, path, ignores_case=ignores_case)
+            if names is None:
+                return None
+            front = "" if len(roots) == 1 else f"{root.name}/"
+            found += [front + name for name in names]
+            found += await workspace.tracked_though_excluded(top)
+        return found
+
+    async def _ask_about(
+        self,
+        ask: str,
+        below: str,
+        question: Mapping[str, Any],
+        some: Sequence[str] | None,
+        limit_s: float,
     ) -> tuple[Any, str]:
         """Ask the worker about files, with unsaved texts; return the answer and a note on gaps."""
         workspace = self._workspace
         roots = workspace.roots
-        if below == "." and len(roots) > 1:
-            files = await workspace.files(below)
-        else:
-            _, place = workspace.locate(below)
-            if await asyncio.to_thread(place.is_file):
-                files = Listed([workspace.shown(place) or below])
-            elif await asyncio.to_thread(place.is_dir):
-                files = await workspace.files(below)
-            else:
-                raise ToolError(f"{below} does not exist.")
+        files = Listed() if some is not None else await self._files(below)
         unsaved = {file.path: file.text for file in await workspace.dirty()}
+        if some is not None:
+            files = Listed(sorted({*some, *self._below(below, unsaved)}))
         answer = await self._worker.ask(
             {
                 "ask": ask,
@@ -185,15 +228,34 @@ class WorkspaceCode:
                 ],
                 "files": files,
                 "texts": unsaved,
-                "limit_s": self._index_limit_s,
+                "is_whole": some is None and below == ".",
+                "limit_s": limit_s,
                 **question,
             }
         )
         gaps = [files.gap] if files.gap else []
         if left := answer["left"]:
             read = answer["read"]
-            gaps.append(f"looked at {read:,} of {read + left:,} files of code; ask again for more")
+            which = "files of code" if some is None else "files of code that hold the name"
+            gaps.append(f"looked at {read:,} of {read + left:,} {which}; ask again for more")
         return answer, "; ".join(gaps)
+
+    def _below(self, below: str, names: Iterable[str]) -> list[str]:
+        """Return those of these files that lie below a folder."""
+        top = self._workspace.locate(below)[1] if below != "." else None
+        locate = self._workspace.locate
+        return [one for one in names if top is None or locate(one)[1].is_relative_to(top)]
+
+    async def _files(self, below: str) -> Listed:
+        workspace = self._workspace
+        if below == "." and len(workspace.roots) > 1:
+            return await workspace.files(below)
+        _, place = workspace.locate(below)
+        if await asyncio.to_thread(place.is_file):
+            return Listed([workspace.shown(place) or below])
+        if await asyncio.to_thread(place.is_dir):
+            return await workspace.files(below)
+        raise ToolError(f"{below} does not exist.")
 
 
 def _size(outline: _Outline | None) -> int:

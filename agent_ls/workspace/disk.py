@@ -41,10 +41,17 @@ from agent_ls.safety.paths import Place
 from agent_ls.workspace import disk_files
 from agent_ls.workspace.declared_encodings import declared_encoding
 from agent_ls.workspace.disk_texts import encoded, known_encoding, versions_of
+from agent_ls.workspace.kept_listing import KeptListing, kept_listing
 from agent_ls.workspace.large_files import part_of, sample_of
-from agent_ls.workspace.listing import MAX_FILES, list_files, tracked_though_excluded
+from agent_ls.workspace.listing import (
+    MAX_FILES,
+    FolderFiles,
+    is_large,
+    list_files,
+    tracked_though_excluded,
+)
 from agent_ls.workspace.read_cache import ReadCache
-from agent_ls.workspace.tree import tree_of
+from agent_ls.workspace.tree import large_tree_of, tree_of
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +59,9 @@ T = TypeVar("T")
 
 _THREADS = 4
 _TREE_S = 300.0
+_KEPT_FROM_FILES = 1_000
+"""Folders with fewer files are walked as quickly as they are watched."""
+_MAX_DESCRIBED = 10_000
 _MAX_BYTES_BY_LINES = 2**30
 
 
@@ -68,6 +78,7 @@ class DiskWorkspace:
         self._writing = threading.Lock()
         self._cache = cache or ReadCache()
         self._tree: tuple[float, str] | None = None
+        self._listings: dict[Path, KeptListing] = {}
         self._encodings: dict[Path, str] = {}
         """Encodings that were guessed, by file: an edit may leave too little to guess it again."""
 
@@ -258,9 +269,15 @@ class DiskWorkspace:
         place = paths.locate(path, self._roots)
         below = place.absolute.relative_to(place.root.path).as_posix()
         roots = [root.path for root in self._roots]
-        found = await self._run(lambda: tracked_though_excluded(place.root.path, roots, below))
+        found = await self._run(lambda: self._tracked(place.root.path, roots, below))
         front = "" if len(self._roots) == 1 else f"{place.root.name}/"
         return [front + name for name in found]
+
+    def _tracked(self, root: Path, roots: Sequence[Path], below: str) -> list[str]:
+        listing = self._listings.get(root)
+        if listing is not None and listing.is_kept and (found := listing.files(roots, below)):
+            return found.tracked
+        return tracked_though_excluded(root, roots, below)
 
     async def dirty(self) -> list[TextFile]:
         """Return nothing: on disk everything is saved."""
@@ -278,10 +295,39 @@ class DiskWorkspace:
         """Return a short tree of the folders, cached for a while so that prompts stay equal."""
         now_s = time.monotonic()
         if self._tree is None or now_s - self._tree[0] > _TREE_S:
+            self._tree = (now_s, await self._described())
+        return self._tree[1]
+
+    async def _described(self) -> str:
+        here = await self._run(self._present_roots)
+        tops = [root.path for root in self._roots]
+        large = [one for one in here if await self._run(lambda r=one: self._is_large(r.path, tops))]
+        if not large:
             files = await self.files()
             notes = "".join(f"\n({note})" for note in files.notes)
-            self._tree = (now_s, f"{tree_of(files)}{notes}")
-        return self._tree[1]
+            return f"{tree_of(files)}{notes}"
+        parts = list[str]()
+        for root in here:
+            front = "" if len(self._roots) == 1 else f"{root.name}/"
+            if root in large:
+                parts.append(await self._run(lambda r=root, f=front: large_tree_of(r.path, f)))
+            else:
+                parts.append(tree_of(await self.files(root.name)))
+        return "\n".join(filter(None, parts))
+
+    def _is_large(self, root: Path, roots: Sequence[Path]) -> bool:
+        """Say whether a folder holds more files than are listed only to describe it."""
+        if not is_large(root, roots, _MAX_DESCRIBED):
+            return False
+        # The first glob or command will ask: nobody waits for it here.
+        self._keep(root, roots)
+        return True
+
+    def _keep(self, root: Path, roots: Sequence[Path]) -> None:
+        """Begin to keep the list of a folder's files."""
+        if root not in self._listings:
+            self._listings[root] = kept_listing(root)
+            self._threads.submit(self._listings[root].refresh, roots)
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
         """Carry out one file edit, wholly or not at all."""
@@ -377,11 +423,23 @@ class DiskWorkspace:
             raise WorkspaceError(f"{path} is not a folder.")
         below = place.absolute.relative_to(place.root.path).as_posix()
         front = "" if len(self._roots) == 1 else f"{place.root.name}/"
-        roots = [root.path for root in self._roots]
-        found = list_files(place.root.path, roots, below, max_files=self._max_files)
+        found = self._listed(place.root.path, below)
         names = sorted((*found.walked, *found.tracked)) if found.tracked else found.walked
         named = (front + name for name in names) if front else names
         return Listed(named, is_cut=found.is_cut, unnamed=found.unnamed)
+
+    def _listed(self, root: Path, below: str) -> FolderFiles:
+        """Return the files below a folder, kept by events where there are many."""
+        roots = [root.path for root in self._roots]
+        listing = self._listings.get(root)
+        if listing is not None and listing.is_kept:
+            found = listing.files(roots, below)
+            if found is not None and len(found.walked) <= self._max_files:
+                return found
+        found = list_files(root, roots, below, max_files=self._max_files)
+        if len(found.walked) >= _KEPT_FROM_FILES:
+            self._keep(root, roots)
+        return found
 
     async def _run(self, work: Callable[[], T]) -> T:
         """Run blocking work in a thread; it finishes even if the caller is cancelled."""

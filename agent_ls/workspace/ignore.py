@@ -9,6 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,9 @@ from agent_ls.safety.git_places import data_folder
 from agent_ls.safety.ripgrep import DOT_FILES, NEVER_LISTED, RULES_FILES, repository_above
 
 _NOTHING = "(?!)"
+_EXCLUDES_FILE = re.compile(r"(?im)^\s*excludesfile\s*=\s*\"?\s*(\S+?)\s*\"?\s*$")
+_OF_A_REPOSITORY = (1, 2)
+"""The ranks of its excludes and of the files named ``.gitignore``."""
 _MAX_RULES_BYTES = 256 * 1024
 
 
@@ -44,12 +48,7 @@ Rules = tuple[_RulesFile, ...]
 def walk(root: Path, start: str = "") -> Iterator[str]:
     """Yield the files below ``root/start``, relative to ``root``, that no rule excludes."""
     top = repository_above(root)
-    rules: Rules = ()
-    if top is not None:
-        rules = _with_file(rules, 1, data_folder(top / ".git") / "info" / "exclude", "")
-        rules += _rules_above(top)
-    config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    rules = _with_file(rules, 0, Path(config, "git", "ignore"), "")
+    rules = _outer_rules(top)
     top = top or root
     front = _front(top, root)
     first = f"{front}{start.strip('/')}/" if start.strip("/") else front
@@ -76,23 +75,31 @@ def walk(root: Path, start: str = "") -> Iterator[str]:
                 yield path.removeprefix(front)
 
 
-class DotIgnore:
-    """The ``.ignore`` files of a folder and, if it is in a repository, of all folders above it."""
+class IgnoreRules:
+    """The rules for the files of a folder, read where they are asked about."""
 
-    def __init__(self, root: Path) -> None:
-        """Take a resolved folder."""
+    def __init__(self, root: Path, *, names: tuple[str, ...] = RULES_FILES) -> None:
+        """Take a resolved folder, and which rules files count.
+
+        Only with git's own files among these do git's rules for all folders count, too.
+        """
         top = repository_above(root)
-        self._top = top or root
-        self._above = _rules_above(top) if top else ()
+        self._top, self._names = top or root, names
+        self._has_git = names == RULES_FILES
+        dots = _rules_above(top) if top else ()
+        self._above = _outer_rules(top) if self._has_git else dots
         self._front = _front(self._top, root)
         self._known: dict[str, tuple[Rules, bool]] = {}
         """By folder: the rules of the folders above it and its own, and whether they exclude it."""
 
     def excludes(self, name: str) -> bool:
-        """Say whether an ``.ignore`` file excludes a file of the folder, or a folder around it."""
+        """Say whether a rule excludes a file of the folder, or a folder around it.
+
+        The name of a folder ends with a slash.
+        """
         path = self._front + name
         rules, is_excluded = self._at(path[: path.rfind("/") + 1])
-        return is_excluded or _is_ignored(path, rules)
+        return is_excluded or (not path.endswith("/") and _is_ignored(path, rules))
 
     def _at(self, folder: str) -> tuple[Rules, bool]:
         if (known := self._known.get(folder)) is None:
@@ -101,9 +108,57 @@ class DotIgnore:
             if folder:
                 rules, is_excluded = self._at(folder[: folder.rstrip("/").rfind("/") + 1])
                 is_excluded = is_excluded or _is_ignored(folder, rules)
-            rules = _with_folder(rules, self._top, folder, names=DOT_FILES)
+                if self._has_git and os.path.lexists(self._top / folder / ".git"):
+                    # The rules of a repository end where another one begins.
+                    rules = tuple(one for one in rules if one.rank not in _OF_A_REPOSITORY)
+                    rules = _with_excludes(rules, self._top / folder, folder)
+            rules = _with_folder(rules, self._top, folder, names=self._names)
             known = self._known[folder] = rules, is_excluded
         return known
+
+
+def outer_rules_files(root: Path) -> tuple[Path, ...]:
+    """Return where rules lie, or could lie, that count in a resolved folder but are not in it."""
+    top = repository_above(root)
+    places = [*_global_configs(), *filter(None, (_global_excludes(),))]
+    if top is not None:
+        with suppress(OSError, ValueError):
+            places.append(data_folder(top / ".git") / "info" / "exclude")
+        places += [above / name for above in root.parents for name in RULES_FILES]
+    return tuple(places)
+
+
+def _outer_rules(top: Path | None) -> Rules:
+    """Return the rules that count in a whole repository, or in a folder without one."""
+    rules: Rules = ()
+    if top is not None:
+        rules = _with_excludes(rules, top, "") + _rules_above(top)
+    place = _global_excludes()
+    return rules if place is None else _with_file(rules, 0, place, "")
+
+
+def _with_excludes(rules: Rules, top: Path, folder: str) -> Rules:
+    """Add the rules that a repository keeps beside its data, if any."""
+    with suppress(OSError, ValueError):
+        place = data_folder(top / ".git") / "info" / "exclude"
+        return _with_file(rules, 1, place, folder)
+    return rules
+
+
+def _global_configs() -> tuple[Path, ...]:
+    config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path.home() / ".gitconfig", Path(config, "git", "config")
+
+
+def _global_excludes() -> Path | None:
+    """Return the user's rules for all repositories, as ripgrep looks for them."""
+    for place in _global_configs():
+        with suppress(OSError):
+            if place.stat().st_size <= _MAX_RULES_BYTES:
+                found = _EXCLUDES_FILE.search(place.read_text(errors="replace"))
+                if found:
+                    return Path(found[1]).expanduser()
+    return _global_configs()[1].with_name("ignore")
 
 
 def _rules_above(top: Path) -> Rules:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -36,17 +36,35 @@ def ignored_beside(root: Path, listed: Collection[str]) -> list[Entry]:
         while folder not in folders:
             folders.add(folder)
             folder = folder[: folder.rfind("/", 0, -1) + 1]
+    return ignored_in(root, folders, listed.__contains__, folders.__contains__)
+
+
+def ignored_in(
+    root: Path,
+    folders: Iterable[str],
+    is_listed: Callable[[str], bool],
+    is_looked_at: Callable[[str], bool],
+) -> list[Entry]:
+    """Return what these folders hold besides listed files and folders that are looked at.
+
+    The names of folders end with a slash, but for the top's, which is empty.
+    """
     found: list[Entry] = []
     for folder in folders:
         with suppress(OSError), os.scandir(root / folder) as entries:
             for entry in entries:
                 path = folder + entry.name
                 if entry.is_dir(follow_symlinks=False):
-                    if f"{path}/" not in folders and entry.name not in NEVER_LISTED:
+                    if not is_looked_at(f"{path}/") and entry.name not in NEVER_LISTED:
                         found.append((f"{path}/", entry))
-                elif path not in listed:
+                elif not is_listed(path):
                     found.append((path, entry))
     return found
+
+
+def may_hold_files(name: str) -> bool:
+    """Say whether something ignored with this name counts: it is no cache."""
+    return name not in _CACHES and not name.endswith("_cache") and is_text(name)
 
 
 def files_below(ignored: Iterable[Entry]) -> Iterator[Entry]:
@@ -57,7 +75,7 @@ def files_below(ignored: Iterable[Entry]) -> Iterator[Entry]:
     open_entries = list(ignored)
     while open_entries:
         path, entry = open_entries.pop()
-        if entry.name in _CACHES or entry.name.endswith("_cache") or not is_text(entry.name):
+        if not may_hold_files(entry.name):
             continue
         if not path.endswith("/"):
             if entry.is_file(follow_symlinks=False) and not is_temporary(entry.name):

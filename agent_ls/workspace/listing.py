@@ -7,15 +7,18 @@ which is no rule of git's, excludes those too. Without ripgrep, ``ignore.py`` wa
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
-from collections.abc import Iterator, Sequence, Set
+import threading
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import SubprocessError
 
 from agent_ls.safety.ripgrep import (
+    DOT_FILES,
     find_ripgrep,
     has_rules_between,
     repository_above,
@@ -24,12 +27,13 @@ from agent_ls.safety.ripgrep import (
 )
 from agent_ls.safety.sandbox.own_git import IndexFiles, index_files
 from agent_ls.safety.sandbox.tracked import index_stamp
-from agent_ls.workspace.ignore import DotIgnore, is_text, walk
+from agent_ls.workspace.ignore import IgnoreRules, is_text, walk
 
 MAX_FILES = 500_000
 """More are not listed; the result says that it is cut."""
 _LIMIT_S = 10.0
 """A walk that takes longer is ended."""
+_READ_BYTES = 2**16
 
 _indexes: dict[Path, tuple[object, IndexFiles]] = {}
 """By root: a state of its repository's index, and the files in it."""
@@ -52,6 +56,13 @@ class FolderFiles:
     """So many more have names that are no text, so that the model could not name them."""
 
 
+def is_large(root: Path, roots: Sequence[Path], most: int) -> bool:
+    """Say whether a walk of a folder finds more than so many files; ends it there."""
+    program = find_ripgrep(roots)
+    found = _by_ripgrep(program, root, ".", most) if program else None
+    return found is not None and found[1]
+
+
 def list_files(
     root: Path, roots: Sequence[Path], below: str = ".", *, max_files: int = MAX_FILES
 ) -> FolderFiles:
@@ -59,20 +70,42 @@ def list_files(
 
     ``roots`` are all folders of the workspace, none of whose programs is started.
     """
-    found, is_cut = _walked(root, roots, below)
+    found, is_cut = walked_files(root, roots, below)
     walked = [name for name in found if is_text(name)]
     unnamed = len(found) - len(walked)
     is_cut |= len(walked) > max_files
     del walked[max_files:]
-    others = [] if is_cut else sorted(_only_in_index(root, roots, below, set(walked)))
-    rules = DotIgnore(root)
+    if is_cut:
+        return FolderFiles(walked, [], [], is_cut, unnamed)
+    known = set(walked)
+    index = index_of(root, roots)
+    return with_tracked(root, walked, index.regular - known, index.links - known, below, unnamed)
+
+
+def with_tracked(
+    root: Path,
+    walked: list[str],
+    regular: Iterable[str],
+    links: Iterable[str],
+    below: str = ".",
+    unnamed: int = 0,
+) -> FolderFiles:
+    """Return walked files with those of git's index beside them that exist below a folder."""
+    front = "" if below == "." else f"{below}/"
+    others = sorted(
+        name
+        for names, is_there in ((regular, _is_file), (links, _leads_inside))
+        for name in names
+        if name.startswith(front) and is_text(name) and is_there(root, name)
+    )
+    rules = IgnoreRules(root, names=DOT_FILES)
     is_hidden = {name: rules.excludes(name) for name in others}
     return FolderFiles(
         walked,
         [name for name in others if not is_hidden[name]],
         [name for name in others if is_hidden[name]],
-        is_cut,
-        unnamed,
+        is_cut=False,
+        unnamed=unnamed,
     )
 
 
@@ -95,7 +128,7 @@ def tracked_though_excluded(root: Path, roots: Sequence[Path], below: str) -> li
     return [name for name in known[1] if name.startswith(front)]
 
 
-def _walked(root: Path, roots: Sequence[Path], below: str) -> tuple[list[str], bool]:
+def walked_files(root: Path, roots: Sequence[Path], below: str) -> tuple[list[str], bool]:
     """Return the files that no rule excludes, sorted, and whether the walk was ended early."""
     if has_rules_between(root, below) and (inside := sorted(walk(root, below))):
         return inside, False
@@ -107,9 +140,15 @@ def _walked(root: Path, roots: Sequence[Path], below: str) -> tuple[list[str], b
     return found
 
 
-def _by_ripgrep(program: str, root: Path, below: str) -> tuple[list[str], bool] | None:
-    """Return what ``_walked`` does; None if ripgrep could not walk."""
+def _by_ripgrep(
+    program: str, root: Path, below: str, most: int | None = None
+) -> tuple[list[str], bool] | None:
+    """Return what ``walked_files`` does; None if ripgrep could not walk.
+
+    The walk also ends early at more than ``most`` files, which are any.
+    """
     start = [] if below == "." else ["--", f"./{below}"]
+    parts, count = list[bytes](), 0
     try:
         with subprocess.Popen(
             [program, "--files", "--null", *walk_flags(root, below), *start],
@@ -119,30 +158,22 @@ def _by_ripgrep(program: str, root: Path, below: str) -> tuple[list[str], bool] 
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         ) as process:
-            try:
-                output, is_ended = process.communicate(timeout=_LIMIT_S)[0], False
-            except subprocess.TimeoutExpired:
-                process.kill()
-                output, is_ended = process.communicate()[0], True
+            timer = threading.Timer(_LIMIT_S, process.kill)
+            timer.start()
+            while process.stdout and (data := os.read(process.stdout.fileno(), _READ_BYTES)):
+                parts.append(data)
+                count += data.count(0)
+                if most is not None and count > most:
+                    process.kill()
+            timer.cancel()
     except OSError:
         return None
+    output, is_ended = b"".join(parts), process.returncode == -signal.SIGKILL
     if not output and (is_ended or process.returncode not in (0, 1)):
         # An old ripgrep that does not know a flag, or a pipe in the place of a rules file.
         return None
     names = os.fsdecode(output).split("\0")[:-1]
     return sorted(name.removeprefix("./") for name in names), is_ended
-
-
-def _only_in_index(
-    root: Path, roots: Sequence[Path], below: str, walked: Set[str]
-) -> Iterator[str]:
-    """Yield the files of git's index that the walk did not find, but that exist below a folder."""
-    front = "" if below == "." else f"{below}/"
-    index = _index(root, roots)
-    for names, is_there in ((index.regular, _is_file), (index.links, _leads_inside)):
-        for name in names - walked:
-            if name.startswith(front) and is_text(name) and is_there(root, name):
-                yield name
 
 
 def _is_file(root: Path, name: str) -> bool:
@@ -161,7 +192,7 @@ def _leads_inside(root: Path, name: str) -> bool:
     return real.is_relative_to(root) and real.is_file()
 
 
-def _index(root: Path, roots: Sequence[Path]) -> IndexFiles:
+def index_of(root: Path, roots: Sequence[Path]) -> IndexFiles:
     """Return the files below a folder that git tracks; none where git cannot tell.
 
     Asks git once for each state of the index.

@@ -11,32 +11,34 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
-import time
+import stat
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TypeVar
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.safety.control_files import names_of, steers
-from agent_ls.workspace.ignored_files import Entry, files_below, ignored_beside
-from agent_ls.workspace.listing import MAX_FILES, list_files
+from agent_ls.workspace.folder_look import FolderLook, Look
+from agent_ls.workspace.ignored_files import Entry, files_below
+from agent_ls.workspace.listing import MAX_FILES
 from agent_ls.workspace.seen_changes import FileChange, arrived, command_change, with_moves
-from agent_ls.workspace.seen_files import SeenFiles, Signature, identity, signature, signature_of
+from agent_ls.workspace.seen_files import (
+    SeenFiles,
+    Signature,
+    file_clock_ns,
+    identity,
+    signature,
+    signature_of,
+)
 
 CLOCK_NS = 20_000_000
 """The file system's clock, maybe on another machine, may lag by this much."""
-_LINUX_COARSE = 5
-"""CLOCK_REALTIME_COARSE, by which Linux dates files; Python has no name for it."""
-_COMPILED = "__pycache__"
-
 _MAX_IGNORED = 50_000
 """Ignored files per folder whose names are known."""
 
@@ -64,6 +66,11 @@ class TreeWatch:
         self._began_ns = 0
         """End of the look before, by the clock that dates files."""
         self._gap = ""
+        self._folders: dict[Path, FolderLook] = {}
+        self._linked: set[str] = set()
+        """Files that had several names (hard links) at a look."""
+        self._beside: dict[Path, list[Entry]] = {}
+        """What was ignored in each folder at the last look."""
         self._ignored: dict[str, Signature] = {}
         """Ignored files and folders before the commands, by path; folders end with a slash."""
 
@@ -146,16 +153,15 @@ class TreeWatch:
     def _look_before(self) -> None:
         """Refresh all states before a command; changes until now were not made by it."""
         self._ignored = {}
-        ignored = dict[Path, list[Entry]]()
-        changed, unlisted = self._differing(ignored)
-        for root, entries in ignored.items():
+        changed, unlisted = self._differing()
+        for root, entries in self._beside.items():
             self._ignored |= _signatures(root, entries)
         changed += [path for path in unlisted if signature(path) != self._files.signature(path)]
         for _ in self._files.look(changed, self._roots()):
             pass
-        for path in self._files:
+        for path in [path for path in self._ignored if self._files.signature(path)]:
             # One that git tracks, or that a rule excludes only now: it can come back.
-            self._ignored.pop(path, None)
+            del self._ignored[path]
         self._began_ns = file_clock_ns()
 
     def _changes(self) -> list[FileChange]:
@@ -185,55 +191,64 @@ class TreeWatch:
         if not gone:
             return []
         lost = {path: self._ignored.pop(path) for path in gone}
-        ignored = dict[Path, list[Entry]]()
-        there = {identity(now) for _, now in self._listed(ignored)}
-        for root, entries in ignored.items():
+        there = {identity(one) for one in map(self._files.signature, self._files) if one}
+        for root, entries in self._beside.items():
             there |= {identity(one) for one in _signatures(root, entries).values()}
         return [path for path, before in lost.items() if identity(before) not in there]
 
-    def _differing(
-        self, ignored: dict[Path, list[Entry]] | None = None
-    ) -> tuple[list[str], list[str]]:
-        """Return the files that are not as last seen, and those seen that are not listed now.
-
-        Adds what is ignored in each folder to ``ignored``.
-        """
-        listed, changed = set[str](), list[str]()
-        for path, now in self._listed(ignored):
-            listed.add(path)
-            if now != self._files.signature(path):
-                changed.append(path)
-        return changed, [path for path in self._files if path not in listed]
-
-    def _listed(
-        self, ignored: dict[Path, list[Entry]] | None = None
-    ) -> Iterator[tuple[str, Signature]]:
-        """Yield the files of all folders with their signatures; sets ``_gap``."""
-        self._gap = ""
+    def _differing(self) -> tuple[list[str], list[str]]:
+        """Return the files that are not as last seen, and those seen that are not listed now."""
+        listed, whole = set[str](), list[str]()
+        changed, unlisted = list[str](), set[str]()
+        self._gap, self._beside = "", {}
         for root in self._workspace.roots:
-            found = list_files(root.path, self._roots(), max_files=self._max_files)
-            if found.is_cut:
-                number = len(found.walked)
-                self._gap = f"only the first {number:,} files of {root.name} are watched"
-            names = {*found.walked, *found.tracked, *found.hidden}
-            left = ignored_beside(root.path, names)
-            if ignored is not None:
-                ignored[root.path] = left
-            names.update(name for name, _ in files_below(one for one in left if _steers(one[0])))
             front = f"{root.path.as_posix().rstrip('/')}/"
-            for name in sorted(names):
-                if _COMPILED in name and _COMPILED in name.split("/"):
-                    continue
-                if (now := signature(front + name)) is not None:
-                    yield front + name, now
+            look, states = self._look_at(root, front)
+            if look.is_whole:
+                whole.append(front)
+                listed.update(states)
+            self._gap = look.gap or self._gap
+            self._beside[root.path] = look.beside
+            for path, now in states.items():
+                if now != self._files.signature(path):
+                    changed.append(path)
+            unlisted.update(front + name for name in (look.listed | look.others))
+            unlisted.difference_update(states)
+        if whole:
+            fronts = tuple(whole)
+            unlisted.update(path for path in self._files if path.startswith(fronts))
+        gone = [path for path in sorted(unlisted - listed) if self._files.signature(path)]
+        return changed, gone
+
+    def _look_at(self, root: Root, front: str) -> tuple[Look, dict[str, Signature]]:
+        """Return what may have changed in a folder, and the watched files that are there."""
+        if root.path not in self._folders:
+            self._folders[root.path] = FolderLook(root.path, root.name, self._max_files)
+        folder, roots = self._folders[root.path], self._roots()
+        look, number = folder.look(roots), len(self._linked)
+        # A change under one name of a file gives no event for the others.
+        linked = {path for path in self._linked if path.startswith(front)}
+        paths = sorted(linked.union(front + name for name in look.listed))
+        states = self._states(paths)
+        if not look.is_whole and len(self._linked) > number:
+            look = folder.look(roots, is_whole=True)
+            states = self._states(sorted(front + name for name in look.listed))
+        return look, states
+
+    def _states(self, paths: Iterable[str]) -> dict[str, Signature]:
+        """Return the signatures of the files that are there; remembers those with more names."""
+        found = dict[str, Signature]()
+        for path in paths:
+            with suppress(OSError):
+                facts = os.lstat(path)
+                if stat.S_ISREG(facts.st_mode):
+                    found[path] = signature_of(facts)
+                    if facts.st_nlink > 1:
+                        self._linked.add(path)
+        return found
 
     def _roots(self) -> list[Path]:
         return [root.path for root in self._workspace.roots]
-
-
-def _steers(name: str) -> bool:
-    """Say whether an ignored file or folder steers other programs, so that it is watched too."""
-    return bool(steers(names_of(PurePosixPath(name).parts)))
 
 
 def _signatures(root: Path, ignored: Iterable[Entry]) -> dict[str, Signature]:
@@ -248,11 +263,3 @@ def _signatures(root: Path, ignored: Iterable[Entry]) -> dict[str, Signature]:
 async def _in_thread(how: Callable[[], T]) -> T:
     # A thread continues after its caller is cancelled; wait, as no other look may run meanwhile.
     return await settled(asyncio.to_thread(how))
-
-
-def file_clock_ns() -> int:
-    """Return the time stamp that a file created now gets, in nanoseconds since the epoch.
-
-    Linux uses the time of its last tick, which on a busy machine may be older than any margin.
-    """
-    return time.clock_gettime_ns(_LINUX_COARSE) if sys.platform == "linux" else time.time_ns()

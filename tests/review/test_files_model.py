@@ -20,7 +20,7 @@ from agent_ls.domain.review import ReviewDecision
 from agent_ls.review.ledger import Selection
 from agent_ls.review.steps import FileResult
 from agent_ls.store.sql_store import open_store
-from agent_ls.workspace.tree_watch import file_clock_ns
+from agent_ls.workspace.seen_files import file_clock_ns
 from tests.review.reviewing import Reviewed
 
 _NAMES = ("a.txt", "b.txt", "sub/c.txt")

@@ -22,7 +22,8 @@ from agent_ls.loop.sockets import PlannedCall
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
-from agent_ls.workspace.tree_watch import CLOCK_NS, TreeWatch, file_clock_ns
+from agent_ls.workspace.seen_files import file_clock_ns
+from agent_ls.workspace.tree_watch import CLOCK_NS, TreeWatch
 
 _CALL = ToolCall(id="cal_1", provider_id="p", tool="run_command", arguments_json="{}")
 

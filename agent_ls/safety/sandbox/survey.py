@@ -17,8 +17,10 @@ from typing import NamedTuple
 
 from agent_ls.safety.control_files import NOT_WALKED, names_of, names_own, names_secret, steers
 from agent_ls.safety.rule_limits import NO_RULES, FileRules
+from agent_ls.safety.sandbox.linked_files import Linked, links_below
 
 MAX_FILES = 1_000_000
+_LARGE = 5_000
 _MAX_REMEMBERED = 16
 """Workspace folders whose listings are kept."""
 _SETTLED_NS = 100_000_000
@@ -27,15 +29,6 @@ _REPOSITORY = (frozenset({"head", "objects", "refs"}), frozenset({"head", "commo
 """What git takes for a repository, whose settings it obeys, wherever it lies."""
 _STEERING = frozenset({"steering"})
 _OWN_KINDS = ("secret", "steering", "third-party")
-
-
-class Linked(NamedTuple):
-    """A name of a file that has several (hard links)."""
-
-    name: str
-    file: tuple[int, int]
-    """Its device and inode."""
-    names: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +89,7 @@ def survey(
     found |= {kind: [root] for kind in rules.kinds(str(root), str(root))}
     shut, linked, numbers = set[str](), dict[str, tuple[Linked, ...] | None](), [0, 0]
     kinds = partial(rules.kinds, root=str(root)) if rules.rules else None
+    linked_in = _looking(root, known.values()) if is_thorough and closed is None else None
     # Each command waits twice for this loop.
     known_at, lstat = known.get, os.lstat
     stack: list[tuple[str, tuple[str, ...], frozenset[str], bool]]
@@ -122,8 +116,7 @@ def survey(
                 "must not see or change"
             )
         seen[path] = folder
-        is_looked_at = is_thorough and closed is None and not is_store
-        if files := _links(path) if is_looked_at else folder.linked:
+        if files := folder.linked if is_store or linked_in is None else linked_in(path):
             linked[path] = files
         if folder.special or folder.is_repository:
             held = _add(found, path, folder, held, is_store=is_store)
@@ -234,6 +227,17 @@ def _links(path: str) -> tuple[Linked, ...]:
             if one.st_nlink > 1
         )
     return ()
+
+
+def _looking(root: Path, folders: Iterable[_Folder]) -> Callable[[str], tuple[Linked, ...]]:
+    """Return how to find the files in a folder that have several names.
+
+    Where there are many files, starting a program to look at each pays.
+    """
+    is_large = sum(one.number for one in folders) > _LARGE
+    if is_large and (links := links_below(root)) is not None:
+        return lambda path: tuple(links.get(path, ()))
+    return _links
 
 
 def _is_repository(entries: Iterable[os.DirEntry[str]]) -> bool:
