@@ -191,7 +191,9 @@ class WorkspaceCode:
         roots = [root.path for root in workspace.roots]
         tops = [below]
         if below == "." and len(roots) > 1:
-            tops = [root.name for root in workspace.roots]
+            # One that is gone does not break the others.
+            there = [one for one in workspace.roots if await asyncio.to_thread(one.path.is_dir)]
+            tops = [root.name for root in there]
         for top in tops:
             root, place = workspace.locate(top)
             if not await asyncio.to_thread(place.is_dir):

@@ -49,12 +49,7 @@ class FolderLook:
         touched = self._touched.take() if is_kept else None
         if is_whole or touched is None:
             return self._whole(roots, is_kept=is_kept)
-        beside = ignored_in(
-            self._root,
-            self._listing.loose_folders,
-            self._listing.holds,
-            self._listing.holds_folder,
-        )
+        beside = self._beside()
         steering, before = set(_steering(beside)), self._steering
         self._steering = steering
         listed = {name for name in touched if self._listing.holds(name)} | steering
@@ -62,17 +57,20 @@ class FolderLook:
         return Look(_watched(listed), _watched(others), is_whole=False, beside=beside)
 
     def _whole(self, roots: Sequence[Path], *, is_kept: bool) -> Look:
-        found = self._listing.files(roots) if is_kept else None
+        found, gap = self._listing.files(roots) if is_kept else None, ""
         if found is None or len(found.walked) > self._max_files:
-            found = list_files(self._root, roots, max_files=self._max_files)
-        gap = ""
+            found, is_kept = list_files(self._root, roots, max_files=self._max_files), False
         if found.is_cut:
             self._touched.add(None)
             gap = f"only the first {len(found.walked):,} files of {self._name} are watched"
         names = {*found.walked, *found.tracked, *found.hidden}
-        beside = ignored_beside(self._root, names)
+        beside = self._beside() if is_kept else ignored_beside(self._root, names)
         self._steering = set(_steering(beside))
         return Look(_watched(names | self._steering), set(), is_whole=True, beside=beside, gap=gap)
+
+    def _beside(self) -> list[Entry]:
+        listing = self._listing
+        return ignored_in(self._root, listing.loose_folders, listing.holds, listing.holds_folder)
 
 
 def _watched(names: set[str]) -> set[str]:

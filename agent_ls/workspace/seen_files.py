@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import struct
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from agent_ls.domain.images import MAX_KEPT_BYTES, FileImage, is_text
 from agent_ls.domain.permissions import PERMISSIONS
 from agent_ls.safety.beneath import open_beneath
 from agent_ls.workspace.disk_files import MAX_BYTES
+from agent_ls.workspace.git_blobs import Blob
 
 _MAX_HASHED_BYTES = 64 * 2**20
 """Larger files are compared only by size and time."""
@@ -33,6 +36,9 @@ _LINUX_COARSE = 5
 """CLOCK_REALTIME_COARSE, by which Linux dates files; Python has no name for it."""
 _UNREADABLE = -1
 """Instead of a folder's descriptor: its files are there, but it cannot be opened."""
+
+_STATE = struct.Struct("<QQqqI")
+"""A signature, and a mode."""
 
 Signature = tuple[int, int, int, int]
 """Inode, size, modification time and change time (both in ns)."""
@@ -50,6 +56,8 @@ class Seen:
     digest: str | None = None
     """None: not computed, because the bytes are kept or the file is large."""
     is_text: bool = False
+    blob: Blob | None = None
+    """Where git holds the bytes, which were not read."""
 
     @property
     def is_plain(self) -> bool:
@@ -72,6 +80,12 @@ class Seen:
             is_text=self.is_text,
         )
 
+    def with_data(self, data: bytes | None) -> Seen:
+        """Return the state with bytes that were not read; None: they are not known."""
+        if data is None or len(data) > MAX_KEPT_BYTES:
+            return self
+        return replace(self, data=data, is_text=is_text(data))
+
     def is_same(self, other: Seen) -> bool:
         """Tell whether both have the same content; by size and time if nothing better is known."""
         if self.data is not None and other.data is not None:
@@ -86,6 +100,8 @@ class SeenFiles:
 
     def __init__(self) -> None:
         self._files: dict[str, Seen] = {}
+        self._unread: dict[str, bytes] = {}
+        """Files that git holds as they are: their states in few bytes, since there are many."""
         self._kept_bytes = {True: 0, False: 0}
         """True: bytes of plain texts; False: of all others."""
         self._lock = threading.Lock()
@@ -93,12 +109,28 @@ class SeenFiles:
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over a copy of the paths."""
-        return iter(list(self._files))
+        return iter([*self._files, *self._unread])
 
     def signature(self, path: str) -> Signature | None:
         """Return the last seen signature of a file; None if there is none."""
-        seen = self._files.get(path)
-        return seen and seen.signature
+        if (seen := self._files.get(path)) is not None:
+            return seen.signature
+        packed = self._unread.get(path)
+        return None if packed is None else _unpacked(packed).signature
+
+    def take_unread(self, path: str, signature: Signature, blob: Blob) -> bool:
+        """Remember a file without its bytes, which git holds; False if it is not as it was then.
+
+        It had this signature before git was asked.
+        """
+        with suppress(OSError):
+            facts = os.lstat(path)
+            if signature_of(facts) == signature and facts.st_size == blob.size:
+                state = _STATE.pack(*signature, facts.st_mode)
+                with self._lock:
+                    self._unread[path] = state + bytes.fromhex(blob.oid)
+                return True
+        return False
 
     def look(
         self, paths: Iterable[str], roots: Iterable[Path], *, hashes: bool = False
@@ -124,6 +156,8 @@ class SeenFiles:
     ) -> tuple[Seen | None, Seen | None]:
         if (before := self._files.pop(path, None)) is not None:
             self._kept_bytes[before.is_plain] -= len(before.data or b"")
+        elif (packed := self._unread.pop(path, None)) is not None:
+            before = _unpacked(packed)
         after = None if folder is None else self._seen(path, folder, hashes=hashes)
         if after is not None:
             self._files[path] = after
@@ -164,6 +198,13 @@ class SeenFiles:
             digest = _digest(data) if is_whole else None
             return Seen(signature, facts.st_mode, None, digest, found.is_text)
         return found
+
+
+def _unpacked(packed: bytes) -> Seen:
+    *signature, mode = _STATE.unpack_from(packed)
+    inode, size, modified_ns, changed_ns = signature
+    blob = Blob(packed[_STATE.size :].hex(), size)
+    return Seen((inode, size, modified_ns, changed_ns), mode, blob=blob)
 
 
 def _opened(folder: str, roots: Iterable[Path]) -> int | None:

@@ -13,8 +13,9 @@ import asyncio
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -25,6 +26,7 @@ from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.workspace.folder_look import FolderLook, Look
+from agent_ls.workspace.git_blobs import clean_files, contents
 from agent_ls.workspace.ignored_files import Entry, files_below
 from agent_ls.workspace.listing import MAX_FILES
 from agent_ls.workspace.seen_changes import FileChange, arrived, command_change, with_moves
@@ -39,6 +41,8 @@ from agent_ls.workspace.seen_files import (
 
 CLOCK_NS = 20_000_000
 """The file system's clock, maybe on another machine, may lag by this much."""
+_MANY = 2_000
+"""Where more files were not seen before, git is asked for those that it holds."""
 _MAX_IGNORED = 50_000
 """Ignored files per folder whose names are known."""
 
@@ -156,8 +160,9 @@ class TreeWatch:
         changed, unlisted = self._differing()
         for root, entries in self._beside.items():
             self._ignored |= _signatures(root, entries)
-        changed += [path for path in unlisted if signature(path) != self._files.signature(path)]
-        for _ in self._files.look(changed, self._roots()):
+        read = list(self._not_in_git(changed) if len(changed) > _MANY else changed)
+        read += [path for path in unlisted if signature(path) != self._files.signature(path)]
+        for _ in self._files.look(read, self._roots()):
             pass
         for path in [path for path in self._ignored if self._files.signature(path)]:
             # One that git tracks, or that a rule excludes only now: it can come back.
@@ -173,7 +178,7 @@ class TreeWatch:
         found = [FileChange(Path(path), *states) for path, *states in looks]
         found = [
             one
-            for one in sorted(found, key=lambda one: one.path)
+            for one in sorted(self._with_blobs(found), key=lambda one: one.path)
             # Files in a folder that the editor moved or copied were not looked at one by one.
             if not one.is_none and self._written.isdisjoint(one.path.parents)
         ]
@@ -196,10 +201,41 @@ class TreeWatch:
             there |= {identity(one) for one in _signatures(root, entries).values()}
         return [path for path, before in lost.items() if identity(before) not in there]
 
-    def _differing(self) -> tuple[list[str], list[str]]:
+    def _not_in_git(self, changed: Mapping[str, Signature]) -> Iterator[str]:
+        """Yield the files that have to be read; of others git holds what was in them."""
+        roots = self._roots()
+        held = set[str]()
+        for root in roots:
+            front = f"{root.as_posix().rstrip('/')}/"
+            for name, blob in clean_files(root, roots).items():
+                now = changed.get(path := front + name)
+                if now is not None and self._files.take_unread(path, now, blob):
+                    held.add(path)
+        yield from (path for path in changed if path not in held)
+
+    def _with_blobs(self, found: Sequence[FileChange]) -> list[FileChange]:
+        """Return the changes with what git held of files that were not read."""
+        roots = self._roots()
+        held = dict[str, bytes]()
+        for root in roots:
+            wanted = [
+                one.before.blob
+                for one in found
+                if one.before and one.before.blob and one.path.is_relative_to(root)
+            ]
+            if wanted:
+                held |= contents(root, roots, wanted)
+        return [
+            replace(one, before=one.before.with_data(held.get(one.before.blob.oid)))
+            if one.before and one.before.blob
+            else one
+            for one in found
+        ]
+
+    def _differing(self) -> tuple[dict[str, Signature], list[str]]:
         """Return the files that are not as last seen, and those seen that are not listed now."""
         listed, whole = set[str](), list[str]()
-        changed, unlisted = list[str](), set[str]()
+        changed, unlisted = dict[str, Signature](), set[str]()
         self._gap, self._beside = "", {}
         for root in self._workspace.roots:
             front = f"{root.path.as_posix().rstrip('/')}/"
@@ -211,7 +247,7 @@ class TreeWatch:
             self._beside[root.path] = look.beside
             for path, now in states.items():
                 if now != self._files.signature(path):
-                    changed.append(path)
+                    changed[path] = now
             unlisted.update(front + name for name in (look.listed | look.others))
             unlisted.difference_update(states)
         if whole:

@@ -38,7 +38,7 @@ STARTS = {
     "providers/host_process.py spawn": OURS,
     "safety/sandbox/landlock.py find_landlock": OURS,
     "safety/sandbox/landlock_run.py main": INSIDE,
-    "safety/sandbox/linked_files.py links_below": NO_VIEW,
+    "safety/sandbox/linked_files.py _by_find": NO_VIEW,
     "safety/sandbox/own_git.py _run": READ_ONLY,
     "safety/sandbox/probe.py _try": NO_VIEW,
     "tools/searching.py _run": NO_VIEW,

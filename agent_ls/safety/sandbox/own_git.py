@@ -73,10 +73,14 @@ def wrapped(arguments: Sequence[str], folder: Path, roots: Sequence[Path]) -> Wr
 
 
 def run(
-    folder: Path, roots: Sequence[Path], *arguments: str, lines: str = ""
+    folder: Path,
+    roots: Sequence[Path],
+    *arguments: str,
+    lines: str = "",
+    limit_s: float = _ANSWER_S,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git with ``lines`` as its input. Errors: ``OSError`` and ``SubprocessError``."""
-    return _run(wrapped(arguments, folder, roots), folder, lines)
+    return _run(wrapped(arguments, folder, roots), folder, lines, limit_s)
 
 
 class IndexFiles(NamedTuple):
@@ -128,7 +132,9 @@ def _confined(
     )
 
 
-def _run(wrapped: Wrapped, folder: Path, lines: str = "") -> subprocess.CompletedProcess[bytes]:
+def _run(
+    wrapped: Wrapped, folder: Path, lines: str, limit_s: float
+) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
             wrapped.argv,
@@ -137,7 +143,7 @@ def _run(wrapped: Wrapped, folder: Path, lines: str = "") -> subprocess.Complete
             input=os.fsencode(lines),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=_ANSWER_S,
+            timeout=limit_s,
             check=False,
         )
     finally:

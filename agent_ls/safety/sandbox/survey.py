@@ -17,10 +17,9 @@ from typing import NamedTuple
 
 from agent_ls.safety.control_files import NOT_WALKED, names_of, names_own, names_secret, steers
 from agent_ls.safety.rule_limits import NO_RULES, FileRules
-from agent_ls.safety.sandbox.linked_files import Linked, links_below
+from agent_ls.safety.sandbox.linked_files import Linked, linked_files, links_in
 
 MAX_FILES = 1_000_000
-_LARGE = 5_000
 _MAX_REMEMBERED = 16
 """Workspace folders whose listings are kept."""
 _SETTLED_NS = 100_000_000
@@ -88,8 +87,8 @@ def survey(
     found = defaultdict[str, list[Path]](list)
     found |= {kind: [root] for kind in rules.kinds(str(root), str(root))}
     shut, linked, numbers = set[str](), dict[str, tuple[Linked, ...] | None](), [0, 0]
+    looked_at = dict[str, _Folder](), dict[str, _Folder]()
     kinds = partial(rules.kinds, root=str(root)) if rules.rules else None
-    linked_in = _looking(root, known.values()) if is_thorough and closed is None else None
     # Each command waits twice for this loop.
     known_at, lstat = known.get, os.lstat
     stack: list[tuple[str, tuple[str, ...], frozenset[str], bool]]
@@ -116,13 +115,17 @@ def survey(
                 "must not see or change"
             )
         seen[path] = folder
-        if files := folder.linked if is_store or linked_in is None else linked_in(path):
-            linked[path] = files
+        looked_at[is_store][path] = folder
         if folder.special or folder.is_repository:
             held = _add(found, path, folder, held, is_store=is_store)
         for inner, names, kind, is_third_party in folder.below:
             if is_thorough or not is_third_party:
                 stack.append((inner, names, held | kind if kind else held, is_third_party))
+    linked |= {path: folder.linked for path, folder in looked_at[True].items() if folder.linked}
+    if is_thorough and closed is None:
+        linked |= linked_files(
+            root, {path: folder.number for path, folder in looked_at[False].items()}
+        )
     # A quick look leaves what a thorough one knows of third-party code.
     _remember((str(root), rules), seen if is_thorough else {**known, **seen})
     secret, steering, packages = (tuple(found.pop(one, ())) for one in _OWN_KINDS)
@@ -194,7 +197,7 @@ def _listed(
         tuple(special),
         tuple(below),
         _is_repository(entries),
-        _links(path) if is_store else (),
+        links_in(path) if is_store else (),
     )
 
 
@@ -211,33 +214,6 @@ def _entries(path: str, closed: Collection[str] | None) -> list[os.DirEntry[str]
         return []
     except OSError:
         return None
-
-
-def _links(path: str) -> tuple[Linked, ...]:
-    """Return the files in a folder that have several names. Looks at each file."""
-    with suppress(OSError), os.scandir(path) as entries:
-        facts = (
-            (one.name, one.stat(follow_symlinks=False))
-            for one in entries
-            if one.is_file(follow_symlinks=False)
-        )
-        return tuple(
-            Linked(name, (one.st_dev, one.st_ino), one.st_nlink)
-            for name, one in facts
-            if one.st_nlink > 1
-        )
-    return ()
-
-
-def _looking(root: Path, folders: Iterable[_Folder]) -> Callable[[str], tuple[Linked, ...]]:
-    """Return how to find the files in a folder that have several names.
-
-    Where there are many files, starting a program to look at each pays.
-    """
-    is_large = sum(one.number for one in folders) > _LARGE
-    if is_large and (links := links_below(root)) is not None:
-        return lambda path: tuple(links.get(path, ()))
-    return _links
 
 
 def _is_repository(entries: Iterable[os.DirEntry[str]]) -> bool:
