@@ -152,7 +152,8 @@ async def open_sessions(
 
     async def close() -> None:
         hosts = (*(() if provider else (host,)), *((servers,) if servers else ()))
-        await asyncio.gather(store.close(), code.close(), *(one.close() for one in hosts))
+        closing = [store.close(), code.close(), checks.end(), *(one.close() for one in hosts)]
+        await asyncio.gather(*closing)
         if telemetry is not None:
             await asyncio.to_thread(telemetry.close)
         if confiner is not None:

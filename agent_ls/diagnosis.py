@@ -178,7 +178,10 @@ async def _checked(checker: Any) -> Finding:
     name = next((one for one in ("doctor.py", "doctor.ts") if checker.handles(one)), None)
     if name is None:
         return Finding("note", checker.name, "off, by your settings")
-    report = await checker.check({name: ""})
+    try:
+        report = await checker.check({name: ""})
+    finally:
+        await checker.end()
     problem = "; ".join((*report.problems, *report.cautions))
     return Finding("note" if problem else "ok", checker.name, problem or "works")
 

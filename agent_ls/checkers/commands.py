@@ -58,6 +58,9 @@ class CommandChecker:
         """Tell whether the program exists and may run in at least one folder."""
         return not all(self.obstacle(root) for root in self.workspace.roots)
 
+    async def end(self) -> None:
+        """Do nothing: no program of it runs on."""
+
     async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
         """Check these files as if the disk held these texts (None: deleted).
 

@@ -84,6 +84,10 @@ class IntroducedChecks:
 
         return _joined(await together(map(of_one, concerned)))
 
+    def is_of_project(self, path: str) -> bool:
+        """Say whether a checker of whole projects checks this file."""
+        return any(one.handles(path) for one in self.checkers if not one.is_per_file)
+
     async def here(self) -> tuple[str, ...]:
         """Return the names of the checkers that can run here."""
 
@@ -95,6 +99,10 @@ class IntroducedChecks:
     async def let_go(self, asker: str) -> None:
         """End all checks of an asker, including their programs."""
         await self._newest.let_go(asker)
+
+    async def end(self) -> None:
+        """End the programs that checkers keep running."""
+        await asyncio.gather(*(checker.end() for checker in self.checkers))
 
     async def found(self, texts: _Texts) -> CheckReport:
         """Return all findings in these files, without the cache. Never raises."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from agent_ls.processes.launching import Program, start_piped
+from agent_ls.loop.settling import settled
+from agent_ls.processes.launching import PipedProgram, Program, start_piped
 from agent_ls.safety.sandbox.confinement import Wrapped
 from agent_ls.safety.sandbox.confining import Confiner, held
 
@@ -70,6 +72,34 @@ async def run_program(
         return ProgramOutcome("not_started", None, "", str(error))
     refusal = _refusal(outcome, wrapped, words[0])
     return ProgramOutcome("not_started", None, "", refusal) if refusal else outcome
+
+
+@asynccontextmanager
+async def start_server(
+    command: Sequence[str | Path], *, cwd: Path, path: str, confiner: Confiner | None
+) -> AsyncGenerator[PipedProgram]:
+    """Provide a program that runs until the end of the block, in a checker's view.
+
+    What it prints as errors is dropped. Errors: ``OSError`` if it cannot be started.
+    """
+    words, env = tuple(map(str, command)), _environment(path, ())
+    async with AsyncExitStack() as ends:
+        wrapped = Wrapped(words, env)
+        if confiner is not None:
+            wrap = partial(confiner.wrapped_checker, words, cwd=cwd, env=env)
+            wrapped = await ends.enter_async_context(held(wrap))
+        piped = await start_piped(wrapped.argv, cwd=cwd, env=wrapped.env)
+        dropping = asyncio.create_task(_drop(piped.stderr))
+        try:
+            yield piped
+        finally:
+            dropping.cancel()
+            await settled(piped.end())
+
+
+async def _drop(stream: asyncio.StreamReader) -> None:
+    while await stream.read(_READ_BYTES):
+        pass
 
 
 def _refusal(outcome: ProgramOutcome, wrapped: Wrapped, program: str) -> str:

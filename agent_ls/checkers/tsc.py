@@ -86,6 +86,9 @@ class Tsc:
         jobs = (self._job(root, [root.path / "any.ts"], {}) for root in roots)
         return self.options.enabled and not all(isinstance(job, str) for job in jobs)
 
+    async def end(self) -> None:
+        """Do nothing: no program of it runs on."""
+
     async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
         """Check these files as if the disk held these texts (None: deleted).
 

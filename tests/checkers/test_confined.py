@@ -166,7 +166,11 @@ async def test_ruff_finds_the_same(folder: Path, confine: Confine, trusted: bool
     texts = {"a.py": "import os\nx = 'long, long, long, long'\n", "deep/b.py": "import sys\n"}
 
     async def check(confiner: Confiner | None) -> CheckReport:
-        return await Ruff(workspace(folder, trusted=trusted), RuffOptions(), confiner).check(texts)
+        checker = Ruff(workspace(folder, trusted=trusted), RuffOptions(), confiner)
+        try:
+            return await checker.check(texts)
+        finally:
+            await checker.end()
 
     report = await check(confine(folder))
     assert report == await check(None)
@@ -235,5 +239,6 @@ async def test_a_program_that_the_sandbox_does_not_show_is_said(
     program.chmod(0o755)
     checker = Ruff(workspace(folder), RuffOptions(command=str(program)), confine(folder))
     (problem,) = (await checker.check({"a.py": "x\n"})).problems
+    await checker.end()
     assert "could not be started" in problem
     assert "sandbox.read" in problem

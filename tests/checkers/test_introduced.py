@@ -44,6 +44,9 @@ class TodoChecker:
     def handles(self, path: str) -> bool:
         return path.endswith(self.suffix)
 
+    async def end(self) -> None:
+        pass
+
     async def check(self, texts: Texts) -> CheckReport:
         self.asked.append(texts)
         if self.fault is not None:
@@ -519,5 +522,6 @@ async def test_with_ruff_a_moved_warning_is_old_and_an_undefined_name_is_new(
     checks = IntroducedChecks((Ruff(space, RuffOptions()),), space)
     before = {"a.py": "import os\n"}
     report = await checks.introduced(before, {"a.py": "x = 1\nimport os\ny = missing\n"}, asker="t")
+    await checks.end()
     assert [finding.code for finding in report.findings] == ["F821"]
     assert report.checkers == ("ruff",)

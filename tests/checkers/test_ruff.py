@@ -21,7 +21,10 @@ async def check(
     """Check texts; assert that nothing on the disk changed, whatever came of it."""
     before = listing(folder)
     checker = Ruff(workspace(folder, trusted=trusted), options or RuffOptions())
-    report = await checker.check({path: texts[path] for path in texts if checker.handles(path)})
+    try:
+        report = await checker.check({path: texts[path] for path in texts if checker.handles(path)})
+    finally:
+        await checker.end()
     assert listing(folder) == before
     return report
 

@@ -25,6 +25,7 @@ NAMED = "the user's command line names it, and it runs as the editor would run i
 
 STARTS = {
     "checkers/process.py _run": VIEW,
+    "checkers/process.py start_server": VIEW,
     "cli/demo.py _start_scripted": OURS,
     "cli/report.py _open": BROWSER,
     "codeintel/mentions.py files_with": NO_VIEW,

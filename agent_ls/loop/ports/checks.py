@@ -39,6 +39,9 @@ class Checker(Protocol):
         """
         ...
 
+    async def end(self) -> None:
+        """End the programs that it keeps running."""
+
 
 class CompileChecks(Protocol):
     """All checkers together, and which of their findings are new."""
@@ -66,6 +69,10 @@ class CompileChecks(Protocol):
         """
         ...
 
+    def is_of_project(self, path: str) -> bool:
+        """Say whether findings in this file may depend on others, or theirs on it."""
+        ...
+
     async def here(self) -> tuple[str, ...]:
         """Return the names of the checkers that can run here."""
         ...
@@ -76,3 +83,6 @@ class CompileChecks(Protocol):
     async def found(self, texts: Mapping[str, str | None]) -> CheckReport:
         """Return all findings in these files, from a fresh run."""
         ...
+
+    async def end(self) -> None:
+        """End the programs that checkers keep running."""
