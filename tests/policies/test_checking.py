@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,14 +44,18 @@ Checkers = Callable[..., CompileChecks]
 
 
 @pytest.fixture
-def checkers(happened: Happened) -> Checkers:
+async def checkers(happened: Happened) -> AsyncGenerator[Checkers]:
     """Ruff over the workspace, found where the tests' own interpreter is."""
+    built: list[CompileChecks] = []
 
     def build(**options: object) -> CompileChecks:
         ruff = Ruff(happened.workspace, RuffOptions.model_validate(options))
-        return IntroducedChecks((ruff,), happened.workspace)
+        built.append(IntroducedChecks((ruff,), happened.workspace))
+        return built[-1]
 
-    return build
+    yield build
+    for one in built:
+        await one.end()
 
 
 async def check(
@@ -291,6 +295,27 @@ async def test_of_calls_beside_each_other_each_tells_of_its_own_files(
     assert re.findall(r"^(.*?):1:8: ", outcome.result.text, re.MULTILINE) == told_of
     found = (one.findings for one in outcome.events if isinstance(one, FindingsReported))
     assert [one.path for findings in found for one in findings] == told_of
+
+
+async def test_after_an_edit_only_its_own_files_are_looked_at(happened, checkers) -> None:
+    await happened.write("a.py", BROKEN)
+    await followed(happened, checkers())
+    assert shown(happened) == {"a.py": ["F401"]}
+    happened.events.append(prepared())
+    await happened.write("b.py", BROKEN)
+    # Nobody reads it: what is wrong with it now is told by the gate.
+    (happened.root / "a.py").write_text(WORSE)
+    words = await followed(happened, checkers())
+    assert ("b.py:1:8" in words, "a.py" in words) == (True, False)
+    assert shown(happened) == {"a.py": ["F401"], "b.py": ["F401"]}
+    happened.events.append(prepared())
+    await happened.delete("b.py")
+    assert await followed(happened, checkers()) == "Edited."
+    happened.events.append(prepared())
+    await happened.write("c.py", BROKEN)
+    # It came from a file that is gone.
+    await followed(happened, checkers())
+    assert shown(happened)["a.py"] == ["F401"]
 
 
 @pytest.mark.parametrize("failed", [True, False], ids=["a-failed-edit", "a-read"])

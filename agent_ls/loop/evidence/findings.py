@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterable
+import posixpath
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from agent_ls.domain.calls import Effect
@@ -51,18 +52,21 @@ async def check_changes(
     workspace: Workspace,
     blobs: Blobs,
     *,
+    only: Collection[str] | None = None,
     anew: bool = False,
     within_s: float | None = None,
 ) -> Looked | None:
     """Return the findings that the turn's changes introduced; None when it changed no file.
 
     Compares the newest texts, saved or not, with those before the turn's first change; changes by
-    others are discounted. ``anew`` and ``within_s`` are those of ``CompileChecks.introduced``.
+    others are discounted. Of files that are checked by themselves it looks at ``only`` these, under
+    their canonical names: the others have not changed. ``anew`` and ``within_s`` are those of ``CompileChecks.introduced``.
     """
     if not view.turn.touched:
         return None
+    chosen = view.turn.touched if only is None else _chosen(view.turn.touched, only, checks)
     files: dict[str, TouchedFile] = {}
-    for path, touched in view.turn.touched.items():
+    for path, touched in chosen.items():
         # Two spellings of one file: the first touch has the text from before the turn.
         files.setdefault(canonical(path, workspace), touched)
     # Concurrent, because the store batches requests made together.
@@ -83,7 +87,8 @@ async def check_changes(
     )
     if problems:
         report = report.model_copy(update={"problems": (*problems, *report.problems)})
-    shown = {path for event in view.each(FindingsReported) for path in event.paths}
+    unread = view.turn.touched.keys() - chosen.keys() - files.keys()
+    shown = {path for event in view.each(FindingsReported) for path in event.paths} - unread
     # This turn may have fixed what an earlier turn broke elsewhere.
     shown |= view.session.findings.keys() & set(report.mended)
     found = {finding.path for finding in report.findings}
@@ -95,6 +100,20 @@ async def check_changes(
         if one.checker not in report.checkers
     )
     return Looked(report, paths, tuple(kept))
+
+
+def _chosen(
+    touched: Mapping[str, TouchedFile], only: Collection[str], checks: CompileChecks
+) -> dict[str, TouchedFile]:
+    """Return what may be one of these files, is gone, or is checked together with others."""
+    # The canonical names of all would cost as much as looking at them.
+    names = {posixpath.basename(path) for path in only}
+    return {
+        path: one
+        for path, one in touched.items()
+        # A finding may have moved from a file that is gone.
+        if one.after_blob is None or posixpath.basename(path) in names or checks.is_of_project(path)
+    }
 
 
 def reported(

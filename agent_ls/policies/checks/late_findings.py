@@ -41,7 +41,9 @@ class LateFindings:
     async def check(self, view: TurnView) -> CheckVerdict:
         if not view.unanswered:
             return Proceed()
-        looked = await check_changes(view, self.checks, self.workspace, self.blobs, within_s=0.0)
+        looked = await check_changes(
+            view, self.checks, self.workspace, self.blobs, only=(), within_s=0.0
+        )
         if looked is None:
             return Proceed()
         new = untold(looked.report.findings, view)

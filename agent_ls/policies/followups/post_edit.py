@@ -50,14 +50,19 @@ class PostEdit:
     ) -> FollowUpOutcome:
         if not self.options.enabled or not _has_changed_files(planned, result, view):
             return FollowUpOutcome(result)
+        mine, theirs = _changed_files(planned, view, self.workspace)
         looked = await check_changes(
-            view, self.checks, self.workspace, self.blobs, within_s=self.options.wait_s
+            view,
+            self.checks,
+            self.workspace,
+            self.blobs,
+            only=mine or None,
+            within_s=self.options.wait_s,
         )
         if looked is None:
             return FollowUpOutcome(result)
-        theirs = _files_of_others(planned, view, self.workspace)
-        mine = [one for one in looked.report.findings if one.path not in theirs]
-        if new := untold(mine, view):
+        found = [one for one in looked.report.findings if one.path not in theirs]
+        if new := untold(found, view):
             what = "edit" if planned.effect is Effect.WRITE else "command"
             more = told(new, f"after this {what}", self.options.max_listed)
             result = result.model_copy(update={"text": f"{result.text}\n\n{more}"})
@@ -71,8 +76,13 @@ class PostEdit:
         return FollowUpOutcome(result, reported(report, paths, view))
 
 
-def _files_of_others(planned: PlannedCall, view: TurnView, workspace: Workspace) -> set[str]:
-    """Return the files that only parallel calls change; those calls report on them."""
+def _changed_files(
+    planned: PlannedCall, view: TurnView, workspace: Workspace
+) -> tuple[set[str], set[str]]:
+    """Return the files that this call has changed, and those that only parallel calls change.
+
+    The parallel calls report on theirs.
+    """
     beside = {one.call.id for one in view.turn.open_calls} - {planned.call.id}
     mine: set[str] = set()
     theirs: set[str] = set()
@@ -81,7 +91,10 @@ def _files_of_others(planned: PlannedCall, view: TurnView, workspace: Workspace)
         names = (edit.path, edit.new_path) if edit.kind == "move" else (edit.path,)
         files = theirs if event.call_id in beside else mine
         files.update(canonical(name, workspace) for name in names)
-    return theirs - mine
+    for changed in view.each_since(CommandChanged, RequestPrepared):
+        if changed.call_id == planned.call.id:
+            mine.add(canonical(changed.path, workspace))
+    return mine, theirs - mine
 
 
 def _has_changed_files(planned: PlannedCall, result: ToolResult, view: TurnView) -> bool:
