@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from agent_ls.domain import events as e
@@ -26,7 +25,7 @@ from agent_ls.loop.state.folding_turn import fold_turn, with_entry, without_entr
 from agent_ls.loop.state.outputs import with_output
 from agent_ls.loop.state.pictures import all_in_words, within_limits
 from agent_ls.loop.state.seen import after_edit, after_result
-from agent_ls.loop.state.state import SessionState, TurnState, renamed_path
+from agent_ls.loop.state.state import SessionState, TurnState, renamed_path, with_changes
 
 _TELLS_CALL = frozenset(
     {ErrorKind.STRUCTURAL, ErrorKind.RUNTIME, ErrorKind.TIMEOUT, ErrorKind.DENIED}
@@ -52,12 +51,12 @@ def fold_all(stored: Iterable[e.StoredEvent]) -> SessionState:
 def fold(state: SessionState, stored: e.StoredEvent) -> SessionState:
     """Return the state after one more event."""
     event = stored.event
-    state = _fold_session(_fold_changed(replace(state, seq=stored.seq), event), event)
+    state = _fold_session(_fold_changed(with_changes(state, seq=stored.seq), event), event)
     before = state.turn
     if before is None or _call_id(event) in state.past_calls:
         return state
     after = fold_turn(before, event)
-    state = replace(state, turn=replace(after, events=after.events.appended(stored)))
+    state = with_changes(state, turn=with_changes(after, events=after.events.appended(stored)))
     return _with_results(state) if before.open_calls and not after.open_calls else state
 
 
@@ -88,7 +87,7 @@ def _call_id(event: e.Event) -> str:
 def _fold_session(state: SessionState, event: e.Event) -> SessionState:
     match event:
         case e.SessionCreated():
-            return replace(
+            return with_changes(
                 state,
                 session_id=event.session_id,
                 roots=event.roots,
@@ -103,15 +102,15 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
         case e.ModeChanged() | e.ModelChanged() | e.PolicySilenced() | e.SessionRenamed():
             return _with_choice(state, event)
         case e.PrefixSet():
-            return replace(state, prefix=event)
+            return with_changes(state, prefix=event)
         case e.PlanUpdated():
-            return replace(state, plan=event.items)
+            return with_changes(state, plan=event.items)
         case e.AttemptFinished() | e.AdviceGiven() | e.ChildEnded():
-            return _without_refused(replace(state, usage=state.usage + event.usage), event)
+            return _without_refused(with_changes(state, usage=state.usage + event.usage), event)
         case e.FindingsReported():
             return _with_findings(state, event)
         case e.FileRenamed():
-            return replace(
+            return with_changes(
                 state,
                 findings=findings_renamed(state.findings, event),
                 fixed_findings=findings_renamed(state.fixed_findings, event),
@@ -129,24 +128,24 @@ def _with_choice(
     """Record what the user chose for the session."""
     match event:
         case e.ModeChanged():
-            return replace(state, mode=event.mode)
+            return with_changes(state, mode=event.mode)
         case e.ModelChanged():
-            return replace(state, model=event.model)
+            return with_changes(state, model=event.model)
         case e.PolicySilenced():
-            return replace(state, silenced=state.silenced | {event.origin})
+            return with_changes(state, silenced=state.silenced | {event.origin})
         case e.SessionRenamed():
-            return replace(state, title=event.title)
+            return with_changes(state, title=event.title)
 
 
 def _without_refused(state: SessionState, event: e.Event) -> SessionState:
     """Record a refusal of images, so that the next request goes without them."""
     match event:
         case e.AttemptFinished(failure=ProviderFailure.NO_IMAGES, model=model):
-            return replace(state, without_images=state.without_images | {model})
+            return with_changes(state, without_images=state.without_images | {model})
         case e.AttemptFinished(failure=ProviderFailure.BAD_IMAGE):
             # No refusal reliably names the image.
             messages = all_in_words(state.messages, "which the provider refused")
-            return replace(state, messages=messages)
+            return with_changes(state, messages=messages)
         case _:
             return state
 
@@ -173,17 +172,17 @@ def _fold_changed(state: SessionState, event: e.Event) -> SessionState:
         case _:
             return state
     changed = {**state.changed_at, **dict.fromkeys(paths, state.seq)}
-    return replace(state, changed_at=MappingProxyType(changed))
+    return with_changes(state, changed_at=MappingProxyType(changed))
 
 
 def _fold_seen(state: SessionState, event: e.Event) -> SessionState:
     match event:
         case e.ToolCallFinished(result=result) if result.error is None:
-            return replace(state, seen=after_result(state.seen, result.data))
+            return with_changes(state, seen=after_result(state.seen, result.data))
         case e.EditApplied(status="applied", path=path, after_blob=after):
             intent = state.turn.intents.get(path) if state.turn else None
             seen = state.seen if intent is None else after_edit(state.seen, intent, after)
-            return replace(state, seen=seen)
+            return with_changes(state, seen=seen)
         case _:
             return state
 
@@ -196,7 +195,7 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
             # What was revoked since what it runs has changed is the user's to grant again.
             rules = {f"{GRANT}{one}" for one in unasked} - state.grants.keys() - state.revoked
             granted = MappingProxyType(dict.fromkeys(sorted(rules), state.seq))
-            return replace(
+            return with_changes(
                 _said(
                     state,
                     UserMessage(text=_as_read(event.prompt, event), images=event.images),
@@ -220,7 +219,9 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
             )
         case e.RequestPrepared():
             steers = [one for one in state.queue if one.kind == "steer"]
-            state = replace(state, queue=tuple(one for one in state.queue if one.kind != "steer"))
+            state = with_changes(
+                state, queue=tuple(one for one in state.queue if one.kind != "steer")
+            )
             return _said(
                 state,
                 *(
@@ -239,13 +240,13 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
         case e.NudgeAdded():
             return _said(state, UserMessage(text=event.text, origin=event.origin))
         case e.HookRan(point=HookPoint.PROMPT, outcome=HookOutcome.BLOCKED):
-            return replace(state, messages=_before_prompt(state))
+            return with_changes(state, messages=_before_prompt(state))
         case e.HookRan(told=told, name=name) if told:
             return _said(state, UserMessage(text=told, origin=f"hook {name}"))
         case e.OutputStored():
-            return replace(state, outputs=with_output(state.outputs, event))
+            return with_changes(state, outputs=with_output(state.outputs, event))
         case e.Compacted():
-            return replace(state, messages=compacted(state.messages, event))
+            return with_changes(state, messages=compacted(state.messages, event))
         case _:
             return state
 
@@ -268,17 +269,17 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
     """Fold the event into pending items: approvals, questions and queued prompts."""
     match event:
         case e.PromptQueued():
-            return replace(state, queue=(*state.queue, event))
+            return with_changes(state, queue=(*state.queue, event))
         case e.CancelRequested():
             # A cancel also drops the prompts queued behind the turn.
-            return replace(state, queue=())
+            return with_changes(state, queue=())
         case e.ApprovalRequested():
-            return replace(
+            return with_changes(
                 state, approvals=with_entry(state.approvals, event.request.id, event.request)
             )
         case e.ApprovalResolved():
             given = dict.fromkeys({event.grant} if event.grant else (), state.seq)
-            return replace(
+            return with_changes(
                 state,
                 approvals=without_entry(state.approvals, event.approval_id),
                 grants=MappingProxyType({**state.grants, **given}),
@@ -286,15 +287,15 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
                 revoked=state.revoked - given.keys(),
             )
         case e.QuestionAsked():
-            return replace(
+            return with_changes(
                 state, questions=with_entry(state.questions, event.question.id, event.question)
             )
         case e.QuestionResolved():
-            return replace(state, questions=without_entry(state.questions, event.question_id))
+            return with_changes(state, questions=without_entry(state.questions, event.question_id))
         case e.GrantsRevoked():
             gone = set(event.grants)
             left = {rule: seq for rule, seq in state.grants.items() if rule not in gone}
-            return replace(
+            return with_changes(
                 state,
                 grants=MappingProxyType(left),
                 always=state.always - gone,
@@ -304,7 +305,7 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
             own = state.turn.granted.items() if state.turn else ()
             # What the user has granted meanwhile stays.
             left = dict(state.grants.items() - own)
-            return replace(
+            return with_changes(
                 state,
                 approvals=MappingProxyType({}),
                 questions=MappingProxyType({}),
@@ -351,7 +352,7 @@ def _with_findings(state: SessionState, event: e.FindingsReported) -> SessionSta
         past = (*fixed.pop(path, ()), *state.findings.get(path, ()))
         if gone := [one for one in past if one.fingerprint not in there]:
             fixed[path] = tuple(gone[-_MAX_FIXED:])
-    return replace(state, findings=findings, fixed_findings=MappingProxyType(fixed))
+    return with_changes(state, findings=findings, fixed_findings=MappingProxyType(fixed))
 
 
 def findings_after(
@@ -398,13 +399,13 @@ def _turn_renamed(turn: TurnState, event: e.FileRenamed) -> TurnState:
     if turn.anchor is None:
         return turn
     there = {"path": renamed_path(turn.anchor.path, event)}
-    return replace(turn, anchor=turn.anchor.model_copy(update=there))
+    return with_changes(turn, anchor=turn.anchor.model_copy(update=there))
 
 
 def _said(state: SessionState, *messages: Message) -> SessionState:
     said = (*state.messages, *messages)
     has_images = any(one.role != "assistant" and one.images for one in messages)
-    return replace(state, messages=within_limits(said) if has_images else said)
+    return with_changes(state, messages=within_limits(said) if has_images else said)
 
 
 def without_first(queue: tuple[e.PromptQueued, ...], text: str) -> tuple[e.PromptQueued, ...]:

@@ -11,7 +11,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.messages import UserMessage
 from agent_ls.domain.phases import Phase
-from agent_ls.loop.state.state import CallState, TouchedFile, TurnState
+from agent_ls.loop.state.state import CallState, TouchedFile, TurnState, with_changes
 
 V = TypeVar("V")
 
@@ -20,7 +20,7 @@ def fold_turn(turn: TurnState, event: e.Event) -> TurnState:
     """Return the turn's state after one more event."""
     match event:
         case e.Moved():
-            return replace(
+            return with_changes(
                 turn,
                 phase=event.to,
                 is_declined=False,
@@ -30,7 +30,7 @@ def fold_turn(turn: TurnState, event: e.Event) -> TurnState:
                 recovers=event.recovers if event.to is Phase.COMPACT else turn.recovers,
             )
         case e.RequestPrepared():
-            return replace(
+            return with_changes(
                 turn,
                 request=event,
                 step_id=event.step_id,
@@ -41,11 +41,11 @@ def fold_turn(turn: TurnState, event: e.Event) -> TurnState:
                 partial_text="" if turn.answer is not None else turn.partial_text,
             )
         case e.AttemptFinished() | e.AdviceGiven():
-            return replace(turn, usage=turn.usage + event.usage)
+            return with_changes(turn, usage=turn.usage + event.usage)
         case e.RecoveryChosen():
             return _fold_recovery(turn, event)
         case e.Answered():
-            return replace(
+            return with_changes(
                 turn,
                 answer=event.message,
                 calls=tuple(CallState(call) for call in event.message.calls),
@@ -57,9 +57,9 @@ def fold_turn(turn: TurnState, event: e.Event) -> TurnState:
         case e.PlanResolved():
             return _fold_plan(turn, event)
         case e.FinalOutputGiven():
-            return replace(turn, final_output=event)
+            return with_changes(turn, final_output=event)
         case e.TurnEnded():
-            return replace(turn, phase=Phase.DONE, stop=event.stop, ended=event)
+            return with_changes(turn, phase=Phase.DONE, stop=event.stop, ended=event)
         case _:
             return _fold_call(turn, event)
 
@@ -68,13 +68,13 @@ def _fold_recovery(turn: TurnState, event: e.RecoveryChosen) -> TurnState:
     match event.action:
         case "reask":
             told = UserMessage(text=event.text, origin=event.origin)
-            return replace(turn, reasks=(*turn.reasks, told))
+            return with_changes(turn, reasks=(*turn.reasks, told))
         case "continue":
-            return replace(turn, partial_text=turn.partial_text + event.partial, reasks=())
+            return with_changes(turn, partial_text=turn.partial_text + event.partial, reasks=())
         case "switch_model":
-            return replace(turn, model=event.model)
+            return with_changes(turn, model=event.model)
         case "fail_step":
-            return replace(turn, model=turn.limits.model)
+            return with_changes(turn, model=turn.limits.model)
         case _:
             return turn
 
@@ -82,15 +82,15 @@ def _fold_recovery(turn: TurnState, event: e.RecoveryChosen) -> TurnState:
 def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
     match event:
         case e.ResumeDeclined():
-            return replace(turn, is_declined=True)
+            return with_changes(turn, is_declined=True)
         case e.EditIntended():
-            return replace(turn, intents=with_entry(turn.intents, event.edit.path, event))
+            return with_changes(turn, intents=with_entry(turn.intents, event.edit.path, event))
         case e.EditApplied():
             return _fold_edit(turn, event)
         case e.ReviewApplied(status="applied") if event.path in turn.touched:
             first = turn.touched[event.path]
             after = replace(first, after_blob=event.after_blob)
-            return replace(turn, touched=with_entry(turn.touched, event.path, after))
+            return with_changes(turn, touched=with_entry(turn.touched, event.path, after))
         case e.CommandChanged():
             return _fold_command_change(turn, event)
         case e.ChildEnded():
@@ -109,7 +109,7 @@ def _fold_child(turn: TurnState, event: e.ChildEnded) -> TurnState:
         first = touched.get(file.path)
         first = first or TouchedFile(file.before_blob, file.before_blob)
         touched[file.path] = first.changed(file.before_blob, file.after_blob)
-    return replace(turn, usage=turn.usage + event.usage, touched=MappingProxyType(touched))
+    return with_changes(turn, usage=turn.usage + event.usage, touched=MappingProxyType(touched))
 
 
 def _fold_proposal(turn: TurnState, event: e.PlanProposed) -> TurnState:
@@ -117,7 +117,7 @@ def _fold_proposal(turn: TurnState, event: e.PlanProposed) -> TurnState:
     known = {one.call.id for plan in turn.proposals for one in plan.calls}
     if all(one.call.id in known for one in event.calls):
         return turn
-    return replace(turn, proposals=(*turn.proposals, event))
+    return with_changes(turn, proposals=(*turn.proposals, event))
 
 
 def _fold_plan(turn: TurnState, event: e.PlanResolved) -> TurnState:
@@ -125,7 +125,7 @@ def _fold_plan(turn: TurnState, event: e.PlanResolved) -> TurnState:
     decided = [one for plan in plans for one in plan.calls]
     runs = {*event.approved, *event.each, *event.unasked}
     allowed = dict(zip(event.approved, event.digests, strict=False))
-    return replace(
+    return with_changes(
         turn,
         proposals=tuple(plan for plan in turn.proposals if plan.plan_id != event.plan_id),
         allowed_calls=MappingProxyType({**turn.allowed_calls, **allowed}),
@@ -137,7 +137,7 @@ def _fold_plan(turn: TurnState, event: e.PlanResolved) -> TurnState:
 def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:
     """Clear the edit's intent, and keep the content from before the turn's first touch."""
     intent = turn.intents.get(event.path)
-    turn = replace(turn, intents=without_entry(turn.intents, event.path))
+    turn = with_changes(turn, intents=without_entry(turn.intents, event.path))
     if event.status != "applied" or intent is None:
         return turn
     first = turn.touched.get(event.path) or TouchedFile(intent.before_blob, intent.before_blob)
@@ -149,7 +149,7 @@ def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:
         known = touched.get(intent.edit.new_path)
         was = known.before_blob if known else None
         touched[intent.edit.new_path] = TouchedFile(was, event.after_blob)
-    return replace(turn, touched=MappingProxyType(touched))
+    return with_changes(turn, touched=MappingProxyType(touched))
 
 
 def _fold_command_change(turn: TurnState, event: e.CommandChanged) -> TurnState:
@@ -163,7 +163,7 @@ def _fold_command_change(turn: TurnState, event: e.CommandChanged) -> TurnState:
     first = first or TouchedFile(event.before_blob, event.before_blob)
     changed = first.changed(event.before_blob, event.after_blob)
     touched = {**turn.touched, event.path: changed}
-    return replace(turn, touched=MappingProxyType(touched))
+    return with_changes(turn, touched=MappingProxyType(touched))
 
 
 def _with_call(
@@ -184,7 +184,7 @@ def _with_call(
         else one
         for one in turn.calls
     )
-    return replace(turn, calls=calls)
+    return with_changes(turn, calls=calls)
 
 
 def with_entry(mapping: Mapping[str, V], key: str, value: V) -> Mapping[str, V]:
