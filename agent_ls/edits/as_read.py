@@ -63,8 +63,10 @@ def place_as_read(
         # The merge takes a re-indented line for a different line, so it may pick a copy of it.
         is_sure = _is_one_place(read, older, now, apply_replacements(now, rebased))
         return AsRead(rebased if is_sure else found, is_merged=is_sure)
-    picked = place_picked or place
-    older, newer = picked(read), picked(now)
+    # Placing takes a while in a long text, so it is not done twice.
+    older, newer = (
+        (place(read), found) if place_picked is None else (place_picked(read), place_picked(now))
+    )
     if isinstance(newer, Refused):
         return AsRead(newer)
     refused = _contradiction(read, older, now, newer)
@@ -77,11 +79,11 @@ def _contradiction(
     """Return why the place in the newest text may not be the one the author meant."""
     if not newer:
         return None
-    line = LineIndex(now).line_of(newer[0].start)
     if isinstance(older, Refused):
         was = _UNSURE.get(older.why)
         if was is None:
             return None
+        line = LineIndex(now).line_of(newer[0].start)
         reason = (
             f"The file changed since you read it. In the text that you read {was}; in the newest "
             f"one it fits at line {line}, which may be another place. {_READ_AGAIN}"
@@ -90,6 +92,7 @@ def _contradiction(
     if _is_one_place(read, older, now, apply_replacements(now, tuple(newer))):
         return None
     rebased = rebase(read, older, now)
+    line = LineIndex(now).line_of(newer[0].start)
     if isinstance(rebased, Refused):
         also = f" (Line {line} fits the old text, but is another place.)"
         return replace(rebased, reason=rebased.reason + also)
@@ -110,8 +113,7 @@ def _is_one_place(read: str, older: Sequence[Replacement], now: str, after: str)
     new = _lines(now)
     meant = changes_between(was, will)
     made = changes_between(new, _lines(after))
-    sides = [folded(line) for line in was], [folded(line) for line in new]
-    for since in readings_of(*sides):
+    for since in readings_of(was, new, folded):
         there = unchanged(since, len(was))
         met = [(one, other) for one in meant for other in made if _meet(one, other, there)]
         if {one for one, _ in met} != set(meant) or {other for _, other in met} != set(made):

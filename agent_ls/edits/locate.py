@@ -5,6 +5,7 @@ Compares whole lines and skips blank ones; never ranks by similarity.
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +21,8 @@ editor's messages."""
 MAX_ALL_DRIFTED = 100
 """Most places if they differ in form from the old text, so each has to be handled by itself."""
 _MAX_ALIGNED = 20_000
+_MAX_NEAR = 200
+"""With more lines like the one searched for, all lines are compared by their keys."""
 _LEVELS: tuple[Key, ...] = (trimmed, stripped, folded)
 
 
@@ -75,6 +78,17 @@ class Keyed:
         return None if one is None else chr(one & 0x10FFFF)
 
 
+class _Blanks(Container[int]):
+    """The numbers of the blank lines, of which few are ever asked for."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+
+    def __contains__(self, number: object) -> bool:
+        is_there = isinstance(number, int) and 0 <= number < len(self._lines)
+        return is_there and not stripped(self._lines[number])
+
+
 class Ground:
     """The file that hunks are placed in, with its cached lookups."""
 
@@ -84,6 +98,10 @@ class Ground:
         self.is_read = is_read
         self._keyed: dict[Key, Keyed] = {}
 
+    def has_keys(self, key: Key) -> bool:
+        """Tell whether ``keyed`` costs nothing more."""
+        return key in self._keyed
+
     def keyed(self, key: Key) -> Keyed:
         """Return the lines encoded under this key, cached."""
         if key not in self._keyed:
@@ -91,11 +109,9 @@ class Ground:
         return self._keyed[key]
 
     @cached_property
-    def blanks(self) -> frozenset[int]:
+    def blanks(self) -> Container[int]:
         """Return the numbers of the blank lines."""
-        return frozenset(
-            number for number, line in enumerate(self.file.lines) if not stripped(line)
-        )
+        return _Blanks(self.file.lines)
 
     @cached_property
     def style(self) -> Style:
@@ -136,8 +152,12 @@ def _at_level(
     *,
     are_apart: bool = False,
 ) -> list[Place]:
+    names = [key(old[number]) for number in solid]
+    near = None if ground.has_keys(key) else _near(ground, names, key, most, are_apart=are_apart)
+    if near is not None:
+        return [aligned(ground, old, dict(zip(solid, one, strict=True))) for one in near]
     keyed = ground.keyed(key)
-    wanted = keyed.encoded([key(old[number]) for number in solid])
+    wanted = keyed.encoded(names)
     if wanted is None:
         return []
     found: list[Place] = []
@@ -146,6 +166,58 @@ def _at_level(
         numbers = keyed.numbers[at : at + len(wanted)]
         found.append(aligned(ground, old, dict(zip(solid, numbers, strict=True))))
         at = keyed.text.find(wanted, at + (len(wanted) if are_apart else 1))
+    return found
+
+
+def _near(
+    ground: Ground, names: list[str], key: Key, most: int, *, are_apart: bool
+) -> list[list[int]] | None:
+    """Return the numbers of the lines of each place, found without the keys of all lines.
+
+    Looks for the longest line, and compares the others only there. None: it is in the file too
+    often, or the file has characters that the key replaces.
+    """
+    flat, lines = ground.file.flat, ground.file.lines
+    if key is folded:
+        if not flat.isascii():
+            return None
+        key = stripped
+    if not all(names):
+        return []
+    anchor = max(range(len(names)), key=lambda at: len(names[at]))
+    found: list[list[int]] = []
+    number = start = past = 0
+    for _ in range(_MAX_NEAR):
+        at = flat.find(names[anchor], start)
+        if at < 0 or len(found) >= most:
+            return found
+        number += flat.count("\n", start, at)
+        start = flat.find("\n", at)
+        if number < len(lines) and key(lines[number]) == names[anchor]:
+            before = _solid(lines, names[:anchor][::-1], number, -1, key)
+            after = _solid(lines, names[anchor + 1 :], number, 1, key)
+            if before is not None and after is not None:
+                place = [*before[::-1], number, *after]
+                if not are_apart or place[0] >= past:
+                    found.append(place)
+                    past = place[-1] + 1
+        if start < 0:
+            return found
+    return None
+
+
+def _solid(
+    lines: Sequence[str], names: Sequence[str], number: int, step: int, key: Key
+) -> list[int] | None:
+    """Return the next lines that are not blank; None if they do not have these keys."""
+    found: list[int] = []
+    for name in names:
+        number += step
+        while 0 <= number < len(lines) and not key(lines[number]):
+            number += step
+        if not 0 <= number < len(lines) or key(lines[number]) != name:
+            return None
+        found.append(number)
     return found
 
 

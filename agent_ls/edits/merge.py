@@ -5,12 +5,13 @@ Both sides may change adjacent lines. They may change the same lines only in the
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_ls.domain.edits import Replacement, apply_replacements
+from agent_ls.edits.keys import Key
 from agent_ls.edits.lines import FileLines, FlatText, flattened
 from agent_ls.edits.minimal import blocks
 from agent_ls.edits.refusing import cut
@@ -20,6 +21,8 @@ from agent_ls.edits.weave import Block
 
 _MAX_LINES = 6_000
 """A changed region with more lines than this is treated as one change."""
+_RUN = 512
+"""So many lines are compared at once."""
 _SHOWN_BESIDE = 2
 _MAX_SHOWN = 12
 """Most lines of a conflict that a refusal shows."""
@@ -162,26 +165,26 @@ def _reach(change: Change, unique: Sequence[int], count: int) -> Change:
     return replace(change, low=low, high=unique[below] if below < len(unique) else count)
 
 
-def readings_of(base: list[str], side: list[str]) -> tuple[list[Change], list[Change]]:
+def readings_of(
+    base: list[str], side: list[str], key: Key | None = None
+) -> tuple[list[Change], list[Change]]:
     """Return two diffs of a side: computed from the start and from the end of the text."""
-    mirrored = changes_between(base[::-1], side[::-1])
+    mirrored = changes_between(base[::-1], side[::-1], key)
     size, goal = len(base), len(side)
-    return changes_between(base, side), [
+    return changes_between(base, side, key), [
         Change(size - one.high, size - one.low, goal - one.past, goal - one.first)
         for one in reversed(mirrored)
     ]
 
 
-def changes_between(base: list[str], side: list[str]) -> list[Change]:
-    """Return the changes from base to side, in order."""
-    start = 0
+def changes_between(base: list[str], side: list[str], key: Key | None = None) -> list[Change]:
+    """Return the changes from base to side, in order; lines with equal keys are equal."""
     most = min(len(base), len(side))
-    while start < most and base[start] == side[start]:
-        start += 1
-    end = 0
-    while end < most - start and base[-1 - end] == side[-1 - end]:
-        end += 1
+    start = _equal_lines(base, side, most, key)
+    end = _equal_lines(base[::-1], side[::-1], most - start, key)
     old, new = base[start : len(base) - end], side[start : len(side) - end]
+    if key is not None:
+        old, new = list(map(key, old)), list(map(key, new))
     if not old and not new:
         return []
     if max(len(old), len(new)) > _MAX_LINES:
@@ -193,19 +196,56 @@ def changes_between(base: list[str], side: list[str]) -> list[Change]:
     ]
 
 
-def unchanged(changes: Sequence[Change], count: int) -> dict[int, int]:
+def _equal_lines(base: list[str], side: list[str], most: int, key: Key | None) -> int:
+    """Return how many lines are equal from the start, at most so many."""
+    at = 0
+    while at < most:
+        if base[at] == side[at]:
+            # Long runs as lists, since a loop over all lines takes far longer.
+            is_run = at + _RUN <= most and base[at : at + _RUN] == side[at : at + _RUN]
+            at += _RUN if is_run else 1
+        elif key is not None and key(base[at]) == key(side[at]):
+            at += 1
+        else:
+            break
+    return at
+
+
+def unchanged(changes: Sequence[Change], count: int) -> Mapping[int, int]:
     """Map each unchanged line of the base to its line in the side.
 
     Shape: ``count`` is the number of lines of the base. The positions before the first line (-1)
     and after the last (``count``) are mapped too.
     """
-    found = {-1: -1}
-    at = shift = 0
-    for one in changes:
-        found.update((line, line + shift) for line in range(at, one.low))
-        at, shift = one.high, one.past - one.high
-    found.update((line, line + shift) for line in range(at, count + 1))
-    return found
+    return _Unchanged(changes, count)
+
+
+class _Unchanged(Mapping[int, int]):
+    """The lines that stay, of which few are ever asked for."""
+
+    def __init__(self, changes: Sequence[Change], count: int) -> None:
+        self._changes, self._count = changes, count
+        self._lows = [one.low for one in changes]
+
+    def __getitem__(self, line: int) -> int:
+        if line == -1:
+            return -1
+        if not 0 <= line <= self._count:
+            raise KeyError(line)
+        before = bisect_right(self._lows, line)
+        # A change that only adds lines begins at the line below.
+        if not before:
+            return line
+        last = self._changes[before - 1]
+        if line < last.high:
+            raise KeyError(line)
+        return line + last.past - last.high
+
+    def __iter__(self) -> Iterator[int]:
+        return (line for line in range(-1, self._count + 1) if line in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def shift_before(mine: Sequence[Change], low: int, high: int) -> int:

@@ -118,15 +118,17 @@ class EditFile(EditTool):
         read = as_known(real, await self.seen.text(arguments.path)) if self.seen else None
         # ``replace_all`` means all places in the newest text, whatever the model read.
         picking = [wish for wish in wishes if not wish.replace_all]
+
+        def picked(text: str) -> Placed:
+            return _placed(text, arguments, picking, is_read=text == read) if picking else ()
+
         found = await off_loop(
             len(file.text),
             lambda: place_as_read(
                 read,
                 file.text,
                 lambda text: _placed(text, arguments, wishes, is_read=text == read),
-                lambda text: (
-                    _placed(text, arguments, picking, is_read=text == read) if picking else ()
-                ),
+                None if len(picking) == len(wishes) else picked,
             ),
         )
         placed = found.placed
