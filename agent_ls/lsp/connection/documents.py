@@ -23,6 +23,7 @@ from agent_ls.lsp.connection.positions import (
     Encoding,
     LineEnds,
     TextPositions,
+    WithoutEnds,
     column_to_index,
     content_length,
     index_to_column,
@@ -184,6 +185,14 @@ class DocumentStore:
         """The file's open document, or None; links are not followed."""
         uri = self._by_path.get(path)
         return None if uri is None else self._snapshot(self._documents[uri])
+
+    def lines(self, uri: str) -> Sequence[str] | None:
+        """The document's lines without their ends, or None when it is not open.
+
+        Use them at once: they change with the document. Splitting a long text takes far longer.
+        """
+        document = self._find(uri)
+        return None if document is None else WithoutEnds(document.lines)
 
     def positions(self, uri: str) -> TextPositions | None:
         """The mapping of offsets to lines and columns for `get`'s text; None when not open."""

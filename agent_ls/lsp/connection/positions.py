@@ -11,7 +11,7 @@ import io
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Final, Literal
+from typing import Final, Literal, overload
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 """The unit of columns: bytes, UTF-16 units or code points."""
@@ -40,6 +40,28 @@ def content_length(line: str, ends: LineEnds = "any") -> int:
     if line.endswith("\r\n"):
         return len(line) - 2
     return len(line) - line.endswith(("\n", "\r") if ends == "any" else "\n")
+
+
+class WithoutEnds(Sequence[str]):
+    """Lines without their line ends, each cut when it is asked for."""
+
+    def __init__(self, lines: Sequence[str], ends: LineEnds = "any") -> None:
+        """Take lines as ``split_lines`` returns them; the list is not copied."""
+        self._lines = lines
+        self._ends: LineEnds = ends
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        found = self._lines[index]
+        if isinstance(found, str):
+            return found[: content_length(found, self._ends)]
+        return WithoutEnds(found, self._ends)
 
 
 def column_to_index(line: str, column: int, encoding: Encoding, ends: LineEnds = "any") -> int:

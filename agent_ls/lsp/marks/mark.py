@@ -152,6 +152,10 @@ class Mark:
                 return visible(self.subject.message)
 
 
+def _is_at(lines: Sequence[str], number: int, text: str) -> bool:
+    return 0 <= number < len(lines) and lines[number].strip() == text
+
+
 def located(
     findings: Iterable[Finding], lines: Sequence[str] | None
 ) -> Iterator[tuple[Finding, Span]]:
@@ -160,12 +164,14 @@ def located(
     A finding follows its line when lines move, and goes when its line changes, without a new check.
     """
     places: defaultdict[str, list[int]] = defaultdict(list)
-    for number, line in enumerate(lines or ()):
-        places[line.strip()].append(number)
     shown: set[tuple[Span, str]] = set()
     for finding in findings:
         line = finding.start_line
-        if lines is not None and finding.line_text:
+        if lines is not None and finding.line_text and not _is_at(lines, line, finding.line_text):
+            if not places:
+                # In a long document this takes a while, and hardly a line has moved.
+                for number, text in enumerate(lines):
+                    places[text.strip()].append(number)
             same = places.get(finding.line_text, ())
             line = min(same, key=lambda number: abs(number - finding.start_line), default=-1)
         if line < 0:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import Anchor
 from agent_ls.domain.verdicts import Allow
 from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind, DocumentStore
-from agent_ls.lsp.connection.positions import content_length, split_lines
+from agent_ls.lsp.connection.positions import WithoutEnds, split_lines
 from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
@@ -90,12 +90,9 @@ class Attention:
         found = self._documents.get(uri)
         return found.text if found else None
 
-    def lines(self, uri: str) -> list[str] | None:
-        """Return an open document's lines, without line ends."""
-        document = self._documents.get(uri)
-        if document is None:
-            return None
-        return lines_of_document(document.text)
+    def lines(self, uri: str) -> Sequence[str] | None:
+        """Return an open document's lines without line ends; they change with the document."""
+        return self._documents.lines(uri)
 
     async def newest(self, path: str) -> str | None:
         """Return a file's newest text, saved or not; None when unreadable."""
@@ -112,6 +109,6 @@ class Attention:
             self.touch(event.uri)
 
 
-def lines_of_document(text: str) -> list[str]:
+def lines_of_document(text: str) -> Sequence[str]:
     """Return a text's lines as editors count them, without line ends."""
-    return [line[: content_length(line)] for line in split_lines(text)]
+    return WithoutEnds(split_lines(text))
