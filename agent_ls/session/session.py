@@ -123,6 +123,10 @@ class Session:
         turn = self.state.turn
         return [*stored, *(one for one in turn.events if one.seq > last)] if turn else stored
 
+    async def stored(self) -> None:
+        """Return once all events up to now are stored. Errors: ``StoreError``."""
+        await self._journals.append((), durable=True)
+
     async def content(self, digest: str) -> bytes | None:
         """Return a file's content that an event names by its digest; None when it is gone.
 

@@ -283,7 +283,8 @@ class Writer:
     def _give_up(self, jobs: Sequence[Job], fault: Fault) -> None:
         for job in jobs:
             refusal = fault.error
-            if isinstance(job, Append):
+            # One without events only waited for those before it.
+            if isinstance(job, Append) and job.events:
                 if fault.is_shared and len(self._kept) < _FULL_JOBS:
                     self._kept.append(replace(job, reply=None))
                     self._kept_for = str(refusal)

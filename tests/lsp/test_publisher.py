@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from agent_ls.domain import events as e
+from agent_ls.domain.errors import StoreError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
@@ -41,6 +42,12 @@ class Sent:
     def _keep(self, params: wire.UpdateParams) -> None:
         self.params.append(params.model_dump(mode="json", by_alias=True))
         self.news.set()
+
+    async def until(self, number: int) -> None:
+        """Wait until so many notifications were sent."""
+        while len(self.params) < number:
+            self.news.clear()
+            await self.news.wait()
 
     @property
     def kinds(self) -> list[list[str]]:
@@ -123,6 +130,55 @@ async def test_a_snapshot_in_the_middle_holds_the_partial_answer_and_nothing_is_
     sent.publisher.on_ephemeral("ses_1", e.TextStreamed("stp_1", "lo"))
     sent.publisher.flush("ses_1")
     assert sent.params[-1]["updates"][0]["content"]["text"] == "lo"
+
+
+async def test_what_is_shown_is_stored_before() -> None:
+    journal, sent, gates = stored(EVENTS), Sent(), [asyncio.Event() for _ in range(3)]
+    waits = iter(gates)
+
+    async def store() -> None:
+        gate = next(waits)
+        await gate.wait()
+        if gate is gates[0]:
+            raise StoreError("the disk is full")
+
+    sent.publisher.begin(SessionState(session_id="ses_1"), store)
+    # A piece of text is never stored, so it need not wait.
+    sent.publisher.on_ephemeral("ses_1", e.TextStreamed("stp_0", "x"))
+    sent.publisher.flush("ses_1")
+    assert sent.kinds == [["agent_message_chunk"]]
+    for event in journal[:3]:
+        sent.publisher.on_event(event)
+    sent.publisher.flush("ses_1")
+    sent.publisher.on_ephemeral("ses_1", e.TextStreamed("stp_1", "y"))
+    sent.publisher.flush("ses_1")
+    await asyncio.sleep(0)
+    assert len(sent.params) == 1
+    for event in journal[3:]:
+        sent.publisher.on_event(event)
+    gates[0].set()
+    await asyncio.wait_for(sent.until(3), 60)
+    assert [one["seq"] for one in sent.params] == [0, 3, 3]
+    gates[1].set()
+    await asyncio.wait_for(sent.until(4), 60)
+    assert (sent.kinds[-1][-1], sent.params[-1]["seq"]) == ("turn_ended", len(EVENTS))
+
+
+async def test_a_later_snapshot_goes_on_where_the_one_before_ended() -> None:
+    journal = stored(EVENTS)
+    whole = Sent().publisher.snapshot(fold_all(journal), journal)
+    sent = Sent()
+    for end in (2, 2, len(journal)):
+        part = journal[:end]
+        for _ in range(2):
+            await sent.publisher.catch_up("ses_1", part)
+        result = sent.publisher.snapshot(fold_all(part), part)
+        assert result == Sent().publisher.snapshot(fold_all(part), part)
+    assert result == whole
+    # Loaded again, it lacks the last events.
+    sent.publisher.begin(fold_all(journal[:2]))
+    again = sent.publisher.snapshot(fold_all(journal[:2]), journal[:2])
+    assert len(again.updates) < len(whole.updates)
 
 
 async def test_a_discarded_attempt_leaves_no_partial_answer() -> None:

@@ -145,7 +145,7 @@ class Faces:
             if not is_reviewed:
                 self.conversations.begin(session)
             if self.publisher is not None:
-                self.publisher.begin(session.state)
+                self.publisher.begin(session.state, session.stored)
         self.sessions[session.id] = session
         if is_reviewed:
             for later in [one for one in self.sessions if one > session.id]:

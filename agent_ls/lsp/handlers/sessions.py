@@ -77,7 +77,11 @@ async def snapshot(edge: Edge, asked: wire.SnapshotParams) -> wire.SnapshotResul
     if journal:
         return publisher.snapshot(fold_all(journal), journal)
     session = await edge.sessions.session(asked.session_id)
+    await session.stored()
     journal = await session.journal()
+    await publisher.catch_up(session.id, journal)
+    if not journal or journal[-1].seq != session.state.seq:
+        journal = await session.journal()
     return publisher.snapshot(session.state, journal, is_interrupted=session.is_cut_off)
 
 
