@@ -60,7 +60,8 @@ async def check_changes(
 
     Compares the newest texts, saved or not, with those before the turn's first change; changes by
     others are discounted. Of files that are checked by themselves it looks at ``only`` these, under
-    their canonical names: the others have not changed. ``anew`` and ``within_s`` are those of ``CompileChecks.introduced``.
+    their canonical names: the others have not changed. ``anew`` and ``within_s`` are those of
+    ``CompileChecks.introduced``.
     """
     if not view.turn.touched:
         return None
