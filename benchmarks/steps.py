@@ -1,6 +1,6 @@
 """What a step costs beyond the model, against the smallest loops over httpx and litellm.
 
-    python -m benchmarks.steps [--repetitions 5] [--steps 30] [--long 200] [--json]
+    python -m benchmarks.steps [--repetitions 5] [--steps 30] [--long 200] [--longest 0] [--json]
 
 All play the same session in turn with a model that answers at once. The gap between the last byte
 of an answer and the first byte of the next request is the program's own time, its tools included.
@@ -24,6 +24,7 @@ from benchmarks.figures import Figure, finish, median, print_table, quantile, sh
 from benchmarks.machine import Watched, private_environment
 from benchmarks.model import Plan, Request, RunningModel
 from benchmarks.places import REPOSITORY
+from benchmarks.reopening import reopening
 from benchmarks.session import Call, Edits, Step
 
 OURS = "agent-ls"
@@ -119,8 +120,13 @@ class Run:
         return (self.driven[moment] - self.requests[-1].answered_at) * 1000
 
 
-def play(program: Program, steps: list[Step], plan: Plan) -> Run:
-    """Play a session once, in places of its own."""
+def play(
+    program: Program,
+    steps: list[Step],
+    plan: Plan,
+    look: Callable[[Path], None] = lambda _folder: None,
+) -> Run:
+    """Play a session once, in places of its own; ``look`` sees them before they are deleted."""
     with tempfile.TemporaryDirectory(prefix="agent-ls-bench-") as place:
         folder = Path(place)
         root = folder / "workspace"
@@ -132,6 +138,7 @@ def play(program: Program, steps: list[Step], plan: Plan) -> Run:
             with Watched(command, cwd=root, env=environment, log=folder / "log") as watched:
                 usage = watched.wait(_LIMIT_S + 30)
             requests = model.finish()
+        look(folder)
         said = (folder / "log").read_text("utf-8", "replace")
         if usage.exit_code:
             raise RuntimeError(f"{command} exited with {usage.exit_code}:\n{said[-4000:]}")
@@ -300,6 +307,33 @@ def figures_of_long(
     ]
 
 
+def figures_of_longest(count: int, first: int) -> list[Figure]:
+    """Play one session of so many steps, and return what its length costs us.
+
+    The same session's first steps, so many, are what the others are compared with.
+    """
+    steps, reopened = session.plan(count), list[Figure]()
+    plan = Plan(list(PROGRAMS[OURS].calls(steps)))
+    run = play(PROGRAMS[OURS], steps, plan, lambda place: reopened.extend(reopening(place)))
+    _say(OURS, count, run)
+    kinds = [step.kind for step in steps]
+    edits = [gap for kind, gap in zip(kinds, run.gaps_ms, strict=True) if kind == "edit"]
+    early = sum(kind == "edit" for kind in kinds[:first])
+    return [
+        Figure("edit step", median(edits[-early:]), "ms"),
+        Figure(
+            "edit step",
+            median(edits[-early:]) / median(edits[:early]),
+            "×",
+            goal=1.3,
+            against=f"those of the first {first} steps",
+        ),
+        Figure("end of turn reported", run.since_answer_ms("ended_at"), "ms"),
+        Figure("edits exact", _exact([run]), goal=1, at_least=True),
+        *reopened,
+    ]
+
+
 def figures_of_edits(runs: Iterable[Run], shapes: Mapping[str, Run]) -> list[Figure]:
     """Return whether every edit was exact, without which no other figure counts."""
     every = list(runs)
@@ -336,6 +370,13 @@ def measure(count: int, long_count: int, repetitions: int) -> list[Figure]:
     return found
 
 
+def _of_longest(count: int, first: int) -> list[Figure]:
+    return [
+        replace(one, name=f"{one.name}, {count} steps")
+        for one in figures_of_longest(count, min(first, count))
+    ]
+
+
 def _print_programs(runs: Mapping[str, list[Run]], count: int) -> None:
     """Print every program beside the others, to standard error."""
     sys.stderr.write(f"\n{count} steps, medians of {len(runs[OURS])}\n\n")
@@ -369,9 +410,12 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--long", type=int, default=200, help="steps of the long session; 0: none")
+    parser.add_argument("--longest", type=int, default=0, help="steps of one more; 0: none")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found = measure(options.steps, options.long, options.repetitions)
+    found = measure(options.steps, options.long, options.repetitions) if options.steps else []
+    if options.longest:
+        found += _of_longest(options.longest, options.steps or 30)
     return finish("steps", found, as_json=options.json)
 
 
