@@ -82,8 +82,8 @@ class RuffServers:
         """Return what the server finds in each text; None where it cannot tell. Never raises."""
         unknown: list[list[Diagnostic] | None] = [None] * len(asked)
         certain = [one for one in asked if one.settings.is_certain]
-        server = self._server(start, certain)
-        if server is None or not certain or not await server.is_ready_within(_START_S):
+        server = self._server(start, certain) if certain else None
+        if server is None or not await server.is_ready_within(_START_S):
             return unknown
         fit = [number for number, one in enumerate(asked) if server.knows(one)]
         # Shielded: what is asked and not read would be in the way of the next answer.
