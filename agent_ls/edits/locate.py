@@ -182,7 +182,7 @@ def _near(
         if not flat.isascii():
             return None
         key = stripped
-    if not all(names):
+    if not all(names) or any(name not in flat for name in set(names)):
         return []
     anchor = max(range(len(names)), key=lambda at: len(names[at]))
     found: list[list[int]] = []
