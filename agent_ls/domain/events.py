@@ -65,6 +65,8 @@ class SessionCreated(_Event):
     """The last shared event of that session."""
     dry_run: bool = False
     """Its changes and commands are only simulated."""
+    user: str = ""
+    """The name of the user's account; empty for a sub-agent's session, or if it is unknown."""
 
 
 class SessionResumed(_Event):

@@ -7,6 +7,7 @@ both then write, the journal stops the second one (``JournalHalted``).
 from __future__ import annotations
 
 import asyncio
+import getpass
 import os
 import re
 import socket
@@ -180,6 +181,15 @@ def is_loose_lease(owner: str) -> bool:
 def own_identity() -> str:
     """Return ``host:pid:place`` of this process; the place says where its pid counts."""
     return f"{socket.gethostname()}:{os.getpid()}:{_place()}"
+
+
+def account_name() -> str:
+    """Return the name of the user's account; empty if the system does not know it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # In a container the user's number may have no name.
+        return ""
 
 
 def is_dead(owner: str) -> bool:

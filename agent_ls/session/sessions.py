@@ -22,7 +22,7 @@ from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.review.followed_ledger import has_open_changes
 from agent_ls.session.forking import forked, place_of_turn
-from agent_ls.session.held_leases import HeldLeases, Lease, own_identity
+from agent_ls.session.held_leases import HeldLeases, Lease, account_name, own_identity
 from agent_ls.session.loading import load_settled, refuse_other_kind
 from agent_ls.session.open_sessions import OpenSessions
 from agent_ls.session.session import BuildKit, Session
@@ -107,6 +107,7 @@ class Sessions:
                 mode=mode or self._mode,
                 model=model or self._model,
                 dry_run=self._is_dry_run,
+                user=account_name(),
             )
         )
         return await self._opened(recorder, lease)

@@ -211,6 +211,7 @@ class Projection:
             agent=event.agent,
             forked_from=event.forked_from,
             is_dry_run=event.dry_run,
+            user_name=event.user,
             created_ms=self._at_ms,
         )
 

@@ -1,7 +1,8 @@
 """The tables, once for SQLite and PostgreSQL.
 
 ``events`` is the truth. ``sessions``, ``executions``, ``steps``, ``calls`` and ``approvals`` are
-projections of it (``projections.py``), for lists, audits and cost queries.
+projections of it (``projections.py``), for lists, audits and cost queries. ``batches`` and
+``batch_tasks`` are the queue of ``agent-ls batch`` (``batch_queue.py``).
 Source: seed 004, "Database Schema": its two tables are ``executions`` and ``steps`` here.
 A change here needs a migration; a test compares the two.
 """
@@ -66,6 +67,8 @@ sessions = sa.Table(
     _text("forked_from"),
     sa.Column("is_dry_run", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("is_archived", sa.Boolean, nullable=False, server_default=sa.false()),
+    # The account's name; empty for sub-agents, and for sessions of an older agent-ls.
+    _text("user_name"),
     sa.Index("ix_sessions_roots", "roots", "updated_ms"),
     sa.Index("ix_sessions_updated", "updated_ms"),
     sa.Index("ix_sessions_parent", "parent_id"),
@@ -189,4 +192,46 @@ leases = sa.Table(
     sa.Column("owner", sa.Text, nullable=False),
     # By the database's clock, which all processes share.
     sa.Column("expires_ms", sa.BigInteger, nullable=False),
+)
+
+batches = sa.Table(
+    "batches",
+    metadata,
+    sa.Column("batch_id", sa.String, primary_key=True),
+    *_texts("name", "state"),
+    *_counts("created_ms"),
+    # Null: no cap.
+    sa.Column("cap_usd", sa.Double),
+    # What all tasks have in common; ``batch.tasks.BatchOptions`` as JSON.
+    _text("options"),
+)
+
+batch_tasks = sa.Table(
+    "batch_tasks",
+    metadata,
+    sa.Column(
+        "batch_id",
+        sa.String,
+        sa.ForeignKey("batches.batch_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("task_id", sa.String, primary_key=True),
+    *_counts("position"),
+    # The task as JSON, and labels for costs: a sorted, compact JSON list.
+    *_texts("spec", "labels"),
+    sa.Column("state", sa.Text, nullable=False, server_default="waiting"),
+    # The claim: whoever holds this attempt may run the task until the lease is over.
+    *_counts("attempt"),
+    _text("owner"),
+    *_counts("lease_ms"),
+    # Reserved from the cap while the task runs.
+    sa.Column("budget_usd", sa.Double, nullable=False, server_default="0"),
+    sa.Column("cost_usd", sa.Double, nullable=False, server_default="0"),
+    # Where the newest attempt works, for finding its session; then the session itself.
+    *_texts("folder_uri", "session_id", "base_commit"),
+    *_counts("started_ms", "finished_ms"),
+    # What came of it, as JSON, and the changes as a patch of git.
+    _text("result"),
+    sa.Column("patch", sa.LargeBinary),
+    sa.Index("ix_batch_tasks_session", "session_id"),
 )

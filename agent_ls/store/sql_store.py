@@ -67,7 +67,7 @@ class SqlStore:
 
     async def ready(self) -> None:
         """Open the store now and migrate it to the current schema."""
-        await self._do(lambda _connection: None, is_write=False)
+        await self.run(lambda _connection: None, is_write=False)
 
     async def append(self, events: Sequence[StoredEvent], *, durable: bool) -> None:
         """Store events in order; with ``durable``, return once they survive a crash.
@@ -88,13 +88,13 @@ class SqlStore:
 
     async def load(self, session_id: str) -> list[StoredEvent]:
         """Return a session's events in order, in their current versions; empty if unknown."""
-        return await self._do(
+        return await self.run(
             lambda db: journal.load(db, session_id), is_write=False, reloads=session_id
         )
 
     async def beginning(self, session_id: str) -> StoredEvent | None:
         """Return a session's first event, which tells its kind; None if the id is unknown."""
-        found = await self._do(lambda db: journal.load(db, session_id, last_seq=1), is_write=False)
+        found = await self.run(lambda db: journal.load(db, session_id, last_seq=1), is_write=False)
         return next(iter(found), None)
 
     async def sessions(
@@ -105,55 +105,56 @@ class SqlStore:
         ``parent_id`` selects the sub-agent sessions that this session started; empty: sessions
         without a parent; None: all. ``status`` is ``new`` before a session's first turn.
         """
-        return await self._do(lambda db: queries.sessions(db, roots, parent_id), is_write=False)
+        return await self.run(lambda db: queries.sessions(db, roots, parent_id), is_write=False)
 
     async def search(
         self, words: str, roots: Sequence[str] | None = None, *, limit: int = 50
     ) -> list[SearchHit]:
         """Return prompts and answers that contain every word, in any case, newest first."""
-        return await self._do(lambda db: searching.search(db, words, roots, limit), is_write=False)
+        return await self.run(lambda db: searching.search(db, words, roots, limit), is_write=False)
 
     async def delete(self, session_id: str) -> bool:
         """Delete a session, its sub-agents' sessions and the blobs only they need.
 
         Return False if the session is unknown. Errors: ``StoreError`` if its lease is held.
         """
-        return await self._do(lambda db: deleting.delete(db, session_id), reloads=session_id)
+        return await self.run(lambda db: deleting.delete(db, session_id), reloads=session_id)
 
     async def put_blob(self, data: bytes) -> str:
         """Store bytes durably and return their digest; storing twice is harmless."""
-        return await self._do(lambda db: queries.put_blob(db, data))
+        return await self.run(lambda db: queries.put_blob(db, data))
 
     async def get_blob(self, digest: str) -> bytes | None:
         """Return stored bytes, or None.
 
         Not cached, because another process may delete them. Concurrent reads are grouped.
         """
-        return await self._do(lambda db: queries.get_blob(db, digest), is_write=False)
+        return await self.run(lambda db: queries.get_blob(db, digest), is_write=False)
 
     async def lease(self, session_id: str, owner: str, ttl_s: float) -> bool:
         """Take or renew a session's lease; False while another owner holds it."""
-        return await self._do(lambda db: queries.take_lease(db, session_id, owner, ttl_s))
+        return await self.run(lambda db: queries.take_lease(db, session_id, owner, ttl_s))
 
     async def lease_owner(self, session_id: str) -> str | None:
         """Return the owner of a session's lease; None if it is free or expired."""
-        return await self._do(lambda db: queries.lease_owner(db, session_id), is_write=False)
+        return await self.run(lambda db: queries.lease_owner(db, session_id), is_write=False)
 
     async def release(self, session_id: str, owner: str) -> None:
         """Release a session's lease; does nothing if another owner holds it."""
-        await self._do(lambda db: queries.drop_lease(db, session_id, owner))
+        await self.run(lambda db: queries.drop_lease(db, session_id, owner))
 
     async def close(self) -> None:
         """Write pending events and close; closing twice is harmless."""
         await self._writer.close()
 
-    async def _do(
+    async def run(
         self,
-        run: Callable[[sa.Connection], T],
+        work: Callable[[sa.Connection], T],
         *,
         is_write: bool = True,
         reloads: str | None = None,
     ) -> T:
+        """Run a function in a transaction on the store's thread and return its value."""
         reply = Reply()
-        self._writer.take(Work(run, reply, is_write=is_write, reloads=reloads))
+        self._writer.take(Work(work, reply, is_write=is_write, reloads=reloads))
         return await reply.future

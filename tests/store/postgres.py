@@ -35,11 +35,12 @@ class Postgres:
 
     port: int
     process: subprocess.Popen[bytes]
+    host: str = "127.0.0.1"
     _numbers: count[int] = field(default_factory=count)
 
     def url(self, database: str, *, password: str = PASSWORD) -> str:
         quoted = password.replace("@", "%40").replace("/", "%2F").replace(" ", "%20")
-        return f"postgresql://{USER}:{quoted}@127.0.0.1:{self.port}/{database}"
+        return f"postgresql://{USER}:{quoted}@{self.host}:{self.port}/{database}"
 
     def new_database(self) -> str:
         """Make an empty database and return its URL."""
@@ -56,10 +57,11 @@ class Postgres:
 
 
 @contextmanager
-def running_postgres() -> Generator[Postgres]:
+def running_postgres(host: str = "127.0.0.1", namespace: int = 0) -> Generator[Postgres]:
     """Start a server on a free port of this machine; it and its files are gone afterwards.
 
-    Errors: ``PostgresMissing``.
+    With ``namespace`` it runs in the network of the process with this id, and takes clients from
+    the network of ``host``. Errors: ``PostgresMissing``.
     """
     programs = _programs()
     place = Path(tempfile.mkdtemp(prefix="agent-ls-postgres-"))
@@ -67,17 +69,26 @@ def running_postgres() -> Generator[Postgres]:
     try:
         _make_cluster(programs, place, owner)
         port = _free_port()
+        entered: list[str | Path] = []
+        if namespace:
+            with (place / "data/pg_hba.conf").open("a") as rules:
+                rules.write(f"host all all {host}/24 scram-sha-256\n")
+            facts = pwd.getpwnam(owner) if owner else None
+            entered = ["nsenter", "-t", str(namespace), "-n"]
+            # It would not let root in, and entering takes root.
+            entered += ["-S", str(facts.pw_uid), "-G", str(facts.pw_gid)] if facts else []
         server = subprocess.Popen(
             [
-                programs / "postgres", "-D", place / "data", "-p", str(port), "-h", "127.0.0.1",
+                *entered,
+                programs / "postgres", "-D", place / "data", "-p", str(port), "-h", host,
                 "-k", place, "-c", "fsync=off", "-c", "max_connections=40",
             ],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env={"LC_ALL": "C"}, cwd=place,
-            user=owner,
+            user=None if namespace else owner,
         )  # fmt: skip
         try:
             _wait_until_it_answers(server)
-            yield Postgres(port, server)
+            yield Postgres(port, server, host)
         finally:
             # Not SIGTERM, which waits for every connection to end by itself.
             server.send_signal(signal.SIGINT)
