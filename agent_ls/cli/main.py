@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from agent_ls import __version__
+from agent_ls.cli.batch_arguments import add_batch, add_costs
 from agent_ls.cli.output import flush_streams, never_fail_to_show, open_closed_streams, while_read
 from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_USAGE
 
@@ -21,6 +22,8 @@ MODES = ("plan", "ask-all", "ask", "accept-edits", "auto")
 
 _COMMANDS = {
     "acp": "agent_ls.cli.acp:acp",
+    "batch": "agent_ls.cli.batch:batch",
+    "costs": "agent_ls.cli.costs:costs",
     "run": "agent_ls.cli.run:run",
     "resume": "agent_ls.cli.run:resume",
     "sessions": "agent_ls.cli.sessions:sessions",
@@ -152,6 +155,8 @@ def _parser() -> argparse.ArgumentParser:
     resume.add_argument("session", nargs="?", help="its id; by default the newest of this folder")
     _add_turn(resume)
     _add_sessions(commands.add_parser("sessions", help="list, search, fork or delete sessions"))
+    add_batch(commands.add_parser("batch", help="run many tasks, on many machines"))
+    add_costs(commands.add_parser("costs", help="say what was spent, by day, model or folder"))
     report = commands.add_parser("report", help="write a page that shows what a session did")
     _add_session(report)
     report.add_argument(

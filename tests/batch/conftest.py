@@ -36,7 +36,7 @@ usage = { input = 1000, output = 100 }
 """Each run costs two requests: at the prices below 0.6 cents."""
 PRICES = '[provider.models."openai/scripted"]\ninput_usd = 2.0\noutput_usd = 10.0\n'
 """USD for a million tokens."""
-LIMIT_S = 120.0
+LIMIT_S = 500.0
 
 
 @dataclass(frozen=True)

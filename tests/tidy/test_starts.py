@@ -23,7 +23,12 @@ APPROVED = "as the user approved it: a name is a program outside, or its path wa
 BROWSER = "the user's browser, looked for outside of the workspace"
 NAMED = "the user's command line names it, and it runs as the editor would run it"
 
+GIT = "git of ours in repositories of ours, with neither hooks, filters nor settings of a workspace"
+
 STARTS = {
+    "batch/attempt.py _agent": OURS,
+    "batch/git.py git": GIT,
+    "batch/guard.py main": INSIDE,
     "checkers/process.py _run": VIEW,
     "checkers/process.py start_server": VIEW,
     "cli/demo.py _start_scripted": OURS,

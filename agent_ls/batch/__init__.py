@@ -1,0 +1,1 @@
+"""Many tasks on many machines: the store is the queue, Dask says which worker runs what."""

@@ -1,0 +1,337 @@
+"""One attempt at a task on a worker: claim, checkout, run, check, patch, result.
+
+The store decides who may run a task. An attempt renews its claim while the run goes on. One that
+lost its claim, or could not renew it in time, kills the run and stores nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent_ls.assembly import held_confiner, open_disk_workspace
+from agent_ls.batch.checkouts import Checkout, check_out, existing, restore, worktree_of
+from agent_ls.batch.results import TaskResult
+from agent_ls.batch.tasks import BatchOptions, Task
+from agent_ls.domain.errors import StoreError, WorkspaceError
+from agent_ls.loop.machine.results import result_of
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.state import SessionState
+from agent_ls.processes.launching import Program, start
+from agent_ls.session.held_leases import is_dead, is_loose_lease, own_identity
+from agent_ls.settings import load_settings
+from agent_ls.store.batch_queue import BatchQueue, Claim, Refused, TaskState
+from agent_ls.store.sql_store import SqlStore
+from agent_ls.workspace.runner import ShellRunner
+
+_log = logging.getLogger(__name__)
+
+LEASE_S = 60.0
+RENEW_S = 5.0
+_LOOK_S = 1.0
+_GUARD = str(Path(__file__).with_name("guard.py"))
+_KEPT_LOG_CHARS = 600
+
+Outcome = Refused | Literal["settled", "given back", "lost"]
+
+
+class _Broken(Exception):
+    """The attempt may not go on: the claim is lost, or the batch was stopped."""
+
+    def __init__(self, outcome: Literal["lost", "given back"]) -> None:
+        super().__init__(outcome)
+        self.outcome: Literal["lost", "given back"] = outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What the attempts of one worker share."""
+
+    store: SqlStore
+    place: Path
+    """Where checkouts lie; other hosts must not use it."""
+
+    @property
+    def queue(self) -> BatchQueue:
+        """Return the queue in the store."""
+        return BatchQueue(self.store)
+
+
+async def attempt(host: Host, batch_id: str, task_id: str) -> Outcome:
+    """Run a task if its claim is free; say what came of it.
+
+    Errors: ``StoreError`` if the store cannot be reached.
+    """
+    folder = worktree_of(host.place, batch_id, task_id)
+    claim = await _claim(host.queue, batch_id, task_id, folder.as_uri())
+    if not isinstance(claim, Claim):
+        return claim
+    try:
+        return await _Attempt(host, claim, folder).run()
+    except _Broken as broken:
+        return broken.outcome
+
+
+async def _claim(queue: BatchQueue, batch_id: str, task_id: str, uri: str) -> Claim | Refused:
+    me = own_identity()
+    claim = await queue.claim(batch_id, task_id, me, LEASE_S, folder_uri=uri)
+    if claim != "held":
+        return claim
+    holder = await queue.owner(batch_id, task_id)
+    if holder and is_dead(holder):
+        return await queue.claim(batch_id, task_id, me, LEASE_S, folder_uri=uri, dead=holder)
+    return claim
+
+
+class _Attempt:
+    """The work under one claim."""
+
+    def __init__(self, host: Host, claim: Claim, folder: Path) -> None:
+        self._host, self._queue, self._claim, self._folder = host, host.queue, claim, folder
+        self._task = Task.model_validate_json(claim.row.spec)
+        self._options = BatchOptions.model_validate_json(claim.options)
+        self._session_id = claim.row.session_id
+        self._branch = f"agent-ls/{claim.batch_id}/{claim.task_id}"
+
+    async def run(self) -> Outcome:
+        renewing = asyncio.create_task(self._renew())
+        working = asyncio.create_task(self._work())
+        try:
+            await asyncio.wait([renewing, working], return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                return await self._break_off(working, renewing.result())
+            return working.result()
+        finally:
+            for one in (renewing, working):
+                one.cancel()
+            await asyncio.gather(renewing, working, return_exceptions=True)
+
+    async def _break_off(
+        self, working: asyncio.Task[Outcome], why: Literal["lost", "stopped"]
+    ) -> Outcome:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        if why == "lost":
+            return "lost"
+        return await self._give_back()
+
+    async def _renew(self) -> Literal["lost", "stopped"]:
+        """Renew the claim until it is lost or the batch is stopped."""
+        loop = asyncio.get_running_loop()
+        ends_s = loop.time() + LEASE_S
+        while True:
+            await asyncio.sleep(RENEW_S)
+            asked_s = loop.time()
+            try:
+                async with asyncio.timeout(max(ends_s - asked_s, 0)):
+                    await self._find_session()
+                    held = await self._queue.renew(
+                        self._claim, LEASE_S, session_id=self._session_id
+                    )
+            except TimeoutError:
+                _log.warning("%s: the claim could not be renewed in time", self._task.id)
+                return "lost"
+            except StoreError as error:
+                _log.warning("%s: the claim was not renewed: %s", self._task.id, error)
+                continue
+            if held != "held":
+                return held
+            # From before the answer: the lease began at the latest then.
+            ends_s = asked_s + LEASE_S
+
+    async def _work(self) -> Outcome:
+        try:
+            return await self._worked()
+        except (WorkspaceError, OSError) as error:
+            # The same would happen on every host, or the user has to see to this one.
+            state = await self._state()
+            cost_usd = state.usage.cost_usd if state else 0.0
+            result = TaskResult(failure_reason=str(error), host=socket.gethostname())
+            return await self._finish(TaskState.FAILED, result, cost_usd, b"")
+
+    async def _worked(self) -> Outcome:
+        await self._find_session()
+        state = await self._state()
+        checkout = await self._checked_out(state)
+        if state is None or state.turn is None or state.turn.ended is None:
+            if state is not None:
+                await self._until_free()
+            is_open = state is not None and state.turn is not None
+            code = await self._agent(checkout, is_open=is_open)
+            await self._find_session()
+            state = await self._state()
+            if state is None or state.turn is None:
+                words = self._last_words(code)
+                result = TaskResult(failure_reason=words, host=socket.gethostname())
+                return await self._finish(TaskState.FAILED, result, 0.0, b"")
+            if state.turn.ended is None:
+                # It was killed, such as for its memory; another attempt resumes it.
+                return await self._give_back()
+        return await self._settle(checkout, state)
+
+    async def _settle(self, checkout: Checkout, state: SessionState) -> Outcome:
+        turn = result_of(state)
+        patch = await checkout.patch(self._branch)
+        result = TaskResult.of_turn(turn, socket.gethostname())
+        result = result.model_copy(update={"branch": self._branch if patch else ""})
+        is_done = turn.success and not turn.refused
+        if self._task.check:
+            result = await self._checked(checkout, result)
+            is_done = is_done and result.check == "passed"
+        done = TaskState.DONE if is_done else TaskState.FAILED
+        outcome = await self._finish(done, result, state.usage.cost_usd, patch)
+        if outcome == "settled":
+            await checkout.remove()
+            self._log_file.unlink(missing_ok=True)
+        return outcome
+
+    async def _finish(
+        self, state: TaskState, result: TaskResult, cost_usd: float, patch: bytes
+    ) -> Outcome:
+        is_stored = await self._queue.finish(
+            self._claim, state, result.model_dump_json(), cost_usd=cost_usd, patch=patch
+        )
+        return "settled" if is_stored else "lost"
+
+    async def _give_back(self) -> Outcome:
+        await self._find_session()
+        state = await self._state()
+        cost_usd = state.usage.cost_usd if state else 0.0
+        is_back = await self._queue.give_back(self._claim, cost_usd=cost_usd)
+        return "given back" if is_back else "lost"
+
+    async def _find_session(self) -> None:
+        """Find the session of this task: of this attempt, or of an earlier one elsewhere."""
+        for uri in (self._folder.as_uri(), self._claim.row.folder_uri):
+            if self._session_id or not uri:
+                return
+            found = [one for one in await self._host.store.sessions([uri]) if not one.is_empty]
+            self._session_id = found[0].session_id if found else ""
+
+    async def _state(self) -> SessionState | None:
+        if not self._session_id:
+            return None
+        return fold_all(await self._host.store.load(self._session_id))
+
+    async def _checked_out(self, state: SessionState | None) -> Checkout:
+        row, task = self._claim.row, self._task
+        is_same_host = row.folder_uri == self._folder.as_uri()
+        if state is not None and is_same_host:
+            kept = existing(self._host.place, self._folder, task.repository, row.base_commit)
+            if kept is not None:
+                return kept
+        checkout = await check_out(
+            self._host.place, self._folder, task.repository, task.ref, row.base_commit
+        )
+        if not await self._queue.note_base(self._claim, checkout.base_commit):
+            raise _Broken("lost")
+        if state is not None and state.turn is not None:
+            await restore(checkout, state.turn, self._host.store)
+        return checkout
+
+    async def _until_free(self) -> None:
+        """Wait until no living process holds the session that the run will resume."""
+        store = self._host.store
+        while (holder := await store.lease_owner(self._session_id)) is not None:
+            if is_dead(holder) or is_loose_lease(holder):
+                return
+            await asyncio.sleep(_LOOK_S)
+
+    async def _agent(self, checkout: Checkout, *, is_open: bool) -> int:
+        """Run ``agent-ls`` in the checkout; return its exit code. It is killed with this task."""
+        words = ["resume", self._session_id] if is_open else ["run", "-"]
+        words += self._words(checkout)
+        prompt = self._prompt_file
+        prompt.write_text(self._task.text, "utf-8")
+        async with AsyncExitStack() as stack:
+            stack.callback(prompt.unlink, missing_ok=True)
+            descriptors = [
+                os.open(prompt, os.O_RDONLY),
+                os.open(self._log_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+            ]
+            for one in descriptors:
+                stack.callback(os.close, one)
+            control, ours = os.pipe()
+            try:
+                guard = await start(
+                    (sys.executable, "-I", "-S", _GUARD, sys.executable, "-P", "-m", "agent_ls",
+                     *words),
+                    cwd=checkout.folder.parent,
+                    env=dict(os.environ),
+                    descriptors=[control, descriptors[1], descriptors[1], descriptors[0]],
+                )  # fmt: skip
+            except BaseException:
+                os.close(ours)
+                raise
+            finally:
+                os.close(control)
+            try:
+                return await guard.wait()
+            finally:
+                os.close(ours)
+                await asyncio.shield(asyncio.ensure_future(_ended(guard)))
+
+    def _words(self, checkout: Checkout) -> list[str]:
+        task, options = self._task, self._options
+        words = ["--workspace", str(checkout.folder), "--json", "--quiet"]
+        words += ["--mode", task.mode or options.mode]
+        if model := task.model or options.model:
+            words += ["--model", model]
+        words += ["--budget-usd", repr(self._claim.row.budget_usd)]
+        if timeout_s := task.timeout_s or options.timeout_s:
+            words += ["--timeout", repr(timeout_s)]
+        return [*words, *_sets((*options.settings, *task.settings))]
+
+    async def _checked(self, checkout: Checkout, result: TaskResult) -> TaskResult:
+        """Run the check, confined like the agent's commands."""
+        if self._task.check_files:
+            await asyncio.to_thread(_lay_over, Path(self._task.check_files), checkout.folder)
+        settings = load_settings().settings
+        workspace = open_disk_workspace([checkout.folder])
+        async with held_confiner(settings, workspace) as confiner:
+            runner = ShellRunner(confiner, is_wanted=settings.sandbox.use != "off")
+            outcome = await runner.run(
+                self._task.check, cwd=checkout.folder, timeout_s=self._task.check_timeout_s
+            )
+        return result.with_check(outcome)
+
+    @property
+    def _prompt_file(self) -> Path:
+        return self._folder.with_name(f"{self._folder.name}.prompt")
+
+    @property
+    def _log_file(self) -> Path:
+        return self._folder.with_name(f"{self._folder.name}.log")
+
+    def _last_words(self, code: int) -> str:
+        """Return why a run ended without a turn."""
+        text = self._log_file.read_text("utf-8", "replace").strip()
+        return text[-_KEPT_LOG_CHARS:] or f"agent-ls run ended with exit code {code}"
+
+
+def _sets(settings: Sequence[str]) -> list[str]:
+    return [word for one in settings for word in ("--set", one)]
+
+
+async def _ended(guard: Program) -> None:
+    """Wait for the guard, which kills the run; kill it too if it is stuck."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LEASE_S / 2):
+            await guard.wait()
+            return
+    await guard.end()
+
+
+def _lay_over(source: Path, folder: Path) -> None:
+    if not source.is_dir():
+        raise WorkspaceError(f"{source} is not a folder of this host")
+    shutil.copytree(source, folder, dirs_exist_ok=True, symlinks=True)

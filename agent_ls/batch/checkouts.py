@@ -1,0 +1,184 @@
+"""A checkout for each task: one bare repository for each source on a host, one worktree a task.
+
+Nothing is written to the source and nothing is pushed: what a task changed leaves the host as a
+patch in the store, and stays on the host as a branch of the bare repository.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from agent_ls.batch.git import FIXED_DATE, git
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.events import EditApplied
+from agent_ls.loop.ports.store import Blobs
+from agent_ls.loop.state.state import TurnState
+from agent_ls.safety.paths import components_below
+
+_EMPTY = "an empty folder"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A task's worktree on this host."""
+
+    folder: Path
+    bare: Path
+    base_commit: str
+
+    @property
+    def _env(self) -> Mapping[str, str]:
+        # Not by the worktree's own ``.git``: the agent may have replaced it.
+        data = self.bare / "worktrees" / self.folder.name
+        return {"GIT_DIR": str(data), "GIT_WORK_TREE": str(self.folder)}
+
+    async def patch(self, branch: str) -> bytes:
+        """Return what changed since the base as a patch, and keep it as a branch of ``bare``.
+
+        Empty if nothing changed. Files that git ignores are left out.
+        """
+        here = partial(git, cwd=self.folder, avoid=self.folder, env=self._env)
+        await here("add", "--all", "--", ".")
+        tree = (await here("write-tree")).decode().strip()
+        diff = ("diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff")
+        patch = await here(*diff, "--no-textconv", self.base_commit, tree)
+        if patch:
+            message = f"{branch}\n".encode()
+            made = await here("commit-tree", tree, "-p", self.base_commit, data=message)
+            await here("update-ref", f"refs/heads/{branch}", made.decode().strip())
+        return patch
+
+    async def remove(self) -> None:
+        """Delete the worktree; its branch stays."""
+        await asyncio.to_thread(_delete, self.folder)
+        await asyncio.to_thread(_delete, self.bare / "worktrees" / self.folder.name)
+
+
+def worktree_of(place: Path, batch_id: str, task_id: str) -> Path:
+    """Return where a task is worked on; its last part is the same on all hosts."""
+    return place / "worktrees" / f"{batch_id}-{task_id}"
+
+
+async def check_out(
+    place: Path, folder: Path, repository: str, ref: str, base_commit: str
+) -> Checkout:
+    """Make a task's worktree anew and return it.
+
+    ``base_commit`` is the commit that an earlier attempt began with; empty: resolve ``ref``.
+    Errors: ``WorkspaceError``.
+    """
+    bare = await _bare(place, repository)
+    here = partial(git, cwd=bare, avoid=folder, env={"GIT_DIR": str(bare)})
+    pinned = f"refs/agent-ls/{folder.name}"
+    if repository and (not _is_folder(repository) or _has_git(Path(repository))):
+        fetch = ("fetch", "--quiet", "--no-tags", "--force", "--no-write-fetch-head")
+        await here(*fetch, "--", repository, f"{base_commit or ref}:{pinned}", is_fetch=True)
+    else:
+        await _import(bare, repository, pinned, folder)
+    commit = (await here("rev-parse", f"{pinned}^{{commit}}")).decode().strip()
+    if base_commit and commit != base_commit:
+        raise WorkspaceError(
+            f"{repository or _EMPTY} is not as it was when the task began on another host"
+        )
+    made = Checkout(folder, bare, commit)
+    await made.remove()
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    await here("worktree", "add", "--quiet", "--force", "--detach", str(folder), commit)
+    return made
+
+
+def existing(place: Path, folder: Path, repository: str, base_commit: str) -> Checkout | None:
+    """Return the worktree that an earlier attempt left on this host, if there is one."""
+    bare = place / "repositories" / _name(repository)
+    is_here = folder.is_dir() and (bare / "worktrees" / folder.name).is_dir()
+    return Checkout(folder, bare, base_commit) if is_here and base_commit else None
+
+
+async def restore(checkout: Checkout, turn: TurnState, blobs: Blobs) -> None:
+    """Write into a fresh worktree what the session had changed on another host."""
+    modes = {
+        one.path: one.after_mode
+        for one in turn.events.of(EditApplied)
+        if one.after_mode is not None
+    }
+    for path, file in turn.touched.items():
+        data = await blobs.get_blob(file.after_blob) if file.after_blob else None
+        if file.after_blob and data is None:
+            raise WorkspaceError(f"the store no longer has the text of {path}")
+        await asyncio.to_thread(_put, checkout.folder, path, data, modes.get(path))
+
+
+def _put(folder: Path, path: str, data: bytes | None, mode: int | None) -> None:
+    place = folder / path
+    # Also by links: what the journal names was inside of the folder where it was changed.
+    real = place.parent.resolve() / place.name
+    if components_below(real, folder.resolve()) is None or ".." in Path(path).parts:
+        raise WorkspaceError(f"{path} is not inside of the checkout")
+    if data is None:
+        place.unlink(missing_ok=True)
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(data)
+    if mode is not None:
+        place.chmod(mode)
+
+
+async def _bare(place: Path, repository: str) -> Path:
+    bare = place / "repositories" / _name(repository)
+    if not (bare / "HEAD").is_file():
+        bare.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Several workers may begin at once: each makes one, and the first to move it wins.
+        made = bare.with_name(f"{bare.name}.{secrets.token_hex(8)}")
+        await git("init", "--quiet", "--bare", str(made), cwd=bare.parent, avoid=bare)
+        try:
+            made.rename(bare)
+        except OSError:
+            await asyncio.to_thread(shutil.rmtree, made)
+    return bare
+
+
+def _name(repository: str) -> str:
+    return hashlib.sha256(repository.encode()).hexdigest()[:16] + ".git"
+
+
+def _is_folder(repository: str) -> bool:
+    return repository.startswith("/")
+
+
+def _has_git(folder: Path) -> bool:
+    return (folder / ".git").exists() or (folder / "HEAD").is_file()
+
+
+async def _import(bare: Path, repository: str, pinned: str, folder: Path) -> None:
+    """Make a commit of a plain folder's files; the same files give the same commit."""
+    index = bare / f"index-{folder.name}"
+    env = {"GIT_DIR": str(bare), "GIT_INDEX_FILE": str(index), **FIXED_DATE}
+    here = partial(git, cwd=bare, avoid=folder, env=env)
+    try:
+        if repository:
+            if not await asyncio.to_thread(Path(repository).is_dir):
+                raise WorkspaceError(f"{repository} is not a folder of this host")
+            await here("--work-tree", repository, "-C", repository, "add", "--all", "--force", ".")
+        tree = (await here("write-tree")).decode().strip()
+        made = await here("commit-tree", tree, data=b"Begin\n")
+        await here("update-ref", pinned, made.decode().strip())
+    finally:
+        index.unlink(missing_ok=True)
+
+
+def _delete(folder: Path) -> None:
+    if not folder.exists():
+        return
+    # A task may leave folders that not even their owner may change.
+    for place, _, _ in os.walk(folder):
+        Path(place).chmod(stat.S_IRWXU)
+    shutil.rmtree(folder)

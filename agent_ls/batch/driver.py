@@ -1,0 +1,161 @@
+"""Runs a batch: submits what the store has not finished, until nothing more can be done.
+
+Dask is only told what to try. It forgets, repeats and loses tasks, and none of that matters: what a
+worker may do, the claim in the store says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent_ls import __version__
+from agent_ls.batch.cluster import RESOURCE
+from agent_ls.batch.worker import run_task
+from agent_ls.domain.errors import SettingsError
+from agent_ls.store.batch_queue import FINISHED, BatchQueue, TaskRow, TaskState
+
+_LOOK_S = 0.5
+_AGAIN_S = 2.0
+"""After a refusal: how long to wait before the next try."""
+_AWAY_S = 20.0
+"""How long the scheduler may be away; what runs is resumed by ``agent-ls batch resume``."""
+
+End = Literal["finished", "no money", "stopped", "scheduler lost"]
+
+
+@dataclass(slots=True)
+class _Tries:
+    """What was submitted, and when tasks that were refused are tried again."""
+
+    running: dict[str, Any] = field(default_factory=dict[str, Any])
+    not_before_s: dict[str, float] = field(default_factory=dict[str, float])
+    without_money: set[str] = field(default_factory=set[str])
+    count: int = 0
+
+
+class Driver:
+    """One batch on one Dask cluster."""
+
+    def __init__(
+        self,
+        queue: BatchQueue,
+        client: Any,
+        batch_id: str,
+        *,
+        show: Callable[[Sequence[TaskRow]], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        """``show`` gets the tasks now and then, ``tell`` what the user should know."""
+        self._queue, self._client, self._batch_id = queue, client, batch_id
+        self._show, self._tell = show, tell
+        self._tries = _Tries()
+        self._told: set[str] = set()
+        self._has_ended = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._seen_s = self._loop.time()
+
+    async def run(self) -> End:
+        """Run to the end. Errors: ``SettingsError`` if the workers cannot run it at all."""
+        while True:
+            tasks = await self._queue.tasks(self._batch_id)
+            self._show(tasks)
+            await self._collect()
+            left = [task for task in tasks if task.state not in FINISHED]
+            if not left:
+                return "finished"
+            batches = await self._queue.batches()
+            is_stopped = next(one.is_stopped for one in batches if one.batch_id == self._batch_id)
+            if end := await self._end(left, is_stopped=is_stopped):
+                return end
+            if not is_stopped and self._is_connected:
+                self._submit(left)
+            await self._wait()
+
+    async def _end(self, left: Sequence[TaskRow], *, is_stopped: bool) -> End | None:
+        """Say whether nothing more can come of it."""
+        now_s = self._loop.time()
+        if self._is_connected:
+            self._seen_s = now_s
+        elif now_s - self._seen_s >= _AWAY_S:
+            return "scheduler lost"
+        if self._tries.running or not self._is_connected:
+            return None
+        now_ms = await self._queue.now_ms()
+        if any(task.state is TaskState.RUNNING and task.lease_ms > now_ms for task in left):
+            # A worker of an earlier driver may still be at it.
+            return None
+        if is_stopped:
+            return "stopped"
+        return "no money" if {one.task_id for one in left} <= self._tries.without_money else None
+
+    def _submit(self, left: Sequence[TaskRow]) -> None:
+        tries, now_s = self._tries, self._loop.time()
+        for task in left:
+            name = task.task_id
+            if name in tries.running or name in tries.without_money:
+                continue
+            if now_s < tries.not_before_s.get(name, 0.0):
+                continue
+            tries.count += 1
+            request = {"version": __version__, "batch": self._batch_id, "task": name}
+            future = tries.running[name] = self._client.submit(
+                run_task,
+                json.dumps(request),
+                # A new name for each try: Dask never computes a known name again.
+                key=f"{self._batch_id}-{name}-{tries.count}",
+                pure=False,
+                retries=0,
+                resources={RESOURCE: 1},
+            )
+            future.add_done_callback(self._on_done)
+
+    def _on_done(self, _future: object) -> None:
+        # Dask calls this on a thread of its own.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._has_ended.set)
+
+    async def _collect(self) -> None:
+        tries = self._tries
+        has_settled = False
+        for name, future in list(tries.running.items()):
+            if not future.done():
+                continue
+            del tries.running[name]
+            outcome = await self._outcome(future)
+            has_settled = has_settled or outcome in ("settled", "given back", "finished")
+            if outcome == "no money":
+                tries.without_money.add(name)
+            elif outcome not in ("settled", "finished"):
+                tries.not_before_s[name] = self._loop.time() + _AGAIN_S
+        if has_settled:
+            # What it did not spend is free now.
+            tries.without_money.clear()
+
+    async def _outcome(self, future: Any) -> str:
+        """Return what a worker said; a worker that died said nothing."""
+        if future.status != "finished":
+            return "lost"
+        answer = json.loads(await future.result())
+        if "error" in answer:
+            if answer["final"]:
+                raise SettingsError(answer["error"])
+            if answer["error"] not in self._told:
+                self._told.add(answer["error"])
+                self._tell(answer["error"])
+        return answer.get("outcome", "error")
+
+    async def _wait(self) -> None:
+        """Wait for a task's end, but not long: the store may say more."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_S):
+                await self._has_ended.wait()
+        self._has_ended.clear()
+
+    @property
+    def _is_connected(self) -> bool:
+        return self._client.status == "running"

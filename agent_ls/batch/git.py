@@ -1,0 +1,85 @@
+"""Runs git for batches: in repositories of our own, without a workspace's hooks or filters."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.processes.launching import start_piped
+from agent_ls.safety.git_config import CLEAN_GIT
+from agent_ls.safety.programs import find_outside, path_outside
+
+_LIMIT_S = 600.0
+_MAX_BYTES = 256 * 2**20
+_NO_HOOKS = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
+_OURS = {
+    name: value
+    for role in ("AUTHOR", "COMMITTER")
+    for name, value in (
+        (f"GIT_{role}_NAME", "agent-ls"),
+        (f"GIT_{role}_EMAIL", "agent-ls@localhost"),
+    )
+}
+FIXED_DATE = {"GIT_AUTHOR_DATE": "@0 +0000", "GIT_COMMITTER_DATE": "@0 +0000"}
+"""So that every host makes the same commit of the same files."""
+
+
+async def git(
+    *arguments: str,
+    cwd: Path,
+    avoid: Path,
+    env: Mapping[str, str] | None = None,
+    data: bytes = b"",
+    is_fetch: bool = False,
+) -> bytes:
+    """Run git to its end and return what it prints; programs in ``avoid`` are never used.
+
+    With ``is_fetch`` it has the user's own settings and credentials, but never asks for any.
+    Errors: ``WorkspaceError`` if it fails or takes too long.
+    """
+    program = find_outside("git", [avoid])
+    if program is None:
+        raise WorkspaceError("git is not installed on this machine; batches need it")
+    clean = {**_OURS, "GIT_TERMINAL_PROMPT": "0"}
+    if is_fetch:
+        clean = {**os.environ, **clean}
+        clean = {name: value for name, value in clean.items() if name not in _PLACES}
+    else:
+        clean |= CLEAN_GIT
+    clean |= {"PATH": path_outside([avoid]), **(env or {})}
+    command = (str(program), *_NO_HOOKS, *arguments)
+    running = await start_piped(command, cwd=cwd, env=clean)
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            said, problem, _ = await asyncio.gather(
+                _all(running.stdout), _all(running.stderr), running.feed(data)
+            )
+            code = await running.program.wait()
+    except TimeoutError:
+        raise WorkspaceError(f"git {arguments[0]} took more than {_LIMIT_S:.0f} s") from None
+    finally:
+        await asyncio.shield(asyncio.ensure_future(running.end()))
+    if code:
+        last = problem.decode(errors="replace").strip().splitlines()[-1:] or [f"exit code {code}"]
+        raise WorkspaceError(f"git {_verb(arguments)} failed: {last[0]}")
+    return said
+
+
+_PLACES = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
+"""These of a caller's own environment would send git elsewhere."""
+
+
+def _verb(arguments: tuple[str, ...]) -> str:
+    return next((one for one in arguments if not one.startswith("-")), "")
+
+
+async def _all(reader: asyncio.StreamReader) -> bytes:
+    said = bytearray()
+    while piece := await reader.read(2**16):
+        said += piece
+        if len(said) > _MAX_BYTES:
+            raise WorkspaceError(f"git printed more than {_MAX_BYTES // 2**20} MiB")
+    return bytes(said)

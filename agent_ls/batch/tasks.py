@@ -1,0 +1,238 @@
+"""The tasks of a batch: what a file of JSON lines, TOML or CSV says, checked before anything runs.
+
+Also a folder of tasks, each with its files, as evaluations have them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.mistakes import mistakes_said
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.record import Record
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_TASK_FILE = "task.toml"
+_FILES, _CHECK_FILES = "files", "check"
+"""Beside a ``task.toml``: what the task begins with, and what the agent must not see."""
+_NUMBERS = ("budget_usd", "timeout_s", "check_timeout_s")
+
+
+class Task(Record):
+    """One headless run in a checkout of its own."""
+
+    id: str
+    repository: str = ""
+    """A folder with or without git, or a URL that git knows; empty: an empty folder."""
+    ref: str = "HEAD"
+    """A branch, a tag or a full commit id."""
+    prompt: str = ""
+    command: str = ""
+    """A custom command such as ``/review src``, instead of a prompt."""
+    model: str = ""
+    mode: Mode | None = None
+    budget_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    timeout_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    check: str = ""
+    """A shell command that must exit with 0 in the checkout afterwards."""
+    check_timeout_s: float = Field(default=600.0, gt=0, allow_inf_nan=False)
+    labels: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    """``KEY=VALUE``, as ``agent-ls run --set`` takes them."""
+    check_files: str = ""
+    """A folder that is laid over the checkout before the check, such as tests that the agent must
+    not see."""
+
+    @field_validator("id")
+    @classmethod
+    def _names_a_folder(cls, value: str) -> str:
+        if not _ID.fullmatch(value):
+            raise ValueError("use up to 64 letters, digits, dots, dashes and underscores")
+        return value
+
+    @field_validator("settings")
+    @classmethod
+    def _are_pairs(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if any("=" not in one for one in value):
+            raise ValueError("write each as KEY=VALUE")
+        return value
+
+    @model_validator(mode="after")
+    def _says_what_to_do(self) -> Task:
+        if bool(self.prompt.strip()) == bool(self.command.strip()):
+            raise ValueError("give either a prompt or a command")
+        return self
+
+    @property
+    def text(self) -> str:
+        """Return what the agent is told."""
+        return self.prompt if self.prompt.strip() else self.command
+
+
+class BatchOptions(Record):
+    """What all tasks of a batch have in common; a task's own value wins."""
+
+    model: str = ""
+    mode: Mode = Mode.AUTO
+    timeout_s: float | None = None
+    settings: tuple[str, ...] = ()
+
+
+def read_tasks(path: Path) -> list[Task]:
+    """Return the tasks of a file, or of a folder of tasks.
+
+    Errors: ``SettingsError`` names the file and the place in it.
+    """
+    try:
+        rows = list(_of_folder(path) if path.is_dir() else _of_file(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"The tasks {path} cannot be read: {error}.") from None
+    tasks = [_task(where, values) for where, values in rows]
+    if not tasks:
+        raise SettingsError(f"{path} holds no task.")
+    seen: set[str] = set()
+    for (where, _), task in zip(rows, tasks, strict=True):
+        # Folders of tasks are named by their ids, and not all disks tell cases apart.
+        if task.id.lower() in seen:
+            raise SettingsError(f"{where}: another task has the id {task.id!r} already.")
+        seen.add(task.id.lower())
+    return tasks
+
+
+def variants(tasks: Sequence[Task], wanted: Sequence[tuple[str, Mapping[str, str]]]) -> list[Task]:
+    """Return each task once for each variant, side by side in one batch.
+
+    A variant is a name with a model or settings that differ.
+    """
+    return [_varied(task, name, values) for task in tasks for name, values in wanted]
+
+
+def _varied(task: Task, name: str, values: Mapping[str, str]) -> Task:
+    model = values.get("model", task.model)
+    own = tuple(f"{key}={value}" for key, value in values.items() if key != "model")
+    labels = tuple(sorted({*task.labels, f"task={task.id}", f"variant={name}"}))
+    changed = {
+        "id": f"{task.id}.{name}",
+        "model": model,
+        "settings": (*task.settings, *own),
+        "labels": labels,
+    }
+    return _task(f"{task.id}, variant {name}", {**task.model_dump(), **changed})
+
+
+def _task(where: str, values: Mapping[str, Any]) -> Task:
+    try:
+        return Task.model_validate(values)
+    except ValidationError as error:
+        raise SettingsError(f"{where}: {mistakes_said(error)}.") from None
+
+
+def _of_folder(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a task for each folder inside that has a ``task.toml``."""
+    for place in sorted(folder.glob(f"*/{_TASK_FILE}")):
+        values = _toml(place)
+        values.setdefault("id", place.parent.name)
+        for key, name in (("repository", _FILES), ("check_files", _CHECK_FILES)):
+            if (place.parent / name).is_dir():
+                values.setdefault(key, name)
+        yield str(place), _resolved(values, place.parent)
+
+
+def _of_file(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    match path.suffix.lower():
+        case ".jsonl" | ".ndjson":
+            rows = _json_lines(path)
+        case ".toml":
+            rows = _toml_tables(path)
+        case ".csv":
+            rows = _csv_rows(path)
+        case _:
+            raise SettingsError(f"{path}: tasks are a folder, or a file .jsonl, .toml or .csv.")
+    for where, values in rows:
+        yield where, _resolved(values, path.parent)
+
+
+def _resolved(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the values with folders as absolute paths; they are relative to the tasks."""
+    found = dict(values)
+    for key in ("repository", "check_files"):
+        value = found.get(key)
+        if isinstance(value, str) and value and not _is_url(value):
+            place = folder.joinpath(Path(value).expanduser()).resolve()
+            if not place.is_dir():
+                raise SettingsError(f"{key} {value!r} of task {found.get('id')!r} is not a folder.")
+            found[key] = str(place)
+    return found
+
+
+def _is_url(text: str) -> bool:
+    """Say whether git takes a text for an address; ``host:path`` is one, too."""
+    front = text.partition("/")[0]
+    return "://" in text or ":" in front
+
+
+def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            values: object = json.loads(line)
+        except ValueError as error:
+            raise SettingsError(f"{where} is no JSON: {error}.") from None
+        if not isinstance(values, dict):
+            raise SettingsError(f'{where}: a task is an object, such as {{"id": …}}.')
+        yield where, cast("dict[str, Any]", values)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is no TOML: {error}.") from None
+
+
+def _toml_tables(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    values = _toml(path)
+    rows: object = values.pop("task", [])
+    if values or not isinstance(rows, list):
+        raise SettingsError(f"{path}: write each task as a table [[task]], and nothing else.")
+    for number, row in enumerate(cast("list[object]", rows), start=1):
+        if not isinstance(row, dict):
+            raise SettingsError(f"{path}: write each task as a table [[task]], and nothing else.")
+        yield f"{path}, task {number}", cast("dict[str, Any]", row)
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows of a CSV file; an empty cell is a default, ``labels`` are words."""
+    # A spreadsheet may begin its file with a byte order mark.
+    text = path.read_text("utf-8-sig")
+    for number, row in enumerate(csv.DictReader(io.StringIO(text)), start=1):
+        where = f"{path}, row {number}"
+        if None in row:
+            raise SettingsError(f"{where} has more cells than the first line has names.")
+        yield where, _cells(where, row.items())
+
+
+def _cells(where: str, cells: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, cell in cells:
+        if not cell:
+            continue
+        try:
+            values[key] = float(cell) if key in _NUMBERS else cell
+        except ValueError:
+            raise SettingsError(f"{where}: {key} is a number, not {cell!r}.") from None
+        if key in ("labels", "settings"):
+            values[key] = cell.split()
+    return values

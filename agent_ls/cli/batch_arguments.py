@@ -1,0 +1,80 @@
+"""The command lines of ``batch`` and ``costs``. Imports nothing heavy, as ``main`` does."""
+
+from __future__ import annotations
+
+import argparse
+
+COST_GROUPS = ("day", "model", "folder", "user", "label")
+
+
+def add_batch(parser: argparse.ArgumentParser) -> None:
+    """Add the actions of ``batch`` to its parser."""
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument(
+        "--store", metavar="URL", help="where batches are kept; a postgresql:// URL"
+    )
+    shared.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
+                        help="set one setting; may be given again")  # fmt: skip
+    shared.add_argument("--json", action="store_true", help="print JSON")
+    where = argparse.ArgumentParser(add_help=False)
+    where.add_argument(
+        "--scheduler", metavar="tls://HOST:PORT", default="",
+        help="a Dask scheduler; by default workers are started on this machine",
+    )  # fmt: skip
+    where.add_argument("--jobs", type=int, metavar="N", help="workers on this machine (its cores)")
+    for name, words in (
+        ("ca", "the authority that signed the scheduler's certificate"),
+        ("cert", "this client's certificate"),
+        ("key", "this client's key"),
+    ):
+        where.add_argument(f"--tls-{name}", metavar="FILE", help=words)
+    where.add_argument("--quiet", action="store_true", help="show no progress")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    run = actions.add_parser("run", parents=[shared, where], help="run the tasks of a file")
+    run.add_argument("tasks", help="a file .jsonl, .toml or .csv, or a folder of tasks")
+    run.add_argument("--name", default="", help="what lists show of it")
+    run.add_argument(
+        "--cap-usd", type=float, metavar="USD", help="what all tasks may cost together"
+    )
+    run.add_argument(
+        "--task-budget-usd", type=float, metavar="USD",
+        help="what a task without a budget may cost (5, or the cap if that is less)",
+    )  # fmt: skip
+    run.add_argument("--model", default="", help="of tasks that name none")
+    run.add_argument("--mode", default="", help="of tasks that name none (auto)")
+    run.add_argument("--timeout", type=float, metavar="S", help="of tasks that name none")
+    run.add_argument(
+        "--variant", metavar="NAME:KEY=VALUE,…", action="append", default=[],
+        help="run each task with this model or setting too, such as small:model=openai/x; "
+        "may be given again, and the results are compared",
+    )  # fmt: skip
+    resume = actions.add_parser("resume", parents=[shared, where], help="go on with a batch")
+    resume.add_argument("batch", help="its id, or the end of it")
+    resume.add_argument("--cap-usd", type=float, metavar="USD", help="a new cap for all tasks")
+    status = actions.add_parser("status", parents=[shared], help="list batches, or one's tasks")
+    status.add_argument("batch", nargs="?", help="its id, or the end of it")
+    status.add_argument("--csv", action="store_true", help="print CSV")
+    stop = actions.add_parser("stop", parents=[shared], help="stop a batch; resume goes on with it")
+    stop.add_argument("batch", help="its id, or the end of it")
+    report = actions.add_parser("report", parents=[shared], help="write a page about a batch")
+    report.add_argument("batch", help="its id, or the end of it")
+    report.add_argument("--out", metavar="FILE", help="where to; - prints it")
+    patches = actions.add_parser("patches", parents=[shared], help="write the tasks' changes")
+    patches.add_argument("batch", help="its id, or the end of it")
+    patches.add_argument("--out", metavar="FOLDER", default="patches", help="where to (patches)")
+    patches.add_argument("--all", action="store_true", help="of failed tasks, too")
+    certificates = actions.add_parser(
+        "certificates", help="make a certificate and a key for a scheduler and its workers"
+    )
+    certificates.add_argument("folder", help="where to; they are ca.pem and key.pem")
+
+
+def add_costs(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``costs`` to its parser."""
+    parser.add_argument("--by", choices=COST_GROUPS, default="day", help="one row each (day)")
+    parser.add_argument("--since", metavar="YYYY-MM-DD", help="from this day on")
+    parser.add_argument("--store", metavar="URL", help="another store, such as postgresql://…")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
+                        help="set one setting; may be given again")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--csv", action="store_true", help="print CSV")

@@ -1,0 +1,172 @@
+"""Checkouts by real git: begun alike on all hosts, safe from what a task did, out as a patch."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent_ls.batch.checkouts import Checkout, check_out, existing, worktree_of
+from agent_ls.domain.errors import WorkspaceError
+
+BATCH = "bat_1"
+
+
+def git(folder: Path, *words: str) -> str:
+    own = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
+    done = subprocess.run(("git", *own, *words), cwd=folder, check=True, capture_output=True)
+    return done.stdout.decode().strip()
+
+
+async def made(place: Path, repository: str, ref: str = "HEAD", base: str = "") -> Checkout:
+    return await check_out(place, worktree_of(place, BATCH, "t"), repository, ref, base)
+
+
+async def test_a_checkout_is_the_commit_and_its_changes_come_out_as_a_patch(
+    tmp_path: Path, shop: Path
+) -> None:
+    checkout = await made(tmp_path / "host", str(shop))
+    assert checkout.base_commit == git(shop, "rev-parse", "HEAD")
+    folder = checkout.folder
+    assert (folder / "old.txt").read_text() == "old\n"
+    assert await checkout.patch("agent-ls/b/t") == b""
+    (folder / "old.txt").unlink()
+    (folder / "new.bin").write_bytes(bytes(range(256)))
+    (folder / "run.sh").write_text("#!/bin/sh\n")
+    (folder / "run.sh").chmod(0o755)
+    (folder / "noise.log").write_text("ignored\n")
+    patch = await checkout.patch("agent-ls/b/t")
+    (tmp_path / "p.patch").write_bytes(patch)
+    git(shop, "apply", str(tmp_path / "p.patch"))
+    assert sorted(one.name for one in shop.iterdir()) == [
+        ".git", ".gitignore", "new.bin", "run.sh",
+    ]  # fmt: skip
+    assert (shop / "new.bin").read_bytes() == bytes(range(256))
+    assert os.access(shop / "run.sh", os.X_OK)
+    branch = git(checkout.bare, "log", "--format=%an %P", "-1", "agent-ls/b/t")
+    assert branch == f"agent-ls {checkout.base_commit}"
+    await checkout.remove()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("ref", ["topic", "v1", "whole"])
+async def test_a_branch_a_tag_and_a_commit_can_be_named(
+    tmp_path: Path, shop: Path, ref: str
+) -> None:
+    git(shop, "checkout", "-q", "-b", "topic")
+    (shop / "topic.txt").write_text("x")
+    git(shop, "add", ".")
+    git(shop, "commit", "-qm", "topic")
+    git(shop, "tag", "-a", "v1", "-m", "v1")
+    commit = git(shop, "rev-parse", "HEAD")
+    git(shop, "checkout", "-q", "main")
+    checkout = await made(tmp_path / "host", str(shop), commit if ref == "whole" else ref)
+    assert checkout.base_commit == commit
+    assert (checkout.folder / "topic.txt").exists()
+
+
+async def test_a_later_attempt_begins_with_the_same_commit(tmp_path: Path, shop: Path) -> None:
+    base = (await made(tmp_path / "one", str(shop))).base_commit
+    (shop / "later.txt").write_text("x")
+    git(shop, "add", ".")
+    git(shop, "commit", "-qm", "later")
+    again = await made(tmp_path / "two", str(shop), base=base)
+    assert again.base_commit == base
+    assert not (again.folder / "later.txt").exists()
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+async def test_a_folder_without_git_gives_the_same_commit_on_every_host(
+    tmp_path: Path, *, is_empty: bool
+) -> None:
+    plain = tmp_path / "plain"
+    (plain / "deep").mkdir(parents=True)
+    (plain / "deep/a.log").write_text("a\n")
+    (plain / ".gitignore").write_text("*.log\n")
+    source = "" if is_empty else str(plain)
+    one, two = [await made(tmp_path / name, source) for name in ("one", "two")]
+    assert one.base_commit == two.base_commit
+    assert (one.folder / "deep/a.log").exists() is not is_empty
+    assert not (plain / ".git").exists()
+    (two.folder / "b.txt").write_text("b\n")
+    assert b"+b" in await two.patch("agent-ls/b/t")
+
+
+async def test_a_folder_that_changed_meanwhile_is_refused_to_a_later_attempt(
+    tmp_path: Path,
+) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    (plain / "a").write_text("a")
+    base = (await made(tmp_path / "one", str(plain))).base_commit
+    (plain / "a").write_text("b")
+    with pytest.raises(WorkspaceError, match="not as it was"):
+        await made(tmp_path / "two", str(plain), base=base)
+
+
+@pytest.mark.parametrize(
+    ("repository", "ref", "said"),
+    [
+        ("/nowhere/at/all", "HEAD", "is not a folder of this host"),
+        ("shop", "no-such-branch", "git fetch failed"),
+        ("shop", "--upload-pack=touch x", "git fetch failed"),
+        ("file:///nowhere/at/all", "HEAD", "git fetch failed"),
+        ("ext::touch x", "HEAD", "git fetch failed"),
+        ("--upload-pack=touch x", "HEAD", "git fetch failed"),
+    ],
+)
+async def test_what_is_not_there_or_would_run_a_program_is_refused(
+    tmp_path: Path, shop: Path, repository: str, ref: str, said: str
+) -> None:
+    with pytest.raises(WorkspaceError, match=said):
+        await made(tmp_path / "host", str(shop) if repository == "shop" else repository, ref)
+    assert not list(tmp_path.rglob("x"))
+
+
+async def test_nothing_of_the_task_runs_when_its_changes_are_read(
+    tmp_path: Path, shop: Path
+) -> None:
+    checkout = await made(tmp_path / "host", str(shop))
+    folder, trap = checkout.folder, tmp_path / "trap"
+    # The agent's commands replaced what belongs to git by what would run programs.
+    (folder / ".git").unlink()
+    git(folder, "init", "-q")
+    for name, value in (
+        ("core.fsmonitor", f"touch {trap}"),
+        ("filter.f.clean", f"touch {trap}; cat"),
+        ("diff.d.textconv", f"touch {trap}; cat"),
+        ("core.hooksPath", "hooks"),
+    ):
+        git(folder, "config", name, value)
+    (folder / ".gitattributes").write_text("* filter=f diff=d\n")
+    (folder / "new.txt").write_text("new\n")
+    patch = await checkout.patch("agent-ls/b/t")
+    assert b"+new" in patch
+    assert not trap.exists()
+
+
+async def test_what_a_killed_attempt_left_half_is_made_anew(tmp_path: Path, shop: Path) -> None:
+    place = tmp_path / "host"
+    checkout = await made(place, str(shop))
+    (checkout.folder / "old.txt").unlink()
+    locked = checkout.folder / "locked"
+    locked.mkdir()
+    (locked / "a").write_text("a")
+    locked.chmod(0)
+    again = await made(place, str(shop))
+    assert sorted(one.name for one in again.folder.iterdir()) == [".git", ".gitignore", "old.txt"]
+    assert existing(place, again.folder, str(shop), again.base_commit) == again
+    assert existing(place, again.folder, str(shop), "") is None
+    await again.remove()
+    assert existing(place, again.folder, str(shop), again.base_commit) is None
+
+
+async def test_many_checkouts_of_one_repository_at_once(tmp_path: Path, shop: Path) -> None:
+    place = tmp_path / "host"
+    folders = [worktree_of(place, BATCH, f"t{at}") for at in range(6)]
+    found = await asyncio.gather(*(check_out(place, one, str(shop), "HEAD", "") for one in folders))
+    assert all((one.folder / "old.txt").exists() for one in found)
+    assert len({one.folder for one in found}) == 6
