@@ -1,0 +1,3 @@
+from wrap import wrap
+
+assert wrap("the quick brown fox", 9) == ["the quick", "brown fox"]
