@@ -72,7 +72,7 @@ async def attempt(host: Host, batch_id: str, task_id: str) -> Outcome:
     Errors: ``StoreError`` if the store cannot be reached.
     """
     folder = worktree_of(host.place, batch_id, task_id)
-    claim = await _claim(host.queue, batch_id, task_id, folder.as_uri())
+    claim = await _claim(host.queue, batch_id, task_id)
     if not isinstance(claim, Claim):
         return claim
     try:
@@ -81,14 +81,14 @@ async def attempt(host: Host, batch_id: str, task_id: str) -> Outcome:
         return broken.outcome
 
 
-async def _claim(queue: BatchQueue, batch_id: str, task_id: str, uri: str) -> Claim | Refused:
+async def _claim(queue: BatchQueue, batch_id: str, task_id: str) -> Claim | Refused:
     me = own_identity()
-    claim = await queue.claim(batch_id, task_id, me, LEASE_S, folder_uri=uri)
+    claim = await queue.claim(batch_id, task_id, me, LEASE_S)
     if claim != "held":
         return claim
     holder = await queue.owner(batch_id, task_id)
     if holder and is_dead(holder):
-        return await queue.claim(batch_id, task_id, me, LEASE_S, folder_uri=uri, dead=holder)
+        return await queue.claim(batch_id, task_id, me, LEASE_S, dead=holder)
     return claim
 
 
@@ -160,6 +160,9 @@ class _Attempt:
 
     async def _worked(self) -> Outcome:
         await self._find_session()
+        if self._session_id != self._claim.row.session_id:
+            # Before the folder of the earlier attempt, by which it was found, is forgotten.
+            await self._queue.renew(self._claim, LEASE_S, session_id=self._session_id)
         state = await self._state()
         checkout = await self._checked_out(state)
         if state is None or state.turn is None or state.turn.ended is None:
@@ -232,7 +235,8 @@ class _Attempt:
         checkout = await check_out(
             self._host.place, self._folder, task.repository, task.ref, row.base_commit
         )
-        if not await self._queue.note_base(self._claim, checkout.base_commit):
+        uri = self._folder.as_uri()
+        if not await self._queue.note_checkout(self._claim, uri, checkout.base_commit):
             raise _Broken("lost")
         if state is not None and state.turn is not None:
             await restore(checkout, state.turn, self._host.store)

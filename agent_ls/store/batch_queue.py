@@ -143,7 +143,6 @@ class BatchQueue:
         owner: str,
         lease_s: float,
         *,
-        folder_uri: str,
         dead: str = "",
     ) -> Claim | Refused:
         """Take the right to run a task and reserve its money, or say why not.
@@ -152,7 +151,7 @@ class BatchQueue:
         """
 
         def claim(db: sa.Connection) -> Claim | Refused:
-            return _claim(db, batch_id, task_id, owner, lease_s, folder_uri, dead)
+            return _claim(db, batch_id, task_id, owner, lease_s, dead)
 
         return await self._store.run(claim)
 
@@ -167,9 +166,10 @@ class BatchQueue:
         """Extend a claim's lease, and note the session of its run once that is known."""
         return await self._store.run(lambda db: _renew(db, claim, lease_s, session_id))
 
-    async def note_base(self, claim: Claim, base_commit: str) -> bool:
-        """Note from which commit the task begins; False if the claim is lost."""
-        return await self._store.run(lambda db: _write(db, claim, {"base_commit": base_commit}))
+    async def note_checkout(self, claim: Claim, folder_uri: str, base_commit: str) -> bool:
+        """Note where the task is worked on, by which its session is found; False if it is lost."""
+        values = {"folder_uri": folder_uri, "base_commit": base_commit}
+        return await self._store.run(lambda db: _write(db, claim, values))
 
     async def finish(
         self, claim: Claim, state: TaskState, result: str, *, cost_usd: float, patch: bytes
@@ -285,7 +285,6 @@ def _claim(
     task_id: str,
     owner: str,
     lease_s: float,
-    folder_uri: str,
     dead: str,
 ) -> Claim | Refused:
     # The lock on the batch serialises claims, so that two never reserve the same money.
@@ -314,7 +313,6 @@ def _claim(
         "attempt": row.attempt + 1,
         "owner": owner,
         "lease_ms": now + round(lease_s * 1000),
-        "folder_uri": folder_uri,
         "started_ms": row.started_ms or now,
     }
     db.execute(sa.update(batch_tasks).where(_is(batch_id, task_id)).values(values))

@@ -64,7 +64,7 @@ async def place_with_costs(store: SqlStore, place: str) -> str:
         Batch("bat_1", "b", False, 0, None, "{}"),
         [NewTask("t", spec, json.dumps(["nightly", "team a"]), 1.0)],
     )
-    claim = await queue.claim("bat_1", "t", "o", 60, folder_uri="")
+    claim = await queue.claim("bat_1", "t", "o", 60)
     assert isinstance(claim, Claim)
     await queue.renew(claim, 60, session_id="ses_5")
     return place

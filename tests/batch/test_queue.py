@@ -36,7 +36,7 @@ async def fill(queue: BatchQueue, *budgets: float, cap_usd: float | None = None)
 async def take(
     queue: BatchQueue, task: str = "t0", owner: str = "a", lease_s: float = 60, **more: Any
 ) -> Claim | Refused:
-    return await queue.claim(B, task, owner, lease_s, folder_uri=f"file:///{owner}", **more)
+    return await queue.claim(B, task, owner, lease_s, **more)
 
 
 async def taken(queue: BatchQueue, task: str = "t0", owner: str = "a", **more: Any) -> Claim:
@@ -68,14 +68,16 @@ async def test_a_task_has_one_claim_and_one_end(queue: BatchQueue) -> None:
 async def test_who_was_cut_off_changes_nothing_once_another_took_over(queue: BatchQueue) -> None:
     await fill(queue, 1.0)
     old = await taken(queue, lease_s=0)
+    assert await queue.note_checkout(old, "file:///a", "c0ffee")
     new = await taken(queue, owner="b")
     assert (new.attempt, new.row.folder_uri) == (2, "file:///a")
     assert await queue.renew(old, 60, session_id="ses_old") == "lost"
-    assert not await queue.note_base(old, "c0ffee")
+    assert not await queue.note_checkout(old, "file:///old", "0ld")
     assert not await queue.give_back(old, cost_usd=9)
     assert not await queue.finish(old, TaskState.FAILED, "{}", cost_usd=9, patch=b"old")
     (row,) = await queue.tasks(B)
-    assert (row.state, row.session_id, row.base_commit, row.cost_usd) == ("running", "", "", 0)
+    assert (row.state, row.session_id, row.base_commit) == ("running", "", "c0ffee")
+    assert (row.folder_uri, row.cost_usd) == ("file:///a", 0)
     assert await done(queue, new)
 
 
@@ -149,7 +151,7 @@ async def test_what_was_put_back_keeps_its_cost_and_its_session(queue: BatchQueu
     await fill(queue, 0.5, 0.5, cap_usd=0.6)
     claim = await taken(queue)
     await queue.renew(claim, 60, session_id="ses_1")
-    await queue.note_base(claim, "c0ffee")
+    await queue.note_checkout(claim, "file:///a", "c0ffee")
     assert await queue.give_back(claim, cost_usd=0.2)
     # The other one finds 0.4 only, and this one its whole budget, of which it has used 0.2.
     assert await take(queue, "t1") == "no money"
