@@ -24,6 +24,8 @@ _AGAIN_S = 2.0
 """After a refusal: how long to wait before the next try."""
 _AWAY_S = 20.0
 """How long the scheduler may be away; what runs is resumed by ``agent-ls batch resume``."""
+_ERRORS_S = 300.0
+"""How long workers may report nothing but errors, such as that the store is away."""
 
 End = Literal["finished", "no money", "stopped", "scheduler lost"]
 
@@ -58,6 +60,8 @@ class Driver:
         self._has_ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._seen_s = self._loop.time()
+        self._failing_s = 0.0
+        """When workers began to report nothing but errors; 0: they do not."""
 
     async def run(self) -> End:
         """Run to the end. Errors: ``SettingsError`` if the workers cannot run it at all."""
@@ -144,10 +148,16 @@ class Driver:
         if "error" in answer:
             if answer["final"]:
                 raise SettingsError(answer["error"])
+            now_s = self._loop.time()
+            self._failing_s = self._failing_s or now_s
+            if now_s - self._failing_s >= _ERRORS_S:
+                raise SettingsError(f"for {_ERRORS_S:.0f} s no task got on: {answer['error']}")
             if answer["error"] not in self._told:
                 self._told.add(answer["error"])
                 self._tell(answer["error"])
-        return answer.get("outcome", "error")
+            return "error"
+        self._failing_s = 0.0
+        return answer["outcome"]
 
     async def _wait(self) -> None:
         """Wait for a task's end, but not long: the store may say more."""
