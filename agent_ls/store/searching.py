@@ -1,4 +1,7 @@
-"""Searches prompts and answers for words; runs inside the caller's transaction."""
+"""Searches prompts and answers for words; runs inside the caller's transactions.
+
+First where all of them are, then their texts in parts: other work of the store goes in between.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,14 @@ _BEFORE_CHARACTERS = 40
 _SHOWN_CHARACTERS = 160
 
 
-def search(
-    connection: sa.Connection, words: str, roots: Sequence[str] | None, limit: int
-) -> list[SearchHit]:
-    """Return prompts and answers with every word, newest first; see ``Store.search``."""
-    # Compare in Python, because databases fold case differently beyond ASCII.
-    wanted = words.casefold().split()
-    if not wanted:
-        return []
+Place = tuple[str, int]
+"""The session and the number of an event."""
+
+
+def places(connection: sa.Connection, roots: Sequence[str] | None) -> list[Place]:
+    """Return where all prompts and answers are, newest first; their texts are not read."""
     query = (
-        sa.select(events.c.session_id, events.c.seq, events.c.at_ms, events.c.type, events.c.body)
+        sa.select(events.c.session_id, events.c.seq)
         .where(events.c.type.in_(("turn_started", "prompt_queued", "answered")))
         .order_by(events.c.at_ms.desc(), events.c.session_id.desc(), events.c.seq.desc())
     )
@@ -33,19 +34,32 @@ def search(
         query = query.join(sessions, sessions.c.session_id == events.c.session_id).where(
             sessions.c.roots == roots_key(list(roots)), sessions.c.parent_id == ""
         )
-    found: list[SearchHit] = []
+    return [(row.session_id, row.seq) for row in connection.execute(query)]
+
+
+def hits(
+    connection: sa.Connection, words: Sequence[str], where: Sequence[Place]
+) -> list[SearchHit]:
+    """Return which of these prompts and answers have every word, in the order of ``where``.
+
+    ``words`` are folded: databases fold case differently beyond ASCII, so Python compares.
+    """
+    query = sa.select(
+        events.c.session_id, events.c.seq, events.c.at_ms, events.c.type, events.c.body
+    ).where(sa.tuple_(events.c.session_id, events.c.seq).in_(list(where)))
+    found: dict[Place, SearchHit] = {}
     for row in connection.execute(query):
         try:
             said_by, text = _said(row.type, json.loads(row.body))
         except (ValueError, AttributeError):
             continue  # A damaged event; opening its session reports it.
         folded = text.casefold()
-        if all(word in folded for word in wanted):
-            shown = _around(text, folded.index(wanted[0]))
-            found.append(SearchHit(row.session_id, row.seq, row.at_ms, said_by, shown))
-            if len(found) == limit:
-                break
-    return found
+        if all(word in folded for word in words):
+            shown = _around(text, folded.index(words[0]))
+            found[row.session_id, row.seq] = SearchHit(
+                row.session_id, row.seq, row.at_ms, said_by, shown
+            )
+    return [found[place] for place in where if place in found]
 
 
 def _said(kind: str, body: dict[str, Any]) -> tuple[Literal["user", "agent"], str]:

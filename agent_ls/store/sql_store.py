@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agent_ls.domain.events import StoredEvent
     from agent_ls.loop.ports.store import SearchHit, SessionSummary
     from agent_ls.store import deleting, journal, queries, searching
+    from agent_ls.store.searching import Place
 else:
 
     class _Later:
@@ -36,6 +37,9 @@ else:
     )
 
 T = TypeVar("T")
+
+SEARCHED_AT_ONCE = 200
+"""Prompts and answers that a search reads before other work has its turn."""
 
 
 def open_store(place: str | Path) -> SqlStore:
@@ -111,7 +115,19 @@ class SqlStore:
         self, words: str, roots: Sequence[str] | None = None, *, limit: int = 50
     ) -> list[SearchHit]:
         """Return prompts and answers that contain every word, in any case, newest first."""
-        return await self.run(lambda db: searching.search(db, words, roots, limit), is_write=False)
+        wanted = words.casefold().split()
+        if not wanted:
+            return []
+        places = await self.run(lambda db: searching.places(db, roots), is_write=False)
+        found: list[SearchHit] = []
+        for start in range(0, len(places), SEARCHED_AT_ONCE):
+            found += await self._hits(wanted, places[start : start + SEARCHED_AT_ONCE])
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    async def _hits(self, words: Sequence[str], places: Sequence[Place]) -> list[SearchHit]:
+        return await self.run(lambda db: searching.hits(db, words, places), is_write=False)
 
     async def delete(self, session_id: str) -> bool:
         """Delete a session, its sub-agents' sessions and the blobs only they need.

@@ -14,7 +14,7 @@ from agent_ls.domain.errors import BytesDamaged, JournalHalted, StoreError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import TurnStatus
-from agent_ls.store import schema
+from agent_ls.store import schema, sql_store
 from agent_ls.store.sql_store import SqlStore, open_store
 from tests.store.stories import ROOTS, TURN, Journal, created, ended, noise, sa_engine
 
@@ -552,6 +552,25 @@ async def test_no_more_is_found_than_was_asked_for(store: SqlStore) -> None:
     await store.append(journal.all(created(), *queued), durable=True)
     hits = await store.search("word", limit=3)
     assert [hit.text for hit in hits] == ["word 8", "word 7", "word 6"]
+
+
+async def test_other_work_does_not_wait_for_a_long_search(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql_store, "SEARCHED_AT_ONCE", 2)
+    journal = Journal()
+    texts = ["The beginning", *(f"word {number}" for number in range(1, 99))]
+    queued = (ev.PromptQueued(text=text, kind="steer") for text in texts)
+    await store.append(journal.all(created(), *queued), durable=True)
+    # The oldest, which is looked at last.
+    search = asyncio.ensure_future(store.search("beginning"))
+    await asyncio.sleep(0)
+    await store.put_blob(b"written in between")
+    assert not search.done()
+    assert [hit.text for hit in await search] == ["The beginning"]
+    # A hit stands where it does, whichever part found it.
+    hits = await store.search("word", limit=5)
+    assert [hit.seq for hit in hits] == [100, 99, 98, 97, 96]
 
 
 async def test_a_deleted_session_leaves_nothing(store: SqlStore) -> None:
