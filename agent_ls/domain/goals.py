@@ -62,6 +62,15 @@ class Goal(Record):
             parts.append(words.strip())
         return "\n\n".join(parts)
 
+    def as_typed(self) -> str:
+        """Return the goal as a user types it; one with odd lines reads back as another goal."""
+        lines = [f"/goal {self.text.strip()}"]
+        for one in self.acceptance:
+            lines.append(f"- {one.text} `{one.command}`" if one.command else f"- {one.text}")
+        lines += [f"! {one}" for one in self.constraints]
+        lines += [f"$ {one}" for one in self.tests]
+        return "\n".join(lines)
+
 
 def _line(criterion: Criterion) -> str:
     proof = f" (proven by `{criterion.command}`)" if criterion.command else ""

@@ -291,10 +291,12 @@ class EditorSessions:
                 )
             return await self.resume(session_id, continue_turn=False)
 
-    async def fork(self, session_id: str, turn: str | None = None) -> Session:
-        """Fork a session after a turn; the fork becomes the current one."""
+    async def fork(
+        self, session_id: str, turn: str | None = None, *, is_before: bool = False
+    ) -> Session:
+        """Fork a session after a turn, or before it; the fork becomes the current one."""
         self._look()
-        session = await self.stored.fork(session_id, turn=turn)
+        session = await self.stored.fork(session_id, turn=turn, is_before=is_before)
         return self._faces.attach(session, is_current=True)
 
     async def delete(self, session_id: str) -> None:

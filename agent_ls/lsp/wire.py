@@ -34,6 +34,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.review import HunkKind, HunkState, ReviewDecision
 from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.loop.window import WindowPart
 from agent_ls.lsp.ends import NextAction
 
 VERSION = 1
@@ -751,6 +752,18 @@ class ChangesPart(Deciding):
     """A folder of the workspace; null: all of them."""
 
 
+class SentPart(Deciding):
+    """What went with an earlier prompt, as it was then: an image, or another attachment."""
+
+    type: Literal["sent"]
+    session_id: Name
+    turn_id: Name
+    """The turn that the prompt began."""
+    kind: Literal["image", "attachment"]
+    index: Annotated[int, Field(strict=True, ge=0)]
+    """0-based, among those of its kind."""
+
+
 PromptPart = TypeAliasType(
     "PromptPart",
     Annotated[
@@ -762,7 +775,8 @@ PromptPart = TypeAliasType(
         | DiagnosticsPart
         | FolderPart
         | TerminalPart
-        | ChangesPart,
+        | ChangesPart
+        | SentPart,
         Field(discriminator="type"),
     ],
 )
@@ -804,6 +818,34 @@ class PromptResult(Wire):
 
     session_id: str
     turn_id: str
+
+
+class SentPromptParams(Wire):
+    """Ask for the prompt that began a turn, to change it or to send it again."""
+
+    session_id: Name
+    turn_id: Name
+
+
+class SentPromptPart(Wire):
+    """One thing that went with a prompt, as it goes along again."""
+
+    kind: AttachmentKind | Literal["image"]
+    name: str
+    """For a chip: ``prices.py:13-15``."""
+    title: str
+    """More about it: the whole path."""
+    part: FilePart | FolderPart | RangePart | SymbolPart | SentPart
+    """Files and folders are read anew; all else is sent as it was."""
+
+
+class SentPromptResult(Wire):
+    """A prompt that was sent."""
+
+    text: str
+    """The user's words; of a custom command what it stood for."""
+    parts: list[SentPromptPart]
+    """What was selected in the editor first, as lines of its file."""
 
 
 class SteerParams(Deciding):
@@ -864,6 +906,56 @@ class SnapshotResult(Wire):
     partial: PartialAnswer | None
 
 
+class TurnsParams(Wire):
+    """Ask what the turns of a session took that are over."""
+
+    session_id: Name
+
+
+class TurnTaken(Wire):
+    """What a turn took, its sub-agents included."""
+
+    turn_id: str
+    duration_ms: int
+    """Without the time in which it waited for the user, or its process was gone."""
+    steps: int
+    cost: Cost
+    """0 also where the model's price is not known."""
+    tokens: TokenUsage
+
+
+class TurnsResult(Wire):
+    """Oldest turn first."""
+
+    turns: list[TurnTaken]
+
+
+class ContextParams(Wire):
+    """Ask what fills the model's window in a session."""
+
+    session_id: Name
+
+
+class ContextPart(Wire):
+    """One part of what is sent to the model."""
+
+    kind: WindowPart
+    """``files``: what was read. ``results``: what other calls came to. ``history``: prompts,
+    answers, and what was attached."""
+    tokens: int
+    """An estimate."""
+
+
+class ContextResult(Wire):
+    """What the next request would hold, before what is said next."""
+
+    used_tokens: int
+    """The parts together: the provider's count of the last request, and an estimate since."""
+    window_tokens: int | None
+    """Null: not known."""
+    parts: list[ContextPart]
+
+
 class SessionsListParams(Wire):
     """Ask for the sessions of this workspace; those in which nobody spoke are left out."""
 
@@ -903,6 +995,10 @@ class SessionRow(Wire):
     is_archived: bool
     sub_agents: int
     """How many sub-agents it has started."""
+    turn_id: str
+    """Of a sub-agent that was asked for by its parent: the turn that started it; else empty."""
+    turn_prompt: str
+    """The first line of that turn's prompt."""
     found: str
     """With a query: the newest words around it; empty when it is in the title."""
     cost: Cost
@@ -943,6 +1039,14 @@ class SessionsForkParams(Deciding):
     """Null: the current session."""
     turn: Annotated[int, Field(strict=True, ge=1)] | Name | None = None
     """An id, or a number from 1; null: the newest turn that is over."""
+    is_before: StrictBool = False
+    """Know what it knew before that turn, which may still run."""
+
+    @model_validator(mode="after")
+    def _says_before_what(self) -> Self:
+        if self.is_before and self.turn is None:
+            raise ValueError("isBefore needs a turn")
+        return self
 
 
 class SessionsRenameParams(Deciding):

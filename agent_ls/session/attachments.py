@@ -179,6 +179,10 @@ class Attaching:
         one = Attachment(kind="resource", name=name, text=said)
         self._add(self._cut(one, is_cut=len(text) > _MAX_MASKED))
 
+    def again(self, one: Attachment) -> None:
+        """Attach what went with an earlier prompt."""
+        self._add(self._cut(one))
+
     def _lines_that_fit(self, lines: Sequence[str]) -> int:
         room = self._room
         for number, line in enumerate(lines[:MAX_LINES_READ]):

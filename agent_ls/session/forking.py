@@ -1,4 +1,4 @@
-"""Forks a session: builds a journal with the same events up to the end of a turn.
+"""Forks a session: builds a journal with the same events up to a turn's end or beginning.
 
 Pure: reads a journal and returns one. Files are not restored; only the conversation is forked.
 """
@@ -36,14 +36,28 @@ def place_of_turn(journal: Sequence[StoredEvent], turn: str | None) -> int:
         if not ends:
             raise StoreError("no turn of this session is over, so there is none to go on from")
         return _reviewed_until(journal, max(ends.values()))
-    named = turn
-    if turn.isdecimal() and 0 < int(turn) <= len(begun):
-        named = begun[int(turn) - 1]
-    if named not in begun:
-        raise StoreError(f"there is no turn {turn}; the session has {len(begun)}, numbered from 1")
+    named = _id_of(begun, turn)
     if named not in ends:
         raise StoreError(f"turn {turn} is not over; stop it, or branch off at an earlier one")
     return _reviewed_until(journal, ends[named])
+
+
+def place_before_turn(journal: Sequence[StoredEvent], turn: str) -> int:
+    """Return the seq at which to fork before a turn, named by its id or its number from 1.
+
+    The turn itself may still run. Errors: ``StoreError`` when there is no such turn.
+    """
+    starts = {one.event.turn_id: one.seq for one in journal if isinstance(one.event, TurnStarted)}
+    return starts[_id_of(list(starts), turn)] - 1
+
+
+def _id_of(begun: Sequence[str], turn: str) -> str:
+    """Return the id of a turn that is named by its id or its number from 1."""
+    if turn.isdecimal() and 0 < int(turn) <= len(begun):
+        return begun[int(turn) - 1]
+    if turn not in begun:
+        raise StoreError(f"there is no turn {turn}; the session has {len(begun)}, numbered from 1")
+    return turn
 
 
 def _reviewed_until(journal: Sequence[StoredEvent], end: int) -> int:

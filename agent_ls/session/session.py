@@ -41,6 +41,8 @@ from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.ports.store import Journals
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.state import SessionState
+from agent_ls.loop.turn import Turn
+from agent_ls.loop.window import WindowUse, window_use
 from agent_ls.review.ledger import Selection
 from agent_ls.review.review import Review
 from agent_ls.session.approvals import Approvals
@@ -126,6 +128,10 @@ class Session:
     async def stored(self) -> None:
         """Return once all events up to now are stored. Errors: ``StoreError``."""
         await self._journals.append((), durable=True)
+
+    async def window(self) -> WindowUse | None:
+        """Return what fills the model's window; None before the first turn."""
+        return await window_use(Turn(self._kit, self._recorder)) if self.state.turn else None
 
     async def content(self, digest: str) -> bytes | None:
         """Return a file's content that an event names by its digest; None when it is gone.

@@ -21,7 +21,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.review.followed_ledger import has_open_changes
-from agent_ls.session.forking import forked, place_of_turn
+from agent_ls.session.forking import forked, place_before_turn, place_of_turn
 from agent_ls.session.held_leases import HeldLeases, Lease, account_name, own_identity
 from agent_ls.session.loading import load_settled, refuse_other_kind
 from agent_ls.session.open_sessions import OpenSessions
@@ -277,19 +277,33 @@ class Sessions:
             self._decided[one.session_id] = one.updated_ms
         return None
 
-    async def fork(self, session_id: str, *, turn: str | None = None) -> Session:
+    async def fork(
+        self, session_id: str, *, turn: str | None = None, is_before: bool = False
+    ) -> Session:
         """Fork a session after a turn (its id, or its number from 1); files stay as they are.
 
-        Without ``turn``: after the newest finished turn.
+        Without ``turn``: after the newest finished turn. With ``is_before``: as it was before the
+        turn, which may still run.
         Errors: ``StoreError`` when there is no such session or turn, the turn still runs, or the
         session is of the other kind (dry run or not).
         """
         journal = await self.journal(session_id)
         refuse_other_kind(journal, is_dry_run=self._is_dry_run)
         new_id = self._ids.new("ses")
-        events = forked(journal, new_id, place_of_turn(journal, turn))
+        if turn is not None and is_before:
+            place = place_before_turn(journal, turn)
+        else:
+            place = place_of_turn(journal, turn)
+        events = forked(journal, new_id, place)
         await self._store.append(events, durable=True)
         return await self.open(new_id)
+
+    async def content(self, digest: str) -> bytes | None:
+        """Return the bytes that an event of any session names by a digest; None: they are gone.
+
+        Errors: ``StoreError`` when they cannot be read.
+        """
+        return await self._store.get_blob(digest)
 
     async def sub_agent(self, session_id: str) -> list[StoredEvent]:
         """Return what a sub-agent has done so far; empty for the id of anything else.

@@ -101,6 +101,8 @@ def test_the_model_is_told_the_goal_and_how_it_will_be_judged() -> None:
 )
 def test_a_prompt_may_say_its_goal_itself(prompt: str, expected: Goal | None) -> None:
     assert goal_in(prompt) == expected
+    if expected is not None:
+        assert goal_in(expected.as_typed()) == expected
 
 
 def test_only_a_goal_that_was_typed_is_one() -> None:

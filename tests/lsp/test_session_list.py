@@ -39,6 +39,24 @@ tool = "run_command"
 arguments = { command = "touch later" }
 
 [[answer]]
+when = { first = "Ask for help" }
+text = "First by myself."
+
+[[answer]]
+when = { first = "Ask for help" }
+[[answer.call]]
+tool = "delegate"
+arguments = { kind = "explore", task = "Look at the file." }
+
+[[answer]]
+when = { first = "Look at the file" }
+text = "It holds a number."
+
+[[answer]]
+when = { first = "Ask for help" }
+text = "It was helped."
+
+[[answer]]
 when = { first = "Half an answer" }
 text = "The first half and the"
 chunk = 4
@@ -173,6 +191,20 @@ async def test_a_session_is_read_as_markdown_forked_and_deleted(person: Person) 
     assert await person.listed(withArchived=True) == []
     # What is asked next begins with another one.
     assert (await person.ask("snapshot"))["session"]["turns"] == 0
+
+
+async def test_a_sub_agent_is_listed_with_the_turn_that_started_it(person: Person) -> None:
+    session_id = await person.talk("Ask for help")
+    ends = len(person.ends())
+    await person.ask("prompt", text="Now get some.\nAs you like.", sessionId=session_id)
+    await person.editor.until(lambda: len(person.ends()) > ends or None, 60, "the turn's end")
+    (row,) = await person.listed()
+    assert (row["subAgents"], row["turnId"], row["turnPrompt"]) == (1, "", "")
+    (agent,) = await person.listed(parentId=session_id)
+    updates = person.editor.shown.updates
+    turns = [one["turnId"] for one in updates if one["sessionUpdate"] == "turn_started"]
+    assert (agent["agent"], agent["turnPrompt"]) == ("explore", "Now get some.")
+    assert agent["turnId"] == turns[-1]
 
 
 async def test_a_session_that_waits_goes_on_behind_another(person: Person) -> None:

@@ -14,7 +14,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import SessionState
-from agent_ls.session.forking import forked, place_of_turn
+from agent_ls.session.forking import forked, place_before_turn, place_of_turn
 from tests.store.stories import TURN, Journal, ended
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions
@@ -32,7 +32,7 @@ def check(events: Sequence[ev.Event], last_seq: int) -> SessionState:
     branch = forked(source, "ses_2", last_seq)
     assert [one.seq for one in branch] == list(range(1, len(branch) + 1))
     assert {one.session_id for one in branch} == {"ses_2"}
-    assert branch[1].event == source[1].event
+    assert [one.event for one in branch[1:2]] == [one.event for one in source[1:2]][: last_seq - 1]
     first = branch[0].event
     assert isinstance(first, ev.SessionCreated)
     assert (first.session_id, first.forked_from, first.forked_at) == ("ses_2", "ses_1", last_seq)
@@ -98,6 +98,28 @@ def test_what_was_decided_between_two_turns_goes_along(turn: str | None, place: 
 def test_a_turn_that_is_not_there_or_not_over_is_refused(turn: str, words: str) -> None:
     with pytest.raises(StoreError, match=words):
         place_of_turn(Journal().all(*TURN, *SECOND[:-1]), turn)
+
+
+@pytest.mark.parametrize(
+    ("turn", "turns", "model"),
+    [("1", 0, "m/one"), ("trn_2", 1, "other"), ("2", 1, "other")],
+)
+def test_before_a_turn_it_knows_what_was_chosen_until_then(
+    turn: str, turns: int, model: str
+) -> None:
+    # The last turn still runs, and a prompt waits for its end.
+    queued = ev.PromptQueued(text="And a farewell", kind="follow_up")
+    events = (*TURN, ev.ModelChanged(model="other"), queued, *SECOND[:2])
+    place = place_before_turn(Journal().all(*events), turn)
+    state = check(events, place)
+    assert (state.turns, state.queue) == (turns, ())
+    assert state.model == model
+
+
+@pytest.mark.parametrize("turn", ["3", "0", "trn_9"])
+def test_before_a_turn_that_is_not_there_there_is_nothing(turn: str) -> None:
+    with pytest.raises(StoreError, match=f"there is no turn {turn}"):
+        place_before_turn(Journal().all(*TURN, *SECOND), turn)
 
 
 def test_a_session_without_a_finished_turn_has_no_branches() -> None:

@@ -213,6 +213,28 @@ export interface ConfigResult {
   problems: string[];
 }
 
+/** Ask what fills the model's window in a session. */
+export interface ContextParams {
+  sessionId: string;
+}
+
+/** One part of what is sent to the model. */
+export interface ContextPart {
+  /** `files`: what was read. `results`: what other calls came to. `history`: prompts, answers, and what was attached. */
+  kind: "system" | "rules" | "tools" | "files" | "results" | "history";
+  /** An estimate. */
+  tokens: number;
+}
+
+/** What the next request would hold, before what is said next. */
+export interface ContextResult {
+  /** The parts together: the provider's count of the last request, and an estimate since. */
+  usedTokens: number;
+  /** Null: not known. */
+  windowTokens: number | null;
+  parts: ContextPart[];
+}
+
 /** Money. */
 export interface Cost {
   amount: number;
@@ -535,7 +557,8 @@ export type PromptPart =
   | DiagnosticsPart
   | FolderPart
   | TerminalPart
-  | ChangesPart;
+  | ChangesPart
+  | SentPart;
 
 /** Answered at once; what follows comes as updates. */
 export interface PromptResult {
@@ -769,6 +792,42 @@ export interface SaveResult {
   unsaved?: string[];
 }
 
+/** What went with an earlier prompt, as it was then: an image, or another attachment. */
+export interface SentPart {
+  type: "sent";
+  sessionId: string;
+  /** The turn that the prompt began. */
+  turnId: string;
+  kind: "image" | "attachment";
+  /** 0-based, among those of its kind. */
+  index: number;
+}
+
+/** Ask for the prompt that began a turn, to change it or to send it again. */
+export interface SentPromptParams {
+  sessionId: string;
+  turnId: string;
+}
+
+/** One thing that went with a prompt, as it goes along again. */
+export interface SentPromptPart {
+  kind: "file" | "range" | "symbol" | "diagnostics" | "folder" | "terminal" | "changes" | "resource" | "image";
+  /** For a chip: `prices.py:13-15`. */
+  name: string;
+  /** More about it: the whole path. */
+  title: string;
+  /** Files and folders are read anew; all else is sent as it was. */
+  part: FilePart | FolderPart | RangePart | SymbolPart | SentPart;
+}
+
+/** A prompt that was sent. */
+export interface SentPromptResult {
+  /** The user's words; of a custom command what it stood for. */
+  text: string;
+  /** What was selected in the editor first, as lines of its file. */
+  parts: SentPromptPart[];
+}
+
 /** The session that was meant. */
 export interface SessionChanged {
   sessionId: string;
@@ -832,6 +891,10 @@ export interface SessionRow {
   isArchived: boolean;
   /** How many sub-agents it has started. */
   subAgents: number;
+  /** Of a sub-agent that was asked for by its parent: the turn that started it; else empty. */
+  turnId: string;
+  /** The first line of that turn's prompt. */
+  turnPrompt: string;
   /** With a query: the newest words around it; empty when it is in the title. */
   found: string;
   cost: Cost;
@@ -864,6 +927,8 @@ export interface SessionsForkParams {
   sessionId?: string | null;
   /** An id, or a number from 1; null: the newest turn that is over. */
   turn?: number | string | null;
+  /** Know what it knew before that turn, which may still run. */
+  isBefore?: boolean;
 }
 
 /** Ask for the sessions of this workspace; those in which nobody spoke are left out. */
@@ -1125,6 +1190,27 @@ export type TurnStatus =
   | "failed"
   | "cancelled";
 
+/** What a turn took, its sub-agents included. */
+export interface TurnTaken {
+  turnId: string;
+  /** Without the time in which it waited for the user, or its process was gone. */
+  durationMs: number;
+  steps: number;
+  /** 0 also where the model's price is not known. */
+  cost: Cost;
+  tokens: TokenUsage;
+}
+
+/** Ask what the turns of a session took that are over. */
+export interface TurnsParams {
+  sessionId: string;
+}
+
+/** Oldest turn first. */
+export interface TurnsResult {
+  turns: TurnTaken[];
+}
+
 /** One thing that happened; tagged by `sessionUpdate`. */
 export type Update =
   | SessionCreatedUpdate
@@ -1194,9 +1280,12 @@ export interface UserMessageUpdate {
 /** Requests to the server. */
 export interface AgentRequests {
   "agent/prompt": { params: PromptParams; result: PromptResult };
+  "agent/prompt/sent": { params: SentPromptParams; result: SentPromptResult };
   "agent/steer": { params: SteerParams; result: PromptResult };
   "agent/cancel": { params: CancelParams; result: CancelResult };
   "agent/snapshot": { params: SnapshotParams; result: SnapshotResult };
+  "agent/context": { params: ContextParams; result: ContextResult };
+  "agent/turns": { params: TurnsParams; result: TurnsResult };
   "agent/sessions/list": { params: SessionsListParams; result: SessionsListResult };
   "agent/sessions/new": { params: SessionsNewParams; result: SessionResult };
   "agent/sessions/resume": { params: SessionsResumeParams; result: SessionResult };

@@ -11,6 +11,7 @@ from agent_ls.domain.pictures import PictureData
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.handlers.sent_prompts import SentPrompts
 from agent_ls.pictures.reading import read_encoded
 from agent_ls.safety.text import visible_line
 from agent_ls.session.attachments import Attaching, check_told, refusal
@@ -34,6 +35,7 @@ async def read_parts(edge: Edge, asked: wire.PromptParams) -> ReadParts:
     """
     words, images = asked.text, list[PictureData]()
     attaching = Attaching(edge.workspace)
+    prompts = SentPrompts(edge)
     for part in asked.parts:
         match part:
             case wire.TextPart(text=text):
@@ -53,6 +55,11 @@ async def read_parts(edge: Edge, asked: wire.PromptParams) -> ReadParts:
                         raise refusal(path, error) from None
                     images.append(await image_at(path, edge.workspace))
                     words = with_mention(words, images[-1])
+            case wire.SentPart(kind="image"):
+                images.append(await prompts.image(part))
+                words = with_mention(words, images[-1])
+            case wire.SentPart():
+                attaching.again(await prompts.attachment(part))
             case _:
                 await _attach(edge, part, attaching)
     return ReadParts(words, images, attaching.found)

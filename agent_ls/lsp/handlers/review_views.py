@@ -62,12 +62,17 @@ async def _listed(edge: Edge, file: FileLedger) -> dict[str, Any]:
 
 
 async def list_by_request(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListResult:
-    """Return turns with changes, oldest first; files whose changes are all gone are left out."""
+    """Return turns with changes, oldest first; files whose changes are all gone are left out.
+
+    A fork has the turns of its source: each is listed once, of the session used last.
+    """
     await edge.sessions.review(is_listed=True)
     found: list[wire.ReviewTurn] = []
+    seen: set[str] = set()
     for session, turn in await edge.chooser.turns(params.session_id, None):
-        if not turn.files:
+        if not turn.files or turn.turn_id in seen:
             continue
+        seen.add(turn.turn_id)
         changed = sorted((one for one in turn.files.values() if one.hunks), key=_path)
         files = [await _file(edge, turn.turn_id, one, params.with_text) for one in changed]
         found.append(

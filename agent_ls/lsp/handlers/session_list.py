@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.domain.events import SessionArchived, SessionRenamed
+from agent_ls.domain.events import (
+    ChildStarted,
+    SessionArchived,
+    SessionRenamed,
+    StoredEvent,
+    TurnStarted,
+)
 from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
@@ -30,11 +37,35 @@ async def list_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.Sess
         found = [one for one in found if one.session_id in titled | excerpts.keys()]
         excerpts = {key: text for key, text in excerpts.items() if key not in titled}
     cut_off = {one.session_id for one in await stored.interrupted()}
+    turns: dict[str, TurnStarted] = {}
+    if asked.parent_id and found:
+        turns = _turns_of_agents(await stored.journal(asked.parent_id))
     rows = [
-        _row(edge, one, excerpts.get(one.session_id, ""), is_cut_off=one.session_id in cut_off)
+        _row(
+            edge,
+            one,
+            excerpts.get(one.session_id, ""),
+            turns.get(one.session_id),
+            is_cut_off=one.session_id in cut_off,
+        )
         for one in found[:_MOST_ROWS]
     ]
     return wire.SessionsListResult(sessions=rows)
+
+
+def _turns_of_agents(journal: Sequence[StoredEvent]) -> dict[str, TurnStarted]:
+    """Return the turn that started each sub-agent, by the sub-agent's session."""
+    turn: TurnStarted | None = None
+    found: dict[str, TurnStarted] = {}
+    for stored in journal:
+        match stored.event:
+            case TurnStarted() as begun:
+                turn = begun
+            case ChildStarted(child_id=child_id) if turn is not None:
+                found[child_id] = turn
+            case _:
+                pass
+    return found
 
 
 def _has(title: str, words: list[str]) -> bool:
@@ -42,7 +73,9 @@ def _has(title: str, words: list[str]) -> bool:
     return all(word in folded for word in words)
 
 
-def _row(edge: Edge, one: SessionSummary, found: str, *, is_cut_off: bool) -> wire.SessionRow:
+def _row(
+    edge: Edge, one: SessionSummary, found: str, turn: TurnStarted | None, *, is_cut_off: bool
+) -> wire.SessionRow:
     return wire.SessionRow(
         session_id=one.session_id,
         title=one.title,
@@ -58,6 +91,10 @@ def _row(edge: Edge, one: SessionSummary, found: str, *, is_cut_off: bool) -> wi
         is_dry_run=one.is_dry_run,
         is_archived=one.is_archived,
         sub_agents=one.sub_agents,
+        turn_id=turn.turn_id if turn else "",
+        turn_prompt=label(turn.prompt.strip().partition("\n")[0], _TITLE_CHARACTERS)
+        if turn
+        else "",
         found=found,
         cost=wire.Cost(amount=one.cost_usd),
     )

@@ -50,7 +50,7 @@ async def decline(edge: Edge, asked: DeclineParams) -> None:
 
 
 async def fork(edge: Edge, asked: wire.SessionsForkParams) -> wire.SessionResult:
-    """Fork a session after a turn; the fork becomes the current session."""
+    """Fork a session after a turn, or before it; the fork becomes the current session."""
     session_id = asked.session_id
     if session_id is None:
         current = await edge.sessions.current()
@@ -58,7 +58,8 @@ async def fork(edge: Edge, asked: wire.SessionsForkParams) -> wire.SessionResult
             raise AgentLsError("There is no session yet to branch off from.")
         session_id = current.id
     turn = None if asked.turn is None else str(asked.turn)
-    return _result(await edge.sessions.fork(session_id, turn))
+    session = await edge.sessions.fork(session_id, turn, is_before=asked.is_before)
+    return _result(session)
 
 
 async def snapshot(edge: Edge, asked: wire.SnapshotParams) -> wire.SnapshotResult:
