@@ -180,6 +180,12 @@ async def test_sessions_outlive_a_reload_and_wait_behind_each_other(
     await check(vscode, extension, shop, "sessions")
 
 
+async def test_a_prompt_goes_back_and_is_changed_or_tried_again(
+    vscode: VsCode, extension: Path, shop: Path
+) -> None:
+    await check(vscode, extension, shop, "rewind")
+
+
 _STANDS_FOR_IT = """
 import hashlib, os, pathlib, sys
 key = os.environ.get("ANTHROPIC_API_KEY", "").encode()

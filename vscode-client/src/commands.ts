@@ -147,7 +147,8 @@ async function pickSession({ server, conversation }: Parts): Promise<void> {
   const items = sessions.map((row) => {
     const live = conversation.lives.get(row.sessionId);
     const icon = iconOf(row, live, row.sessionId === conversation.sessionId);
-    return { label: `$(${icon}) ${name(row)}`, description: detail(row, live), row };
+    const origin = sessions.find((one) => one.sessionId === row.forkedFrom);
+    return { label: `$(${icon}) ${name(row)}`, description: detail(row, live, origin), row };
   });
   const picked = await vscode.window.showQuickPick(items, {
     title: "Sessions of this workspace",

@@ -9,7 +9,14 @@ import { followLives, type Lives, livesWith } from "./fold/live";
 import { EMPTY, type State } from "./fold/state";
 import type { ServerState } from "./messages";
 import type { Agent } from "./server";
-import type { ConfigResult, SnapshotResult, TrustResult, Update, UpdateParams } from "./wire";
+import type {
+  ConfigResult,
+  SnapshotResult,
+  TrustResult,
+  TurnTaken,
+  Update,
+  UpdateParams,
+} from "./wire";
 import { message } from "./words";
 
 /** After these in another session, that one may be the current one. */
@@ -42,6 +49,7 @@ export class Conversation implements vscode.Disposable {
   readonly #updates = new vscode.EventEmitter<UpdateParams>();
   readonly #config = new vscode.EventEmitter<ConfigResult>();
   readonly #changed = new vscode.EventEmitter<State>();
+  readonly #taken = new vscode.EventEmitter<readonly TurnTaken[]>();
   readonly #refused = new vscode.EventEmitter<string>();
   readonly #returned = new vscode.EventEmitter<Returned>();
   readonly #livesChanged = new vscode.EventEmitter<Lives>();
@@ -49,6 +57,8 @@ export class Conversation implements vscode.Disposable {
   readonly onUpdates = this.#updates.event;
   readonly onConfig = this.#config.event;
   readonly onChange = this.#changed.event;
+  /** What the turns of the session took that are over. */
+  readonly onTaken = this.#taken.event;
   /** Why there is no session to show, for a person. */
   readonly onRefused = this.#refused.event;
   /** Queued prompts that a stop took from the server, oldest first. */
@@ -136,6 +146,7 @@ export class Conversation implements vscode.Disposable {
       this.#changed.fire(this.#state);
       this.#setLives(livesWith(this.#lives, this.#state));
       this.#remember();
+      void this.#tellTaken();
       await this.configure();
     } catch (error) {
       if (mine !== this.#asked) return;
@@ -169,6 +180,7 @@ export class Conversation implements vscode.Disposable {
       this.#updates,
       this.#config,
       this.#changed,
+      this.#taken,
       this.#refused,
       this.#returned,
       this.#livesChanged,
@@ -260,6 +272,19 @@ export class Conversation implements vscode.Disposable {
     this.#updates.fire(params);
     this.#changed.fire(state);
     this.#remember();
+    if (params.updates.some((one) => one.sessionUpdate === "turn_ended")) void this.#tellTaken();
+  }
+
+  /** What turns took says more than their end; an older server does not know it. */
+  async #tellTaken(): Promise<void> {
+    const { sessionId, items } = this.#state;
+    if (!items.length) return;
+    try {
+      const { turns } = await this.#agent.request("agent/turns", { sessionId });
+      if (sessionId === this.#state.sessionId) this.#taken.fire(turns);
+    } catch {
+      // The line at the turn's end has its steps and its cost.
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // The extension: puts the parts together, and takes everything down again.
 import { join } from "node:path";
 import * as vscode from "vscode";
+import { allowedBy } from "./allowing";
 import { registerCommands } from "./commands";
 import { Conversation } from "./conversation";
 import { answerSaving, DiagnosticsForwarder } from "./editor";
@@ -16,6 +17,7 @@ import { chosen } from "./settings";
 import { Setup } from "./setup";
 import { Toasts } from "./toasts";
 import { Status } from "./status";
+import { message } from "./words";
 
 let server: Server | null = null;
 
@@ -27,13 +29,26 @@ export function activate(context: vscode.ExtensionContext): void {
     version: (context.extension.packageJSON as { version: string }).version,
     privatePython: () => installedPython(root),
     keys: () => keys.all(),
+    isHeldBack: (command, args) => {
+      const allowing = allowedBy(command, args, conversation.lives);
+      if (!allowing || panel.isRead(allowing.approvalId)) return false;
+      panel.show(allowing).catch((error: unknown) => started.log.error(message(error)));
+      return true;
+    },
   });
   server = started;
   const conversation = new Conversation(started, context.workspaceState);
   const review = new Review(started, conversation);
   const log = (line: string) => started.log.info(line);
   const setup = new Setup({ server: started, conversation, keys, root, log });
-  const panel = new Panel(context.extensionUri, started, conversation, review, setup);
+  const panel = new Panel(
+    context.extensionUri,
+    started,
+    conversation,
+    review,
+    setup,
+    context.workspaceState,
+  );
   context.subscriptions.push(
     started,
     conversation,

@@ -8,12 +8,14 @@ import type {
   AttachmentInfo,
   CompleteResult,
   ConfigResult,
+  ContextResult,
   PromptPart,
   ReviewDecideParams,
   ReviewFileResult,
   ReviewTurn,
   SnapshotResult,
   TrustOffer,
+  TurnTaken,
   UpdateParams,
 } from "./wire";
 
@@ -75,6 +77,14 @@ export type ToPanel =
   | { type: "decided"; files: readonly ReviewFileResult[] }
   /** What a restore to a moment came to, or would; the moment is named by `momentId`. */
   | { type: "restore"; momentId: string; restore: Restore }
+  /** The session that is shown goes on from another one, which was left. */
+  | { type: "rewound"; sessionId: string; from: { sessionId: string; title: string } }
+  /** Nothing went back to before the turn. */
+  | { type: "notRewound"; turnId: string; problem: string }
+  /** What fills the model's window; null, and why: it cannot be told. */
+  | { type: "context"; context: ContextResult | null; problem: string }
+  /** What the turns took that are over. */
+  | { type: "taken"; turns: readonly TurnTaken[] }
   /** What a sub-agent did so far; null, and why: it cannot be told. */
   | { type: "transcript"; sessionId: string; snapshot: SnapshotResult | null; problem: string }
   /** A prompt did not reach the server or the model; null: it was for no session yet. */
@@ -87,8 +97,8 @@ export type ToPanel =
     }
   /** An answer came too late or did not arrive: the buttons work again. */
   | { type: "unsettled"; id: string; problem: string }
-  /** Put the cursor into the prompt, with these words before it. */
-  | { type: "compose"; text: string }
+  /** Put the cursor into the prompt, with these words before it and this to go along. */
+  | { type: "compose"; text: string; chips?: readonly Chip[] }
   /** Show an approval or a question, with the cursor in it. */
   | { type: "attend"; id: string }
   /** These go with the next prompt; `problem` says what cannot. */
@@ -175,6 +185,23 @@ export type FromPanel =
   /** Keep a picture's bytes, as a data URL. */
   | { type: "image"; id: string; data: string }
   | { type: "stop" }
+  /** Send the prompt that began a turn once more, with what went with it. */
+  | { type: "again"; turnId: string }
+  /** Go on from before a turn, in a fork of the session: with its prompt to edit, or sent again. */
+  | {
+      type: "rewind";
+      sessionId: string;
+      turnId: string;
+      then: "edit" | "retry";
+      /** Files go back to before this turn; null: they stay. */
+      filesTurnId: string | null;
+      /** Ask for another model first. */
+      isOtherModel: boolean;
+    }
+  /** Tell what fills the model's window. */
+  | { type: "context" }
+  /** Show another session. */
+  | { type: "openSession"; sessionId: string }
   /** Let the turn go on that was cut off. */
   | { type: "continue" }
   | {
@@ -203,3 +230,6 @@ export type FromPanel =
   /** Follow a link that the model wrote. */
   | { type: "link"; href: string }
   | { type: "copy"; text: string };
+
+/** What the panel says in a message of this type. */
+export type Said<T extends FromPanel["type"]> = Extract<FromPanel, { type: T }>;

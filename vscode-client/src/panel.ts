@@ -3,6 +3,7 @@
 // Holds no truth: a panel that was hidden and comes back is given a snapshot.
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
+import type { Allowing } from "./allowing";
 import { chipOf, here, Images, placed, SentChips, watchHere } from "./attach";
 import type { Conversation } from "./conversation";
 import { countWaiting } from "./fold/live";
@@ -14,18 +15,22 @@ import {
   momentId,
   PANEL_COMMANDS,
   type Restore,
+  type Said,
   type ToPanel,
 } from "./messages";
+import { chooseModel } from "./models";
 import { page } from "./page";
 import type { Review } from "./review";
+import { goBack, sentAgain } from "./rewind";
 import type { SetupHost } from "./setup";
 import type { Agent } from "./server";
 import { message } from "./words";
 
 type Prompt = Omit<Said<"prompt">, "type">;
-type Said<T extends FromPanel["type"]> = Extract<FromPanel, { type: T }>;
 
 export const VIEW_ID = "agent-ls.panel";
+/** Where the editor keeps prompts that no page has shown yet. */
+const UNSENT = "agent-ls.unsentPrompts";
 const NOTHING_SHOWN = { id: null, isRead: false };
 
 export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
@@ -39,21 +44,29 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly onVisible = this.#visible.event;
   #view: vscode.WebviewView | null = null;
   #isLoaded = false;
+  readonly #memory: vscode.Memento | null;
   /** What must not get lost: said as soon as there is a page to say it to. */
-  #kept: ToPanel[] = [];
+  #kept: ToPanel[];
+  /** How many prompts the window's memory holds, for a page after a reload. */
+  #remembered: number;
   readonly #images = new Images();
   readonly #sent = new SentChips();
   #completing: vscode.CancellationTokenSource | null = null;
   /** The approval or question that the page shows, and whether its end was seen. */
   #shown: { id: string | null; isRead: boolean } = NOTHING_SHOWN;
 
+  /** `memory` outlives the window; null: nothing does. */
   constructor(
     extension: vscode.Uri,
     agent: Agent,
     conversation: Conversation,
     review: Review,
     setup: SetupHost,
+    memory: vscode.Memento | null = null,
   ) {
+    this.#memory = memory;
+    this.#kept = memory?.get<ToPanel[]>(UNSENT) ?? [];
+    this.#remembered = this.#kept.length;
     this.#extension = extension;
     this.#agent = agent;
     this.#conversation = conversation;
@@ -69,6 +82,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
           ({ type: "unsent", sessionId, text, problem, chips: this.#sent.of(text) }) as const;
         this.#deliver(...texts.map(unsent));
       }),
+      conversation.onTaken((turns) => this.#post({ type: "taken", turns })),
       conversation.onRefused((problem) => this.#post({ type: "refused", problem })),
       conversation.onConfig((config) => this.#post({ type: "config", config })),
       setup.onChange((state) => this.#post({ type: "setup", setup: state })),
@@ -152,6 +166,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.#deliver({ type: "attend", id });
   }
 
+  /** Bring the panel up with what waits in a session, whichever was shown. */
+  async show({ approvalId, sessionId }: Allowing): Promise<void> {
+    if (sessionId !== this.#conversation.sessionId) await this.#conversation.open(sessionId);
+    await this.attend(approvalId);
+  }
+
   dispose(): void {
     for (const one of this.#listeners) one.dispose();
     this.#visible.dispose();
@@ -170,13 +190,23 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   /** Say what must not get lost, now or when there is a page. */
   #deliver(...said: ToPanel[]): void {
     this.#kept.push(...said);
-    if (!this.#isLoaded) return;
-    for (const one of this.#kept.splice(0)) {
+    for (const one of this.#isLoaded ? this.#kept.splice(0) : []) {
       void this.#view?.webview.postMessage(one).then((isDelivered) => {
+        if (isDelivered) return;
         // The page was hidden a moment ago.
-        if (!isDelivered) this.#kept.push(one);
+        this.#kept.push(one);
+        this.#remember();
       });
     }
+    this.#remember();
+  }
+
+  /** Keep the user's words over a reload of the window; what a page was told, it keeps itself. */
+  #remember(): void {
+    const words = this.#kept.filter((one) => one.type === "unsent");
+    if (!words.length && !this.#remembered) return;
+    this.#remembered = words.length;
+    void this.#memory?.update(UNSENT, words.length ? words : undefined);
   }
 
   /** Say on the view's edge which session it shows, and count what waits where it is not seen. */
@@ -205,6 +235,17 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return this.#conversation.refresh();
       case "prompt":
         return this.#prompt(said);
+      case "again": {
+        if (sessionId === null) return;
+        const again = await sentAgain(this.#agent, sessionId, said.turnId);
+        return this.#prompt({ ...again, whenBusy: "steer", here: "file" }, sessionId);
+      }
+      case "rewind":
+        return this.#rewind(said);
+      case "context":
+        return this.#context();
+      case "openSession":
+        return this.#conversation.open(said.sessionId);
       case "continue":
         return this.#conversation.goOn();
       case "complete":
@@ -264,8 +305,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     }
   }
 
-  async #prompt({ text, whenBusy, chips = [], here: choice = "selection" }: Prompt): Promise<void> {
-    const sessionId = this.#conversation.sessionId;
+  async #prompt(
+    { text, whenBusy, chips = [], here: choice = "selection" }: Prompt,
+    sessionId = this.#conversation.sessionId,
+  ): Promise<void> {
     try {
       const parts = this.#images.parts(chips);
       const params = { text, parts, sessionId, whenBusy, ...placed(choice) };
@@ -283,6 +326,17 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       this.#post({ ...told, snapshot, problem: "" });
     } catch (error) {
       this.#post({ ...told, snapshot: null, problem: message(error) });
+    }
+  }
+
+  async #context(): Promise<void> {
+    const { sessionId } = this.#conversation;
+    if (sessionId === null) return;
+    try {
+      const context = await this.#agent.request("agent/context", { sessionId });
+      this.#post({ type: "context", context, problem: "" });
+    } catch (error) {
+      this.#post({ type: "context", context: null, problem: message(error) });
     }
   }
 
@@ -319,6 +373,28 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       restore = { is: "failed", problem: message(error) };
     }
     this.#post({ type: "restore", momentId: momentId(moment), restore });
+  }
+
+  async #rewind(said: Said<"rewind">): Promise<void> {
+    const { sessionId, turnId, then, isOtherModel } = said;
+    const { state } = this.#conversation;
+    const from = { sessionId, title: title(state) };
+    try {
+      const model = isOtherModel ? await chooseModel(this.#agent, state.model) : null;
+      if (model === undefined) return;
+      const parts = {
+        agent: this.#agent,
+        conversation: this.#conversation,
+        review: this.#review,
+      };
+      const { text, chips, files, ...fork } = await goBack(parts, said, model);
+      this.#deliver({ type: "rewound", sessionId: fork.sessionId, from });
+      if (files.length) this.#post({ type: "decided", files });
+      if (then === "edit") this.#deliver({ type: "compose", text, chips });
+      else await this.#prompt({ text, chips, whenBusy: "steer", here: "file" }, fork.sessionId);
+    } catch (error) {
+      this.#post({ type: "notRewound", turnId, problem: message(error) });
+    }
   }
 
   async #settle(id: string, ask: () => Promise<{ settled: boolean }>): Promise<void> {

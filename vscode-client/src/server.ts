@@ -46,6 +46,8 @@ export interface Surroundings {
   version: string;
   /** The interpreter of the private environment; empty when there is none. */
   privatePython: () => Promise<string>;
+  /** A command of the server's that a menu runs is not to reach it now. */
+  isHeldBack: (command: string, args: readonly unknown[]) => boolean;
   /** The user's keys, by the names of their variables. */
   keys: () => Promise<Record<string, string>>;
 }
@@ -182,7 +184,11 @@ export class Server implements Agent, vscode.Disposable {
           { notebook: { scheme: "file", notebookType: "jupyter-notebook" } },
         ],
         initializationOptions: { agent: { version: PROTOCOL_VERSION } },
-        middleware: { workspace: { configuration: forServer } },
+        middleware: {
+          workspace: { configuration: forServer },
+          executeCommand: (command, args: unknown[], next) =>
+            this.#surroundings.isHeldBack(command, args) ? undefined : next(command, args),
+        },
         outputChannel: this.log,
         revealOutputChannelOn: RevealOutputChannelOn.Never,
         errorHandler: this.#errorHandler(),

@@ -8,13 +8,23 @@ export function name(row: SessionRow): string {
   return row.agent ? `${row.agent}: ${title}` : title;
 }
 
-/** State, age and cost; what a session does now tells more than its age. */
-export function detail(row: SessionRow, live?: Live, now = Date.now()): string {
+/**
+ * State, age, cost and origin; what a session does now tells more than its age.
+ *
+ * `origin` is the session that it branched off from, if it is known.
+ */
+export function detail(
+  row: SessionRow,
+  live?: Live,
+  origin?: SessionRow,
+  now = Date.now(),
+): string {
+  const from = origin ? `from “${name(origin)}”` : "fork";
   const parts = [
     state(row, live) || ago(row.updatedMs, now),
     row.cost.amount ? `$${row.cost.amount.toFixed(2)}` : "",
     row.isDryRun ? "dry run" : "",
-    row.forkedFrom ? "fork" : "",
+    row.forkedFrom ? from : "",
   ];
   return parts.filter(Boolean).join(" · ");
 }

@@ -23,7 +23,16 @@ const CHANGING: ReadonlySet<Update["sessionUpdate"]> = new Set<Update["sessionUp
 
 const GROUPS = ["Waiting", "Running", "Recent", "Other folders", "Archived"] as const;
 type Group = (typeof GROUPS)[number];
-type Node = Group | SessionRow;
+
+/** A turn of a session, with the sub-agents that it started. */
+interface Turn {
+  sessionId: string;
+  turnId: string;
+  prompt: string;
+  agents: readonly SessionRow[];
+}
+
+type Node = Group | SessionRow | Turn;
 
 const CLOSED_AT_FIRST: readonly Group[] = ["Other folders", "Archived"];
 
@@ -80,12 +89,14 @@ export class Sessions implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   async getChildren(node?: Node): Promise<Node[]> {
     if (node === undefined) return GROUPS.filter((group) => this.#of(group).length > 0);
     if (typeof node === "string") return this.#of(node);
+    if ("agents" in node) return [...node.agents];
     const { sessions } = await this.#list({ parentId: node.sessionId });
-    return sessions;
+    return underTurns(node.sessionId, sessions);
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
-    return typeof node === "string" ? this.#groupItem(node) : this.#rowItem(node);
+    if (typeof node === "string") return this.#groupItem(node);
+    return "agents" in node ? turnItem(node) : this.#rowItem(node);
   }
 
   /** Ask for the list now; never rejects. */
@@ -138,7 +149,8 @@ export class Sessions implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     const item = new vscode.TreeItem(name(row), row.subAgents ? Collapsed : None);
     const live = this.#conversation.lives.get(row.sessionId);
     const isShown = row.sessionId === this.#conversation.sessionId;
-    const words = isElsewhere(row) ? "in another window" : detail(row, live);
+    const origin = this.#rows.find((one) => one.sessionId === row.forkedFrom);
+    const words = isElsewhere(row) ? "in another window" : detail(row, live, origin);
     item.id = row.sessionId;
     item.description = words;
     item.iconPath = new vscode.ThemeIcon(iconOf(row, live, isShown));
@@ -269,6 +281,38 @@ export class Sessions implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     void vscode.commands.executeCommand("setContext", "agent-ls.searchingSessions", query !== "");
     await this.refresh();
   }
+}
+
+/** Sub-agents under the turns that started them, in order; one whose turn is not known by itself. */
+export function underTurns(
+  sessionId: string,
+  agents: readonly SessionRow[],
+): (SessionRow | Turn)[] {
+  const turns = new Map<string, SessionRow[]>();
+  const nodes: (SessionRow | Turn)[] = [];
+  for (const row of agents) {
+    const { turnId, turnPrompt: prompt } = row;
+    const known = turns.get(turnId);
+    if (known) {
+      known.push(row);
+    } else if (turnId) {
+      const mine = [row];
+      turns.set(turnId, mine);
+      nodes.push({ sessionId, turnId, prompt, agents: mine });
+    } else {
+      nodes.push(row);
+    }
+  }
+  return nodes;
+}
+
+function turnItem({ sessionId, turnId, prompt, agents }: Turn): vscode.TreeItem {
+  const item = new vscode.TreeItem(prompt, vscode.TreeItemCollapsibleState.Expanded);
+  item.id = `${sessionId} ${turnId}`;
+  item.description = agents.length === 1 ? "1 sub-agent" : `${agents.length} sub-agents`;
+  item.iconPath = new vscode.ThemeIcon("comment");
+  item.contextValue = "turn";
+  return item;
 }
 
 /** A session belongs to its folders: it goes on in a window that has them. */

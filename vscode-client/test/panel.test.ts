@@ -1,6 +1,6 @@
 // The panel's host loses none of the person's words, whatever the page is doing.
 import { expect, test } from "vitest";
-import type { Uri, WebviewView } from "vscode";
+import type { Memento, Uri, WebviewView } from "vscode";
 import { Conversation } from "../src/conversation";
 import type { FromPanel, ToPanel } from "../src/messages";
 import { Panel } from "../src/panel";
@@ -57,7 +57,7 @@ class Page {
 }
 
 /** A panel whose agent answers snapshots only when told to. */
-function opened() {
+function opened(memory: Memento | null = null) {
   const updates = new EventEmitter<UpdateParams>();
   const snapshots: (() => void)[] = [];
   const agent = {
@@ -76,7 +76,8 @@ function opened() {
     onChange: new EventEmitter<unknown>().event,
     begin: () => Promise.resolve(),
   } as unknown as SetupHost;
-  const panel = new Panel("/extension" as unknown as Uri, agent, conversation, review, setup);
+  const extension = "/extension" as unknown as Uri;
+  const panel = new Panel(extension, agent, conversation, review, setup, memory);
   const page = new Page();
   const resolve = (one: Page) => panel.resolveWebviewView(one.view as unknown as WebviewView);
   resolve(page);
@@ -155,6 +156,36 @@ test("it waits for a page that was closed and moved elsewhere", async () => {
   panel.resolve(page);
   await ready({ ...panel, page });
   expect(page.back).toEqual(["one"]);
+});
+
+/** What an editor keeps for a window, as text: it gives nothing back that it was not told. */
+function memory() {
+  const texts = new Map<string, string>();
+  return {
+    texts,
+    get: (key: string) => JSON.parse(texts.get(key) ?? "null") as unknown,
+    update: (key: string, value: unknown) => {
+      if (value === undefined) texts.delete(key);
+      else texts.set(key, JSON.stringify(value));
+      return Promise.resolve();
+    },
+  };
+}
+
+test("it outlives a reload of the window before the hidden panel is shown again", async () => {
+  const kept = memory();
+  const before = opened(kept as unknown as Memento);
+  await ready(before);
+  before.page.show(false);
+  before.tell(stop("one", "two"));
+  const after = opened(kept as unknown as Memento);
+  await ready(after);
+  expect(after.page.back).toEqual(["one", "two"]);
+  // The page keeps them from here on: they are not there twice.
+  expect([...kept.texts.keys()]).toEqual([]);
+  const later = opened(kept as unknown as Memento);
+  await ready(later);
+  expect(later.page.back).toEqual([]);
 });
 
 test("so does a prompt that the server did not take", async () => {

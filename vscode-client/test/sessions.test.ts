@@ -4,7 +4,7 @@ import type { Conversation } from "../src/conversation";
 import { followLives, type Lives } from "../src/fold/live";
 import type { Agent } from "../src/server";
 import { detail, iconOf, name } from "../src/session_words";
-import { groupOf, Sessions } from "../src/sessions";
+import { groupOf, Sessions, underTurns } from "../src/sessions";
 import type { SessionRow, Update } from "../src/wire";
 import { EventEmitter, registered, window } from "./editor";
 
@@ -23,6 +23,8 @@ const ROW: SessionRow = {
   isDryRun: false,
   isArchived: false,
   subAgents: 0,
+  turnId: "",
+  turnPrompt: "",
   found: "",
   cost: { amount: 0, currency: "USD" },
 };
@@ -88,13 +90,38 @@ test.each<[string, Partial<SessionRow>, Lives, string, string, string]>([
 ])("a session %s", (_, change, all, group, words, icon) => {
   const row = { ...ROW, ...change };
   expect(groupOf(row, all)).toBe(group);
-  expect(detail(row, all.get("ses_1"), 2 * HOUR_MS)).toBe(words);
+  expect(detail(row, all.get("ses_1"), undefined, 2 * HOUR_MS)).toBe(words);
   expect(iconOf(row, all.get("ses_1"), false)).toBe(icon);
+});
+
+test("a fork is told by the session that it branched off from", () => {
+  const fork = { ...ROW, forkedFrom: "ses_0", updatedMs: 0 };
+  const origin = { ...ROW, sessionId: "ses_0", title: "Rounding" };
+  expect(detail(fork, undefined, origin, 0)).toBe("just now · from “Rounding”");
 });
 
 test("a row without a title has a name, and a sub-agent says its kind", () => {
   expect(name({ ...ROW, title: "" })).toBe("Untitled");
   expect(name({ ...ROW, agent: "explore" })).toBe("explore: Round half up");
+});
+
+test("sub-agents stand under the turns that started them, in order", () => {
+  const agent = (sessionId: string, turnId: string) => ({
+    ...ROW,
+    sessionId,
+    agent: "explore",
+    turnId,
+    turnPrompt: `Prompt of ${turnId}`,
+  });
+  const [a, b, c] = [agent("a", "trn_1"), agent("b", "trn_2"), agent("c", "trn_1")];
+  // Of an older server, or started by no turn that is known.
+  const odd = { ...agent("d", ""), turnPrompt: "" };
+  expect(underTurns("ses_2", [a, b, odd, c])).toEqual([
+    { sessionId: "ses_2", turnId: "trn_1", prompt: "Prompt of trn_1", agents: [a, c] },
+    { sessionId: "ses_2", turnId: "trn_2", prompt: "Prompt of trn_2", agents: [b] },
+    odd,
+  ]);
+  expect(underTurns("ses_2", [])).toEqual([]);
 });
 
 const PARENT = { ...ROW, sessionId: "ses_2", title: "With help", subAgents: 1 };

@@ -5,7 +5,7 @@ import type { ServerState } from "../messages";
 import type { ConfigResult } from "../wire";
 import { Changes } from "./changes";
 import { Composer } from "./composer";
-import { DraftsContext, PostContext, usePost } from "./context";
+import { DraftsContext, PostContext, TakenContext, usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { plain, plural } from "./format";
 import { TranscriptsContext } from "./entry";
@@ -16,6 +16,7 @@ import { firstNeed } from "./needs";
 import { PlaceContext } from "./place";
 import { Plan } from "./plan";
 import { RestoreContext } from "./restore";
+import { Origin } from "./rewind";
 import { Setup } from "./setup";
 import type { Keep, Known, Post } from "./store";
 import { Transcript } from "./transcript";
@@ -32,6 +33,8 @@ export function App({ known, post, keep }: Props) {
   const hasTalk = session.items.length > 0 || session.turn !== null;
   const [isLeft, setLeft] = useState(false);
   const isSettingUp = known.isSettingUp && !hasTalk && (firstNeed(known) !== null || !isLeft);
+  /** Where the session comes from, which the user need not read again. */
+  const [hidden, setHidden] = useState(known.origin);
   const kept = useKept();
   const place = useMemo(() => kept.placeOf(session.sessionId), [kept, session.sessionId]);
   return (
@@ -44,15 +47,19 @@ export function App({ known, post, keep }: Props) {
           <RestoreContext.Provider
             value={{
               sessionId: session.sessionId,
+              items: session.items,
               turns: known.review,
               isBusy: session.turn !== null,
               restores: known.restores,
+              notRewound: known.notRewound,
             }}
           >
             <TranscriptsContext.Provider value={known.transcripts}>
-              <PlaceContext.Provider value={place}>
-                <Transcript key={session.sessionId} session={session} />
-              </PlaceContext.Provider>
+              <TakenContext.Provider value={known.taken}>
+                <PlaceContext.Provider value={place}>
+                  <Transcript key={session.sessionId} session={session} />
+                </PlaceContext.Provider>
+              </TakenContext.Provider>
             </TranscriptsContext.Provider>
           </RestoreContext.Provider>
         ) : (
@@ -64,6 +71,9 @@ export function App({ known, post, keep }: Props) {
           <DraftsContext.Provider value={{ drafts: known.drafts, keep }}>
             <Waiting known={known} />
           </DraftsContext.Provider>
+          {known.origin && known.origin !== hidden && (
+            <Origin origin={known.origin} onClose={() => setHidden(known.origin)} />
+          )}
           <Composer known={known} keep={keep} />
         </div>
         <Announcer session={session} />

@@ -2,18 +2,19 @@
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Queued, State } from "../fold/state";
-import type { ConfigResult, UsageUpdate } from "../wire";
+import type { ConfigResult } from "../wire";
 import { Chips } from "./chips";
 import { usePost } from "./context";
 import { type Drafts, drafted, keyOf, unsentOf } from "./drafts";
 import { useExtras } from "./extras";
 import { Field, type WhenBusy } from "./field";
-import { count, modelName, modeName, money } from "./format";
+import { modelName, modeName } from "./format";
 import { Icon, MODE_ICONS } from "./icons";
 import { useStopping } from "./stopping";
 import { blocked } from "./needs";
 import type { Keep, Known } from "./store";
 import { UnsentPrompts } from "./unsent";
+import { Usage } from "./usage";
 
 /** A blank line, between two texts that are for the same prompt. */
 const BETWEEN = "\n\n";
@@ -37,7 +38,8 @@ export function Composer({ known, keep }: Props) {
     const area = box.current;
     if (area && compose.text) {
       // The field knows what was typed a moment ago; the cursor stays where the user writes.
-      area.setRangeText(compose.text, 0, 0, "preserve");
+      const between = area.value && !/\s$/.test(compose.text) ? BETWEEN : "";
+      area.setRangeText(compose.text + between, 0, 0, "preserve");
       write(area.value);
     }
     area?.focus();
@@ -93,7 +95,7 @@ export function Composer({ known, keep }: Props) {
           <div class="bar">
             <Choices session={session} config={config} />
             <span class="space" />
-            <Usage usage={session.usage} />
+            <Usage usage={session.usage} context={known.context} />
             {session.turn && (
               <StopButton
                 isStopping={session.turn.isStopping}
@@ -143,12 +145,12 @@ function useDraft(
     // What was typed while the session was not known yet is for the one that comes.
     const isEarly = !before.sessionId && typed !== before.loaded;
     const here = drafts.prompts[key] ?? "";
-    if (!isSame && !isEarly) {
-      setDraft(here);
-      return;
-    }
-    const text = [typed, here].filter(Boolean).join(BETWEEN);
+    const isAnother = !isSame && !isEarly;
+    const text = isAnother ? here : [typed, here].filter(Boolean).join(BETWEEN);
     setDraft(text);
+    // Words to put before it may come in the same frame.
+    if (box.current) box.current.value = text;
+    if (isAnother) return;
     keep((now) => drafted(drafted(now, before.key, ""), key, text), false);
   }, [key, sessionId]);
   const write = (text: string) => {
@@ -236,43 +238,5 @@ function Queue({ queue }: { queue: readonly Queued[] }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-/** How full the context is, and what the session has cost. */
-export function Usage({ usage }: { usage: UsageUpdate | null }) {
-  if (!usage) return null;
-  const { used, size, cost, total } = usage;
-  const share = size ? Math.min(1, used / size) : null;
-  const of = size ? ` of ${count(size)}` : "";
-  const details = [
-    `Context: ${count(used)}${of} tokens`,
-    `Session: ${count(total.inputTokens)} in (${count(total.cacheReadTokens)} from cache), ${count(total.outputTokens)} out`,
-    `Cost: ${money(cost.amount) || "nothing, or unknown for this model"}`,
-  ].join("\n");
-  return (
-    <span class="usage" title={details} role="img" aria-label={details}>
-      {share === null ? <span>{count(used)}</span> : <Meter share={share} />}
-      {money(cost.amount) && <span>{money(cost.amount)}</span>}
-    </span>
-  );
-}
-
-const RADIUS = 6;
-const ROUND = 2 * Math.PI * RADIUS;
-
-function Meter({ share }: { share: number }) {
-  const level = share >= 0.9 ? "high" : share >= 0.75 ? "mid" : "low";
-  return (
-    <svg class={`meter ${level}`} viewBox="0 0 16 16" aria-hidden="true">
-      <circle class="track" cx="8" cy="8" r={RADIUS} />
-      <circle
-        class="value"
-        cx="8"
-        cy="8"
-        r={RADIUS}
-        stroke-dasharray={`${share * ROUND} ${ROUND}`}
-      />
-    </svg>
   );
 }

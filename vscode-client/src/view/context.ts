@@ -1,12 +1,15 @@
 import { createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
 import { answering, type Drafts, NO_DRAFTS } from "./drafts";
-import type { Keep, Post } from "./store";
+import type { Keep, Post, Taken } from "./store";
 
 /** Gives every component the way to the extension. */
 export const PostContext = createContext<Post>(() => {});
 
 export const usePost = () => useContext(PostContext);
+
+/** Gives every component what turns took that are over. */
+export const TakenContext = createContext<Taken>(new Map());
 
 /** Gives every component what the user has written, and the way to keep it. */
 export const DraftsContext = createContext<{ drafts: Drafts; keep: Keep }>({

@@ -13,7 +13,8 @@ import { firstLine } from "./format";
 import { Icon, type IconName } from "./icons";
 import { Asked, Compacted, Findings, Gate, Notice, Nudge, Resumed } from "./notes";
 import { End } from "./outcome";
-import { RestoreAnswer, RestoreButton, useRestoring } from "./restore";
+import { NOWHERE, RestoreAnswer, RestoreButton, RestoreContext, useRestoring } from "./restore";
+import { RewindButtons, RewindCard, useRewinding } from "./rewind";
 import { type GroupRow, groupWords, nameOf, type Row, rowsOf } from "./rows";
 import type { Transcripts } from "./store";
 
@@ -82,7 +83,24 @@ const Group = memo(
 
 function User({ item }: { item: UserItem }) {
   const post = usePost();
-  const restoring = useRestoring({ turnId: item.turnId ?? "", toolCallId: null });
+  const rewinding = useRewinding(item.turnId);
+  const whole = useRestoring({ turnId: item.turnId ?? "", toolCallId: null });
+  // One of the two is asked about at a time.
+  const restoring = {
+    ...whole,
+    ask: () => {
+      rewinding.close();
+      whole.ask();
+    },
+  };
+  const { ask } = rewinding;
+  const exclusive: typeof rewinding = {
+    ...rewinding,
+    ask: (then) => {
+      whole.close();
+      ask(then);
+    },
+  };
   // A selection says more than the line of the cursor.
   const isSelected = item.attachments.some((one) => one.kind === "selection");
   const anchor = isSelected ? null : item.anchor;
@@ -93,6 +111,7 @@ function User({ item }: { item: UserItem }) {
       <span class="sr">You said:</span>
       <div class="with-tools">
         <div class="said">{text}</div>
+        <RewindButtons rewinding={exclusive} of={text} />
         <RestoreButton restoring={restoring} of={`the turn “${text}”`} />
       </div>
       <SentChips attachments={item.attachments} images={item.images} />
@@ -107,6 +126,7 @@ function User({ item }: { item: UserItem }) {
           {anchor.line !== null && `:${anchor.line + 1}`}
         </button>
       )}
+      <RewindCard rewinding={rewinding} />
       <RestoreAnswer restoring={restoring} isRestored={item.isRestored} />
     </div>
   );
@@ -164,11 +184,13 @@ function Work({ item, agent: { agentSessionId, kind, status } }: WorkProps) {
   }
   return (
     <div class="work" role="region" tabIndex={0} aria-label={`What the sub-agent ${kind} did`}>
-      {rowsOf(told.items).map((row) => (
-        <div key={row.name} class="entry">
-          <Entry row={row} isLast={false} />
-        </div>
-      ))}
+      <RestoreContext.Provider value={NOWHERE}>
+        {rowsOf(told.items).map((row) => (
+          <div key={row.name} class="entry">
+            <Entry row={row} isLast={false} />
+          </div>
+        ))}
+      </RestoreContext.Provider>
     </div>
   );
 }

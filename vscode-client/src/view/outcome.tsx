@@ -1,12 +1,14 @@
 // How a turn ended: a line when it went well, else one card with what to do next.
+import { useContext } from "preact/hooks";
 import type { ChangedFile, EndItem, NextAction } from "../fold/state";
 import type { PanelCommand } from "../messages";
+import type { TurnTaken } from "../wire";
 import { Markdown } from "./answer";
 import { Stat } from "./call";
-import { usePost } from "./context";
+import { TakenContext, usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { FileName } from "./file_name";
-import { money, plural } from "./format";
+import { count, duration, money, plural } from "./format";
 import { Icon } from "./icons";
 import { nameOf } from "./rows";
 
@@ -28,8 +30,29 @@ export function End({ item, isLast }: { item: EndItem; isLast: boolean }) {
   );
 }
 
-function facts({ steps, cost }: EndItem): string {
-  return [steps && plural(steps, "step"), money(cost)].filter(Boolean).join(" · ");
+/** What the turn took: `5 steps · 41 s · 22k · $0.13`; how its tokens came about on demand. */
+function Facts({ item }: { item: EndItem }) {
+  const taken = useContext(TakenContext).get(item.turnId);
+  const steps = taken?.steps ?? item.steps;
+  const words = [
+    steps && plural(steps, "step"),
+    taken && duration(taken.durationMs),
+    taken && tokens(taken) && count(tokens(taken)),
+    money(taken ? taken.cost.amount : item.cost),
+  ];
+  return (
+    <span class="facts" title={taken && detail(taken)}>
+      {words.filter(Boolean).join(" · ")}
+    </span>
+  );
+}
+
+function tokens({ tokens: { inputTokens, outputTokens } }: TurnTaken): number {
+  return inputTokens + outputTokens;
+}
+
+function detail({ tokens: { inputTokens, cacheReadTokens, outputTokens } }: TurnTaken): string {
+  return `Tokens: ${count(inputTokens)} in (${count(cacheReadTokens)} from cache), ${count(outputTokens)} out`;
 }
 
 function Line({ item }: { item: EndItem }) {
@@ -39,7 +62,7 @@ function Line({ item }: { item: EndItem }) {
       <div class="line note">
         <Icon name={isDone ? "pass" : "circleSlash"} class={isDone ? "good" : ""} />
         <span class="verb">{item.title}</span>
-        <span class="facts">{facts(item)}</span>
+        <Facts item={item} />
       </div>
       {item.reason && <div class="reason">{item.reason}</div>}
     </>
@@ -76,8 +99,8 @@ function Card({ item, isLast }: { item: EndItem; isLast: boolean }) {
       post({ type: "run", command });
       return;
     }
-    const text = action === "retry" ? item.prompt : "Go on.";
-    post({ type: "prompt", text, whenBusy: "steer" });
+    if (action === "retry") post({ type: "again", turnId: item.turnId });
+    else post({ type: "prompt", text: "Go on.", whenBusy: "steer" });
   };
   // What it asks the user must be seen.
   const isAsking = item.status === "escalated";
@@ -104,7 +127,7 @@ function Card({ item, isLast }: { item: EndItem; isLast: boolean }) {
             {() => <div class="reason">{item.reason}</div>}
           </Disclosure>
         )}
-        <span class="facts">{facts(item)}</span>
+        <Facts item={item} />
       </div>
     </section>
   );

@@ -2,28 +2,36 @@
 // came of it.
 import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import type { Moment } from "../fold/state";
+import type { Item, Moment } from "../fold/state";
 import { momentId, type Restore } from "../messages";
 import type { ReviewFileResult, ReviewTurn } from "../wire";
 import { usePost } from "./context";
 import { plural } from "./format";
 import { Icon } from "./icons";
+import type { NotRewound } from "./store";
 
-/** What there is to restore to. */
+/** What there is to go back to. */
 export interface Restorable {
+  /** Empty: of a transcript in which nothing goes back. */
   sessionId: string;
+  items: readonly Item[];
   turns: readonly ReviewTurn[];
   /** A turn runs: nothing is restored now. */
   isBusy: boolean;
   restores: Readonly<Record<string, Restore>>;
+  notRewound: NotRewound | null;
 }
 
-export const RestoreContext = createContext<Restorable>({
+export const NOWHERE: Restorable = {
   sessionId: "",
+  items: [],
   turns: [],
   isBusy: false,
   restores: {},
-});
+  notRewound: null,
+};
+
+export const RestoreContext = createContext(NOWHERE);
 
 /** One moment's button, and what is said about it. */
 export interface Restoring {
@@ -150,7 +158,8 @@ function Answer({ restoring, restore }: { restoring: Restoring; restore: Restore
   );
 }
 
-function Fate({ file, isDone }: { file: ReviewFileResult; isDone: boolean }) {
+/** What becomes of a file, or became. */
+export function Fate({ file, isDone }: { file: ReviewFileResult; isDone: boolean }) {
   const { location, status, edit, reason } = file;
   const { path } = location;
   const isLeft = status !== "done";
@@ -161,13 +170,16 @@ function Fate({ file, isDone }: { file: ReviewFileResult; isDone: boolean }) {
       <Icon name={icon} class={isLeft ? "warning" : ""} />
       <span class="words">
         <span class="path">{path}</span>{" "}
-        <span class="dim">
-          {isLeft ? `${isDone ? "was left" : "stays"} as it is: ${reason}` : fate}
-        </span>
+        <span class="dim">{isLeft ? left(reason, isDone) : fate}</span>
         <BothVersions file={file} />
       </span>
     </li>
   );
+}
+
+function left(reason: string, isDone: boolean): string {
+  const words = `${isDone ? "was left" : "stays"} as it is`;
+  return reason ? `${words}: ${reason}` : words;
 }
 
 /** The way to see what a file is beside what a decision would have made of it. */

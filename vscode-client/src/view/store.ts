@@ -4,7 +4,15 @@
 import { follow, fromSnapshot } from "../fold/reduce";
 import { EMPTY, type Item, type State } from "../fold/state";
 import type { FromPanel, Here, Restore, ServerState, SetupState, ToPanel } from "../messages";
-import type { CompleteResult, ConfigResult, ReviewFileResult, ReviewTurn, Update } from "../wire";
+import type {
+  CompleteResult,
+  ConfigResult,
+  ContextResult,
+  ReviewFileResult,
+  ReviewTurn,
+  TurnTaken,
+  Update,
+} from "../wire";
 import { attached, type Drafts, keyOf, NO_DRAFTS, settled, unsent } from "./drafts";
 import { firstNeed, isSetUp } from "./needs";
 
@@ -26,6 +34,14 @@ export interface Known {
   decided: readonly ReviewFileResult[];
   /** What restores came to, or would, by the moment's id. */
   restores: Readonly<Record<string, Restore>>;
+  /** Why the last way back to before a turn came to nothing; null: none has. */
+  notRewound: NotRewound | null;
+  /** What turns took that are over, by their id. */
+  taken: Taken;
+  /** What fills the model's window, or why that is not known; null: nobody has asked. */
+  context: { context: ContextResult | null; problem: string } | null;
+  /** The session that was left for the one that is shown; null: none, or nobody cares any more. */
+  origin: { sessionId: string; title: string } | null;
   /** What the user has written and not sent. */
   drafts: Drafts;
   /** What sub-agents did, as far as it was asked for, by their session. */
@@ -40,6 +56,13 @@ export interface Known {
   here: Here | null;
   /** The newest answer to what completes the prompt. */
   completed: { id: number; result: CompleteResult } | null;
+}
+
+export type Taken = ReadonlyMap<string, TurnTaken>;
+
+export interface NotRewound {
+  turnId: string;
+  problem: string;
 }
 
 export type Transcripts = Readonly<Record<string, Transcript>>;
@@ -63,6 +86,10 @@ export const UNKNOWN: Known = {
   review: [],
   decided: [],
   restores: {},
+  notRewound: null,
+  taken: new Map(),
+  context: null,
+  origin: null,
   drafts: NO_DRAFTS,
   transcripts: {},
   unsettled: {},
@@ -86,11 +113,13 @@ function told(known: Known, said: ToPanel): Known {
     case "snapshot":
       return {
         ...withSession(known, fromSnapshot(said.snapshot), said.snapshot.updates),
+        origin: said.snapshot.session.sessionId === known.session.sessionId ? known.origin : null,
         isLoaded: true,
         refused: null,
         unsettled: {},
         decided: [],
         restores: {},
+        context: null,
         transcripts: {},
       };
     case "refused":
@@ -120,8 +149,19 @@ function told(known: Known, said: ToPanel): Known {
       };
     case "unsettled":
       return { ...known, unsettled: { ...known.unsettled, [said.id]: { problem: said.problem } } };
-    case "compose":
-      return { ...known, compose: { text: said.text, times: known.compose.times + 1 } };
+    case "rewound":
+      return said.sessionId === known.session.sessionId ? { ...known, origin: said.from } : known;
+    case "context":
+      return { ...known, context: { context: said.context, problem: said.problem } };
+    case "taken":
+      return { ...known, taken: new Map(said.turns.map((one) => [one.turnId, one])) };
+    case "notRewound":
+      return { ...known, notRewound: { turnId: said.turnId, problem: said.problem } };
+    case "compose": {
+      const { text, chips = [] } = said;
+      const drafts = chips.length ? attached(known.drafts, chips, "") : known.drafts;
+      return { ...known, drafts, compose: { text, times: known.compose.times + 1 } };
+    }
     case "attached":
       return { ...known, drafts: attached(known.drafts, said.chips, said.problem) };
     case "here":

@@ -1,0 +1,144 @@
+// How full the model's window is and what the session has cost; on demand, what fills it.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ContextResult, UsageUpdate } from "../wire";
+import { usePost } from "./context";
+import { count, money } from "./format";
+import type { Known } from "./store";
+
+interface Props {
+  usage: UsageUpdate | null;
+  context: Known["context"];
+}
+
+export function Usage({ usage, context }: Props) {
+  const post = usePost();
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    // What a request has added is worth another look.
+    if (isOpen) post({ type: "context" });
+  }, [isOpen, usage]);
+  if (!usage) return null;
+  const { used, size, cost, total } = usage;
+  const share = size ? Math.min(1, used / size) : null;
+  const of = size ? ` of ${count(size)}` : "";
+  const details = [
+    `Context: ${count(used)}${of} tokens`,
+    `Session: ${count(total.inputTokens)} in (${count(total.cacheReadTokens)} from cache), ${count(total.outputTokens)} out`,
+    `Cost: ${money(cost.amount) || "nothing, or unknown for this model"}`,
+  ];
+  const percent = share === null ? count(used) : `${Math.round(share * 100)} %`;
+  const seen = [percent, money(cost.amount)].filter(Boolean);
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  return (
+    <>
+      {isOpen && <Popover details={details} known={context} onClose={close} />}
+      <button
+        ref={button}
+        type="button"
+        class="choice usage"
+        title={details.join("\n")}
+        aria-label={`${seen.join(" ")}: what fills the window`}
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {share !== null && <Meter share={share} />}
+        {seen.map((words) => (
+          <span key={words}>{words}</span>
+        ))}
+      </button>
+    </>
+  );
+}
+
+const NAMES: Record<ContextResult["parts"][number]["kind"], string> = {
+  system: "System",
+  rules: "Rules",
+  tools: "Tools",
+  files: "Files read",
+  results: "Results of calls",
+  history: "Prompts and answers",
+};
+
+interface PopoverProps {
+  details: readonly string[];
+  known: Known["context"];
+  onClose: () => void;
+}
+
+function Popover({ details, known, onClose }: PopoverProps) {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => box.current?.focus(), []);
+  const context = known?.context;
+  const whole = context ? (context.windowTokens ?? context.usedTokens) : 0;
+  return (
+    // It has the focus when it opens, and Escape leaves it.
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
+    <section
+      ref={box}
+      class="card popover"
+      role="group"
+      tabIndex={-1}
+      aria-label="What fills the window"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        onClose();
+      }}
+    >
+      <h2>What fills the window</h2>
+      {!known && <p class="dim">Counting</p>}
+      {known?.problem && <p class="problem">{known.problem}</p>}
+      {context && (
+        <table>
+          <tbody>
+            {context.parts.map(({ kind, tokens }) => (
+              <tr key={kind}>
+                <th scope="row">{NAMES[kind]}</th>
+                <td class="share">
+                  <span
+                    style={{ width: `${whole ? Math.min(100, (100 * tokens) / whole) : 0}%` }}
+                  />
+                </td>
+                <td class="number">{count(tokens)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {details.map((line) => (
+        <p key={line} class="dim">
+          {line}
+        </p>
+      ))}
+      <p class="dim">The conversation is shortened by itself before the window is full.</p>
+      <div class="buttons">
+        <button type="button" class="secondary" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </section>
+  );
+}
+
+const RADIUS = 6;
+const ROUND = 2 * Math.PI * RADIUS;
+
+function Meter({ share }: { share: number }) {
+  const level = share >= 0.9 ? "high" : share >= 0.75 ? "mid" : "low";
+  return (
+    <svg class={`meter ${level}`} viewBox="0 0 16 16" aria-hidden="true">
+      <circle class="track" cx="8" cy="8" r={RADIUS} />
+      <circle
+        class="value"
+        cx="8"
+        cy="8"
+        r={RADIUS}
+        stroke-dasharray={`${share * ROUND} ${ROUND}`}
+      />
+    </svg>
+  );
+}
