@@ -364,6 +364,10 @@ async def test_a_turn_of_two_sessions_is_not_restored_before_one_is_named(
     await panel.prompt("First")
     branch = (await editor.execute("agent-ls.session.fork", panel.session))["sessionId"]
     turn, call = _of_turn(panel), panel.call(0, 1)
+    # A list of all sessions has such a turn once, of the one used last.
+    for of, told in ({}, branch), ({"sessionId": panel.session}, panel.session):
+        listed = (await editor.request("agent/review/list", of))["turns"]
+        assert [one["sessionId"] for one in listed if one["turnId"] == turn["turnId"]] == [told]
     asked: list[tuple[str, dict[str, Any]]] = [
         *(("agent/review/decide", {"decision": "restore", **one}) for one in (turn, call)),
         ("agent/review/diff", {**turn, "path": f"{_BRANCHED}/a.py"}),

@@ -186,7 +186,7 @@ export class Server implements Agent, vscode.Disposable {
         initializationOptions: { agent: { version: PROTOCOL_VERSION } },
         middleware: {
           workspace: { configuration: forServer },
-          executeCommand: (command, args: unknown[], next) =>
+          executeCommand: (command, args: unknown[], next): unknown =>
             this.#surroundings.isHeldBack(command, args) ? undefined : next(command, args),
         },
         outputChannel: this.log,

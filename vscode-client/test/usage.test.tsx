@@ -75,10 +75,10 @@ test("what fills the window opens at the percentage, and Escape leaves it", asyn
     "Tools4.5k",
     "Files read8k",
     "Results of calls1k",
-    "Prompts and answers4k",
+    "Prompts, answers4k",
   ]);
   const bars = all<HTMLElement>(".popover .share span").map((one) => one.style.width);
-  expect(bars.slice(0, 4)).toEqual(["1%", "0.25%", "2.25%", "4%"]);
+  expect(bars.slice(0, 4)).toEqual(["10%", "2.5%", "22.5%", "40%"]);
   await press(document.activeElement, "Escape");
   expect(all(".popover")).toHaveLength(0);
   expect(document.activeElement).toBe(usage());

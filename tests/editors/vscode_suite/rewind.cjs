@@ -24,6 +24,13 @@ exports.run = async ({ step, until, screen }) => {
     await shows('It rounds to three places.', '.answer');
     await until(() => document.getText() !== before, 'the edit');
   });
+  await step('what fills the window opens at the percentage', async () => {
+    await panel('click', { selector: '.usage' });
+    await panel('wait', { selector: '.popover tr', text: 'Tools' });
+    await screen.shot({ name: '0-window' });
+    await screen.press({ keys: 'Escape' });
+    await panel('wait', { selector: '.popover', gone: true });
+  });
   await step('its prompt is edited by keyboard: what goes back is seen first', async () => {
     await last('edit');
     await screen.press({ keys: 'Enter' });

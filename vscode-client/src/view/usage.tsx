@@ -60,7 +60,7 @@ const NAMES: Record<ContextResult["parts"][number]["kind"], string> = {
   tools: "Tools",
   files: "Files read",
   results: "Results of calls",
-  history: "Prompts and answers",
+  history: "Prompts, answers",
 };
 
 interface PopoverProps {
@@ -73,7 +73,7 @@ function Popover({ details, known, onClose }: PopoverProps) {
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.focus(), []);
   const context = known?.context;
-  const whole = context ? (context.windowTokens ?? context.usedTokens) : 0;
+  const whole = context?.usedTokens ?? 0;
   return (
     // It has the focus when it opens, and Escape leaves it.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
@@ -109,11 +109,7 @@ function Popover({ details, known, onClose }: PopoverProps) {
           </tbody>
         </table>
       )}
-      {details.map((line) => (
-        <p key={line} class="dim">
-          {line}
-        </p>
-      ))}
+      <p class="dim">{details.join("\n")}</p>
       <p class="dim">The conversation is shortened by itself before the window is full.</p>
       <div class="buttons">
         <button type="button" class="secondary" onClick={onClose}>
