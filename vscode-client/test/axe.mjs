@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { visit } from "./chromium.mjs";
 import { frame, scenes, themes } from "./scenes.mjs";
 
-const WIDTHS = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [250, 350];
+const WIDTHS = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [250, 350, 600];
 /** How many scenes are looked at at a time. */
 const AT_ONCE = 6;
 const dist = join(import.meta.dirname, "..", "dist");
 
 const LOOK = `<script src="/axe.js"></script><script>
-setTimeout(async () => {
+shown.then(async () => {
   const found = await axe.run(document, {
     resultTypes: ["violations"],
     rules: { "label-content-name-mismatch": { enabled: true } },
@@ -20,7 +20,7 @@ setTimeout(async () => {
   parent.postMessage({ name: location.hash.slice(1), found: found.violations.map(({ id, impact, nodes }) => ({
     id, impact, nodes: nodes.map((one) => one.target.join(" ") + " " + (one.any[0]?.message ?? "")),
   })) }, "*");
-}, 3000);
+});
 </script>`;
 
 const pages = {};

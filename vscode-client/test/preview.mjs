@@ -1,22 +1,42 @@
-// Pictures of the built panel in the editor's themes, to be looked at: npm run preview
+// Pictures of the built panel in the editor's themes: npm run preview
 //
-// Needs a chromium on the PATH.
+// One sheet for each theme and width in dist/preview, with the place of each scene on it in
+// cells.json. To be looked at, and compared by tests/panel. Needs a chromium on the PATH.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { frame, scenes, themes } from "./scenes.mjs";
 
 const out = join(import.meta.dirname, "..", "dist", "preview");
-const [HEIGHT, WIDTH] = [760, 350];
-const WIDTHS = [250, WIDTH, 600];
-const COLUMNS = 5;
-const GAP = 10;
+const HEIGHT = 760;
+const WIDTHS = [250, 350, 600];
+const [GAP, CAPTION, ROWS] = [10, 20, 4];
 
-function picture(name, frames, [width, height]) {
+/** Where the scenes stand on a sheet, from top to bottom and then from left to right. */
+function placed(shown, width, height = HEIGHT, rows = ROWS) {
+  let [column, row] = [0, 0];
+  return shown.map(({ name, tall }) => {
+    const size = tall ? 2 : 1;
+    if (row + size > rows) [column, row] = [column + 1, 0];
+    const x = GAP + column * (width + GAP);
+    const y = CAPTION + row * (height + CAPTION);
+    row += size;
+    return { name, x, y, width, height: size * height + (size - 1) * CAPTION };
+  });
+}
+
+function picture(name, cells, theme) {
   const page = join(out, `${name}.html`);
+  const right = Math.max(...cells.map(({ x, width }) => x + width)) + GAP;
+  const bottom = Math.max(...cells.map(({ y, height }) => y + height)) + GAP;
+  const frames = cells.map((cell) => {
+    const index = scenes.findIndex((scene) => scene.name === cell.name);
+    const { x, y, width, height } = cell;
+    return `<p style="left:${x}px;top:${y - CAPTION}px">${cell.name}</p><iframe src="${theme}-${index}.html" style="left:${x}px;top:${y}px" width="${width}" height="${height}"></iframe>`;
+  });
   writeFileSync(
     page,
-    `<!DOCTYPE html><meta charset="utf-8"><style>body{margin:0;background:#777;font:12px sans-serif;display:flex;flex-wrap:wrap;width:${width - 10}px}figure{margin:5px}iframe{border:0;display:block}</style>${frames.join("")}`,
+    `<!DOCTYPE html><meta charset="utf-8"><style>body{margin:0;background:#777}iframe,p{position:absolute;border:0}p{margin:2px 0;font:13px 'DejaVu Sans'}</style>${frames.join("")}`,
   );
   execFileSync(
     "chromium",
@@ -25,9 +45,9 @@ function picture(name, frames, [width, height]) {
       "--no-sandbox",
       "--disable-gpu",
       "--hide-scrollbars",
-      "--virtual-time-budget=12000",
+      "--virtual-time-budget=5000",
       "--allow-file-access-from-files",
-      `--window-size=${width},${height}`,
+      `--window-size=${right},${bottom}`,
       `--screenshot=${join(out, `${name}.png`)}`,
       `file://${page}`,
     ],
@@ -37,31 +57,21 @@ function picture(name, frames, [width, height]) {
 }
 
 mkdirSync(out, { recursive: true });
+const sheets = {};
+const wanted = process.argv.slice(2);
+const draw = (name, theme, cells) => {
+  sheets[name] = cells;
+  if (!wanted.length || wanted.includes(name)) picture(name, cells, theme);
+};
 for (const theme of Object.keys(themes)) {
   scenes.forEach((scene, index) => {
     writeFileSync(join(out, `${theme}-${index}.html`), frame(scene, theme));
   });
-  for (const width of WIDTHS) {
-    const frames = scenes.map(
-      ({ name, tall }, index) =>
-        `<figure><figcaption>${name}</figcaption><iframe src="${theme}-${index}.html" width="${width}" height="${tall ? 2 * HEIGHT + GAP : HEIGHT}"></iframe></figure>`,
-    );
-    const rows = Math.ceil((scenes.length + 2) / COLUMNS);
-    picture(`${theme}-${width}`, frames, [
-      COLUMNS * (width + GAP) + GAP,
-      rows * (HEIGHT + 3 * GAP),
-    ]);
-  }
+  for (const width of WIDTHS) draw(`${theme}-${width}`, theme, placed(scenes, width));
 }
-// The one in docs/panel.png: an edit that asks, a turn at work, its changes under review.
-const shown = ["edit waits", "running", "reviewing"].map((name) => {
-  const index = scenes.findIndex((scene) => scene.name === name);
-  return `<figure><iframe src="dark-${index}.html" width="${WIDTH}" height="${HEIGHT}"></iframe></figure>`;
-});
-picture("panel", shown, [3 * (WIDTH + GAP) + GAP, HEIGHT + GAP]);
-// The one in docs/setup.png: no server, one that is being installed, a model without its key.
-const steps = ["no server", "installing", "no key"].map((name) => {
-  const index = scenes.findIndex((scene) => scene.name === `set up: ${name}`);
-  return `<figure><iframe src="dark-${index}.html" width="${WIDTH}" height="${HEIGHT - 240}"></iframe></figure>`;
-});
-picture("setup", steps, [3 * (WIDTH + GAP) + GAP, HEIGHT - 230]);
+const some = (...names) => names.map((name) => ({ name }));
+// Those of the documentation, docs/panel.png and docs/setup.png.
+draw("panel", "dark", placed(some("an edit waits", "a command prints", "changes to review"), 350, HEIGHT, 1));
+const steps = some("set up: no server", "set up: installing", "set up: no key");
+draw("setup", "dark", placed(steps, 350, 520, 1));
+writeFileSync(join(out, "cells.json"), JSON.stringify(sheets));

@@ -1,57 +1,20 @@
-// The set-up in its states, as the extension tells them; for pictures and for tests of the page.
-const window = { model: "anthropic/claude-sonnet-4-5", windowTokens: 200_000 };
-const row = {
-  ...window,
-  maxOutputTokens: 64_000,
-  inputPrice: 3,
-  outputPrice: 15,
-  hasTools: true,
-  takesImages: true,
-  efforts: ["low", "medium", "high"],
-};
-const provider = {
-  provider: "anthropic",
-  keyVariable: "ANTHROPIC_API_KEY",
-  signIn: null,
-  isReady: false,
-};
-const accounts = [
-  { name: "chatgpt", title: "ChatGPT", plan: "a paid ChatGPT plan", provider: "chatgpt" },
-  {
-    name: "copilot",
-    title: "GitHub Copilot",
-    plan: "a GitHub account with Copilot",
-    provider: "github_copilot",
-  },
-];
-const folder = "file:///home/ann/shop";
-const offer = (switchesOn) => ({ uri: folder, isTrusted: false, switchesOn, staysOff: [] });
-const missing = {
-  model: row,
-  provider,
-  isMissing: true,
-  problem: "There is no key for anthropic/claude-sonnet-4-5.",
-  accounts,
-};
-const there = {
-  ...missing,
-  provider: { ...provider, isReady: true },
-  isMissing: false,
-  problem: "",
-};
+// The set-up in its states, for pictures and for tests of the page: the extension's own words around
+// what the real server said.
+import { recorded } from "./recorded.mjs";
+
+const { messages } = recorded("setup");
+/** What the server said of a model: how it is reached, and what trust would switch on. */
+const saidOf = (model) => messages.find((one) => one.setup?.access.model.model === model).setup;
+const claude = saidOf("anthropic/claude-sonnet-4-5");
+const account = saidOf("chatgpt/gpt-5.3-codex");
+const bad = saidOf("mistral/mistral-large");
+const there = saidOf("openai/gpt-5");
+const trusted = messages.findLast((one) => one.setup).setup;
+const config = (model) =>
+  model
+    ? messages.find((one) => one.config?.model === model)
+    : { type: "config", config: { ...messages[1].config, model: "" } };
 const idle = { install: { is: "idle" }, access: null, isLooked: false, offers: null, problems: {} };
-const config = (model, isTrusted = false) => ({
-  type: "config",
-  config: {
-    sessionId: "ses_00",
-    mode: "ask",
-    model,
-    silenced: [],
-    modes: [],
-    roots: [{ name: "shop", uri: folder, isTrusted }],
-    problems: [],
-  },
-});
 const server = (state) => ({ type: "server", server: state });
 const setup = (change) => ({ type: "setup", setup: { ...idle, ...change } });
 const none = {
@@ -95,60 +58,21 @@ export const SETUPS = {
       },
     }),
   ],
-  "no model": [server(running), config(""), setup({ isLooked: true, offers: [offer([])] })],
-  "no key": [
-    server(running),
-    config(row.model),
-    setup({ access: missing, isLooked: true, offers: [offer([])] }),
-  ],
-  "a bad key": [
-    server(running),
-    config(row.model),
-    setup({
-      access: {
-        ...missing,
-        isMissing: false,
-        problem:
-          "ANTHROPIC_API_KEY begins with a quotation mark, which is no part of a key: take the quotes away.",
-      },
-      isLooked: true,
-      offers: [offer([])],
-    }),
-  ],
-  "an account": [
-    server(running),
-    config("chatgpt/gpt-5.3-codex"),
-    setup({
-      access: {
-        ...missing,
-        model: { ...row, model: "chatgpt/gpt-5.3-codex", inputPrice: null, outputPrice: null },
-        provider: { provider: "chatgpt", keyVariable: null, signIn: "chatgpt", isReady: false },
-      },
-      isLooked: true,
-      offers: [],
-    }),
-  ],
+  "no model": [server(running), config(""), setup({ isLooked: true, offers: claude.offers })],
+  "no key": [server(running), config(claude.access.model.model), setup(claude)],
+  "a bad key": [server(running), config(bad.access.model.model), setup(bad)],
+  "an account": [server(running), config(account.access.model.model), setup(account)],
   trust: [
     // Something was missing a moment ago.
     server(running),
     config(""),
-    config(row.model),
-    setup({
-      access: there,
-      isLooked: true,
-      offers: [
-        offer([
-          "the checker `make lint` of .agent-ls/config.toml",
-          "the hook .agent-ls/hooks/before_edit.sh",
-          "the tool server `docs` of .mcp.json",
-        ]),
-      ],
-    }),
+    config(there.access.model.model),
+    setup(there),
   ],
   "all done": [
     server(running),
     config(""),
-    config(row.model),
-    setup({ access: there, isLooked: true, offers: [offer([])] }),
+    config(there.access.model.model),
+    setup(trusted),
   ],
 };

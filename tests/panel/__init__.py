@@ -1,0 +1,1 @@
+"""The panel as users see it: states recorded from the real server, and pictures of them."""
