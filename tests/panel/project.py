@@ -61,7 +61,6 @@ while not pathlib.Path("../go").exists():
 }
 
 BROUGHT = {
-    ".agent-ls/config.toml": "[[checkers.commands]]\nname = \"lint\"\ncommand = \"make lint\"\n",
     ".mcp.json": '{"mcpServers": {"docs": {"command": "npx", "args": ["docs-server"]}}}\n',
 }
 """What the project brings that only counts once it is trusted."""

@@ -49,6 +49,7 @@ async def fix(editor: RecordingEditor) -> None:
     await editor.change(buffer.uri, buffer.text.replace("exact.quantize", "(+exact).quantize"))
     undo = {"sessionId": session_id, "decision": "undo", "path": "shop/prices.py"}
     files = (await editor.request("agent/review/decide", undo))["files"]
+    await editor.wait("review_update", status="applied")
     editor.recording.add({"type": "decided", "files": files})
     turns = await editor.review()
     editor.recording.mark("a change cannot be undone")
@@ -57,6 +58,8 @@ async def fix(editor: RecordingEditor) -> None:
     for state, is_trial in (("foreseen", True), ("done", False)):
         asked = restore | {"toolCallId": call_id, "dryRun": is_trial}
         files = (await editor.request("agent/review/decide", asked))["files"]
+        if not is_trial:
+            await editor.wait("review_update", 3, status="applied")
         told = {"is": state, "files": files}
         editor.recording.add({"type": "restore", "momentId": call_id, "restore": told})
     editor.recording.mark("files are restored")

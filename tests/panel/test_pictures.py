@@ -56,7 +56,7 @@ def differences(kept: Image.Image, now: Image.Image, cell: dict[str, Any]) -> in
 def test_each_scene_looks_as_it_did(client: Path, repository: Path) -> None:
     sheets = client / "dist" / "preview"
     changed: list[str] = []
-    for name, cells in json.loads((sheets / "cells.json").read_text()).items():
+    for name, sheet in json.loads((sheets / "cells.json").read_text()).items():
         file = client / "test" / "pictures" / f"{name}.webp"
         now = shrunk(Image.open(sheets / f"{name}.png"))
         if os.environ.get("UPDATE_GOLDEN") == "1":
@@ -66,7 +66,7 @@ def test_each_scene_looks_as_it_did(client: Path, repository: Path) -> None:
                 shutil.copy(sheets / f"{name}.png", in_docs)
         kept = Image.open(file).convert("RGB")
         assert kept.size == now.size, f"{name}: other scenes; UPDATE_GOLDEN=1 keeps them"
-        for cell in cells:
+        for cell in sheet["cells"]:
             if (points := differences(kept, now, cell)) > _MAX_POINTS:
                 changed.append(f"{name}, {cell['name']}: {points} points")
     assert changed == [], f"look at {sheets}; UPDATE_GOLDEN=1 keeps what is as it should be"

@@ -25,6 +25,10 @@ _HERE = Path(__file__).parent
 _GOLDEN = _HERE.parents[1] / "vscode-client" / "test" / "recorded"
 _PLACES = ("config", "data", "state", "cache")
 _SETTINGS = """
+# Calls that run side by side end in any order.
+[loop]
+parallel = false
+early_reads = false
 [policies.transport]
 jitter = 0
 """

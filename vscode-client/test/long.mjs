@@ -85,7 +85,11 @@ setTimeout(() => measure().catch((error) => fetch("/done", { method: "POST", bod
 
 const found = await visit({
   pages: {
-    "/scenes/": frame({ name: "long", messages: [{ type: "server", server: { is: "running" } }] }, "dark", MEASURE),
+    "/scenes/": frame(
+      { name: "long", messages: [{ type: "server", server: { is: "running" } }] },
+      "dark",
+      MEASURE,
+    ),
     "/": '<meta http-equiv="refresh" content="0; url=/scenes/">',
   },
   files: { "/panel.js": join(dist, "panel.js"), "/panel.css": join(dist, "panel.css") },

@@ -5,12 +5,10 @@
 // to its webviews, and for the light high contrast theme as the editor's source sets them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { toldUntil } from "./recorded.mjs";
+import { recorded, toldUntil } from "./recorded.mjs";
 import { SETUPS } from "./setups.mjs";
 
-export const themes = JSON.parse(
-  readFileSync(join(import.meta.dirname, "themes.json"), "utf8"),
-);
+export const themes = JSON.parse(readFileSync(join(import.meta.dirname, "themes.json"), "utf8"));
 
 const running = { type: "server", server: { is: "running", version: "0.4.0" } };
 /** What only the extension knows of: where the user is, and what was added by hand. */
@@ -27,6 +25,14 @@ const scene = (name, story, { state = name, more = [], ...user } = {}) => ({
   messages: [running, ...toldUntil(story, state), ...more],
   ...user,
 });
+
+/** The session of a set-up, with the model that is chosen; none before there is a server. */
+function startedWith(told) {
+  const config = told.findLast((one) => one.config)?.config;
+  const [start] = recorded("setup").messages;
+  const session = { ...start.snapshot.session, model: config?.model ?? "" };
+  return config ? [{ ...start, snapshot: { ...start.snapshot, session } }] : [];
+}
 
 export const scenes = [
   scene("empty", "fix", { more: [{ type: "here", here }] }),
@@ -73,7 +79,7 @@ export const scenes = [
   scene("a long conversation", "long"),
   ...Object.entries(SETUPS).map(([name, told]) => ({
     name: `set up: ${name}`,
-    messages: [...told, ...toldUntil("fix", "empty").filter((one) => one.type === "snapshot")],
+    messages: [...told, ...startedWith(told)],
   })),
 ];
 
@@ -96,7 +102,8 @@ const scene = ${data}, asks = ${JSON.stringify(ANSWERS)};
 const say = (one) => window.postMessage(one, "*");
 const later = (...steps) => {
   const [step, ...rest] = steps;
-  if (step) setTimeout(() => { step(); later(...rest); }, ${PAUSE_MS});
+  // What was said or done before has been drawn by then.
+  if (step) setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => { step(); later(...rest); })), ${PAUSE_MS});
 };
 const type = () => {
   const field = document.querySelector("textarea:last-of-type");
@@ -127,7 +134,7 @@ const shown = new Promise((done) => {
 
 /** What is only told when the panel asks, and what it says then. */
 const ANSWERS = { completed: "complete", transcript: "transcript", restore: "restore" };
-const PAUSE_MS = 150;
+const PAUSE_MS = 100;
 /** Those that tests/editors/install.sh brings: pictures are the same on each machine. */
 const FONTS = {
   "--vscode-font-family": "'DejaVu Sans'",

@@ -165,7 +165,7 @@ test("an account has a sign-in instead of a key", async () => {
 
 test("trust says what it switches on, and may be left for later", async () => {
   await check(...state("trust"), { type: "snapshot", snapshot: snapshot([]) });
-  expect(text(".setting:last-child")).toContain("the tool server docs of .mcp.json");
+  expect(text(".setting:last-child")).toContain("MCP server docs: npx docs-server");
   await click("Trust");
   expect(said).toEqual([{ type: "setup", action: { do: "trust" } }]);
   await click("Not now");

@@ -69,10 +69,5 @@ export const SETUPS = {
     config(there.access.model.model),
     setup(there),
   ],
-  "all done": [
-    server(running),
-    config(""),
-    config(there.access.model.model),
-    setup(trusted),
-  ],
+  "all done": [server(running), config(""), messages.findLast((one) => one.config), setup(trusted)],
 };

@@ -466,7 +466,7 @@ test("a file that had to be left as it is says why, where it was decided", async
   expect(texts(".since")).toEqual(["changed since"]);
   await check({ type: "decided", files: [STAYS] });
   expect(texts(".left")).toEqual([
-    "Left as it is: these lines were changed since. Show both versions",
+    "These lines were changed since. Show both versions",
   ]);
   await click("Show both versions");
   expect(said).toMatchObject([{ type: "compare", path: "b.py", wanted: "theirs" }]);

@@ -415,7 +415,7 @@ test("approvals and questions are in one list that can be looked through", async
   await click("Look at the previous one");
   expect(at()).toBe("Needs you 1/3");
   await click("Look at the next one");
-  expect([at(), texts(".card:not([hidden]) h2")]).toEqual(["Needs you 2/3", ["Run: make"]]);
+  expect([at(), texts(".card:not([hidden]) h2")]).toEqual(["Needs you 2/3", ["Run this command?"]]);
   await click("Look at the next one");
   expect([at(), card()?.matches(".question")]).toEqual(["Needs you 3/3", true]);
   await click("Look at the next one");
@@ -434,7 +434,7 @@ test("what is looked at stays when something comes or something else is settled"
   await check(next(OTHER));
   await click("Look at the next one");
   await check(next(QUESTION));
-  expect([at(), texts(".card:not([hidden]) h2")]).toEqual(["Needs you 2/3", ["Run: make"]]);
+  expect([at(), texts(".card:not([hidden]) h2")]).toEqual(["Needs you 2/3", ["Run this command?"]]);
   const settled = (approvalId: string) =>
     next({
       sessionUpdate: "permission_resolved",
@@ -444,7 +444,7 @@ test("what is looked at stays when something comes or something else is settled"
       note: "",
     });
   await check(settled("apr_01"));
-  expect([at(), texts(".card:not([hidden]) h2")]).toEqual(["Needs you 1/2", ["Run: make"]]);
+  expect([at(), texts(".card:not([hidden]) h2")]).toEqual(["Needs you 1/2", ["Run this command?"]]);
   await check(settled("apr_08"));
   expect([at(), card()?.matches(".question")]).toEqual(["", true]);
 });

@@ -45,7 +45,8 @@ export function Approval({ request, sessionId, isHidden, failure, onRead }: Prop
     >
       <header>
         <Icon name={KIND_ICONS[request.kind]} />
-        <h2>{request.title}</h2>
+        {/* The command stands below, in full. */}
+        <h2>{request.tool === "run_command" ? "Run this command?" : request.title}</h2>
         {canAmend(request) && (
           <button
             type="button"

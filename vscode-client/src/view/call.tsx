@@ -4,8 +4,9 @@ import type { CallItem } from "../fold/state";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { FileName } from "./file_name";
-import { callInput, callWords, duration, firstLine, lastLines, printed } from "./format";
+import { callInput, callWords, duration, firstLine, lastLines, printed, visible } from "./format";
 import { Icon, type IconName, KIND_ICONS } from "./icons";
+import { Words } from "./payload";
 import { RestoreAnswer, RestoreButton, useRestoring } from "./restore";
 import { nameOf } from "./rows";
 
@@ -56,11 +57,19 @@ const FILE_KINDS: ReadonlySet<CallItem["toolKind"]> = new Set(["read", "edit", "
 function What({ item, what, isOpen }: { item: CallItem; what: string; isOpen: boolean }) {
   if (!what) return null;
   if (FILE_KINDS.has(item.toolKind)) return <FileName path={what} />;
+  const command = commandOf(item);
   return (
-    <span class={isOpen ? "what whole" : "what"} title={what}>
-      {what}
+    <span class={isOpen ? "what whole" : "what"} title={command ?? what}>
+      {command === null ? what : <Words of={command} />}
     </span>
   );
+}
+
+/** A command with its own line ends, which its title has as signs. */
+function commandOf({ tool, input }: CallItem): string | null {
+  if (tool !== "run_command" || input === null || typeof input !== "object") return null;
+  const command = "command" in input ? input.command : null;
+  return typeof command === "string" ? visible(command.trim()) : null;
 }
 
 /** What is known of a call at the end of its line. */
@@ -69,12 +78,7 @@ export function Facts({ item }: { item: CallItem }) {
   return (
     <span class="facts">
       <Stat edits={item.edits} />
-      {item.answer && ANSWER_WORDS[item.answer] && (
-        <span class="answered" title={ANSWER_WORDS[item.answer]}>
-          <Icon name="check" />
-          <span class="sr">{ANSWER_WORDS[item.answer]}</span>
-        </span>
-      )}
+      {item.answer && <span class="sr">{ANSWER_WORDS[item.answer]}</span>}
       {item.badExit && <span class="bad-exit">{item.badExit}</span>}
       {item.notRun && <span>{item.notRun}</span>}
       {isLong && <span>{duration(item.durationMs ?? 0)}</span>}

@@ -4,7 +4,7 @@ import { Stat } from "./call";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { FileName } from "./file_name";
-import { plural } from "./format";
+import { plural, sentence } from "./format";
 import { Icon } from "./icons";
 import { BothVersions } from "./restore";
 
@@ -34,7 +34,7 @@ export function Changes({ turns, decided, lastTurn }: Props) {
           <>
             <Icon name="checklist" />
             <span class="verb">{plural(changes.length, "change")}</span>
-            <span class="what">to review in {plural(files.size, "file")}</span>
+            <span class="what">in {plural(files.size, "file")}</span>
           </>
         }
       >
@@ -147,7 +147,7 @@ function File({ file, turn, left }: FileProps) {
         <p class="left" role="alert">
           <Icon name="warning" class="warning" />
           <span>
-            Left as it is: {left.reason}. <BothVersions file={left} />
+            {sentence(left.reason)} <BothVersions file={left} />
           </span>
         </p>
       )}

@@ -77,6 +77,11 @@ export function plain(text: string): string {
   return text.replaceAll("`", "");
 }
 
+/** Words that stand by themselves: with a capital and a full stop. */
+export function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
 /** `1 step`, `2 steps`. */
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${value} ${value === 1 ? one : many}`;

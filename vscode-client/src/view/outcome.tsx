@@ -34,11 +34,14 @@ export function End({ item, isLast }: { item: EndItem; isLast: boolean }) {
 function Facts({ item }: { item: EndItem }) {
   const taken = useContext(TakenContext).get(item.turnId);
   const steps = taken?.steps ?? item.steps;
+  const cost = taken ? taken.cost.amount : item.cost;
+  // A turn that ended with its first request made no step.
+  if (steps <= 1 && !cost && !(taken && tokens(taken))) return null;
   const words = [
     steps && plural(steps, "step"),
     taken && duration(taken.durationMs),
     taken && tokens(taken) && count(tokens(taken)),
-    money(taken ? taken.cost.amount : item.cost),
+    money(cost),
   ];
   return (
     <span class="facts" title={taken && detail(taken)}>
@@ -64,7 +67,7 @@ function Line({ item }: { item: EndItem }) {
         <span class="verb">{item.title}</span>
         <Facts item={item} />
       </div>
-      {item.reason && <div class="reason">{item.reason}</div>}
+      {item.reason && item.reason !== `${item.title}.` && <div class="reason">{item.reason}</div>}
     </>
   );
 }

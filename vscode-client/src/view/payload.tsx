@@ -17,16 +17,32 @@ interface Props {
 export function Payload({ text, kind, label, onSeen }: Props) {
   const lines = visible(text).replace(/\n$/, "").split("\n");
   const isDiff = kind !== "execute" && lines.some((line) => /^@@ /.test(line));
+  // The last line says where a command runs and belongs to none.
+  const isWhere = (index: number) =>
+    kind === "execute" && index === lines.length - 1 && /^\(in .*\)$/.test(lines[index] ?? "");
   const look = kind === "execute" ? "payload command" : "payload";
   return (
     <pre class={look} role="region" tabIndex={0} aria-label={label}>
       {lines.map((line, index) => (
-        <span key={index} class={isDiff ? `row ${lineKind(line)}` : "row"}>
-          {line || " "}
+        <span key={index} class={`row ${isDiff ? lineKind(line) : isWhere(index) ? "where" : ""}`}>
+          {kind === "execute" ? <Words of={line || " "} /> : line || " "}
         </span>
       ))}
       {onSeen && <End onSeen={onSeen} />}
     </pre>
+  );
+}
+
+/** A line of a command: its options are not cut behind their dashes where the line wraps. */
+export function Words({ of: line }: { of: string }) {
+  return line.split(/(\s+)/).map((word, index) =>
+    word.includes("-") ? (
+      <span key={index} class="word">
+        {word}
+      </span>
+    ) : (
+      word
+    ),
   );
 }
 

@@ -48,7 +48,7 @@ export function rowsOf(items: readonly Item[]): Row[] {
   };
   for (const item of items) {
     // A read that runs before the model has finished writing it has no name yet.
-    if (item.kind === "call" && !item.tool) continue;
+    if (item.kind === "call" && (!item.tool || isToldElsewhere(item))) continue;
     if (item.kind === "call" && isQuiet(item)) {
       quiet.push(item);
       continue;
@@ -58,6 +58,12 @@ export function rowsOf(items: readonly Item[]): Row[] {
   }
   close();
   return rows;
+}
+
+/** Says whether a call is seen as what it asked or planned, and went well. */
+function isToldElsewhere({ tool, status, notRun, isRestored }: CallItem): boolean {
+  const isIt = tool === "ask_user" || tool === "update_plan";
+  return isIt && status !== "failed" && !notRun && !isRestored;
 }
 
 /** Says whether a call only looked at something, and nobody has to know more of it. */
