@@ -175,7 +175,9 @@ class RecordingEditor(ClientEditor):
 
         return await self.until(found, timeout_s=_WAIT_S, why=f"{count} {kind} with {facts}")
 
-    async def allow(self, request: dict[str, Any], choice: str = "allow_once", note: str = "") -> None:
+    async def allow(
+        self, request: dict[str, Any], choice: str = "allow_once", note: str = ""
+    ) -> None:
         """Answer an approval."""
         answer = {"approvalId": request["approvalId"], "choice": choice, "note": note}
         await self.request("agent/approval/resolve", answer)

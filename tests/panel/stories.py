@@ -279,7 +279,7 @@ STORIES: dict[str, Story] = {
         stream,
     )
 }
-"""In this order; the last one leaves its turn open, and the server is killed."""
+"""In this order; the window is closed in the middle of the last one."""
 
 AFTERWARDS: dict[str, Story] = {one.__name__: one for one in (cut_off, network)}
 """With a second server in the same places, whose model cannot be reached."""

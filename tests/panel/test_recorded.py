@@ -58,7 +58,7 @@ def place(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def server(place: Path, **variables: str) -> AsyncGenerator[RecordingEditor]:
-    """Yield an editor whose server runs with these variables; the server is killed at the end."""
+    """Yield an editor whose server runs with these variables; then its window is closed."""
     kept = ("PATH", "HOME", "VIRTUAL_ENV")
     env = {name: os.environ[name] for name in kept if name in os.environ}
     env |= {f"XDG_{name.upper()}_HOME": str(place / name) for name in _PLACES}
@@ -69,7 +69,7 @@ async def server(place: Path, **variables: str) -> AsyncGenerator[RecordingEdito
     try:
         yield editor
     finally:
-        await editor.kill()
+        await editor.stop()
 
 
 def check(name: str, recording: Recording) -> None:
@@ -92,9 +92,11 @@ async def record(editor: RecordingEditor, stories: Mapping[str, Story]) -> None:
 async def test_the_recorded_states_are_what_the_server_says(place: Path) -> None:
     scenario = (_HERE / "scenario.toml").read_text("utf-8")
     chosen = {"AGENT_LS_MODEL": "openai/gpt-5"}
-    async with scripted(scenario) as model:
-        async with server(place, AGENT_LS_API_BASE=model.base_url, **chosen) as editor:
-            await record(editor, STORIES)
+    async with (
+        scripted(scenario) as model,
+        server(place, AGENT_LS_API_BASE=model.base_url, **chosen) as editor,
+    ):
+        await record(editor, STORIES)
     # The port for discarded packets: nobody listens there.
     async with server(place, AGENT_LS_API_BASE="http://127.0.0.1:9/v1", **chosen) as editor:
         await record(editor, AFTERWARDS)

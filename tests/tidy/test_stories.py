@@ -20,6 +20,8 @@ SERVERS = {
     "hostile folder",
     "hostile model",
     "kills",
+    "panel",
+    "panel pictures",
     "postgresql",
     "sandbox escapes",
     "tool server",
