@@ -465,9 +465,7 @@ test("a file that had to be left as it is says why, where it was decided", async
   await reviewed(file("b.py", [hunk("7.0", 2, { isChangedSince: true })]));
   expect(texts(".since")).toEqual(["changed since"]);
   await check({ type: "decided", files: [STAYS] });
-  expect(texts(".left")).toEqual([
-    "These lines were changed since. Show both versions",
-  ]);
+  expect(texts(".left")).toEqual(["These lines were changed since. Show both versions"]);
   await click("Show both versions");
   expect(said).toMatchObject([{ type: "compare", path: "b.py", wanted: "theirs" }]);
   await check({ type: "decided", files: [] });

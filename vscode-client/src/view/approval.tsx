@@ -45,8 +45,7 @@ export function Approval({ request, sessionId, isHidden, failure, onRead }: Prop
     >
       <header>
         <Icon name={KIND_ICONS[request.kind]} />
-        {/* The command stands below, in full. */}
-        <h2>{request.tool === "run_command" ? "Run this command?" : request.title}</h2>
+        <h2>{heading(request)}</h2>
         {canAmend(request) && (
           <button
             type="button"
@@ -88,6 +87,11 @@ export function Approval({ request, sessionId, isHidden, failure, onRead }: Prop
       )}
     </section>
   );
+}
+
+/** What is asked; a command stands below it in full. */
+function heading({ tool, title }: PermissionRequested): string {
+  return tool === "run_command" ? "Run this command?" : title;
 }
 
 interface Words {
