@@ -1101,6 +1101,26 @@ class ApprovalResolveParams(Deciding):
     """The changed arguments, with ``amend``."""
     tool: Name | None = None
     """With ``amend``: the tool to call instead; null: the same one."""
+    text: Text | None = None
+    """With ``amend``, instead of arguments: the changed text of ``agent/approval/text``."""
+
+
+class ApprovalTextParams(Wire):
+    """Ask for a waiting call as one text."""
+
+    approval_id: Name
+    session_id: Name | None = None
+
+
+class ApprovalTextResult(Wire):
+    """A waiting call as one text that the user may change, then run with ``amend``."""
+
+    text: str | None
+    """What a file would hold, or the command; null: it is neither, change the arguments."""
+    path: str | None
+    """The file's path as the agent names it; null for a command."""
+    before: str | None
+    """The file's text now; null for a new file and for a command."""
 
 
 class QuestionResolveParams(Deciding):

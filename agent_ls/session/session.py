@@ -45,6 +45,7 @@ from agent_ls.loop.turn import Turn
 from agent_ls.loop.window import WindowUse, window_use
 from agent_ls.review.ledger import Selection
 from agent_ls.review.review import Review
+from agent_ls.session.amending import CallText, text_of, with_text
 from agent_ls.session.approvals import Approvals
 from agent_ls.session.custom_commands import expanded
 from agent_ls.session.prompt_images import named_in, prompt_text, stored
@@ -286,6 +287,19 @@ class Session:
     async def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
         """Settle an approval, by default the oldest; False when it is already settled."""
         return await self._approvals.resolve_approval(approval_id, answer)
+
+    async def text_of(self, approval_id: str) -> CallText | None:
+        """Return a call that waits as one text to change; None where it is none, or is settled."""
+        edit = self._approvals.edit_of(approval_id)
+        return await text_of(approval_id, edit, self.state, self._kit.workspace)
+
+    async def amend(self, approval_id: str, text: str) -> bool:
+        """Run a call that waits with another text; False when it is already settled.
+
+        Errors: ``AgentLsError`` where it is no single text; it stays pending.
+        """
+        answer = with_text(await self.text_of(approval_id), approval_id, self.state, text)
+        return await self.resolve_approval(approval_id, answer)
 
     async def resolve_question(self, question_id: str | None, answer: QuestionAnswer) -> bool:
         """Settle a question, by default the oldest; False when it is already settled."""

@@ -265,13 +265,39 @@ class Storyteller:
 
     async def step_answer_update(self, choice: str, settled: str) -> None:
         """Answer, as the panel does, what an update said waits; say whether that settled it."""
+        params = {"approvalId": self._asked(), "choice": choice}
+        await self.step_request("agent/approval/resolve", params, f'"settled": {settled}')
+
+    async def step_rewrite(self, golden: str, old: str, new: str) -> None:
+        """Change the one text that what waits is, as an editor shows it, and run it with that."""
+        asked = {"approvalId": self._asked()}
+        found = await self.editor.request("agent/approval/text", asked)
+        told = f"{found['path']}\n{found['before']}\n---\n{found['text']}"
+        assert told.strip() == self._golden(golden).strip(), told
+        text = found["text"].replace(old, new)
+        params = {**asked, "choice": "amend", "text": text}
+        await self.step_request("agent/approval/resolve", params, '"settled": true')
+
+    async def step_no_single_text(self) -> None:
+        """What waits is no single text: its arguments are changed instead."""
+        asked = {"approvalId": self._asked()}
+        await self.step_request("agent/approval/text", asked, '"text": null')
+        params = {**asked, "choice": "amend", "text": "x"}
+        try:
+            await self.editor.request("agent/approval/resolve", params)
+        except Exception as error:
+            assert "no single text" in str(error), error
+        else:
+            raise AssertionError("it was taken")
+
+    def _asked(self) -> str:
+        """Return the id of the approval that an update said last."""
         asked = [
             one["approvalId"]
             for one in self.editor.shown.updates
             if one["sessionUpdate"] == "permission_request"
         ]
-        params = {"approvalId": asked[-1], "choice": choice}
-        await self.step_request("agent/approval/resolve", params, f'"settled": {settled}')
+        return asked[-1]
 
     async def step_converse(self) -> None:
         """Open the conversation, as the person does, by its command."""

@@ -8,14 +8,20 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
+from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.rules import PatternRule
 
 
 class Approver(Protocol):
     """Shows a question to the person in whatever face is attached, and waits for the answer."""
 
-    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Wait for the decision; without a person returns ``reject_once`` by ``nobody``."""
+    async def approve(
+        self, request: ApprovalRequest, edit: FileEdit | None = None
+    ) -> ApprovalAnswer:
+        """Wait for the decision; without a person returns ``reject_once`` by ``nobody``.
+
+        ``edit`` is all that the call would do to files, if that is one edit.
+        """
         ...
 
     async def ask(self, question: Question) -> QuestionAnswer:

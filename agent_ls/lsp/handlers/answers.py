@@ -38,6 +38,8 @@ async def resolve_approval(edge: Edge, asked: wire.ApprovalResolveParams) -> wir
     """
     if asked.choice is None:
         raise needs_id(edge.faces, ApprovalRequest)
+    if asked.text is not None:
+        return await _amend(edge, asked, asked.text)
     answer = ApprovalAnswer(
         choice=asked.choice,
         note=asked.note,
@@ -53,6 +55,25 @@ async def resolve_approval(edge: Edge, asked: wire.ApprovalResolveParams) -> wir
     )
     settled = session is not None and await session.resolve_approval(asked.approval_id, answer)
     return _settled(edge, settled)
+
+
+async def _amend(edge: Edge, asked: wire.ApprovalResolveParams, text: str) -> wire.ResolveResult:
+    if asked.choice != "amend" or asked.arguments_json is not None or asked.tool is not None:
+        raise AgentLsError("A changed text goes with the choice amend, without arguments.")
+    session = await session_asking(
+        edge.faces, ApprovalRequest, asked.approval_id, asked.session_id, without_id="none"
+    )
+    settled = session is not None and await session.amend(asked.approval_id or "", text)
+    return _settled(edge, settled)
+
+
+async def text_of_approval(edge: Edge, asked: wire.ApprovalTextParams) -> wire.ApprovalTextResult:
+    """Return a waiting call as one text that the user may change."""
+    session = await session_asking(edge.faces, ApprovalRequest, asked.approval_id, asked.session_id)
+    found = await session.text_of(asked.approval_id) if session else None
+    if found is None:
+        return wire.ApprovalTextResult(text=None, path=None, before=None)
+    return wire.ApprovalTextResult(text=found.text, path=found.path, before=found.before)
 
 
 async def show_approval(edge: Edge, asked: ShowParams) -> wire.ResolveResult:

@@ -125,6 +125,7 @@ VERBS: Final = (
         ("approval_id", "choice"),
         "agent/approval/resolve",
     ),
+    Verb(wire.ApprovalTextParams, answers.text_of_approval, method="agent/approval/text"),
     Verb(answers.ShowParams, answers.show_approval, "agent-ls.approval.show", ("approval_id",)),
     Verb(
         wire.QuestionResolveParams,
