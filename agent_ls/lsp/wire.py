@@ -1117,8 +1117,8 @@ class ApprovalTextResult(Wire):
 
     text: str | None
     """What a file would hold, or the command; null: it is neither, change the arguments."""
-    path: str | None
-    """The file's path as the agent names it; null for a command."""
+    location: Location | None
+    """The file; null for a command."""
     before: str | None
     """The file's text now; null for a new file and for a command."""
 

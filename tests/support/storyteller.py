@@ -272,7 +272,8 @@ class Storyteller:
         """Change the one text that what waits is, as an editor shows it, and run it with that."""
         asked = {"approvalId": self._asked()}
         found = await self.editor.request("agent/approval/text", asked)
-        told = f"{found['path']}\n{found['before']}\n---\n{found['text']}"
+        path = found["location"] and found["location"]["path"]
+        told = f"{path}\n{found['before']}\n---\n{found['text']}"
         assert told.strip() == self._golden(golden).strip(), told
         text = found["text"].replace(old, new)
         params = {**asked, "choice": "amend", "text": text}

@@ -72,8 +72,11 @@ async def text_of_approval(edge: Edge, asked: wire.ApprovalTextParams) -> wire.A
     session = await session_asking(edge.faces, ApprovalRequest, asked.approval_id, asked.session_id)
     found = await session.text_of(asked.approval_id) if session else None
     if found is None:
-        return wire.ApprovalTextResult(text=None, path=None, before=None)
-    return wire.ApprovalTextResult(text=found.text, path=found.path, before=found.before)
+        return wire.ApprovalTextResult(text=None, location=None, before=None)
+    place = found.path and wire.Location(
+        path=found.path, uri=edge.attention.uri(found.path), line=None
+    )
+    return wire.ApprovalTextResult(text=found.text, location=place or None, before=found.before)
 
 
 async def show_approval(edge: Edge, asked: ShowParams) -> wire.ResolveResult:
