@@ -40,6 +40,7 @@ class Server {
     onState: this.states.event,
     request: (method: string, params: { sessionId?: string; continueTurn?: boolean }) => {
       if (method === "agent/config") return Promise.resolve({});
+      if (method === "agent/turns") return Promise.resolve({ turns: [params.sessionId] });
       const words =
         params.continueTurn === undefined ? "" : ` ${params.sessionId} ${params.continueTurn}`;
       this.asked.push(method.replace("agent/", "") + words);
@@ -88,6 +89,29 @@ test("a reloaded window opens the same session, which does not go on by itself",
   expect(conversation.state.cutOff).not.toBeNull();
   await conversation.goOn();
   expect(server.asked.slice(2)).toEqual([`sessions/resume ${SESSION} true`, "snapshot"]);
+});
+
+test("what turns took is told with the session and after each turn's end, of the one shown", async () => {
+  const server = new Server();
+  const conversation = new Conversation(server.agent);
+  const told: unknown[] = [];
+  conversation.onTaken((turns) => told.push(...turns));
+  const end = TALK.findIndex((one) =>
+    one.updates.some((update) => update.sessionUpdate === "turn_ended"),
+  );
+  server.told = snapshot(TALK.slice(0, end));
+  server.become("starting", "running");
+  await conversation.refresh();
+  await settle();
+  expect(told).toEqual([SESSION]);
+  const last = TALK[end];
+  if (!last) throw new Error("no end");
+  server.updates.fire(last);
+  await settle();
+  expect(told).toEqual([SESSION, SESSION]);
+  server.updates.fire({ ...last, sessionId: "ses_other" });
+  await settle();
+  expect(told).toHaveLength(2);
 });
 
 test("a session at rest is opened when somebody looks, an empty one not", async () => {
