@@ -18,7 +18,6 @@ from agent_ls.domain.approvals import (
     Question,
     QuestionAnswer,
 )
-from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import (
     ApprovalRequested,
@@ -28,6 +27,7 @@ from agent_ls.domain.events import (
     QuestionResolved,
 )
 from agent_ls.loop.calls.arguments import parse_object
+from agent_ls.loop.ports.people import ProposedText
 from agent_ls.loop.state.recorder import Recorder
 
 T = TypeVar("T")
@@ -44,8 +44,8 @@ class _Waiting(Generic[T]):
     answer: asyncio.Future[T]
     over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once the answer is recorded, or no answer is possible any more."""
-    edit: FileEdit | None = None
-    """Of an approval: all that the call would do to files, if that is one edit."""
+    proposed: ProposedText | None = None
+    """Of an approval: all that the call would do to files, if that is the text of one file."""
 
     async def settle(self, answer: T) -> bool:
         """Give the answer and wait until it is recorded; False when there already is one."""
@@ -78,7 +78,7 @@ class Approvals:
         self._questions: dict[str, _Waiting[QuestionAnswer]] = {}
 
     async def approve(
-        self, request: ApprovalRequest, edit: FileEdit | None = None
+        self, request: ApprovalRequest, proposed: ProposedText | None = None
     ) -> ApprovalAnswer:
         """Record the request, wait for the answer and record it."""
         rules = (request.preview.grant or "", request.preview.prefix or "")
@@ -88,7 +88,7 @@ class Approvals:
             if self._given(rules) != given_before and _is_broad(request):
                 return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="rule")
             limit_s, asked = request.timeout_s, ApprovalRequested(request=request)
-            with _held(self._approvals, request.id, edit) as given:
+            with _held(self._approvals, request.id, proposed) as given:
                 try:
                     async with asyncio.timeout(limit_s or None):
                         answer = await self._answered(given, asked, _NOBODY)
@@ -104,10 +104,10 @@ class Approvals:
                 )
             return answer
 
-    def edit_of(self, approval_id: str) -> FileEdit | None:
-        """Return all that a waiting call would do to files, if that is one edit."""
+    def proposed(self, approval_id: str) -> ProposedText | None:
+        """Return all that a waiting call would do to files, if that is the text of one file."""
         waiting = self._approvals.get(approval_id)
-        return waiting.edit if waiting else None
+        return waiting.proposed if waiting else None
 
     def _given(self, rules: Iterable[str]) -> list[int | None]:
         return [self._recorder.state.grants.get(rule) for rule in rules]
@@ -183,14 +183,14 @@ def _is_broad(request: ApprovalRequest) -> bool:
 
 @contextmanager
 def _held(
-    waiting: dict[str, _Waiting[T]], name: str, edit: FileEdit | None = None
+    waiting: dict[str, _Waiting[T]], name: str, proposed: ProposedText | None = None
 ) -> Generator[asyncio.Future[T]]:
     """Keep an approval or question pending under this name during the block.
 
     Enter before recording the event: a face may answer while it is still being stored.
     """
     answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    one = waiting[name] = _Waiting(answer, edit=edit)
+    one = waiting[name] = _Waiting(answer, proposed=proposed)
     try:
         yield one.answer
     finally:

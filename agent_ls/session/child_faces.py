@@ -7,9 +7,8 @@ from contextlib import contextmanager
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
-from agent_ls.domain.edits import FileEdit
 from agent_ls.loop.ports.clock import Clock
-from agent_ls.loop.ports.people import Approver
+from agent_ls.loop.ports.people import Approver, ProposedText
 from agent_ls.loop.state.recorder import Recorder
 
 _MAX_CHARS = 160
@@ -37,14 +36,14 @@ class ChildApprover:
         return self._waited_s + sum(now_s - began_s for began_s in self._waiting.values())
 
     async def approve(
-        self, request: ApprovalRequest, edit: FileEdit | None = None
+        self, request: ApprovalRequest, proposed: ProposedText | None = None
     ) -> ApprovalAnswer:
         """Ask through the parent; the reason names the sub-agent, and both journals record it."""
         reason = f"Sub-agent {self._kind}: {request.reason}"
         told = request.model_copy(update={"reason": reason, "turn_id": self._turn_id})
         await self._recorder.emit(e.ApprovalRequested(request=request))
         with self._measured():
-            answer = await self._parent.approve(told, edit)
+            answer = await self._parent.approve(told, proposed)
         await self._recorder.emit(
             e.ApprovalResolved(
                 approval_id=request.id,

@@ -288,17 +288,17 @@ class Session:
         """Settle an approval, by default the oldest; False when it is already settled."""
         return await self._approvals.resolve_approval(approval_id, answer)
 
-    async def text_of(self, approval_id: str) -> CallText | None:
+    def text_of(self, approval_id: str) -> CallText | None:
         """Return a call that waits as one text to change; None where it is none, or is settled."""
-        edit = self._approvals.edit_of(approval_id)
-        return await text_of(approval_id, edit, self.state, self._kit.workspace)
+        return text_of(approval_id, self._approvals.proposed(approval_id), self.state)
 
     async def amend(self, approval_id: str, text: str) -> bool:
         """Run a call that waits with another text; False when it is already settled.
 
-        Errors: ``AgentLsError`` where it is no single text; it stays pending.
+        Errors: ``AgentLsError`` where that cannot be; it stays pending.
         """
-        answer = with_text(await self.text_of(approval_id), approval_id, self.state, text)
+        found, workspace = self.text_of(approval_id), self._kit.workspace
+        answer = await with_text(found, approval_id, self.state, workspace, text)
         return await self.resolve_approval(approval_id, answer)
 
     async def resolve_question(self, question_id: str | None, answer: QuestionAnswer) -> bool:

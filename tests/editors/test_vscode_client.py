@@ -134,6 +134,12 @@ async def test_the_review_goes_with_files_that_move(
     await check(vscode, extension, shop, "moves")
 
 
+async def test_what_waits_is_changed_in_an_editor_and_run(
+    vscode: VsCode, extension: Path, shop: Path
+) -> None:
+    await check(vscode, extension, shop, "amend")
+
+
 async def test_a_notebook_is_edited_by_its_cells(
     vscode: VsCode, extension: Path, shop: Path
 ) -> None:

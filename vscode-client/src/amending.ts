@@ -5,9 +5,12 @@ import type { Agent } from "./server";
 import { message } from "./words";
 
 interface Waiting {
-  sessionId: string;
+  sessionId: string | null;
   approvalId: string;
 }
+
+/** Opens a waiting call as one text; false when it is none, and its arguments are to be changed. */
+export type Amends = (waiting: Waiting) => Promise<boolean>;
 
 const CONTEXT = "agent-ls.isAmending";
 
@@ -26,13 +29,12 @@ export class Amending implements vscode.Disposable {
     ];
   }
 
-  /** Open a waiting call as one text; false when it is none, and its arguments are to be changed. */
-  async open(waiting: Waiting): Promise<boolean> {
+  readonly open: Amends = async (waiting) => {
     const { text, location } = await this.#agent.request("agent/approval/text", waiting);
     if (text === null) return false;
     const file = location?.uri ? vscode.Uri.parse(location.uri, true) : null;
     const now = file && (await vscode.workspace.openTextDocument(file).then(null, () => null));
-    const language = now?.languageId ?? (location ? undefined : "shellscript");
+    const language = now?.languageId ?? (location ? "plaintext" : "shellscript");
     const document = await vscode.workspace.openTextDocument({ content: text, language });
     this.#open.set(document.uri.toString(), waiting);
     if (now) {
@@ -43,7 +45,7 @@ export class Amending implements vscode.Disposable {
     }
     this.#tell();
     return true;
-  }
+  };
 
   dispose(): void {
     for (const one of this.#listeners) one.dispose();

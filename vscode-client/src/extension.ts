@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { allowedBy } from "./allowing";
+import { Amending } from "./amending";
 import { registerCommands } from "./commands";
 import { Conversation } from "./conversation";
 import { answerSaving, DiagnosticsForwarder } from "./editor";
@@ -41,6 +42,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const review = new Review(started, conversation);
   const log = (line: string) => started.log.info(line);
   const setup = new Setup({ server: started, conversation, keys, root, log });
+  const amending = new Amending(started);
   const panel = new Panel(
     context.extensionUri,
     started,
@@ -48,6 +50,7 @@ export function activate(context: vscode.ExtensionContext): void {
     review,
     setup,
     context.workspaceState,
+    amending.open,
   );
   context.subscriptions.push(
     started,
@@ -55,6 +58,7 @@ export function activate(context: vscode.ExtensionContext): void {
     review,
     setup,
     panel,
+    amending,
     new Status(started, conversation, review, panel),
     new Toasts(conversation, panel),
     new InlineReview(review),

@@ -97,6 +97,8 @@ export type ToPanel =
     }
   /** An answer came too late or did not arrive: the buttons work again. */
   | { type: "unsettled"; id: string; problem: string }
+  /** A waiting call is no single text to change in an editor: its arguments are changed here. */
+  | { type: "amendHere"; id: string }
   /** Put the cursor into the prompt, with these words before it and this to go along. */
   | { type: "compose"; text: string; chips?: readonly Chip[] }
   /** Show an approval or a question, with the cursor in it. */
@@ -211,6 +213,8 @@ export type FromPanel =
       note: string;
       argumentsJson: string | null;
     }
+  /** Change what a waiting call would write or run, in an editor if it is one text. */
+  | { type: "amend"; approvalId: string }
   | { type: "answer"; questionId: string; text: string }
   /** Which approval or question is shown, null for none, and whether it was read to its end. */
   | { type: "shown"; id: string | null; isRead: boolean }

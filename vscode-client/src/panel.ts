@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { Allowing } from "./allowing";
 import { chipOf, here, Images, placed, SentChips, watchHere } from "./attach";
+import type { Amends } from "./amending";
 import type { Conversation } from "./conversation";
 import { countWaiting } from "./fold/live";
 import { title } from "./fold/state";
@@ -39,6 +40,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #conversation: Conversation;
   readonly #review: Review;
   readonly #setup: SetupHost;
+  readonly #amends: Amends;
   readonly #listeners: vscode.Disposable[];
   readonly #visible = new vscode.EventEmitter<boolean>();
   readonly onVisible = this.#visible.event;
@@ -63,7 +65,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     review: Review,
     setup: SetupHost,
     memory: vscode.Memento | null = null,
+    amends: Amends = () => Promise.resolve(false),
   ) {
+    this.#amends = amends;
     this.#memory = memory;
     this.#kept = memory?.get<ToPanel[]>(UNSENT) ?? [];
     this.#remembered = this.#kept.length;
@@ -268,6 +272,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
             argumentsJson,
           }),
         );
+      }
+      case "amend": {
+        const { approvalId } = said;
+        const isOpen = await this.#amends({ sessionId, approvalId });
+        if (!isOpen) this.#post({ type: "amendHere", id: approvalId });
+        return;
       }
       case "answer": {
         const { questionId, text } = said;

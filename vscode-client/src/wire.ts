@@ -88,6 +88,24 @@ export interface ApprovalResolveParams {
   argumentsJson?: string | null;
   /** With `amend`: the tool to call instead; null: the same one. */
   tool?: string | null;
+  /** With `amend`, instead of arguments: the changed text of `agent/approval/text`. */
+  text?: string | null;
+}
+
+/** Ask for a waiting call as one text. */
+export interface ApprovalTextParams {
+  approvalId: string;
+  sessionId?: string | null;
+}
+
+/** A waiting call as one text that the user may change, then run with `amend`. */
+export interface ApprovalTextResult {
+  /** What a file would hold, or the command; null: it is neither, change the arguments. */
+  text: string | null;
+  /** The file; null for a command. */
+  location: Location | null;
+  /** The file's text now; null for a new file and for a command. */
+  before: string | null;
 }
 
 /** One thing that came with a prompt, beside its words and images. */
@@ -1295,6 +1313,7 @@ export interface AgentRequests {
   "agent/sessions/delete": { params: SessionsDeleteParams; result: SessionChanged };
   "agent/sessions/export": { params: SessionsExportParams; result: SessionsExportResult };
   "agent/approval/resolve": { params: ApprovalResolveParams; result: ResolveResult };
+  "agent/approval/text": { params: ApprovalTextParams; result: ApprovalTextResult };
   "agent/question/resolve": { params: QuestionResolveParams; result: ResolveResult };
   "agent/review/list": { params: ReviewListParams; result: ReviewListResult };
   "agent/review/decide": { params: ReviewDecideParams; result: ReviewDecideResult };

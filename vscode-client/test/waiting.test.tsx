@@ -32,6 +32,15 @@ function also(...updates: Update[]): UpdateParams[] {
   return [{ sessionId: known.session.sessionId, seq: known.session.seq, updates }];
 }
 
+/** Presses the pencil of a call that is no single text: the extension has it changed in the panel. */
+async function changeHere() {
+  const approvalId = known.session.approvals.at(-1)?.approvalId ?? "";
+  await click(PENCIL);
+  expect(said.splice(0)).toEqual([{ type: "amend", approvalId }]);
+  await check({ type: "amendHere", id: approvalId });
+}
+
+const PENCIL = "Change it before it runs";
 const ONCE = "Allow once";
 const SESSION = "Allow for this session: every edit of a text file";
 
@@ -67,12 +76,21 @@ test("an approval is rejected with the words that were typed", async () => {
 
 test("the arguments of a call can be changed before it runs", async () => {
   await check(...told(until("fix_prices", "permission_request", 2)));
-  await click("Change the arguments");
+  await changeHere();
   await type(root.querySelector(".amend"), "{");
   expect(all(".amend")[0]?.getAttribute("aria-invalid")).toBe("true");
   await type(root.querySelector(".amend"), '{"command": "pytest"}');
   await click("Run with these");
   expect(said).toMatchObject([{ choice: "amend", argumentsJson: '{"command": "pytest"}' }]);
+});
+
+test("a call that is one text is changed in an editor, and asks on meanwhile", async () => {
+  await check(...asks());
+  await click(PENCIL);
+  expect(said).toEqual([{ type: "amend", approvalId: "apr_01" }]);
+  expect(all(".amend")).toEqual([]);
+  await click(ONCE);
+  expect(said).toHaveLength(2);
 });
 
 test("an answer is given once, and again only if it did not count", async () => {
@@ -100,7 +118,7 @@ test("what a payload or an argument hides is spelled out", async () => {
   }
   await check(...told(params));
   expect(texts(".payload")).toEqual(["rm -rf /\\u{202e} tmp\\u{7}"]);
-  await click("Change the arguments");
+  await changeHere();
   const area = root.querySelector<HTMLTextAreaElement>(".amend");
   expect(area?.value).toContain("rm \\u202e\\udb40\\udc41 tmp");
   expect(JSON.parse(area?.value ?? "")).toEqual({ command: "rm \u202e\u{e0041} tmp" });
@@ -170,7 +188,7 @@ test("a payload below the edge of the card is not seen, whatever its own box sho
 test("changed arguments are read to their end before they run", async () => {
   high(".amending", 170, 2_003);
   await check(...told(until("fix_prices", "permission_request", 2)));
-  await click("Change the arguments");
+  await changeHere();
   expect([isOff("Run with these"), reason("Run with these")]).toEqual([
     true,
     "Read to the end first",
@@ -499,11 +517,11 @@ test("changed arguments stay over a look at what was asked and over a reload", a
   const whole = snapshot(until("fix_prices", "permission_request", 2));
   const area = () => root.querySelector<HTMLTextAreaElement>(".amend");
   await check({ type: "snapshot", snapshot: whole });
-  await click("Change the arguments");
+  await changeHere();
   await type(area(), '{"command": "pytest -x"}');
-  await click("Change the arguments");
+  await click(PENCIL);
   expect(area()).toBeNull();
-  await click("Change the arguments");
+  await changeHere();
   expect(area()?.value).toBe('{"command": "pytest -x"}');
   begin(restored(kept()));
   await check({ type: "snapshot", snapshot: whole });

@@ -14,7 +14,6 @@ from typing import Literal
 
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest, CoveredEdit
 from agent_ls.domain.calls import ErrorKind, ToolResult
-from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.errors import SettingsError, ToolError, WorkspaceError
 from agent_ls.domain.events import ApprovalRequested, ApprovalResolved, GrantsRevoked
 from agent_ls.domain.sentences import sentence
@@ -23,6 +22,7 @@ from agent_ls.loop.calls.arguments import changed_call
 from agent_ls.loop.calls.denials import denied
 from agent_ls.loop.calls.guarding import decide
 from agent_ls.loop.calls.planning import preview_of, with_edits
+from agent_ls.loop.calls.proposed_text import proposed_text
 from agent_ls.loop.calls.renamed import as_shown, under_new_name
 from agent_ls.loop.calls.together import Shown, edits_with, preview_together
 from agent_ls.loop.kit import Kit
@@ -84,7 +84,9 @@ async def _ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | 
     edits = await edits_with(shown, turn) if verdict.broad else [shown]
     turn.edits_shown |= {one.planned.call.id: one.planned.plan for one in edits if one.planned.plan}
     request = _request(edits, verdict, turn)
-    answer = await turn.kit.approver.approve(request, _only_edit(edits))
+    planned_edits = [edit for one in edits if one.planned.plan for edit in one.planned.plan.edits]
+    proposed = await proposed_text(planned_edits, turn.kit.workspace)
+    answer = await turn.kit.approver.approve(request, proposed)
     await _remember(answer, request, turn)
     if answer.choice.allows:
         # Also a yes to all later edits is about the change that was shown.
@@ -125,11 +127,6 @@ def _request(edits: Sequence[Shown], verdict: Ask, turn: Turn) -> ApprovalReques
         timeout_s=turn.kit.options.approval_timeout_s,
         covers=() if is_one else tuple(map(_covered, edits)),
     )
-
-
-def _only_edit(shown: Sequence[Shown]) -> FileEdit | None:
-    edits = [edit for one in shown if one.planned.plan for edit in one.planned.plan.edits]
-    return edits[0] if len(shown) == len(edits) == 1 else None
 
 
 def _covered(one: Shown) -> CoveredEdit:

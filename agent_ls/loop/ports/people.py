@@ -8,19 +8,28 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
-from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.rules import PatternRule
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedText:
+    """What a call would write into one file."""
+
+    path: str
+    before: str | None
+    """The file's text now; None: there is no such file."""
+    text: str
 
 
 class Approver(Protocol):
     """Shows a question to the person in whatever face is attached, and waits for the answer."""
 
     async def approve(
-        self, request: ApprovalRequest, edit: FileEdit | None = None
+        self, request: ApprovalRequest, proposed: ProposedText | None = None
     ) -> ApprovalAnswer:
         """Wait for the decision; without a person returns ``reject_once`` by ``nobody``.
 
-        ``edit`` is all that the call would do to files, if that is one edit.
+        ``proposed`` is all that the call would do to files, if that is the text of one file.
         """
         ...
 

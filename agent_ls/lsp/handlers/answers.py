@@ -70,7 +70,7 @@ async def _amend(edge: Edge, asked: wire.ApprovalResolveParams, text: str) -> wi
 async def text_of_approval(edge: Edge, asked: wire.ApprovalTextParams) -> wire.ApprovalTextResult:
     """Return a waiting call as one text that the user may change."""
     session = await session_asking(edge.faces, ApprovalRequest, asked.approval_id, asked.session_id)
-    found = await session.text_of(asked.approval_id) if session else None
+    found = session.text_of(asked.approval_id) if session else None
     if found is None:
         return wire.ApprovalTextResult(text=None, location=None, before=None)
     place = found.path and wire.Location(

@@ -14,11 +14,13 @@ interface Props {
   /** Another one is looked at. */
   isHidden: boolean;
   failure: Failure | undefined;
+  /** How often its arguments were to be changed here, as it is no single text; 0: not at all. */
+  amendHere: number;
   /** Called when the payload was seen to its end. */
   onRead: () => void;
 }
 
-export function Approval({ request, sessionId, isHidden, failure, onRead }: Props) {
+export function Approval({ request, sessionId, isHidden, failure, amendHere, onRead }: Props) {
   const post = usePost();
   const [isSent, setSent] = useState(false);
   /** The arguments while the user changes them. */
@@ -31,6 +33,11 @@ export function Approval({ request, sessionId, isHidden, failure, onRead }: Prop
   useEffect(() => {
     if (isRead) onRead();
   }, [isRead]);
+  useEffect(() => {
+    if (!amendHere) return;
+    if (!draft) setDraft(visibleJson(request.rawInput));
+    setAmending(true);
+  }, [amendHere]);
   const answer = (choice: ApprovalChoice, more: Partial<Words> = {}) => {
     setSent(true);
     const words: Words = { note: "", argumentsJson: null, ...more };
@@ -51,15 +58,15 @@ export function Approval({ request, sessionId, isHidden, failure, onRead }: Prop
             type="button"
             class="tool"
             aria-pressed={isAmending}
-            title={isAmending ? "Back to what was asked" : "Change the arguments"}
+            title={isAmending ? "Back to what was asked" : "Change it before it runs"}
             disabled={isSent}
             onClick={() => {
-              if (!draft) setDraft(visibleJson(request.rawInput));
-              setAmending(!isAmending);
+              if (isAmending) setAmending(false);
+              else post({ type: "amend", approvalId: request.approvalId });
             }}
           >
             <Icon name="edit" />
-            <span class="sr">Change the arguments</span>
+            <span class="sr">Change it before it runs</span>
           </button>
         )}
       </header>

@@ -50,6 +50,8 @@ export interface Known {
   unsettled: Readonly<Record<string, Failure>>;
   /** Words to put before the prompt, and how often that was asked for. */
   compose: { text: string; times: number };
+  /** The approval whose arguments are to be changed in the panel, and how often that was asked for. */
+  amendHere: { id: string; times: number };
   /** Which approval or question is to be looked at, and how often that was asked for. */
   attend: { id: string; times: number };
   /** Where the user is in the editor. */
@@ -94,6 +96,7 @@ export const UNKNOWN: Known = {
   transcripts: {},
   unsettled: {},
   compose: { text: "", times: 0 },
+  amendHere: { id: "", times: 0 },
   attend: { id: "", times: 0 },
   here: null,
   completed: null,
@@ -149,6 +152,8 @@ function told(known: Known, said: ToPanel): Known {
       };
     case "unsettled":
       return { ...known, unsettled: { ...known.unsettled, [said.id]: { problem: said.problem } } };
+    case "amendHere":
+      return { ...known, amendHere: { id: said.id, times: known.amendHere.times + 1 } };
     case "rewound":
       return said.sessionId === known.session.sessionId ? { ...known, origin: said.from } : known;
     case "context":

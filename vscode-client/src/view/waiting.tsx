@@ -6,7 +6,7 @@ import { Icon } from "./icons";
 import { Question } from "./question";
 import type { Known } from "./store";
 
-export function Waiting({ known: { session, unsettled, attend } }: { known: Known }) {
+export function Waiting({ known: { session, unsettled, attend, amendHere } }: { known: Known }) {
   const { sessionId, approvals, questions } = session;
   const post = usePost();
   const ids = [
@@ -67,6 +67,7 @@ export function Waiting({ known: { session, unsettled, attend } }: { known: Know
           sessionId={sessionId}
           isHidden={one.approvalId !== id}
           failure={unsettled[one.approvalId]}
+          amendHere={one.approvalId === amendHere.id ? amendHere.times : 0}
           onRead={() => setRead((before) => new Set([...before, one.approvalId]))}
         />
       ))}
