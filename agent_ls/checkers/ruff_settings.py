@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -105,6 +106,8 @@ def _file(path: Path) -> _File | None:
     try:
         facts = path.stat()
     except OSError:
+        return None
+    if not stat.S_ISREG(facts.st_mode):
         return None
     return _File(facts.st_ctime_ns, facts.st_ino, facts.st_size)
 
