@@ -21,6 +21,7 @@ from agent_ls.codeintel.workspace_code import WorkspaceCode, tags_folder
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.hooks import HookOptions
 from agent_ls.domain.ids import Ids
+from agent_ls.domain.record import build_records
 from agent_ls.domain.rules import PatternRule
 from agent_ls.extension.claude_home import agreed_home
 from agent_ls.extension.commands import FileCommands
@@ -271,6 +272,7 @@ def _watch(settings: Settings, workspace: Workspace) -> TreeWatch | None:
 
 
 def _make_schemas() -> None:
+    build_records()
     for tool in catalogue.TOOLS:
         catalogue.parameters_of(tool.Arguments)
 

@@ -10,7 +10,17 @@ from pydantic import BaseModel, ConfigDict
 class Record(BaseModel):
     """An immutable value; unknown fields are an error, which catches typos."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A command of the command line uses a few of several hundred; ``build_records`` builds all.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+def build_records() -> None:
+    """Build the validators of all records, each of which would be built when it is first used."""
+    kinds: list[type[BaseModel]] = [Record]
+    while kinds:
+        kind = kinds.pop()
+        kind.model_rebuild()
+        kinds += kind.__subclasses__()
 
 
 class Trust(Enum):
