@@ -85,8 +85,9 @@ class _Blanks(Container[int]):
         self._lines = lines
 
     def __contains__(self, number: object) -> bool:
-        is_there = isinstance(number, int) and 0 <= number < len(self._lines)
-        return is_there and not stripped(self._lines[number])
+        if not isinstance(number, int) or not 0 <= number < len(self._lines):
+            return False
+        return not stripped(self._lines[number])
 
 
 class Ground:
