@@ -181,7 +181,7 @@ async def test_a_server_that_was_killed_is_replaced(tmp_path: Path) -> None:
         "echo Hello",
         "exec cat",
         "printf 'Content-Length: 99999999999\\r\\n\\r\\n'; exec sleep 600",
-        "printf 'Content-Length: 22\\r\\n\\r\\n{\"id\": 1, \"result\": {}}'",
+        'printf \'Content-Length: 22\\r\\n\\r\\n{"id": 1, "result": {}}\'',
     ],
 )
 async def test_a_server_that_cannot_answer_is_given_up(tmp_path: Path, server: str) -> None:
