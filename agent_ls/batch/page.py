@@ -89,7 +89,8 @@ def _tiles(
     yield "cost", money(spent_usd(rows)), "not all prices are known" if is_unknown else cap
     yield "tokens", tokens(sum(line.tokens for line in lines)), ""
     yield "time", duration(_span_ms(rows)), "from the first start to the last end"
-    yield "tries", str(sum(row.attempt for row in rows)), "more than tasks: workers died"
+    again = sum(max(row.attempt - 1, 0) for row in rows)
+    yield "tried again", str(again), "after a stop, or a worker's death" if again else ""
 
 
 def _span_ms(rows: Sequence[TaskRow]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import json
 import signal
 from collections.abc import Mapping
@@ -66,6 +67,8 @@ async def test_a_batch_from_its_tasks_to_its_patches(
         costs = await run(env, "costs", "--by", "label", "--json")
         (row,) = [one for one in json.loads(costs.out)["rows"] if one["name"] == "nightly"]
         assert (row["turns"], row["cost_usd"]) == (3, pytest.approx(3 * _COST_USD))
+        by_user = json.loads((await run(env, "costs", "--by", "user", "--json")).out)
+        assert [one["name"] for one in by_user["rows"]] == [getpass.getuser()]
         again = await run(env, "batch", "resume", batch_id, "--quiet")
         assert again.code == 2
     # No checkout is left, and nothing was written to the repository.
