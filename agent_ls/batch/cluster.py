@@ -5,6 +5,7 @@ Dask knows no users: whoever reaches a scheduler runs code on its workers. So pl
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -41,17 +42,22 @@ class Certificates:
     key: Path | None = None
 
 
+def refuse_plaintext(scheduler: str) -> None:
+    """Refuse a scheduler without TLS. Errors: ``SettingsError``."""
+    if scheduler and not scheduler.startswith("tls://"):
+        raise SettingsError(
+            f"The scheduler {scheduler} is refused: Dask knows no users, so only tls:// with "
+            "certificates of your own keeps others out. `docs/many-machines.md` shows how."
+        )
+
+
 @asynccontextmanager
 async def open_client(scheduler: str, certificates: Certificates, jobs: int) -> AsyncGenerator[Any]:
     """Yield a connected Dask client; without a scheduler, of a cluster of ``jobs`` workers here.
 
     Errors: ``SettingsError`` if it cannot be reached, is not encrypted, or Dask is missing.
     """
-    if scheduler and not scheduler.startswith("tls://"):
-        raise SettingsError(
-            f"The scheduler {scheduler} is refused: Dask knows no users, so only tls:// with "
-            "certificates of your own keeps others out. `docs/many-machines.md` shows how."
-        )
+    refuse_plaintext(scheduler)
     distributed = _distributed()
     with _configured():
         if not scheduler:
@@ -86,6 +92,9 @@ def _distributed() -> Any:
         import distributed
     except ImportError:
         raise SettingsError(_MISSING) from None
+    for name in ("distributed", "distributed.client"):
+        # They print traces of what the driver tells in a sentence.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     return distributed
 
 

@@ -14,7 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent_ls.assembly import SystemClock
-from agent_ls.batch.cluster import Certificates, open_client, temporary_certificate
+from agent_ls.batch.cluster import (
+    Certificates,
+    open_client,
+    refuse_plaintext,
+    temporary_certificate,
+)
 from agent_ls.batch.driver import Driver, End
 from agent_ls.batch.progress import shown_progress
 from agent_ls.batch.queueing import DEFAULT_BUDGET_USD, enqueue
@@ -274,6 +279,7 @@ async def _store(arguments: argparse.Namespace) -> AsyncGenerator[SqlStore]:
 
 @asynccontextmanager
 async def _client(arguments: argparse.Namespace, store: SqlStore) -> AsyncGenerator[Any]:
+    refuse_plaintext(arguments.scheduler)
     if arguments.scheduler and store.location.path is not None:
         raise SettingsError(
             f"Workers on other machines cannot use the file {store.shown}: give --store the URL "
