@@ -99,6 +99,9 @@ class KeptListing:
             front = "" if below == "." else f"{below}/"
             if not self.refresh(roots) or not self.holds_folder(front):
                 return None
+            if front and self._rules.excludes(front):
+                # Who names an ignored folder sees what is in it.
+                return None
             if self._sorted is None:
                 self._sorted = sorted(filter(is_text, self._walked))
             unnamed = len(self._walked) - len(self._sorted)
@@ -222,7 +225,7 @@ class KeptListing:
         if moved:
             touched |= self._moved(watched, moved)
         for name in touched:
-            self._classify(name)
+            self._classify(watched, name)
         self._tell(touched)
 
     def _moved(self, watched: FolderEvents, folders: Collection[str]) -> set[str]:
@@ -269,9 +272,10 @@ class KeptListing:
                             stack.append(f"{name}/")
         return files
 
-    def _classify(self, name: str) -> None:
-        """Decide anew whether a file is listed."""
-        is_listed, was_listed = self._is_listed(name), name in self._walked
+    def _classify(self, watched: FolderEvents, name: str) -> None:
+        """Decide anew whether a file is listed; none behind a link to a folder is."""
+        is_listed = name[: name.rfind("/") + 1] in watched and self._is_listed(name)
+        was_listed = name in self._walked
         if not is_listed and os.path.lexists(f"{self._root}/{name}"):
             self._loosen(name)
         if is_listed == was_listed:
@@ -293,7 +297,7 @@ class KeptListing:
         for folder in _folders_of((self._outside[0],)):
             if folder not in watched and _is_folder(f"{self._root}/{folder[:-1]}"):
                 raise _Anew
-        self._tell(self._outside[0] - before)
+        self._tell(self._outside[0] ^ before)
 
     def _index_stamp(self) -> object:
         top = repository_above(self._root)
