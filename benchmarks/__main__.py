@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from benchmarks import (
     commands,
     edit_speed,
+    growth,
     initialize,
     jitter,
     judging,
@@ -36,6 +37,9 @@ class Benchmark:
 BENCHMARKS: Mapping[str, Benchmark] = {
     "commands": Benchmark(lambda: commands.measure(40), lambda: commands.measure(200)),
     "edit_speed": Benchmark(lambda: edit_speed.measure(5), lambda: edit_speed.measure(25)),
+    "growth": Benchmark(
+        lambda: growth.measure((300, 5_000), 5), lambda: growth.measure((300, 5_000), 15)
+    ),
     "initialize": Benchmark(lambda: initialize.measure(9), lambda: initialize.measure(31)),
     "jitter": Benchmark(lambda: jitter.measure(60, 3), lambda: jitter.measure(60, 20)),
     "judging": Benchmark(lambda: judging.measure(4), lambda: judging.measure(16)),

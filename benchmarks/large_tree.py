@@ -37,7 +37,7 @@ def measure(files: int, repetitions: int) -> list[Figure]:
     """Return how many seconds each takes."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name).resolve()
-        _make(root, files)
+        make_tree(root, files)
         status = median(
             [_timed(["git", "status", "--porcelain"], root) for _ in range(repetitions)]
         )
@@ -62,7 +62,7 @@ def measure(files: int, repetitions: int) -> list[Figure]:
         ]
 
 
-def _make(root: Path, files: int) -> None:
+def make_tree(root: Path, files: int) -> None:
     for number in range(files // _IN_A_FOLDER):
         folder = root / f"p{number // 100}" / f"m{number % 100}"
         folder.mkdir(parents=True)

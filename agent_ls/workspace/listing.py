@@ -169,6 +169,8 @@ def _by_ripgrep(
     except OSError:
         return None
     output, is_ended = b"".join(parts), process.returncode == -signal.SIGKILL
+    # It may have ended by itself before it was killed.
+    is_ended |= most is not None and count > most
     if not output and (is_ended or process.returncode not in (0, 1)):
         # An old ripgrep that does not know a flag, or a pipe in the place of a rules file.
         return None

@@ -25,7 +25,7 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import PathRefused, WorkspaceError
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.workspace import listing
+from agent_ls.workspace import disk, listing
 from agent_ls.workspace.disk import DiskWorkspace
 
 
@@ -429,3 +429,24 @@ async def test_a_folder_lists_its_folders_first(tmp_path: Path) -> None:
         ("b", True, 0),
         ("a.txt", False, 3),
     ]
+
+
+async def test_the_tree_of_a_large_project_ends_where_it_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "_MAX_DESCRIBED", 100)
+    for name, count in {"src/deep": 250, "docs": 3, "build": 5}.items():
+        (tmp_path / name).mkdir(parents=True)
+        for number in range(count):
+            (tmp_path / name / f"{number}.py").touch()
+    (tmp_path / "a.txt").touch()
+    (tmp_path / ".gitignore").write_text("build\n")
+    place = workspace(tmp_path)
+    expected = "docs/ (3)\nsrc/ (200+)\nsrc/deep/ (200+)\n.gitignore, a.txt"
+    assert await place.describe() == expected
+    for number in range(60):
+        (tmp_path / f"package_{number:02}").mkdir()
+        (tmp_path / f"package_{number:02}" / "a.py").touch()
+    tree = await workspace(tmp_path).describe()
+    assert len(tree) <= 600
+    assert "and more folders" in tree
