@@ -18,7 +18,7 @@ from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.catastrophes import catastrophe
 from agent_ls.safety.command_places import judge_places
 from agent_ls.safety.git_config import CLEAN_GIT
-from agent_ls.safety.plain_reads import is_plain_read
+from agent_ls.safety.named_programs import is_plain_read
 from agent_ls.safety.view_table import Sorting
 from agent_ls.safety.views import sort_text
 

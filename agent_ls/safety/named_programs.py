@@ -6,6 +6,7 @@ see a program's name.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from agent_ls.safety.views import view_words
 _MAX_DEPTH = 3
 _MAX_WRAPPED = 100
 _MAX_FOUND = 2_000
+_MAX_PLAIN_CHARS = 500
 _READ_INPUT = SHELLS | {"source", ".", "at", "batch"}
 
 
@@ -81,19 +83,36 @@ def is_covered(
     if not is_held and (not text.is_plain or text.reads or text.writes or text.sets_for_one):
         return False
     folders = [cwd]
-    for words in (part.words for part in text.parts):
+    for at, words in enumerate(part.words for part in text.parts):
         if words[0] == "cd":
-            if len(words) != 2 or words[1].startswith(("-", "~")) or UNKNOWN in words[1]:
+            is_piped = any(one.fed_by == "program" for one in text.parts[at : at + 2])
+            is_odd = len(words) != 2 or words[1][:1] in ("", "-", "~") or UNKNOWN in words[1]
+            if is_piped or is_odd:
                 return False
             led = [real_path(one / words[1]) for one in folders]
-            if not all(is_inside(one, roots) for one in led):
+            # To the shell ``link/..`` is another folder than to programs.
+            is_same = ".." not in words[1] or led == [_written(one / words[1]) for one in folders]
+            if not is_same or not all(is_inside(one, roots) for one in led):
                 return False
             folders = list(dict.fromkeys((*folders, *led)))
         elif not _is_free(words, folders, roots, is_held=is_held):
             is_known = not any(UNKNOWN in one for one in words)
             if not is_known or not all(covers(words, one) for one in folders):
                 return False
-    return True
+    return bool(text.parts)
+
+
+def is_plain_read(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
+    """Say whether a command plainly reads. Looks at the disk (links, secrets, programs)."""
+    is_short = len(command) <= _MAX_PLAIN_CHARS and "\\" not in command
+    is_short = is_short and command.replace("\n", " ").isprintable()
+    return is_short and is_covered(
+        command, cwd, roots, lambda _words, _folder: False, is_held=False
+    )
+
+
+def _written(place: Path) -> Path:
+    return Path(os.path.normpath(place))
 
 
 def _is_free(

@@ -1,4 +1,4 @@
-"""Where no sandbox holds commands: says whether one plainly reads files of the workspace.
+"""Where no sandbox holds commands: says whether a program plainly reads files of the workspace.
 
 Only plain words of a short list: programs with few letters as options, and operands that each name
 one place of the workspace. Everything else asks; a sandbox is what makes most commands run unasked.
@@ -17,9 +17,7 @@ from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.control_files import has_other_names, names_of, names_secret
 from agent_ls.safety.paths import components_below, is_inside, real_path
 from agent_ls.safety.programs import child_path, lies_in
-from agent_ls.safety.shell import read_parts
 
-_MAX_CHARS = 500
 _LETTERS = {
     "ls": "aAlhtrS1dF", "cat": "nAbs", "head": "ncq", "tail": "ncq", "wc": "lwcm", "pwd": "",
     "echo": "", "true": "", "false": "", "sort": "nrubfhV", "uniq": "cdui", "cut": "dfc",
@@ -33,43 +31,16 @@ _TEXTS = frozenset({"echo", "tr", "basename", "dirname", "which", "date"})
 _SHORT_VALUE = re.compile(r"\+?\d+|[,:;.\t ]|\d+(,\d+)*")
 """What may stand behind an option that takes a value."""
 _TAKES_VALUE = re.compile(r"-\w*[ncdfABCm]")
-_CHAIN = re.compile(r"cd [^\s;&|'\"]+ &&[^;\n]*")
 _SED = re.compile(r"(\d+|\$)(,(\d+|\$))?p")
 _FIND = re.compile(r"-(print|not|o|a)|!")
 _FIND_VALUE = re.compile(r"-(name|iname|type|maxdepth|mindepth|size)")
 _VERSIONS = ("--version", "-V")
 
 
-def is_plain_read(command: str, cwd: Path, roots: Sequence[Root]) -> bool:
-    """Say whether a command plainly reads. Looks at the disk (links, secrets, programs)."""
-    if len(command) > _MAX_CHARS or not command.replace("\n", " ").isprintable():
-        return False
-    if "\\" in command:
-        return False
-    found = read_parts(command)
-    if found is None or not found.is_plain or found.writes or found.reads or found.sets_for_one:
-        return False
-    if not _is_inside(".", cwd, roots):
-        return False
-    folder, parts = cwd, list(found.parts)
-    if len(parts) > 1 and parts[0].words[0] == "cd":
-        # The rest runs there, or not at all.
-        if not _CHAIN.fullmatch(command.strip()) or "||" in command:
-            return False
-        first = parts.pop(0)
-        goal = first.words[1] if len(first.words) == 2 else "-"
-        folder = real_path(cwd / goal)
-        # To the shell ``link/..`` is another folder than to programs.
-        is_plain = folder == Path(os.path.normpath(cwd / goal)) and ".." not in goal
-        if goal.startswith("-") or not is_plain or not _is_inside(goal, cwd, roots):
-            return False
-    return bool(parts) and all(reads_plainly(one.words, folder, roots) for one in parts)
-
-
 def reads_plainly(words: Sequence[str], folder: Path, roots: Sequence[Root]) -> bool:
-    """Say whether one program with these words plainly reads in a folder."""
+    """Say whether a program with these words plainly reads in a folder. Looks at the disk."""
     name, rest = words[0], words[1:]
-    if not _is_systems(name, roots):
+    if not _is_systems(name, roots) or not _is_inside(".", folder, roots):
         return False
     if name in ("sed", "find"):
         is_known = _prints_lines(rest) if name == "sed" else _finds_names(rest)

@@ -22,9 +22,8 @@ from agent_ls.safety import paths
 from agent_ls.safety.command_places import Use, named_places
 from agent_ls.safety.commands import COMMAND_TOOL
 from agent_ls.safety.control_files import names_of
-from agent_ls.safety.named_programs import is_covered, named_programs
+from agent_ls.safety.named_programs import is_covered, is_plain_read, named_programs
 from agent_ls.safety.path_patterns import PathPattern
-from agent_ls.safety.plain_reads import is_plain_read
 from agent_ls.safety.prefixes import leads_away
 from agent_ls.safety.rule_limits import Limit, read_limit
 from agent_ls.safety.shell import UNKNOWN

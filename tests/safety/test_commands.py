@@ -75,6 +75,7 @@ sort -n README.md | uniq -c
 cut -d , -f 1 README.md
 stat README.md
 grep --version
+cd src; cat a.py
 """
 
 
