@@ -29,6 +29,9 @@ _SCHEME = re.compile(
 )
 _DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 _VARIABLE = re.compile(r"(?:\$(?:\w+|\{\w+\}|env:\w+)|%\w+%)[\\/]|\$(?:[A-Z_]+|\{\w+\})$|%[A-Z]+%$")
+_DEVICE = re.compile(
+    r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$):?", re.IGNORECASE
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x80-\x9f\ud800-\udfff]")
 
 
@@ -77,7 +80,7 @@ def locate(path: str, roots: Sequence[Root]) -> Place:
         if not (holder.is_assumed or holder.path.is_dir()):
             # The root may have been moved, and writing would create it again.
             raise PathRefused(f"{_quoted(path)} cannot be used: the folder {holder.name} is gone.")
-        _check_no_circle(path, holder, absolute)
+        _check_components(path, holder, absolute)
     return Place(holder, absolute, spelled or ())
 
 
@@ -213,13 +216,18 @@ def _check_name(path: str, name: str) -> None:
         _fail(path, "holds a backslash; separate folders with /")
 
 
-def _check_no_circle(path: str, root: Root, absolute: Path) -> None:
-    """Refuse circular links, which resolving leaves in the path."""
+def _check_components(path: str, root: Root, absolute: Path) -> None:
+    """Refuse device names, and circular links, which resolving leaves in the path.
+
+    A device name of another system is fine if a file of that name exists here.
+    """
     for place in (absolute, *absolute.parents):
         if place == root.path:
             return
         if place.is_symlink():
             raise PathRefused(f"{_quoted(path)} cannot be resolved: its links run in circles.")
+        if _DEVICE.fullmatch(place.name) and not os.path.lexists(place):
+            _fail(path, f"holds {place.name}, the name of a device")
 
 
 def _fail(path: str, why: str) -> NoReturn:

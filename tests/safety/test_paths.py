@@ -143,6 +143,7 @@ def test_a_sibling_that_shares_the_prefix_is_outside(tree: Path) -> None:
             ["//host/share", "\\\\host\\share", "\\\\?\\C:\\x", "C:\\x", "c:/x", "C:"],
         ),
         ("holds a backslash", ["a\\..\\..\\x"]),
+        ("the name of a device", ["nul", "CON", "src/com1", "LPT¹", "prn/x"]),
     ],
 )
 def test_what_is_no_usable_name_is_an_error_that_says_why(
