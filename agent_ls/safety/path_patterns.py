@@ -28,6 +28,7 @@ _NAME = re.compile(r"\[\[?(?![!^]|(?:\w-\w)+\w*\])")
 _BELOW = "(?:(?P<ps_d>/)|$)"
 """How pathspec says that a pattern also covers what is below a folder."""
 _SPECIAL = re.compile(r"\\.|[\[\](){}:|]")
+_BRACES = re.compile(r"(?<!\\)\{[^{}]*\}")
 _NOTHING = "(?!)"
 
 
@@ -235,8 +236,7 @@ def _expanded(pattern: str, reader: PathPattern) -> list[str]:
 
     found = _braced(_BRACKETS.sub(spelled, pattern))
     if reader.is_wide:
-        # Too many: all that is below the folder which it begins with.
-        return found or [f"{plain_start(pattern)[0]}/**"]
+        return found or [_widened(pattern)]
     return found or _braced(pattern) or [pattern]
 
 
@@ -248,6 +248,17 @@ def _braced(pattern: str) -> list[str]:
         ]
     except bracex.ExpansionLimitException:
         return []
+
+
+def _widened(pattern: str) -> str:
+    """Return a pattern with ``*`` for braces and brackets, which covers at least the same files."""
+    pattern = _BRACKETS.sub(lambda one: "*" if one["group"] else one[0], pattern)
+    while found := _BRACES.search(pattern):
+        if "/" in found[0]:
+            # A star stands for one name, and these braces for several.
+            return f"{pattern[: pattern.index('{')].rpartition('/')[0]}/**"
+        pattern = f"{pattern[: found.start()]}*{pattern[found.end() :]}"
+    return pattern
 
 
 @lru_cache(maxsize=1_000)
