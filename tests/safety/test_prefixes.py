@@ -108,3 +108,15 @@ def test_no_prefix_is_offered_where_it_could_mean_anything(
     command: str, roots: tuple[Root, ...]
 ) -> None:
     assert prefix_rule(command, roots[0].path, roots, is_held=False) is None
+
+
+def test_a_folder_above_a_link_is_not_where_the_shell_goes(roots: tuple[Root, ...]) -> None:
+    top = roots[0].path
+    (top / "deep" / "er").mkdir(parents=True)
+    (top / "link").symlink_to("deep/er")
+    for command, rule in (
+        ("cd link/../src && pytest", None),
+        ("cd deep/../src && pytest", "run_command: pytest *"),
+        ("cd src | pytest", None),
+    ):
+        assert prefix_rule(command, top, roots, is_held=False) == rule
