@@ -19,8 +19,6 @@ from tests.panel.stories import AFTERWARDS, AT_FIRST, MISTAKEN, STORIES, Story
 from tests.support.scripted import scripted
 from tests.support.storyteller import SERVER
 
-pytestmark = [pytest.mark.e2e, pytest.mark.story("panel")]
-
 _HERE = Path(__file__).parent
 _GOLDEN = _HERE.parents[1] / "vscode-client" / "test" / "recorded"
 _PLACES = ("config", "data", "state", "cache")
@@ -89,6 +87,8 @@ async def record(editor: RecordingEditor, stories: Mapping[str, Story]) -> None:
         check(name, editor.recording)
 
 
+@pytest.mark.e2e
+@pytest.mark.story("panel")
 async def test_the_recorded_states_are_what_the_server_says(place: Path) -> None:
     scenario = (_HERE / "scenario.toml").read_text("utf-8")
     chosen = {"AGENT_LS_MODEL": "openai/gpt-5"}

@@ -79,8 +79,12 @@ export async function browse({ pages, files, flags = [] }, use) {
     if (browser.pid && browser.exitCode === null) await once(browser, "exit").catch(() => {});
     server.close();
     server.closeAllConnections();
-    // Its children write on for a moment.
-    rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    try {
+      rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    } catch (error) {
+      // Its children may write for a while yet: a folder for temporary files may stay.
+      process.stderr.write(`${error.message}\n`);
+    }
   }
 }
 
