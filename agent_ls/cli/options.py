@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent_ls.domain.errors import SettingsError
-from agent_ls.settings import LoadedSettings
+from agent_ls.settings import LoadedSettings, load_settings
 
 _FLAGS = {
     "dry_run": ("dry_run",),
@@ -28,6 +28,25 @@ def command_line_settings(arguments: argparse.Namespace) -> dict[str, Any]:
         if (value := getattr(arguments, flag, None)) is not None:
             _put(tree, keys, value)
     return tree
+
+
+def conversation_settings(
+    arguments: argparse.Namespace, folder: Path, defaults: dict[str, Any] | None = None
+) -> LoadedSettings:
+    """Return the settings for talking to a model in a folder.
+
+    Errors: ``SettingsError`` for mistakes of the user's, and where no model is set.
+    """
+    loaded = load_settings(
+        folders=[folder], command_line=command_line_settings(arguments), defaults=defaults or {}
+    )
+    tell_problems(loaded)
+    if not loaded.settings.model:
+        raise SettingsError(
+            'No model is set. Give --model, set AGENT_LS_MODEL, or write `model = "…"` into the '
+            "configuration; `agent-ls doctor` says where that is. `agent-ls demo` needs none."
+        )
+    return loaded
 
 
 def folder_of(arguments: argparse.Namespace) -> Path:

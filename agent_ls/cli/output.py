@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Final, TextIO
 
 _STANDARD_ERROR: Final = 2
@@ -20,9 +21,29 @@ def never_fail_to_show() -> None:
             stream.reconfigure(errors="replace")
 
 
+def can_draw() -> bool:
+    """Say whether the standard streams are a terminal that can move its cursor."""
+    if os.environ.get("TERM", "dumb") in ("", "dumb", "unknown"):
+        return False
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return all(stream is not None and stream.isatty() for stream in streams)
+
+
 def print_json(value: object) -> None:
     """Print a value as JSON for programs."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_for_owner(path: Path, text: str) -> None:
+    """Write a file readable by its owner only, because it holds source code and output.
+
+    Errors: ``OSError``.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def open_closed_streams() -> None:
@@ -62,6 +83,12 @@ def flush_streams() -> None:
             if stream is sys.stdout and not isinstance(error, BrokenPipeError):
                 said = f"agent-ls: standard output cannot be written: {error.strerror}"
                 raise SystemExit(said) from None
+
+
+def forget_terminal() -> None:
+    """Send what is still to be shown to nowhere, after the terminal was closed."""
+    for stream in (sys.stdout, sys.stderr):
+        _forget(stream)
 
 
 def _forget(stream: TextIO) -> None:

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 import platformdirs
 
 from agent_ls import __version__
+from agent_ls.cli.output import write_for_owner
 from agent_ls.cli.stored import open_stored
 from agent_ls.domain.errors import SettingsError
 from agent_ls.loop.ports.store import Blobs
@@ -59,13 +60,8 @@ async def _blobs(session: SessionTrace, blobs: Blobs) -> dict[str, bytes]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write the page readable by its owner only, because it holds source code and output."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.unlink(missing_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_for_owner(path, text)
     except OSError as error:
         raise SettingsError(
             f"The report {path} cannot be written: {error.strerror}. Give --out another place."

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ls.assembly import open_disk_workspace, open_sessions
-from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
-from agent_ls.cli.output import while_read
+from agent_ls.cli.chat.begin import chat
+from agent_ls.cli.named_sessions import cut_off_session, first_session, open_named
+from agent_ls.cli.options import conversation_settings, folder_of
+from agent_ls.cli.output import can_draw, while_read
 from agent_ls.cli.piped import with_piped
 from agent_ls.cli.result import going_on, resuming, write_made, write_result
-from agent_ls.cli.stored import the_one_meant
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.domain.errors import ProviderFailure, SettingsError, StoreError
 from agent_ls.domain.events import AttemptFinished
@@ -47,7 +48,7 @@ from agent_ls.safety.made_files import made_files
 from agent_ls.session.custom_commands import command_in
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
-from agent_ls.settings import LoadedSettings, chosen_budget_usd, load_settings
+from agent_ls.settings import LoadedSettings, chosen_budget_usd
 
 _HEADLESS_TIMEOUT_S = 1_800.0
 _ENTRY_AND_EXIT_S = 0.5
@@ -64,21 +65,21 @@ class _Task:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run one prompt, print its result and return the exit code."""
-    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt or ""
+    said = " ".join(arguments.prompt)
+    prompt = sys.stdin.read() if said == "-" else said
     goal, schema = _goal(arguments.goal), _schema(arguments.output_schema)
     if goal is None:
         prompt, goal = typed(prompt)
     images = _images(arguments.image)
     if goal is None and not images and not prompt.strip():
         raise SettingsError("The prompt is empty: say what to do, or give --goal a file.")
-    if arguments.prompt != "-":
+    if said != "-":
         # After the goal was read: what other programs print must never become a goal.
         prompt = with_piped(prompt, _warn)
 
     async def find(sessions: Sessions) -> Session:
-        named: str | None = arguments.session
-        if named is not None:
-            return await _open(sessions, named)
+        if arguments.session is not None or arguments.goes_on:
+            return await first_session(sessions, arguments)
         # An unknown command must leave no empty session behind.
         await command_in(prompt, sessions.custom_commands)
         return await sessions.create()
@@ -121,20 +122,17 @@ def _goal(name: str | None) -> Goal | None:
 
 
 def resume(arguments: argparse.Namespace) -> int:
-    """Resume a session that was cut off, print its result and return the exit code."""
+    """Resume a session that was cut off, print its result and return the exit code.
+
+    At a terminal it goes on in a conversation.
+    """
+    if _is_drawn(arguments):
+        return chat(arguments)
 
     async def find(sessions: Sessions) -> Session:
         if arguments.session is not None:
-            return await _open(sessions, arguments.session)
-        cut_off = await sessions.interrupted()
-        if not cut_off:
-            newest = [f" --session {one.session_id}" for one in await sessions.list()][:1]
-            raise StoreError(
-                "no session of this folder was cut off, so there is none to resume; "
-                f'`agent-ls run{"".join(newest)} "…"` '
-                + ("says more to the newest one" if newest else "begins one")
-            )
-        return await sessions.open(cut_off[0].session_id)
+            return await open_named(sessions, arguments.session)
+        return await cut_off_session(sessions)
 
     async def begin(session: Session) -> None:
         if not session.resume():
@@ -146,12 +144,6 @@ def resume(arguments: argparse.Namespace) -> int:
     return _main(arguments, _Task(find, begin))
 
 
-async def _open(sessions: Sessions, named: str) -> Session:
-    """Open a session by its full id, or by the end of an id in this folder."""
-    is_whole = named.startswith("ses_")
-    return await sessions.open(named if is_whole else the_one_meant(await sessions.list(), named))
-
-
 def _main(arguments: argparse.Namespace, task: _Task) -> int:
     folder = folder_of(arguments)
     loaded = _settings(arguments, folder)
@@ -160,18 +152,11 @@ def _main(arguments: argparse.Namespace, task: _Task) -> int:
 
 def _settings(arguments: argparse.Namespace, folder: Path) -> LoadedSettings:
     """Return the settings; a headless turn has a time limit unless the user set another."""
-    loaded = load_settings(
-        folders=[folder],
-        command_line=command_line_settings(arguments),
-        defaults={"policies": {"wall_clock": {"limit_s": _HEADLESS_TIMEOUT_S}}},
+    return conversation_settings(
+        arguments,
+        folder,
+        {"policies": {"wall_clock": {"limit_s": _HEADLESS_TIMEOUT_S}}},
     )
-    tell_problems(loaded)
-    if not loaded.settings.model:
-        raise SettingsError(
-            'No model is set. Give --model, set AGENT_LS_MODEL, or write `model = "…"` into the '
-            "configuration; `agent-ls doctor` says where that is. `agent-ls demo` needs none."
-        )
-    return loaded
 
 
 async def _turn(
@@ -185,19 +170,30 @@ async def _turn(
         begun_s=arguments.started_s - _ENTRY_AND_EXIT_S,
         tell=_warn,
     )
-    streamed = StreamedText(sys.stderr)
     try:
         session = await task.find(sessions)
         if arguments.mode is not None:
             await session.set_mode(Mode(arguments.mode))
         if arguments.model is not None:
             await session.set_model(arguments.model)
-        _follow(session, arguments, streamed)
         limit_usd: float = arguments.budget_usd or chosen_budget_usd(loaded.settings)
         session.follow(UnpricedBudget(_warn, limit_usd))
-        await task.begin(session)
-        _cancel_on_signals(session, resuming(session.state, arguments))
-        ended = await session.wait_idle()
+        _follow_quietly(session, arguments)
+        if _is_drawn(arguments):
+            from agent_ls.cli.chat.one_turn import drawn
+
+            async with drawn(session, resuming(session.state, arguments)) as view:
+                await task.begin(session)
+                ended = await session.wait_idle()
+                await view.settled()
+            said = ended.output.strip() if ended else ""
+        else:
+            streamed = StreamedText(sys.stderr)
+            _follow(session, arguments, streamed)
+            await task.begin(session)
+            _cancel_on_signals(session, resuming(session.state, arguments))
+            ended = await session.wait_idle()
+            said = streamed.said if is_attended else ""
         turn = session.state.turn
         if ended is None or turn is None:
             raise StoreError("the turn ended without a result; see the log")
@@ -205,7 +201,7 @@ async def _turn(
         made = await asyncio.to_thread(made_files().undecided, [folder])
         # Print before the store is closed, because closing may fail.
         with while_read():
-            write_result(turn, result, arguments, streamed=streamed.said if is_attended else "")
+            write_result(turn, result, arguments, streamed=said)
             write_made(made)
         if not result.success:
             with while_read():
@@ -244,6 +240,12 @@ def _follow(session: Session, arguments: argparse.Namespace, streamed: StreamedT
         if session.is_cut_off and session.state.turn is not None:
             log.go_on(session.id, session.state.turn.events)
         session.follow(log)
+    if _is_terminal(arguments):
+        session.follow(TerminalAnswers(session))
+
+
+def _follow_quietly(session: Session, arguments: argparse.Namespace) -> None:
+    """Send events and records to where the command line says, beside what is shown anyway."""
     if arguments.verbose:
         session.follow(TechnicalConsole(sys.stderr))
         _log(technical_handler(sys.stderr, arguments.verbose))
@@ -251,8 +253,6 @@ def _follow(session: Session, arguments: argparse.Namespace, streamed: StreamedT
         json_log = JsonLog(Path(arguments.log_file))
         session.follow(json_log)
         _log(json_log.handler())
-    if _is_terminal(arguments):
-        session.follow(TerminalAnswers(session))
 
 
 def _log(handler: logging.Handler) -> None:
@@ -264,6 +264,12 @@ def _log(handler: logging.Handler) -> None:
 
 def _is_terminal(arguments: argparse.Namespace) -> bool:
     return not arguments.json and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _is_drawn(arguments: argparse.Namespace) -> bool:
+    """Say whether the turn is drawn, and not logged line by line."""
+    is_plain = arguments.plain or arguments.quiet or arguments.json or arguments.no_stream
+    return can_draw() and not (is_plain or arguments.verbose)
 
 
 def _cancel_on_signals(session: Session, last_words: str) -> None:

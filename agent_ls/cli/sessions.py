@@ -1,4 +1,4 @@
-"""``sessions``: lists, searches, forks and deletes the stored sessions of a folder.
+"""``sessions``: lists, searches, forks, names, hides, exports and deletes stored sessions.
 
 No action needs a model, so no model host is started.
 """
@@ -10,38 +10,51 @@ import asyncio
 import dataclasses
 import sys
 import time
+from pathlib import Path
 
 from agent_ls.assembly import SystemClock
-from agent_ls.cli.output import print_json
-from agent_ls.cli.stored import find_session, folder_uri, open_named_store
+from agent_ls.cli.output import print_json, write_for_owner
+from agent_ls.cli.session_costs import cost_lines, cost_rows
+from agent_ls.cli.stored import find_session, folder_uri, open_named_store, open_stored
 from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.events import SessionArchived, SessionRenamed
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.stops import STATUS_WORDS, TurnStatus
 from agent_ls.loop.ports.store import Leases, SessionSummary
+from agent_ls.loop.state.recorder import Recorder
 from agent_ls.observers.report.words import money
-from agent_ls.safety.text import visible, visible_line
+from agent_ls.safety.text import label, visible, visible_line
 from agent_ls.session.forking import forked, place_of_turn
-from agent_ls.session.held_leases import is_dead, is_loose_lease
+from agent_ls.session.held_leases import HeldLeases, is_dead, is_loose_lease, own_identity
 
 _DECLINED = 1
+_TITLE_CHARACTERS = 80
 _CUT_OFF = "cut off"
 
 
 def sessions(arguments: argparse.Namespace) -> int:
     """Run the action and return its exit code. Errors: ``SettingsError``, ``StoreError``."""
-    do = {"search": _search, "fork": _fork, "delete": _delete}.get(arguments.action, _list)
+    do = {
+        "search": _search,
+        "fork": _fork,
+        "rename": _rename,
+        "archive": _archive,
+        "export": _export,
+        "costs": _costs,
+        "delete": _delete,
+    }.get(arguments.action, _list)
     return asyncio.run(do(arguments))
 
 
 async def _list(arguments: argparse.Namespace) -> int:
     """Print the sessions of the folder, newest first, each with its sub-agents below it.
 
-    Those in which nobody has said anything are left out.
+    Those in which nobody has said anything are left out, and archived ones unless ``--all``.
     """
     async with open_named_store(arguments) as store:
         found: list[SessionSummary] = []
         for one in await store.sessions([folder_uri(arguments)]):
-            if one.is_empty:
+            if one.is_empty or (one.is_archived and not arguments.all):
                 continue
             # Sub-agents in the order they were started.
             family = [one, *reversed(await store.sessions(parent_id=one.session_id))]
@@ -52,7 +65,7 @@ async def _list(arguments: argparse.Namespace) -> int:
         print_json([dataclasses.asdict(one) for one in found])
         return 0
     for one in found:
-        sys.stdout.write(_line(one) + "\n")
+        sys.stdout.write(session_line(one) + "\n")
     if not found:
         sys.stderr.write("No sessions in this folder yet.\n")
     return 0
@@ -99,6 +112,72 @@ async def _fork(arguments: argparse.Namespace) -> int:
         await store.append(forked(journal, new_id, last_seq), durable=True)
     sys.stdout.write(f"{new_id}\n")
     sys.stderr.write("The conversation branched off; the files are as they are now.\n")
+    if sys.stdout.isatty():
+        sys.stderr.write(f"To talk to it: agent-ls resume {new_id}\n")
+    return 0
+
+
+async def _rename(arguments: argparse.Namespace) -> int:
+    """Give a session another title."""
+    title = label(" ".join(arguments.title), _TITLE_CHARACTERS)
+    if not title:
+        raise SettingsError("rename: the title is empty.")
+    session_id = await _noted(arguments, SessionRenamed(title=title))
+    sys.stdout.write(f"{session_id} is called “{title}” now.\n")
+    return 0
+
+
+async def _archive(arguments: argparse.Namespace) -> int:
+    """Hide a session from lists, or show it again."""
+    session_id = await _noted(arguments, SessionArchived(is_archived=not arguments.undo))
+    did = "in lists again" if arguments.undo else "archived; `sessions --all` still lists it"
+    sys.stdout.write(f"{session_id} is {did}.\n")
+    return 0
+
+
+async def _noted(arguments: argparse.Namespace, event: SessionRenamed | SessionArchived) -> str:
+    """Record what lists show of the named session; return its id.
+
+    Errors: ``StoreError`` when another process writes it.
+    """
+    clock = SystemClock()
+    async with open_named_store(arguments) as store:
+        session_id = await find_session(store, arguments.session, folder_uri(arguments))
+        leases = HeldLeases(store, f"{own_identity()}:{Ids(clock.now_ms).new('ses')}")
+        lease = await leases.take(session_id)
+        try:
+            journal = await store.load(session_id)
+            await Recorder(session_id, store, clock, journal).emit(event)
+        finally:
+            await leases.release(lease)
+    return session_id
+
+
+async def _export(arguments: argparse.Namespace) -> int:
+    """Print a session as Markdown, or write it to a file of the user's."""
+    from agent_ls.cli.exporting import markdown_of
+
+    async with open_stored(arguments) as (_, journal):
+        text = markdown_of(journal[0].session_id, journal)
+    if arguments.out is None:
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
+        return 0
+    try:
+        write_for_owner(Path(arguments.out), text)
+    except OSError as error:
+        raise SettingsError(
+            f"{arguments.out} cannot be written: {error.strerror}. Give --out another place."
+        ) from None
+    return 0
+
+
+async def _costs(arguments: argparse.Namespace) -> int:
+    """Print what a session has used, turn by turn."""
+    async with open_stored(arguments) as (_, journal):
+        if arguments.json:
+            print_json(cost_rows(journal))
+        else:
+            sys.stdout.writelines(f"{line}\n" for line in cost_lines(journal))
     return 0
 
 
@@ -138,7 +217,8 @@ def _when(at_ms: int) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_ms / 1000))
 
 
-def _line(one: SessionSummary) -> str:
+def session_line(one: SessionSummary) -> str:
+    """Return a session's row in a list."""
     turns = "turn" if one.turns == 1 else "turns"
     status = STATUS_WORDS.get(one.status, one.status).lower()
     if one.parent_id:

@@ -77,14 +77,44 @@ class StreamedText:
                 pass
 
 
+class LineReader:
+    """Reads lines that the user types, one prompt at a time."""
+
+    def __init__(self, ask: Callable[[str], str] | None = None) -> None:
+        """``ask`` shows a prompt and returns a line, by default from standard input."""
+        self._ask = ask or _ask
+        self._turn = asyncio.Lock()
+
+    async def read(self, prompt: str) -> str:
+        """Show a prompt and return the user's line; empty at the end of input.
+
+        The thread that reads is a daemon, so that a stopped process can end without input.
+        """
+        loop = asyncio.get_running_loop()
+        async with self._turn:
+            said: asyncio.Future[str] = loop.create_future()
+
+            def settle(text: str) -> None:
+                if not said.done():
+                    said.set_result(text)
+
+            def read() -> None:
+                text = self._ask(prompt)
+                # The event loop may be closed by then.
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(settle, text)
+
+            threading.Thread(target=read, name="terminal", daemon=True).start()
+            return await said
+
+
 class TerminalAnswers:
     """A reader that asks the user at the terminal for approvals and answers to questions."""
 
-    def __init__(self, session: Session, ask: Callable[[str], str] | None = None) -> None:
-        """``ask`` shows a prompt and returns a line, by default from standard input."""
+    def __init__(self, session: Session, reader: LineReader | None = None) -> None:
+        """``reader`` reads the answers, by default from standard input."""
         self._session = session
-        self._ask = ask or _ask
-        self._turn = asyncio.Lock()
+        self._reader = reader or LineReader()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def on_event(self, stored: StoredEvent) -> None:
@@ -111,12 +141,12 @@ class TerminalAnswers:
         # The title already shows a short command in full.
         if about := title.partition(": ")[2]:
             payload = payload.removeprefix(f"{about}\n")
-        keys, answer = _keys(request), None
+        keys, answer = answer_keys(request), None
         names = ", ".join(key.name for key in keys.values())
         how = f"\n{names}, [?] explains, or words that say no; then Enter: "
         asking = "\n".join(["", title, payload, f"({visible(request.reason)})"]) + how
         while answer is None:
-            said = await self._asked(asking)
+            said = await self._reader.read(asking)
             answer = _approval(said, keys)
             asking = f"{_explained(said, keys)}{how}" if said.strip() else _again(keys)
         await self._session.resolve_approval(request.id, answer)
@@ -128,35 +158,13 @@ class TerminalAnswers:
             offered += "\nor the numbers of steps, such as 1, 3-5; other words go to the agent"
         if question.default:
             offered += f"\nEnter alone answers: {visible(question.default)}"
-        said = await self._asked(f"\n{visible(question.text)}{offered}\n> ")
+        said = await self._reader.read(f"\n{visible(question.text)}{offered}\n> ")
         if said and not said.strip():
             said = question.default or said
         while said and not said.strip():
-            said = await self._asked("Nothing is decided yet: an answer needs words.\n> ")
+            said = await self._reader.read("Nothing is decided yet: an answer needs words.\n> ")
         answer = QuestionAnswer(text=said.strip(), by="terminal" if said.strip() else "nobody")
         await self._session.resolve_question(question.id, answer)
-
-    async def _asked(self, prompt: str) -> str:
-        """Show a prompt and return the user's line; prompts are shown one at a time.
-
-        The thread that reads is a daemon, so that a stopped process can end without input.
-        """
-        loop = asyncio.get_running_loop()
-        async with self._turn:
-            said: asyncio.Future[str] = loop.create_future()
-
-            def settle(text: str) -> None:
-                if not said.done():
-                    said.set_result(text)
-
-            def read() -> None:
-                text = self._ask(prompt)
-                # The event loop may be closed by then.
-                with contextlib.suppress(RuntimeError):
-                    loop.call_soon_threadsafe(settle, text)
-
-            threading.Thread(target=read, name="terminal", daemon=True).start()
-            return await said
 
 
 _NOT_NO = ("y", "yes", "ok", "session", "prefix", "always")
@@ -164,7 +172,7 @@ _NOT_NO = ("y", "yes", "ok", "session", "prefix", "always")
 
 
 @dataclass(frozen=True, slots=True)
-class _Key:
+class AnswerKey:
     """One key that answers an approval."""
 
     choice: ApprovalChoice
@@ -172,35 +180,39 @@ class _Key:
     words: str
 
 
-def _keys(request: ApprovalRequest) -> dict[str, _Key]:
+def answer_keys(request: ApprovalRequest) -> dict[str, AnswerKey]:
+    """Return the offered answers by their letter, each with what it covers."""
     scope = grant_words(request.preview.grant or "")
     prefix = grant_words(request.preview.prefix or "")
     these = f"these {len(request.covers)} changes" if request.covers else "this one call"
+    here = "in this folder from now on"
     keys = (
-        _Key(ApprovalChoice.ALLOW_ONCE, "[y]es", f"allow {these}"),
-        _Key(ApprovalChoice.ALLOW_SESSION, "[s]ession", f"allow {scope} until the session ends"),
-        _Key(ApprovalChoice.ALLOW_PREFIX, "[p]refix", f"allow {prefix} in this folder from now on"),
-        _Key(ApprovalChoice.ALLOW_ALWAYS, "[a]lways", f"allow {scope} in this folder from now on"),
-        _Key(ApprovalChoice.REJECT_ONCE, "[n]o", f"reject {these}"),
-        _Key(ApprovalChoice.REJECT_ALWAYS, "ne[v]er", f"reject {scope} in this folder from now on"),
+        AnswerKey(ApprovalChoice.ALLOW_ONCE, "[y]es", f"allow {these}"),
+        AnswerKey(
+            ApprovalChoice.ALLOW_SESSION, "[s]ession", f"allow {scope} until the session ends"
+        ),
+        AnswerKey(ApprovalChoice.ALLOW_PREFIX, "[p]refix", f"allow {prefix} {here}"),
+        AnswerKey(ApprovalChoice.ALLOW_ALWAYS, "[a]lways", f"allow {scope} {here}"),
+        AnswerKey(ApprovalChoice.REJECT_ONCE, "[n]o", f"reject {these}"),
+        AnswerKey(ApprovalChoice.REJECT_ALWAYS, "ne[v]er", f"reject {scope} {here}"),
     )
     offered = (key for key in keys if key.choice in request.choices)
     return {key.name.partition("[")[2][0]: key for key in offered}
 
 
-def _again(keys: Mapping[str, _Key]) -> str:
+def _again(keys: Mapping[str, AnswerKey]) -> str:
     """Return the prompt in one line, for a user who pressed only Enter."""
     return f"Nothing is decided yet: {'/'.join(keys)}, ? or words that say no; then Enter: "
 
 
-def _explained(said: str, keys: Mapping[str, _Key]) -> str:
+def _explained(said: str, keys: Mapping[str, AnswerKey]) -> str:
     word = visible(said.strip())
     unknown = [] if word == "?" else [f"Nothing is decided: {word!r} is no answer."]
     words = [f"  {key.name:<10} {key.words}" for key in keys.values()]
     return "\n".join((*unknown, *words, "  a sentence  rejects this and tells the agent why"))
 
 
-def _approval(said: str, keys: Mapping[str, _Key]) -> ApprovalAnswer | None:
+def _approval(said: str, keys: Mapping[str, AnswerKey]) -> ApprovalAnswer | None:
     """Return the user's answer; None if it may be a typing mistake."""
     if not said:  # End of input: nobody can answer.
         return ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, by="terminal")

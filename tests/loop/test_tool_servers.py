@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.cli.terminal import TerminalAnswers
+from agent_ls.cli.terminal import LineReader, TerminalAnswers
 from agent_ls.domain.events import PrefixSet, QuestionAsked, QuestionResolved
 from tests.loop.conftest import Stage
 from tests.mcp.conftest import PROGRAM
@@ -102,7 +102,7 @@ text = "Done."
         tmp_path, scenario, settings_toml=settings("instructions:Ask first.")
     ) as sessions:
         session = await sessions.create()
-        session.follow(TerminalAnswers(session, ask))
+        session.follow(TerminalAnswers(session, LineReader(ask)))
         async with asyncio.timeout(60):
             await session.submit("Plan it.")
             await session.wait_idle()

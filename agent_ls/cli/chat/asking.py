@@ -1,0 +1,165 @@
+"""Asks on the screen for approvals and answers: one key, or words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+
+from agent_ls.cli.chat.diff_rows import is_diff
+from agent_ls.cli.chat.paint import Painter
+from agent_ls.cli.chat.screen import Ask, Screen
+from agent_ls.cli.terminal import AnswerKey, answer_keys
+from agent_ls.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalRequest,
+    Question,
+    QuestionAnswer,
+)
+from agent_ls.domain.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    Ephemeral,
+    QuestionAsked,
+    QuestionResolved,
+    StoredEvent,
+    TurnEnded,
+)
+from agent_ls.domain.modes import MODE_WORDS
+from agent_ls.session.session import Session
+
+_BY = "terminal"
+_MOST_KEYS = 9
+"""Options of a question that have a key."""
+
+
+class ScreenAnswers:
+    """A reader that asks the user on the screen."""
+
+    def __init__(
+        self,
+        screen: Screen,
+        painter: Painter,
+        session: Session,
+        settled: Callable[[], Coroutine[None, None, None]],
+    ) -> None:
+        """``settled`` waits until the screen shows what happened before."""
+        self._screen, self._painter, self._session = screen, painter, session
+        self._settled = settled
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._shown = ""
+        """The id of what is being asked."""
+
+    def on_event(self, stored: StoredEvent) -> None:
+        """Ask, or stop asking."""
+        match stored.event:
+            case ApprovalRequested(request=request):
+                self._start(self._approve(request))
+            case QuestionAsked(question=question):
+                self._start(self._answer(question))
+            case ApprovalResolved(approval_id=ended) | QuestionResolved(question_id=ended):
+                self._end(ended)
+            case TurnEnded():
+                self._end(self._shown)
+            case _:
+                pass
+
+    def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
+        """Ignore streamed pieces."""
+
+    def ask_pending(self) -> None:
+        """Ask what a session that was opened again waits for."""
+        state = self._session.state
+        for request in state.approvals.values():
+            self._start(self._approve(request))
+        for question in state.questions.values():
+            self._start(self._answer(question))
+
+    def _end(self, ended: str) -> None:
+        if ended == self._shown:
+            self._shown = ""
+            self._screen.ask(None)
+
+    def _start(self, work: Coroutine[None, None, object]) -> None:
+        async def done() -> None:
+            await work
+
+        task = asyncio.ensure_future(done())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _say(self, text: str, style: str = "") -> None:
+        self._screen.print(self._painter.words(text, self._screen.columns, style))
+
+    async def _approve(self, request: ApprovalRequest) -> None:
+        await self._settled()
+        preview, columns = request.preview, self._screen.columns
+        title, payload = preview.title, preview.payload.rstrip()
+        # The title already shows a short command in full.
+        if about := title.partition(": ")[2]:
+            payload = payload.removeprefix(f"{about}\n")
+        head = self._painter.words(f"Allow? {title}", columns, "bold yellow")
+        self._screen.print(f"\n{head}")
+        if is_diff(payload):
+            self._screen.print(self._painter.diff(payload, columns))
+        elif payload != about:
+            self._say(payload)
+        self._say(request.reason, "dim")
+        keys = answer_keys(request)
+
+        def settle(answer: ApprovalAnswer) -> None:
+            self._start(self._session.resolve_approval(request.id, answer))
+
+        def words(text: str) -> None:
+            if text:
+                choice = ApprovalChoice.REJECT_ONCE
+                settle(ApprovalAnswer(choice=choice, note=text, by=_BY))
+
+        def act(key: AnswerKey) -> Callable[[], None]:
+            return lambda: settle(ApprovalAnswer(choice=key.choice, by=_BY))
+
+        pressed = {letter: act(key) for letter, key in keys.items()}
+        pressed["?"] = self._explain
+        rows = [(letter, key.words) for letter, key in keys.items()]
+        rows.append(("?", "explain · or type why not, and Enter rejects with these words"))
+        self._shown = request.id
+        self._screen.ask(Ask(partial(self._painter.rows, rows), words, pressed))
+
+    def _explain(self) -> None:
+        mode = self._session.state.mode_of_turn
+        name, does = MODE_WORDS[mode]
+        self._say(
+            f"Mode {mode} ({name}): {does} Change it with /mode.\n"
+            "What was allowed for the session ends with it; `agent-ls rules` lists what was "
+            "allowed in this folder, and removes it.\n"
+            "Words reject the call, and the agent reads them. Begin them with a space where the "
+            "first letter is a key.",
+            "dim",
+        )
+
+    async def _answer(self, question: Question) -> None:
+        await self._settled()
+        columns = self._screen.columns
+        self._screen.print("\n" + self._painter.markdown(f"**?** {question.text}", columns))
+
+        def settle(text: str) -> None:
+            if text := text or question.default:
+                answer = QuestionAnswer(text=text, by=_BY)
+                self._start(self._session.resolve_question(question.id, answer))
+
+        options = question.options[:_MOST_KEYS]
+        is_plan = question.origin == "plan"
+        # In a plan a number begins a list of steps.
+        rows = [(one[0] if is_plan else str(at), one) for at, one in enumerate(options, 1)]
+        if is_plan:
+            rows.append(
+                ("", "or the numbers of steps, such as 1, 3-5; other words go to the agent")
+            )
+        else:
+            rows.append(("", "type an answer, and Enter"))
+        if question.default:
+            rows.append(("", f"Enter alone answers: {question.default}"))
+        pressed = {key: partial(settle, one) for key, one in rows if key}
+        self._shown = question.id
+        self._screen.ask(Ask(partial(self._painter.rows, rows), settle, pressed))

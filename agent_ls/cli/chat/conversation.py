@@ -1,0 +1,182 @@
+"""The conversation itself: what is typed goes to a session, which may be another one later."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+
+from agent_ls.assembly import open_disk_workspace, open_sessions
+from agent_ls.cli.chat.completing import PromptCompleter
+from agent_ls.cli.chat.face import Face, leave_on_hang_up, logged
+from agent_ls.cli.chat.own_commands import OWN
+from agent_ls.cli.chat.screen import Doing, Screen
+from agent_ls.cli.chat.screen_parts import short_folder
+from agent_ls.cli.chat.slash import Talk, run_command
+from agent_ls.cli.named_sessions import cut_off_session, first_session
+from agent_ls.cli.options import conversation_settings, folder_of
+from agent_ls.cli.which import nearest
+from agent_ls.domain.commands import BUILT_IN, called_in
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.events import TurnEnded, TurnStarted
+from agent_ls.domain.goals import typed
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.sentences import counted
+from agent_ls.domain.stops import EXIT_CANCELLED
+from agent_ls.lsp.conversation.mentions import FileNames
+from agent_ls.observers.unpriced import UnpricedBudget
+from agent_ls.session.session import Session
+from agent_ls.session.sessions import Sessions
+from agent_ls.settings import chosen_budget_usd
+
+
+async def converse(
+    screen: Screen,
+    ended: asyncio.Future[int],
+    arguments: argparse.Namespace,
+    completer: PromptCompleter,
+    early: list[tuple[str, bool]],
+) -> None:
+    """Open the sessions and talk until the screen has ended.
+
+    ``early`` has what was typed before there was a session.
+    """
+    leave_on_hang_up(screen)
+    folder = folder_of(arguments)
+    face = Face(screen)
+    settings = conversation_settings(arguments, folder).settings
+    workspace = open_disk_workspace([folder])
+    async with logged(face):
+        sessions = await open_sessions(
+            settings, workspace, is_attended=True, tell=lambda words: face.say(words, "dim")
+        )
+        try:
+            session = await begin_session(sessions, arguments)
+            session.follow(UnpricedBudget(face.say, chosen_budget_usd(settings)))
+            talk = Talk(sessions, workspace, session, face)
+            is_resumed = arguments.command == "resume"
+            await _show(face, session, goes_on=is_resumed)
+            screen.footer = lambda: _footer(talk, short_folder(folder))
+            screen.refresh()
+            completer.begin(sessions, FileNames(workspace))
+            if is_resumed:
+                session.resume()
+            asyncio.get_running_loop().add_signal_handler(
+                signal.SIGTERM, screen.leave, EXIT_CANCELLED
+            )
+            await _talk(screen, ended, talk, early)
+            await face.close()
+        finally:
+            await sessions.close()
+    _say_goodbye(screen, talk.session, arguments)
+
+
+async def begin_session(sessions: Sessions, arguments: argparse.Namespace) -> Session:
+    """Return the session to talk to, with the mode and model of the command line."""
+    is_resume = arguments.command == "resume"
+    if is_resume and arguments.session is None:
+        session = await cut_off_session(sessions)
+    else:
+        session = await first_session(sessions, arguments)
+    if arguments.mode is not None:
+        await session.set_mode(Mode(arguments.mode))
+    if arguments.model is not None:
+        await session.set_model(arguments.model)
+    return session
+
+
+async def _talk(
+    screen: Screen, ended: asyncio.Future[int], talk: Talk, early: list[tuple[str, bool]]
+) -> None:
+    """Carry out what is typed, in order, until the screen has ended."""
+    said: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
+
+    def stop() -> bool:
+        if not talk.session.is_busy or talk.session.is_cut_off:
+            return False
+        waiting = "\n\n".join(one.text for one in talk.session.state.queue)
+        if waiting and not screen.draft:
+            # What the model has not read comes back.
+            screen.draft = waiting
+        stopping.append(asyncio.ensure_future(talk.session.cancel("terminal")))
+        return True
+
+    stopping: list[asyncio.Task[bool]] = []
+    screen.doing = Doing(lambda text, waits: said.put_nowait((text, waits)), stop)
+    for one in early:
+        said.put_nowait(one)
+    while not ended.done():
+        next_one = asyncio.ensure_future(said.get())
+        await asyncio.wait({next_one, ended}, return_when=asyncio.FIRST_COMPLETED)
+        if not next_one.done():
+            next_one.cancel()
+            break
+        text, waits = next_one.result()
+        try:
+            await say(talk, text, waits=waits)
+        except (AgentLsError, OSError) as error:
+            talk.face.say(f"agent-ls: {error}", "red")
+
+
+async def say(talk: Talk, text: str, *, waits: bool = False) -> None:
+    """Carry out a command of the conversation's, or send the words to the session.
+
+    Errors: ``AgentLsError`` when they cannot be sent.
+    """
+    call = called_in(text)
+    if call is not None and await run_command(talk, *call):
+        return
+    if call is not None and call[0] not in BUILT_IN:
+        await _check_command(talk, call[0])
+    prompt, goal = typed(text)
+    if talk.session.is_closed:
+        # Another process went on with it meanwhile, or it made room.
+        talk.session = await talk.sessions.open(talk.session.id)
+        await talk.face.put(talk.session)
+    kind = "follow_up" if waits else "steer"
+    await talk.session.submit(prompt, goal=goal, when_busy=kind)
+
+
+async def _check_command(talk: Talk, name: str) -> None:
+    """Refuse a command that does not exist, with the one that may be meant."""
+    found = await talk.sessions.custom_commands.listed(name)
+    if name in {**found.commands, **found.problems, **found.refused, **found.also}:
+        return
+    near = nearest(name, [*OWN, *found.commands])
+    did = f" Did you mean /{near}?" if near else ""
+    raise AgentLsError(f"There is no command /{name}.{did} /help lists those there are.")
+
+
+async def _show(face: Face, session: Session, *, goes_on: bool) -> None:
+    """Put the session on the screen, with the last thing that was said in it.
+
+    ``goes_on``: its turn is about to go on.
+    """
+    await face.put(session)
+    journal = await session.journal() if session.state.turns else ()
+    begun = [one.event for one in journal if isinstance(one.event, TurnStarted)]
+    if not begun:
+        return
+    title = session.state.title or "untitled"
+    face.say(f"Going on with “{title}” ({counted(len(begun), 'turn')}). The last one:", "dim")
+    face.say(f"> {begun[-1].prompt.strip()}", "bold")
+    ends = [one.event for one in journal if isinstance(one.event, TurnEnded)]
+    if ends and ends[-1].turn_id == begun[-1].turn_id and ends[-1].output.strip():
+        face.show_markdown(ends[-1].output)
+    if session.is_cut_off and not goes_on:
+        face.say("It was cut off. /continue goes on with it; words go on with it, too.", "yellow")
+
+
+def _footer(talk: Talk, folder: str) -> str:
+    state = talk.session.state
+    kind = " · dry run" if state.is_dry_run else ""
+    return f"  /help · {state.mode}{kind} · {state.model} · {folder}"
+
+
+def _say_goodbye(screen: Screen, session: Session, arguments: argparse.Namespace) -> None:
+    if screen.is_gone or not session.state.turns:
+        return
+    where = "" if arguments.workspace == "." else f" --workspace {arguments.workspace}"
+    cut_off = "The turn was cut off. " if session.state.is_running else ""
+    sys.stderr.write(f"{cut_off}To go on: agent-ls resume {session.id}{where}\n")

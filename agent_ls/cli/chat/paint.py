@@ -1,0 +1,168 @@
+"""Turns texts into what a terminal shows: Markdown, diffs, lines, at any width.
+
+The one door to the terminal: what leaves it has no control characters but the painter's own, also
+where Markdown would make some of harmless text (``&#27;``).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.markdown import Heading, Markdown, MarkdownElement
+from rich.padding import Padding
+from rich.segment import Segment, Segments
+from rich.table import Table
+from rich.text import Text
+from rich.theme import Theme
+
+from agent_ls.cli.chat.diff_rows import DiffRow, rows_of
+from agent_ls.safety.text import visible, visible_line
+
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_BLANKS = re.compile("\n{3,}")
+_STYLING = re.compile("\x1b\\[[0-9;]*m")
+_TAB_COLUMNS = 4
+_MIN_COLUMNS = 20
+_STYLES = {"added": "green", "removed": "red", "same": "", "note": "dim", "gap": "dim"}
+_SIGNS = {"added": "+", "removed": "-", "same": " "}
+# Colours of the terminal's own palette: they can be read on a dark and on a light ground.
+_THEME = Theme(
+    {
+        "markdown.h1": "bold underline",
+        "markdown.h2": "bold",
+        "markdown.h3": "bold",
+        "markdown.h4": "italic",
+        "markdown.code": "cyan",
+        "markdown.code_block": "",
+        "markdown.block_quote": "dim",
+        "markdown.hr": "dim",
+        "markdown.item.bullet": "bold",
+        "markdown.item.number": "bold",
+        "markdown.table.border": "dim",
+        "markdown.table.header": "bold",
+    }
+)
+
+
+class _Heading(Heading):
+    """A heading at the left, without a box."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the heading's words."""
+        self.text.justify = "left"
+        yield self.text
+
+
+class _Markdown(Markdown):
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "heading_open": _Heading,
+    }
+
+
+class Painter:
+    """Draws for a terminal with the colours that it has, or none (``NO_COLOR``)."""
+
+    def markdown(self, text: str, columns: int) -> str:
+        """Return a text in Markdown as the terminal shows it, without a final line end."""
+        shown = _Markdown(visible(text), code_theme="ansi_dark", hyperlinks=False)
+        return _BLANKS.sub("\n\n", self.drawn(shown, columns)).strip("\n")
+
+    def line(self, text: str, columns: int, style: str = "") -> str:
+        """Return one line, cut to the width."""
+        shown = Text(visible_line(text), style=style, no_wrap=True, overflow="ellipsis")
+        shown.truncate(columns, overflow="ellipsis")
+        return self.drawn(shown, columns)
+
+    def sides(self, text: str, end: str, columns: int, style: str = "") -> str:
+        """Return one line whose end is always shown; the text before it is cut to the width."""
+        end = visible_line(end)
+        room = max(columns - cell_len(end) - 2, _MIN_COLUMNS // 2)
+        shown = Text(visible_line(text), style=style, no_wrap=True)
+        shown.truncate(room, overflow="ellipsis")
+        return self.drawn(Text.assemble(shown, "  " if end else "", (end, style)), columns)
+
+    def rows(self, rows: Sequence[tuple[str, str]], columns: int) -> str:
+        """Return keys with what each does, wrapped beside the key."""
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(style="bold", no_wrap=True, min_width=3, justify="right")
+        table.add_column()
+        for key, words in rows:
+            table.add_row(Text(visible_line(key)), Text(visible_line(words)))
+        return self.drawn(table, columns)
+
+    def words(self, text: str, columns: int, style: str = "", *, indent: int = 0) -> str:
+        """Return a plain text, wrapped to the width."""
+        shown = Text(visible(text), style=style, tab_size=_TAB_COLUMNS)
+        return self.drawn(Padding(shown, (0, 0, 0, indent)) if indent else shown, columns)
+
+    def tail(self, text: str, columns: int, most_lines: int, style: str = "dim") -> list[str]:
+        """Return the last lines of a text, each cut to the width."""
+        lines = text.rstrip("\n").split("\n")[-most_lines:]
+        return [self.line(f"  {one}", columns, style) for one in lines if one.strip()]
+
+    def diff(self, text: str, columns: int, *, most_rows: int = 0) -> str:
+        """Return a unified diff with line numbers and colours; ``most_rows`` 0 shows all of it."""
+        rows = list(rows_of(text))
+        if sum(one.kind == "file" for one in rows) == 1:
+            rows = [one for one in rows if one.kind != "file"]
+        left = 0
+        if most_rows and len(rows) > most_rows:
+            left, rows = len(rows) - most_rows, rows[:most_rows]
+        more = f"  … {left:,} more lines; /diff shows all" if left else ""
+        return self.drawn(_table(rows, more), columns)
+
+    def drawn(self, what: RenderableType, columns: int) -> str:
+        """Return anything that rich can draw, made safe, without a final line end."""
+        columns = max(columns, _MIN_COLUMNS)
+        console = Console(
+            file=io.StringIO(),
+            force_terminal=True,
+            legacy_windows=False,
+            width=columns,
+            theme=_THEME,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+        safe = [
+            Segment(_CONTROL.sub(_escaped, one.text), one.style)
+            for one in console.render(what)
+            if not one.control
+        ]
+        with console.capture() as captured:
+            console.print(Segments(safe), end="")
+        lines = captured.get().rstrip("\n").split("\n")
+        return "\n".join("" if _is_blank(one) else one.rstrip() for one in lines)
+
+
+def _table(rows: Sequence[DiffRow], more: str) -> RenderableType:
+    digits = len(str(max((one.number for one in rows), default=0)))
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(justify="right", style="dim", no_wrap=True, min_width=digits + 2)
+    table.add_column(overflow="fold")
+    for one in rows:
+        number = str(one.number) if one.number else ""
+        if one.kind == "file":
+            table.add_row("", Text(visible_line(one.text), style="bold"))
+            continue
+        sign = _SIGNS.get(one.kind, "")
+        text = visible(one.text).expandtabs(_TAB_COLUMNS)
+        table.add_row(number, Text(f"{sign}{text}", style=_STYLES[one.kind]))
+    if more:
+        table.add_row("", Text(more, style="dim"))
+    return table
+
+
+def _is_blank(line: str) -> bool:
+    """Say whether a drawn line shows nothing."""
+    return not _STYLING.sub("", line).strip()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found.group().encode("unicode_escape").decode()

@@ -1,0 +1,122 @@
+"""A conversation line by line: for pipes, terminals that cannot draw, and screen readers."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+from agent_ls.assembly import open_disk_workspace, open_sessions
+from agent_ls.cli.chat.conversation import begin_session, say
+from agent_ls.cli.chat.slash import Talk
+from agent_ls.cli.options import conversation_settings, folder_of
+from agent_ls.cli.terminal import LineReader, StreamedText, TerminalAnswers
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.observers.human_log import HumanLog
+from agent_ls.safety.text import visible
+from agent_ls.session.session import Session
+
+
+def talk_in_lines(arguments: argparse.Namespace) -> int:
+    """Read prompts, one a line, until the input ends; answers go to standard output."""
+    folder = folder_of(arguments)
+    return asyncio.run(_talk(arguments, folder))
+
+
+class _Lines:
+    """Shows a conversation as lines."""
+
+    def __init__(self, reader: LineReader, *, is_attended: bool) -> None:
+        self._reader, self._is_attended = reader, is_attended
+        self._shown: set[str] = set()
+        self.has_left = False
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a plain text."""
+        sys.stdout.write(visible(text) + "\n")
+        sys.stdout.flush()
+
+    def show_markdown(self, text: str) -> None:
+        """Print a text in Markdown as it is."""
+        self.say(text)
+
+    def show_diff(self, text: str) -> None:
+        """Print a diff as it is."""
+        self.say(text)
+
+    async def put(self, session: Session) -> None:
+        """Follow this session, too."""
+        if session.id in self._shown:
+            return
+        self._shown.add(session.id)
+        session.follow(StreamedText(sys.stdout))
+        session.follow(
+            HumanLog(sys.stderr, with_answers=False, with_approvals=not self._is_attended)
+        )
+        if self._is_attended:
+            session.follow(TerminalAnswers(session, self._reader))
+
+    def leave(self) -> None:
+        """End the conversation with the line that is carried out."""
+        self.has_left = True
+
+
+async def _talk(arguments: argparse.Namespace, folder: Path) -> int:
+    is_attended = sys.stdin.isatty()
+    settings = conversation_settings(arguments, folder).settings
+    workspace = open_disk_workspace([folder])
+    reader, typing = LineReader(), LineReader(_line)
+    face = _Lines(reader, is_attended=is_attended)
+    sessions = await open_sessions(
+        settings, workspace, is_attended=is_attended, tell=lambda words: face.say(words)
+    )
+    try:
+        talk = Talk(sessions, workspace, await begin_session(sessions, arguments), face)
+        await face.put(talk.session)
+        await talk.session.wait_idle()
+        while not face.has_left:
+            line = await typing.read("> " if is_attended else "")
+            if not line:
+                break
+            if not line.strip():
+                continue
+            try:
+                await say(talk, line)
+                await _ended(talk.session)
+            except (AgentLsError, OSError) as error:
+                sys.stderr.write(f"agent-ls: {visible(str(error))}\n")
+    finally:
+        await sessions.close()
+    return 0
+
+
+def _line(prompt: str) -> str:
+    """Show a prompt and return one line; empty at the end of input. Takes no more than the line."""
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    line = b""
+    while not line.endswith(b"\n"):
+        piece = os.read(sys.stdin.fileno(), 1)
+        if not piece:
+            break
+        line += piece
+    return line.decode(errors="replace")
+
+
+async def _ended(session: Session) -> None:
+    """Wait for the end of the turn; Ctrl-C stops it."""
+    loop = asyncio.get_running_loop()
+    waiting = asyncio.ensure_future(session.wait_idle())
+    stopping: list[asyncio.Task[bool]] = []
+
+    def stop() -> None:
+        stopping.append(loop.create_task(session.cancel("SIGINT")))
+
+    try:
+        loop.add_signal_handler(signal.SIGINT, stop)
+        await waiting
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)

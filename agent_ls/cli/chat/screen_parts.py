@@ -1,0 +1,58 @@
+"""What the screen is made of: its colours, the terminal's size, and earlier prompts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import platformdirs
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.styles import Style
+
+from agent_ls.safety.text import visible_line
+
+_MOST_FOLDER_CHARS = 36
+STYLE = Style.from_dict(
+    {
+        "mark": "bold",
+        "footer": "ansibrightblack",
+        "completion-menu": "bg:default fg:default",
+        "completion-menu.completion.current": "reverse bg:default fg:default",
+        "completion-menu.meta.completion": "bg:default ansibrightblack",
+        "completion-menu.meta.completion.current": "bg:default ansibrightblack",
+        "scrollbar.background": "bg:default",
+        "scrollbar.button": "bg:default",
+    }
+)
+
+
+def size_of_terminal() -> Size:
+    """Return the size of the terminal that standard output is."""
+    try:
+        columns, rows = os.get_terminal_size(sys.stdout.fileno())
+    except OSError:
+        columns, rows = 0, 0
+    # A terminal may say that it has no size.
+    return Size(rows=rows or 24, columns=columns or 80)
+
+
+def short_folder(folder: Path) -> str:
+    """Return a folder as a prompt of a shell names it, cut at its beginning."""
+    with suppress(ValueError, RuntimeError):
+        folder = Path("~") / folder.relative_to(Path.home())
+    shown = visible_line(str(folder))
+    return shown if len(shown) <= _MOST_FOLDER_CHARS else f"…{shown[-_MOST_FOLDER_CHARS:]}"
+
+
+def earlier_prompts() -> History:
+    """Return the prompts of earlier conversations, in a file that only the user can read."""
+    place = Path(platformdirs.user_state_path("agent-ls")) / "prompts"
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        place.touch(mode=0o600)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(place)

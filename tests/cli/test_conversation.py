@@ -1,0 +1,267 @@
+"""``agent-ls`` alone at a real pseudo-terminal: what a user sees there, and what keys do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.support.screens import SeenTerminal, at_screen
+from tests.support.scripted import scripted
+
+pytestmark = pytest.mark.heavy
+
+_READY = "/help"
+"""Stands in the footer once there is a session."""
+_FIXES = """
+[[answer]]
+text = "I will **fix** it.\\n\\n## Plan\\n\\n- look\\n- change"
+[[answer.call]]
+tool = "edit_file"
+arguments = { path = "calc.py", edits = [{ old_string = "a - b", new_string = "a + b" }] }
+"""
+_RUNS = """
+[[answer]]
+[[answer.call]]
+tool = "run_command"
+arguments = { command = "COMMAND" }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, warm_host: Mapping[str, str]) -> Path:
+    settings = tmp_path / ".config/agent-ls/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"provider.python = {warm_host['AGENT_LS_PROVIDER__PYTHON']!r}\n")
+    place = tmp_path / "project"
+    place.mkdir()
+    (place / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+    return place
+
+
+async def say(terminal: SeenTerminal, words: str) -> None:
+    terminal.type(words)
+    await terminal.until(words)
+    terminal.type("\r")
+
+
+async def left(terminal: SeenTerminal) -> int:
+    terminal.type("\x04")
+    return await terminal.ended()
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+async def test_a_task_from_the_first_frame_to_the_last(folder: Path, columns: int) -> None:
+    hostile = "\\u001b]0;title\\u0007\\u001b[31mred &#27;[2J"
+    command = (
+        "printf '\\\\033]0;evil\\\\007one\\\\n'; until test -e go; do sleep 0.05; done; exit 3"
+    )
+    scenario = (
+        _FIXES
+        + _RUNS.replace("COMMAND", command)
+        + f'[[answer]]\ntext = "It **works** {hostile}\\n\\n| a | b |\\n|---|---|\\n| 漢字 | c |"\n'
+    )
+    async with (
+        scripted(scenario) as model,
+        at_screen(folder, model, columns=columns) as terminal,
+    ):
+        # What is typed while it still loads is not lost.
+        await terminal.until("starting")
+        await say(terminal, "Fix it.")
+        await terminal.until("reject every edit")
+        shown = terminal.shown
+        for words in ("Allow? Edit calc.py", "2 -    return a - b", "2 +    return a + b"):
+            assert words in shown
+        assert "**fix**" not in shown
+        covered = " ".join(shown.split())
+        assert "allow every edit of a text file in this folder from now on" in covered
+        terminal.type("?")
+        await terminal.until("Change it with /mode")
+        terminal.type("y")
+        await terminal.until("✓ edit_file calc.py")
+        assert (folder / "calc.py").read_text() == "def add(a, b):\n    return a + b\n"
+        await terminal.until("Allow? Run:")
+        terminal.type("y")
+        # The command's output is seen before it ends.
+        await terminal.until_true(
+            lambda: re.search(r"^ +one$", terminal.visible, re.MULTILINE) is not None, "one"
+        )
+        assert "exit code" not in terminal.shown
+        (folder / "go").touch()
+        await terminal.until("exit code 3")
+        await terminal.until("✓ Done · 3 steps")
+        assert "漢字" in terminal.shown
+        assert await left(terminal) == 0
+    assert "To go on: agent-ls resume ses_" in terminal.shown
+    for control in (b"\x1b]0;", b"\x1b[31mred", b"\x07", b"\x1b[2J"):
+        assert control not in terminal.raw
+    assert max(len(line) for line in terminal.shown.split("\n")) <= columns
+
+
+async def test_typed_while_it_works_steers_or_waits_and_ctrl_c_stops(folder: Path) -> None:
+    scenario = (
+        _RUNS.replace("COMMAND", "until test -e go; do sleep 0.05; done; echo done")
+        + '[[answer]]\ntext = "As you say."\n[answer.expect]\ncontains = ["and in blue"]\n'
+        + '[[answer]]\ntext = "The second."\n[answer.expect]\ncontains = ["then the docs"]\n'
+        + '[[answer]]\nhang = "before"\n'
+    )
+    async with (
+        scripted(scenario) as model,
+        at_screen(folder, model, "--mode", "auto") as terminal,
+    ):
+        await terminal.until(_READY)
+        await say(terminal, "Paint it.")
+        await terminal.until("Works")
+        await terminal.until("run_command until")
+        await say(terminal, "and in blue")
+        await terminal.until("and in blue  (while it works)")
+        terminal.type("then the docs")
+        await terminal.until("then the docs")
+        terminal.type("\t")
+        await terminal.until("then the docs  (next)")
+        terminal.resize(60, 24)
+        (folder / "go").touch()
+        await terminal.until("The second.")
+        await terminal.until("✓ Done", times=2)
+        await say(terminal, "Never ends.")
+        await model.wait_for_requests(4)
+        terminal.type("\x03")
+        await terminal.until("■ Cancelled")
+        await terminal.until("Ctrl-C again leaves")
+        terminal.type("\x03")
+        assert await terminal.ended() == 0
+
+
+async def test_words_reject_and_what_was_begun_before_a_question_is_no_answer(
+    folder: Path,
+) -> None:
+    scenario = (
+        _FIXES.replace("text =", "delay_ms = 1500\ntext =")
+        + '[[answer]]\ntext = "Well."\n[answer.expect]\ncontains = ["rather not today"]\n'
+    )
+    async with scripted(scenario) as model, at_screen(folder, model) as terminal:
+        await terminal.until(_READY)
+        await say(terminal, "Fix it.")
+        await terminal.until("Works")
+        terminal.type("yes")
+        await terminal.until("reject every edit")
+        # These letters began before the question: they stay words, and decide nothing.
+        terminal.type("y")
+        await terminal.until("yesy")
+        terminal.type("\x15")
+        await terminal.until_true(lambda: "yesy" not in terminal.visible, "an empty composer")
+        terminal.type("x")
+        terminal.type("\x15")
+        await say(terminal, " rather not today")
+        await terminal.until("rejected (terminal): rather not today")
+        await terminal.until("Partly done")
+        assert await left(terminal) == 0
+    assert "a - b" in (folder / "calc.py").read_text()
+
+
+async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder: Path) -> None:
+    scenario = _FIXES + '[[answer]]\ntext = "Fixed **well**."\n[[answer]]\ntext = "Docs, too."\n'
+    async with scripted(scenario) as model:
+        async with at_screen(folder, model, "--mode", "auto") as terminal:
+            await terminal.until(_READY)
+            await say(terminal, "Fix it.")
+            # Nobody was asked, so the diff is shown once it is made.
+            await terminal.until("2 +    return a + b")
+            await terminal.until("✓ Done")
+            await say(terminal, "/rename Sums that add up")
+            await terminal.until("It is called “Sums that add up” now.")
+            await say(terminal, "/undo")
+            await terminal.until("Undone calc.py: 1 change")
+            assert "a - b" in (folder / "calc.py").read_text()
+            await say(terminal, "/redo")
+            await terminal.until("Redone calc.py")
+            assert "a + b" in (folder / "calc.py").read_text()
+            assert await left(terminal) == 0
+        async with at_screen(folder, model, "-c", "--mode", "auto") as terminal:
+            await terminal.until("Going on with “Sums that add up” (1 turn)")
+            await terminal.until("Fixed well.")
+            await terminal.until(_READY)
+            # A file by its beginning, and an earlier prompt.
+            terminal.type("Look at @cal")
+            await terminal.until("calc.py", times=1)
+            terminal.type("\t")
+            await terminal.until("Look at @calc.py")
+            terminal.type("and say.\r")
+            await terminal.until("Docs, too.")
+            await say(terminal, "/costs")
+            await terminal.until("all  ")
+            await say(terminal, "/mdoe")
+            await terminal.until("Did you mean /mode?")
+            assert await left(terminal) == 0
+
+
+async def test_a_terminal_that_is_closed_leaves_a_turn_that_can_go_on(folder: Path) -> None:
+    scenario = '[[answer]]\nhang = "before"\n[[answer]]\ntext = "There it is."\n'
+    async with scripted(scenario) as model:
+        async with at_screen(folder, model) as terminal:
+            await terminal.until(_READY)
+            await say(terminal, "Find it.")
+            await model.wait_for_requests(1)
+            terminal.hang_up()
+            assert await terminal.ended() in (1, 129)
+        async with at_screen(folder, model, "resume") as terminal:
+            await terminal.until("There it is.")
+            await terminal.until("✓ Done")
+            assert await left(terminal) == 0
+
+
+async def test_a_prompt_on_the_command_line_is_one_drawn_turn(folder: Path) -> None:
+    scenario = _FIXES + '[[answer]]\ntext = "Fixed **well**."\n'
+    async with scripted(scenario) as model, at_screen(folder, model, "Fix it.") as terminal:
+        await terminal.until("reject every edit")
+        terminal.type("y")
+        await terminal.until("Fixed well.")
+        assert await terminal.ended() == 0
+    assert terminal.shown.count("Fixed well.") == 1
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+async def test_a_terminal_that_cannot_draw_gets_lines(folder: Path, term: str) -> None:
+    scenario = _FIXES + '[[answer]]\ntext = "Fixed **well**."\n'
+    async with (
+        scripted(scenario) as model,
+        at_screen(folder, model, columns=100, variables={"TERM": term}) as terminal,
+    ):
+        await terminal.until(">")
+        terminal.type("Fix it.\n")
+        await terminal.until("then Enter: ")
+        terminal.type("y\n")
+        await terminal.until("Fixed **well**.")
+        await terminal.until("Done")
+        terminal.type("/costs\n")
+        await terminal.until("all  ")
+        terminal.type("\x04")
+        assert await terminal.ended() == 0
+    assert b"\x1b" not in terminal.raw
+
+
+async def test_without_colours_nothing_is_coloured(folder: Path) -> None:
+    scenario = _FIXES + '[[answer]]\ntext = "Fixed."\n'
+    async with (
+        scripted(scenario) as model,
+        at_screen(folder, model, "--mode", "auto", variables={"NO_COLOR": "1"}) as terminal,
+    ):
+        await terminal.until(_READY)
+        await say(terminal, "Fix it.")
+        await terminal.until("✓ Done")
+        assert await left(terminal) == 0
+    codes = {
+        int(code)
+        for found in re.findall(rb"\x1b\[([0-9;]*)m", terminal.raw)
+        for code in found.split(b";")
+        if code
+    }
+    assert codes <= {0, 1, 2, 3, 4, 7}, codes
+
+
+async def test_settings_that_are_wrong_are_said_and_end_it(folder: Path) -> None:
+    async with at_screen(folder, None, variables={"AGENT_LS_MODEL": ""}) as terminal:
+        assert await terminal.ended() == 3
+        await terminal.until("No model is set.")

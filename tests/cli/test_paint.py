@@ -1,0 +1,151 @@
+"""What is drawn at a terminal: safe, at its width, with line numbers, in pieces as it arrives."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from rich.cells import cell_len
+
+from agent_ls.cli.chat.blocks import split_finished
+from agent_ls.cli.chat.diff_rows import is_diff, rows_of
+from agent_ls.cli.chat.paint import Painter
+from agent_ls.edits.diff import diff_to_read
+
+_STYLING = re.compile("\x1b\\[[0-9;]*m")
+
+HOSTILE = [
+    "All \x1b[31mred\x1b]0;title\x07 now",
+    "&#27;]0;title&#7; and &#x9b;2J",
+    "`\x1b[2J` in code",
+    "```\n\x1b[2J\x9b2J\n```",
+    "| \x1b[2J | b |\n|---|---|\n| c\x08\x08 | d |",
+    "[a](http://x/\x1b]8;;evil\x1b\\)",
+    "# \x1b[1A\x1b[2Kheading",
+    "over\rwritten and \u202ebackwards\u202c",
+    "- item \x1bP1;2q\x1b\\",
+    "<b>\x1b[5m</b> &#x202e;",
+]
+
+
+def plain(text: str) -> str:
+    """Return a drawn text without the painter's own colours."""
+    return _STYLING.sub("", text)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_control_of_others_reaches_the_terminal(text: str) -> None:
+    painter = Painter()
+    diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-" + text.replace("\n", " ") + "\n+y\n"
+    for drawn in (
+        painter.markdown(text, 60),
+        painter.words(text, 60),
+        painter.line(text, 60),
+        painter.sides(text, text, 60),
+        painter.rows([("y", text)], 60),
+        painter.diff(diff, 60),
+        *painter.tail(text, 60, 5),
+    ):
+        left = plain(drawn)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", left), repr(left)
+
+
+@pytest.mark.parametrize("columns", [20, 60, 120])
+def test_nothing_is_wider_than_the_terminal(columns: int) -> None:
+    painter = Painter()
+    wide = "漢字と仮名 " * 30 + "x" * 200 + " 👩‍👩‍👧 end"
+    table = f"| a | b |\n|---|---|\n| {wide} | c |"
+    text = f"# {wide}\n\n{wide}\n\n- {wide}\n\n{table}\n\n```\n{wide}\n```"
+    diff = diff_to_read(f"a\n{wide}\n", f"a\n{wide}!\n", "漢字.txt")
+    for drawn in (
+        painter.markdown(text, columns),
+        painter.words(wide, columns),
+        painter.line(wide, columns),
+        painter.sides(wide, "exit code 3", columns),
+        painter.rows([("y", wide)], columns),
+        painter.diff(diff, columns),
+    ):
+        widest = max(cell_len(line) for line in plain(drawn).split("\n"))
+        assert widest <= columns, drawn
+
+
+def test_the_end_of_a_line_about_a_call_is_never_cut_off() -> None:
+    drawn = plain(Painter().sides("✗ run_command " + "x" * 200, "exit code 3  1.7 s", 60))
+    assert drawn.endswith("…  exit code 3  1.7 s")
+
+
+def test_what_a_key_covers_is_wrapped_and_never_cut_off() -> None:
+    words = "allow every edit of a text file in this folder from now on, whatever it is"
+    drawn = plain(Painter().rows([("a", words)], 40))
+    assert " ".join(drawn.split()) == f"a {words}"
+
+
+def test_a_diff_has_the_line_numbers_of_both_sides() -> None:
+    before = "".join(f"line {number}\n" for number in range(1, 31))
+    after = before.replace("line 3\n", "line three\nmore\n").replace("line 20\n", "")
+    diff = diff_to_read(before, after, "a.txt") + diff_to_read(None, "new\n", "b.txt")
+    rows = [(one.kind, one.text, one.number) for one in rows_of(diff)]
+    assert ("removed", "line 3", 3) in rows
+    assert ("added", "more", 4) in rows
+    assert ("removed", "line 20", 20) in rows
+    assert ("same", "line 21", 21) in rows
+    assert [one for one in rows if one[0] == "gap"] == [("gap", "⋮", 0)]
+    assert [one[1] for one in rows if one[0] == "file"] == ["a.txt", "b.txt (new)"]
+    shown = plain(Painter().diff(diff, 60))
+    assert "  3 -line 3" in shown
+    assert "  4 +more" in shown
+
+
+def test_lines_that_look_like_a_diffs_head_stay_lines() -> None:
+    before, after = "-- a comment\nx\n", "++ more\nx\n"
+    rows = list(rows_of(diff_to_read(before, after, "q.sql")))
+    assert [(one.kind, one.text) for one in rows if one.kind in ("removed", "added")] == [
+        ("removed", "-- a comment"),
+        ("added", "++ more"),
+    ]
+
+
+def test_a_long_diff_says_how_much_is_left_out() -> None:
+    diff = diff_to_read(None, "".join(f"{number}\n" for number in range(100)), "long.txt")
+    assert "… 60 more lines; /diff shows all" in plain(Painter().diff(diff, 60, most_rows=40))
+    assert not is_diff("just words\n--- and a rule\n")
+
+
+SPLITS = [
+    ("One paragraph that", "", "One paragraph that"),
+    ("Done.\n\nNext", "Done.\n", "Next"),
+    ("- a\n- b\n\n- c", "", "- a\n- b\n\n- c"),
+    ("- a\n\nText", "- a\n", "Text"),
+    ("1. a\n\n   still a\n", "", "1. a\n\n   still a\n"),
+    ("```\na\n\nb\n", "", "```\na\n\nb\n"),
+    ("```\na\n```\nText", "```\na\n```", "Text"),
+    ("| a |\n|---|\n| b |", "", "| a |\n|---|\n| b |"),
+    ("", "", ""),
+]
+
+
+@pytest.mark.parametrize("text, finished, rest", SPLITS)
+def test_only_blocks_that_cannot_grow_are_printed(text: str, finished: str, rest: str) -> None:
+    assert split_finished(text) == (finished, rest)
+
+
+def test_pieces_of_any_size_give_the_whole_text() -> None:
+    text = "# A\n\nSome *words*.\n\n- one\n- two\n\n```py\nx = 1\n\ny\n```\n\nEnd."
+    for size in (1, 2, 7, 100):
+        printed, rest = "", ""
+        for at in range(0, len(text), size):
+            finished, rest = split_finished(rest + text[at : at + size])
+            printed += finished + ("\n" if finished else "")
+        assert (printed + rest).replace("\n\n\n", "\n\n").rstrip("\n") == text
+
+
+@pytest.mark.parametrize("variable, has_colour", [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_no_color_takes_the_colours_away(
+    variable: dict[str, str], has_colour: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name, value in variable.items():
+        monkeypatch.setenv(name, value)
+    drawn = Painter().diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", 60)
+    assert ("\x1b[32m" in drawn) is has_colour
