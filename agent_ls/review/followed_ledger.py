@@ -127,9 +127,18 @@ async def has_open_changes(session_id: str, store: Store) -> bool:
 
     Errors: ``StoreError`` when the journal cannot be read.
     """
+    ledger = await stored_ledger(session_id, store)
+    return any(file.open() for turn in ledger.turns.values() for file in turn.files.values())
+
+
+async def stored_ledger(session_id: str, store: Store) -> Ledger:
+    """Return the ledger of a stored session, also of one that another process writes.
+
+    Errors: ``StoreError`` when the journal cannot be read.
+    """
     ledger = Ledger(store.get_blob)
     await _take_in(ledger, store, session_id)
-    return any(file.open() for turn in ledger.turns.values() for file in turn.files.values())
+    return ledger
 
 
 async def _take_in(
