@@ -137,6 +137,7 @@ class Screen:
         self.is_gone = self.is_gone or is_gone
         self.ended = self.ended or code
         self._has_left = True
+        self._print_waiting()
         if self._app.is_running and not self._app.is_done:
             self._app.exit()
 
@@ -159,6 +160,9 @@ class Screen:
         self.refresh()
 
     def _print_waiting(self) -> None:
+        if self._app.is_running and self._app.is_done:
+            # It is about to take its drawing away, and would take this with it; then it prints.
+            return
         text = "".join(self._waiting).replace("\n", "\r\n")
         self._waiting.clear()
         if self.is_gone or not text:
