@@ -130,7 +130,7 @@ async def _rename(arguments: argparse.Namespace) -> int:
 async def _archive(arguments: argparse.Namespace) -> int:
     """Hide a session from lists, or show it again."""
     session_id = await _noted(arguments, SessionArchived(is_archived=not arguments.undo))
-    did = "in lists again" if arguments.undo else "archived; `sessions --all` still lists it"
+    did = "in lists again" if arguments.undo else "archived; `sessions list --all` still shows it"
     sys.stdout.write(f"{session_id} is {did}.\n")
     return 0
 
