@@ -42,8 +42,7 @@ def is_reformatted(old: Sequence[str], new: Sequence[str]) -> bool:
 
 def _keeps_blocks(was: Sequence[str], now: Sequence[str]) -> bool:
     """Tell whether lines with the same text have the same indentation as each other as before."""
-    stripped = [[line.strip() for line in lines] for lines in (was, now)]
-    changes = changes_between(*stripped)
+    changes = changes_between([one.strip() for one in was], [one.strip() for one in now])
     there: dict[str, str] = {}
     back: dict[str, str] = {}
     low = first = 0

@@ -172,7 +172,7 @@ def located(
                 # In a long document this takes a while, and hardly a line has moved.
                 for number, text in enumerate(lines):
                     places[text.strip()].append(number)
-            same = places.get(finding.line_text, ())
+            same = places.get(finding.line_text, [])
             line = min(same, key=lambda number: abs(number - finding.start_line), default=-1)
         if line < 0:
             continue
