@@ -25,9 +25,7 @@ _COMMANDS = {
     "run": "agent_ls.cli.run:run",
     "resume": "agent_ls.cli.run:resume",
     "sessions": "agent_ls.cli.sessions:sessions",
-    **dict.fromkeys(
-        ("fork", "rename", "archive", "export"), "agent_ls.cli.sessions:sessions"
-    ),
+    **dict.fromkeys(("fork", "rename", "archive", "export"), "agent_ls.cli.sessions:sessions"),
     **dict.fromkeys(
         ("diff", "keep", "undo", "redo", "restore", "review"), "agent_ls.cli.review:review"
     ),
