@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
+from agent_ls.cli.parser import build_parser
 from agent_ls.cli.run import run
 from agent_ls.domain.agents import AgentLimits
 from agent_ls.domain.stops import EXIT_TIMEOUT
@@ -47,20 +47,10 @@ def test_the_docs_name_the_defaults(found: float, default: float, page: str, sen
 def test_a_headless_turn_may_take_1800_seconds(ran_s: float, is_over: bool, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    arguments = Namespace(
-        prompt="Do it.",
-        workspace=str(folder),
-        model="openai/scripted",
-        # Nobody listens there: a turn that still has time ends with that.
-        set=["provider.api_base=http://127.0.0.1:9/v1", f"store_url={tmp_path / 'store.db'}"],
-        started_s=time.monotonic() - ran_s,
-        exit_code_on_partial=True,
-        json=True,
-        image=[],
-        verbose=0,
-        **dict.fromkeys(
-            ("goal", "output_schema", "session", "mode", "quiet", "no_stream", "log_file")
-        ),
-        **dict.fromkeys(("dry_run", "max_steps", "budget_usd", "timeout", "step_timeout")),
-    )
+    # Nobody listens there: a turn that still has time ends with that.
+    settings = ("provider.api_base=http://127.0.0.1:9/v1", f"store_url={tmp_path / 'store.db'}")
+    words = ["--workspace", str(folder), "--model", "openai/scripted", "--json"]
+    words += [word for one in settings for word in ("--set", one)]
+    arguments = build_parser().parse_args(["run", *words, "Do it."])
+    arguments.started_s = time.monotonic() - ran_s
     assert (run(arguments) == EXIT_TIMEOUT) is is_over

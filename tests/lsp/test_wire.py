@@ -88,7 +88,7 @@ def test_what_decides_leaves_nothing_unheard_and_what_only_reads_takes_newer_cli
     (method,) = (one for one in VERBS if one.method == name)
     reading = (
         *("/list", "/models", "/access", "/snapshot", "/diff", "/complete"),
-        *("/editorDiagnostics", "/sent", "/turns", "/context"),
+        *("/editorDiagnostics", "/sent", "/turns", "/context", "/text"),
     )
     reads = name.endswith(reading)
     assert issubclass(method.params, wire.Deciding) is not reads

@@ -27,6 +27,7 @@ from typing import Literal
 import psutil
 
 from agent_ls.loop.ports.commands import Bounds
+from agent_ls.processes.compiled import compiled
 from agent_ls.safety.programs import child_path
 from agent_ls.safety.sandbox.confinement import Sandbox, View, Wrapped
 from agent_ls.safety.sandbox.confining import open_confiner
@@ -39,6 +40,8 @@ _LIMIT_S = 1.0
 """A row that runs longer is ended, with its process group."""
 _ANSWER_S = 30.0
 _MARK = "AGENT_LS_BOUNDARY"
+_SUPERVISOR = compiled(Path(supervisor.__file__))
+"""As commands are started: the views show nothing else of the package."""
 _PYTHON = (str(Path(sys.executable).resolve()), "-I", "-S")
 _DRIVER = """
 import json, os, resource, select, signal, sys
@@ -385,7 +388,7 @@ class _Running:
         # The status of the supervisor is not looked at.
         status = os.open(os.devnull, os.O_WRONLY)
         driver = (*_PYTHON, "-c", _DRIVER, str(rows), str(answers), str(_LIMIT_S))
-        self._wrapped = wrap((*_PYTHON, supervisor.__file__, str(status), limits, *driver))
+        self._wrapped = wrap((*_PYTHON, str(_SUPERVISOR), str(status), limits, *driver))
         self._process = subprocess.Popen(
             self._wrapped.argv,
             env={**self._wrapped.env, _MARK: self._mark},
@@ -455,7 +458,7 @@ def without_view(world: World, *, shares_network: bool) -> Wrap:
     options = (
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
         *("--tmpfs", "/tmp", "--tmpfs", str(Path.home())),
-        *(word for one in (sys.base_prefix, sys.prefix, str(Path(supervisor.__file__).parent))
+        *(word for one in (sys.base_prefix, sys.prefix, str(_SUPERVISOR.parent))
           for word in ("--ro-bind", one, one)),
         *("--bind", str(world.base), str(world.base)),
         *("--ro-bind", world.places["{socket}"], world.places["{socket}"]),
