@@ -34,20 +34,20 @@ export function End({ item, isLast }: { item: EndItem; isLast: boolean }) {
 function Facts({ item }: { item: EndItem }) {
   const taken = useContext(TakenContext).get(item.turnId);
   const steps = taken?.steps ?? item.steps;
-  const cost = taken ? taken.cost.amount : item.cost;
+  const spent = taken ? used(taken) : [money(item.cost)];
   // A turn that ended with its first request made no step.
-  if (steps <= 1 && !cost && !(taken && tokens(taken))) return null;
-  const words = [
-    steps && plural(steps, "step"),
-    taken && duration(taken.durationMs),
-    taken && tokens(taken) && count(tokens(taken)),
-    money(cost),
-  ];
+  if (steps <= 1 && !spent.some(Boolean)) return null;
+  const words = [steps && plural(steps, "step"), taken && duration(taken.durationMs), ...spent];
   return (
     <span class="facts" title={taken && detail(taken)}>
       {words.filter(Boolean).join(" · ")}
     </span>
   );
+}
+
+/** Tokens and money, as far as there are any. */
+function used(taken: TurnTaken): string[] {
+  return [tokens(taken) ? count(tokens(taken)) : "", money(taken.cost.amount)];
 }
 
 function tokens({ tokens: { inputTokens, outputTokens } }: TurnTaken): number {
