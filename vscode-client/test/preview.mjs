@@ -56,7 +56,10 @@ function sheet(cells, theme) {
   return `<!DOCTYPE html><meta charset="utf-8"><style>body{margin:0;background:#777}iframe,p{position:absolute;border:0}p{margin:2px 0;font:13px 'DejaVu Sans'}</style><script>
 let left = ${cells.length};
 addEventListener("message", ({ data }) => {
-  if (data === "shown" && --left === 0) fetch("/done", { method: "POST", body: "{}" });
+  if (data !== "shown" || --left) return;
+  // Which scene took the focus last is chance.
+  document.activeElement.blur();
+  requestAnimationFrame(() => fetch("/done", { method: "POST", body: "{}" }));
 });
 </script>${frames.join("")}`;
 }
