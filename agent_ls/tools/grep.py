@@ -179,7 +179,7 @@ class Grep(PlainTool):
             hits += [hit for hit in on_disk.hits if hit.path not in buffers]
             hits += in_buffers.hits + in_cells.hits
             notes |= dict.fromkeys((*on_disk.notes, *in_buffers.notes, *in_cells.notes))
-            if on_disk.is_late:
+            if on_disk.is_late or in_cells.is_late:
                 notes |= dict.fromkeys(await asyncio.to_thread(_many_rules, walk.root))
         return hits, list(notes)
 
@@ -229,7 +229,8 @@ class Grep(PlainTool):
             names |= {self._named(hit, walk.root).path for hit in found.hits}
         asked = [] if walk.is_file else await asyncio.to_thread(self._asked_about, names)
         cells = await search_cells(query, program, sorted(names.difference(asked)), self.workspace)
-        return replace(cells, notes=(*found.notes, *cells.notes, *_left_out(asked)))
+        notes = (*found.notes, *cells.notes, *_left_out(asked))
+        return replace(cells, notes=notes, is_late=found.is_late)
 
     async def _search_disk(
         self, query: Query, program: str, walk: _Walk, notebooks: Iterable[str]

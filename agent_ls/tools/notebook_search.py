@@ -36,6 +36,8 @@ class InCells:
     left: frozenset[str]
     """Notebooks that cannot be read as cells, so that their text is to be searched."""
     notes: tuple[str, ...] = ()
+    is_late: bool = False
+    """The walk was ended before it had seen all files."""
 
 
 async def notebooks_below(
