@@ -28,11 +28,11 @@ exports.run = async ({ step, until, screen }) => {
     await screen.shot({ name: '1-diff' });
   });
   await step('what the user makes of it is what lands, and the draft is gone', async () => {
-    await change('ROUND_DOWN', 'ROUND_HALF_UP');
+    await change('/ 100, 3)', '/ 100, 4)');
     await run();
     const text = async () => (await vscode.workspace.openTextDocument(uri)).getText();
-    await until(async () => (await text()).includes('ROUND_HALF_UP'), 'the edit');
-    if ((await text()).includes('ROUND_DOWN')) throw new Error(await text());
+    await until(async () => (await text()).includes('/ 100, 4)'), 'the edit');
+    if ((await text()).includes('/ 100, 3)')) throw new Error(await text());
     await until(() => drafts().length === 0, 'a draft that stays');
   });
   await step('a command opens as itself, and runs as it was changed', async () => {
