@@ -300,8 +300,13 @@ export class Server implements Agent, vscode.Disposable {
   }
 }
 
-/** A client that takes no offence at a server that dies before it has started. */
+/** A client that takes no offence at a server that dies before it has started, and only logs that. */
 class PatientClient extends LanguageClient {
+  override error(words: string, data?: unknown): void {
+    // The library forces a message on the user where a start fails, which the panel tells.
+    super.error(words, data, false);
+  }
+
   override async start(): Promise<void> {
     const started = super.start();
     // The library forgets its own promise when the connection closes: who asks again holds it, too.

@@ -40,9 +40,12 @@ exports.run = async ({ step, until, screen }) => {
     if (parts[0] !== 0) throw new Error(`${parts}`);
   });
   await step('a link asks first', async () => {
-    // Under test the workbench refuses to show the question, and says so in its console.
     await panel('click', { selector: '.answer a', text: 'the docs' });
+    const asked = { selector: '.monaco-dialog-box', limitMs: 20_000 };
+    await screen.wait({ ...asked, text: "Open this link from the agent's answer?" });
     await screen.shot({ name: '2-hostile' });
+    await screen.press({ keys: 'Escape' });
+    await screen.wait({ ...asked, gone: true });
   });
   await step('a link to a file of the workspace opens it at its line', async () => {
     await panel('click', { selector: '.answer a', text: 'here' });
@@ -58,7 +61,7 @@ exports.run = async ({ step, until, screen }) => {
     await vscode.commands.executeCommand('agent-ls.newSession');
     await shows('What shall we change?');
     await say('Run it.');
-    await panel('wait', { selector: '.approval h2', text: 'Run: cat prices.py' });
+    await panel('wait', { selector: '.approval .payload', text: 'cat prices.py' });
   });
   await step('what waits is allowed with two keys, from the editor', async () => {
     await vscode.window.showTextDocument(uri);

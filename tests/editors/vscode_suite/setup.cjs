@@ -76,7 +76,7 @@ exports.run = async ({ step, until, screen }) => {
     if (!vscode.env.remoteName) throw new Error('this is no remote window');
     await vscode.commands.executeCommand('agent-ls.openSettings');
     const names = () => screen.texts({ selector: '.settings-editor .setting-item-label' });
-    const wanted = ['Server Command', 'Python', 'Model', 'Install From'];
+    const wanted = ['Server Command', 'Python', 'Model'];
     await until(async () => {
       const shown = (await names()).join('|');
       return wanted.every((name) => shown.includes(name));
