@@ -107,6 +107,7 @@ async def logged(face: Face) -> AsyncGenerator[None]:
 
 def leave_on_hang_up(screen: Screen) -> None:
     """End the screen when its terminal is closed."""
+    # Windows' event loop has no signal handlers, and Windows no such signal.
     with suppress(NotImplementedError, AttributeError):
         asyncio.get_running_loop().add_signal_handler(
             signal.SIGHUP, lambda: screen.leave(_HANG_UP, is_gone=True)

@@ -56,6 +56,7 @@ async def drawn(session: Session, last_words: str) -> AsyncGenerator[SessionView
     ended = asyncio.ensure_future(screen.run())
     ended.add_done_callback(left)
     leave_on_hang_up(screen)
+    # Windows' event loop has no signal handlers; there the default applies.
     with suppress(NotImplementedError):
         loop.add_signal_handler(signal.SIGTERM, stop)
     async with logged(face):
