@@ -124,6 +124,10 @@ MODE, PERSON = (
         pytest.param(
             LOOK, "ls /tmp/left /var/tmp/left | wc -l", "0", id="look-at-no-tmp-of-others"
         ),
+        pytest.param(
+            LOOK, "test ! -e /etc/shadow && grep -c ^root: /etc/passwd", "1", id="parts-of-etc"
+        ),
+        pytest.param(PERSON, "echo x >> /etc/passwd || echo held", "held", id="no-change-of-etc"),
         pytest.param(WORK, "env | grep -c -e XDG -e TMPDIR", "0", id="no-names-of-places"),
     ],
 )
@@ -141,6 +145,19 @@ async def test_what_a_command_may(
     )
     assert ran.output.splitlines()[-1:] == [seen], ran.output
     assert ("canary" in ran.output) is (seen == "KEY=canary")
+
+
+async def test_more_of_etc_may_be_read(top: Path) -> None:
+    """A copy of its usual parts stands for /etc elsewhere, and nothing can be added to a copy."""
+    options = SandboxOptions(read=("/etc/skel",))
+    confiner = open_confiner(installed_bubblewrap(), options, lambda: [top / "app"])
+    try:
+        ran = await ShellRunner(confiner).run(
+            "ls -d /etc/skel && grep -c ^root: /etc/passwd", cwd=top / "app", timeout_s=20
+        )
+    finally:
+        confiner.end()
+    assert ran.output.splitlines() == ["/etc/skel", "1"]
 
 
 async def test_where_more_is_secret_than_can_be_covered_nothing_runs(

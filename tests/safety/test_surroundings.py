@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds
+from agent_ls.safety.sandbox import surroundings
 from agent_ls.safety.sandbox.confining import open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
-from agent_ls.safety.sandbox.surroundings import toolchains
+from agent_ls.safety.sandbox.surroundings import copied_etc, toolchains
 from agent_ls.workspace.runner import ShellRunner
 
 
@@ -114,3 +116,29 @@ def test_a_toolchain_that_is_installed_meanwhile_is_found(tmp_path: Path) -> Non
     assert toolchains(environment) == ()
     (tmp_path / ".cargo" / "bin").mkdir(parents=True)
     assert toolchains(environment) == (tmp_path / ".cargo" / "bin",)
+
+
+def test_etc_is_copied_again_when_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    etc, copies = tmp_path / "etc", tmp_path / "copies"
+    (etc / "ssl" / "certs").mkdir(parents=True)
+    copies.mkdir()
+    (etc / "hosts").write_text("first\n")
+    (etc / "shadow").write_text("secret\n")
+    (etc / "localtime").symlink_to("/usr/share/zoneinfo/UTC")
+    (etc / "ssl" / "certs" / "a.pem").symlink_to("../../gone")
+    monkeypatch.setattr(surroundings, "_ETC", etc)
+    monkeypatch.setattr(surroundings, "_ETC_FOLDERS", (etc, etc / "ssl"))
+    first = copied_etc(copies, network=False)
+    assert copied_etc(copies, network=False) == first
+    assert sorted(path.name for path in first.iterdir()) == ["hosts", "localtime", "ssl"]
+    assert (first / "localtime").readlink() == Path("/usr/share/zoneinfo/UTC")
+    assert (first / "ssl" / "certs" / "a.pem").readlink() == Path("../../gone")
+    os.utime(etc / "hosts", (1, 1))
+    (etc / "passwd").write_text("root\n")
+    (etc / "hosts").write_text("second\n")
+    second = copied_etc(copies, network=False)
+    assert (second / "hosts").read_text() == "second\n"
+    assert (second / "passwd").read_text() == "root\n"
+    assert (first / "hosts").read_text() == "first\n", "a command that runs keeps what it has"

@@ -9,7 +9,12 @@ from typing import ClassVar
 
 from agent_ls.safety.programs import find_outside
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Confinement, Wrapped
-from agent_ls.safety.sandbox.surroundings import etc_files, system_folders
+from agent_ls.safety.sandbox.surroundings import (
+    copied_etc,
+    etc_files,
+    resolver_folders,
+    system_folders,
+)
 
 _ISOLATED = (
     *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
@@ -24,6 +29,7 @@ _DROPPED = (
     "XDG_CACHE_HOME",
 )
 """Variables that name places which a confined command does not have."""
+_ETC = Path("/etc")
 _KERNEL = (Path("/proc/sys"), Path("/proc/sysrq-trigger"))
 _HIDDEN = ("--perms", "0000", "--tmpfs")
 _SHOWN = ("--bind", "--ro-bind", "--symlink")
@@ -80,8 +86,9 @@ def _mounts(confinement: Confinement, home: Path) -> _Mounts:
     """Return all mounts by target. A later rule about the same target wins."""
     may_write = confinement.view == "workspace-write"
     mounts: _Mounts = {}
-    for path in (*system_folders(), *etc_files(network=bool(confinement.network))):
+    for path in system_folders():
         mounts[path] = _system(path)
+    mounts |= _etc(confinement)
     mounts |= {Path("/proc"): ("--proc",), Path("/dev"): ("--dev",), home: ("--tmpfs",)}
     # For root, settings of the kernel would be open in it.
     mounts |= {path: ("--ro-bind", str(path)) for path in _KERNEL if path.exists()}
@@ -128,6 +135,17 @@ def _add_links(mounts: _Mounts, links: Mapping[Path, Path]) -> None:
 
 def _system(path: Path) -> tuple[str, ...]:
     return ("--symlink", str(path.readlink())) if path.is_symlink() else ("--ro-bind", str(path))
+
+
+def _etc(confinement: Confinement) -> _Mounts:
+    network, tmp = bool(confinement.network), confinement.tmp
+    resolver = resolver_folders() if network else ()
+    mounts = {path: ("--ro-bind", str(path)) for path in resolver}
+    seen = (*confinement.roots, *confinement.writable, *confinement.readable, *confinement.links)
+    # Nothing else can be mounted in the copy, and no command may change it.
+    if tmp is None or any(path.is_relative_to(_ETC) or tmp.is_relative_to(path) for path in seen):
+        return mounts | {path: _system(path) for path in etc_files(network=network)}
+    return mounts | {_ETC: ("--ro-bind", str(copied_etc(tmp, network=network)))}
 
 
 def _temporary(confinement: Confinement, home: Path) -> _Mounts:

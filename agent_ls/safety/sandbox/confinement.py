@@ -53,7 +53,8 @@ class Confinement:
     network: tuple[str, ...] = ()
     """Hosts that it may reach: none, or ``ALL_HOSTS``, or names."""
     tmp: Path | None = None
-    """The folder that is /tmp in ``workspace-write``; None: an empty one for this command."""
+    """The server's own temporary folder. It holds what is /tmp in ``workspace-write``, and what a
+    sandbox prepares; None: /tmp is empty, and nothing is prepared."""
 
 
 def _nothing() -> None:

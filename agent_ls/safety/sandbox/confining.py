@@ -178,6 +178,7 @@ class Confiner:
             readable=tuple(dict.fromkeys((*shown, *repository.folders, *tops))),
             links=links,
             hidden=tuple(_inside(own_folders(), (*roots, *tops))),
+            tmp=self.place,
         )
         return self.sandbox.wrap(confinement, argv, cwd=cwd, env=env)
 

@@ -15,7 +15,12 @@ from typing import ClassVar
 
 from agent_ls.processes.compiled import compiled
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Confinement, Wrapped
-from agent_ls.safety.sandbox.surroundings import etc_files, git_files, system_folders
+from agent_ls.safety.sandbox.surroundings import (
+    etc_files,
+    git_files,
+    resolver_folders,
+    system_folders,
+)
 
 _MACHINES = ("x86_64", "aarch64")
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
@@ -66,7 +71,9 @@ class Landlock:
         kept = confinement.tmp if may_write else None
         temporary = kept / "tmp" if kept else own
         cache = kept / "cache" if kept else own
-        seen = (*system_folders(), *etc_files(network=bool(confinement.network)), Path("/proc"))
+        network = bool(confinement.network)
+        seen = (*system_folders(), *etc_files(network=network), Path("/proc"))
+        seen += tuple(resolver_folders()) if network else ()
         writable = (*inside, *(kept.iterdir() if kept else ()), own) if may_write else (own,)
         options = (
             *("--chdir", str(cwd)),

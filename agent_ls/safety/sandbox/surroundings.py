@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -22,6 +25,10 @@ _PREFIXES = (
     "PYENV_ROOT",
 )
 """Variables that name the folder of a toolchain."""
+_ETC = Path("/etc")
+_ETC_FOLDERS = tuple(
+    dict.fromkeys((_ETC / name).parent for name in (_FACTS["etc"] + _FACTS["etc_network"]).split())
+)
 _PROGRAMS = ("bin", "sbin", "shims", "Scripts")
 _PARTS = ("lib", "lib64", "libexec", "include", "pkg")
 """What a toolchain has beside its programs."""
@@ -33,15 +40,46 @@ def system_folders() -> tuple[Path, ...]:
     return tuple(path for path in map(Path, _FACTS["system"].split()) if path.exists())
 
 
-def etc_files(*, network: bool) -> Iterator[Path]:
-    """Yield the parts of /etc that programs need, with what a network needs if it is shared."""
+def etc_files(*, network: bool) -> tuple[Path, ...]:
+    """Return the parts of /etc that programs need, with what a network needs if it is shared."""
+    return _etc_files(network, _changes(map(str, _ETC_FOLDERS)))
+
+
+def resolver_folders() -> Iterator[Path]:
+    """Yield where links in /etc lead that a network needs."""
+    yield from (path for path in map(Path, _FACTS["etc_network_targets"].split()) if path.exists())
+
+
+def copied_etc(place: Path, *, network: bool) -> Path:
+    """Return a folder below ``place`` with copies of what ``etc_files`` names.
+
+    Mounting this takes a tenth of the time of mounting each file. Copied again when they change.
+    """
+    files = etc_files(network=network)
+    return _copied_etc(place, files, _changes(map(str, files)))
+
+
+@lru_cache(maxsize=2)
+def _etc_files(network: bool, _changed: tuple[int, ...]) -> tuple[Path, ...]:
     names = _FACTS["etc"].split() + (_FACTS["etc_network"].split() if network else [])
-    for name in names:
-        yield from sorted(Path("/etc").glob(name))
-    if network:
-        yield from (
-            path for path in map(Path, _FACTS["etc_network_targets"].split()) if path.exists()
-        )
+    return tuple(path for name in names for path in sorted(_ETC.glob(name)))
+
+
+@lru_cache(maxsize=8)
+def _copied_etc(place: Path, files: tuple[Path, ...], _changed: tuple[int, ...]) -> Path:
+    # Commands that run still have the last one.
+    copy = Path(tempfile.mkdtemp(prefix="etc-", dir=place))
+    copy.chmod(0o755)
+    for path in files:
+        target = copy / path.relative_to(_ETC)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # What cannot be read here could not be read in the sandbox.
+        with suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                shutil.copytree(path, target, symlinks=True)
+            else:
+                shutil.copy2(path, target, follow_symlinks=False)
+    return copy
 
 
 def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -53,13 +91,15 @@ def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
     home = environment.get("HOME", "/")
     prefixes = tuple(value for name in _PREFIXES if (value := environment.get(name)))
     entries = tuple(environment.get("PATH", "").split(os.pathsep))
-    return _toolchains(home, prefixes, entries, _changes(Path(home), (*prefixes, *entries)))
+    return _toolchains(
+        home, prefixes, entries, _changes((*map(str, _parents(Path(home))), *prefixes, *entries))
+    )
 
 
-def _changes(home: Path, names: Iterable[str]) -> tuple[int, ...]:
-    """Return when the folders changed in which toolchains come, go or are linked elsewhere."""
+def _changes(names: Iterable[str]) -> tuple[int, ...]:
+    """Return when these files and folders changed."""
     found: list[int] = []
-    for path in (*_parents(home), *names):
+    for path in names:
         try:
             found.append(os.stat(path).st_mtime_ns)  # noqa: PTH116 - each command waits for it
         except (OSError, ValueError):
