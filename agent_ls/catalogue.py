@@ -105,14 +105,12 @@ from agent_ls.tools.final_output import FinalOutput
 from agent_ls.tools.find_symbol import FindSymbol
 from agent_ls.tools.glob import Glob
 from agent_ls.tools.grep import Grep
-from agent_ls.tools.insert_symbol import InsertSymbol
 from agent_ls.tools.list_dir import ListDir
 from agent_ls.tools.move_file import MoveFile
 from agent_ls.tools.outline import Outline
 from agent_ls.tools.read_file import ReadFile
 from agent_ls.tools.read_output import ReadOutput
 from agent_ls.tools.references import References
-from agent_ls.tools.replace_symbol import ReplaceSymbol
 from agent_ls.tools.repository_map import RepositoryMap
 from agent_ls.tools.run_command import RunCommand
 from agent_ls.tools.skill import LoadSkill
@@ -236,8 +234,6 @@ TOOLS: tuple[type[Tool[Any]], ...] = (
     RepositoryMap,
     EditFile,
     ApplyPatch,
-    ReplaceSymbol,
-    InsertSymbol,
     WriteFile,
     DeleteFile,
     MoveFile,

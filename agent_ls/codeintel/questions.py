@@ -48,10 +48,8 @@ class Answers:
         language = language_of("", question["path"])
         if language is None:
             return None
-        language, found = outline_of(question["text"], language, max_bytes=MAX_BYTES)
-        if found is None:
-            return None
-        return {"language": language.id, "rows": [dataclasses.astuple(one) for one in found]}
+        found = outline_of(question["text"], language, max_bytes=MAX_BYTES)
+        return None if found is None else [dataclasses.astuple(one) for one in found]
 
     def _faults(self, question: Question) -> Any:
         language = language_of("", question["path"])

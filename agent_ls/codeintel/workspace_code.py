@@ -11,7 +11,6 @@ import hashlib
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +52,6 @@ _INDEX_LIMIT_S = 30.0
 _Key = tuple[str, bool, bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class _Outline:
-    language: str
-    symbols: tuple[Symbol, ...]
-
-
 def tags_folder() -> Path:
     """Return the folder of the tag files."""
     return platformdirs.user_cache_path("agent-ls") / "tags"
@@ -77,23 +70,13 @@ class WorkspaceCode:
         self._index_limit_s = index_limit_s
         self._workspace = workspace
         self._worker = WorkerLink(cache, _LIMIT_S)
-        self._outlines: OrderedDict[_Key, _Outline | None] = OrderedDict()
+        self._outlines: OrderedDict[_Key, tuple[Symbol, ...] | None] = OrderedDict()
         self._remembered = 0
         self._loaded = set[str]()
         """The wheels of the grammars that an edit has needed so far."""
 
     async def symbols(self, path: str, text: str) -> Sequence[Symbol] | None:
         """Return the symbols of a text, outermost first; None if it cannot be parsed."""
-        outline = await self._outline(path, text)
-        return None if outline is None else outline.symbols
-
-    async def language(self, path: str, text: str) -> str:
-        """Return the language id of a text with an outline; "" for others."""
-        outline = await self._outline(path, text)
-        return "" if outline is None else outline.language
-
-    async def _outline(self, path: str, text: str) -> _Outline | None:
-        """Return the outline of a text, from the cache if possible."""
         language = language_of("", path)
         if language is None or not has_outline(language):
             return None
@@ -102,12 +85,12 @@ class WorkspaceCode:
         if key in self._outlines:
             self._outlines.move_to_end(key)
             return self._outlines[key]
-        known: _Outline | None = None
+        known: tuple[Symbol, ...] | None = None
         if _is_quick(text):
-            language, found = outline_of(text, language)
-            known = None if found is None else _Outline(language.id, tuple(found))
-        elif answer := await self._worker.ask({"ask": "symbols", "path": path, "text": text}):
-            known = _Outline(answer["language"], tuple(map(_symbol, answer["rows"])))
+            found = outline_of(text, language)
+            known = None if found is None else tuple(found)
+        elif rows := await self._worker.ask({"ask": "symbols", "path": path, "text": text}):
+            known = tuple(Symbol(*row) for row in rows)
         if key not in self._outlines:
             self._remembered += _size(known)
         self._outlines[key] = known
@@ -260,8 +243,8 @@ class WorkspaceCode:
         raise ToolError(f"{below} does not exist.")
 
 
-def _size(outline: _Outline | None) -> int:
-    return 1 if outline is None else 1 + len(outline.symbols)
+def _size(outline: Sequence[Symbol] | None) -> int:
+    return 1 if outline is None else 1 + len(outline)
 
 
 def _is_quick(text: str) -> bool:
@@ -274,10 +257,3 @@ def _is_quick(text: str) -> bool:
         if depth > _INLINE_DEPTH:
             return False
     return True
-
-
-def _symbol(row: Sequence[Any]) -> Symbol:
-    symbol = Symbol(*row)
-    # JSON has no tuples.
-    body = None if symbol.body is None else (*symbol.body,)
-    return replace(symbol, body=body, shared=(*symbol.shared,))

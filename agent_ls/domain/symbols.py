@@ -24,21 +24,8 @@ class Symbol:
     start: int
     """Includes decorators, attributes and the comment right above."""
     end: int
-    own_start: int
-    """Start without the comment above."""
-    body: tuple[int, int] | None
-    """Range that encloses its members or statements."""
     signature: str
     """Its declaration on one line, without the body."""
-    runs_into: int | None = None
-    """1-based line, due to a syntax error: where something else may begin inside of it, or a part
-    of it may follow."""
-    runs_from: int | None = None
-    """1-based line near its beginning that may not belong to it, due to a syntax error."""
-    shared: tuple[str, ...] = ()
-    """Qualified names defined by the same declaration, as ``y`` in ``int x, y;``."""
-    is_listed: bool = False
-    """It is an element of a comma-separated list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,33 +172,6 @@ def _built(total: int, odd: int, *, to_tabs: bool) -> str:
     return "\t" * tabs + " " * (spaces + odd)
 
 
-def block_unit(lines: Sequence[str], style: Style) -> str:
-    """Return one indentation level of a file: as its blocks show it, else from all its lines.
-
-    Blocks come first because continuation lines may be deeper and more frequent.
-    """
-    return _unit(lines[:_SAMPLE]) or style.unit
-
-
-def in_steps(code: Sequence[str], beside: Sequence[str], file_unit: str) -> Indent | None:
-    """Return the map to the step of the code beside, else the file's; None if none is needed.
-
-    Shape: no line of ``code`` begins inside a string.
-    """
-    unit, known = _unit(code), [one for one in (_unit(beside), file_unit) if one]
-    if not unit or not known or unit in known:
-        return None
-    goal = known[0]
-    step, to_tabs = width(unit), goal == "\t"
-    size = _TAB if to_tabs else len(goal)
-
-    def scaled(indent: str) -> str:
-        deep, odd = divmod(width(indent), step)
-        return _built(deep * size, odd, to_tabs=to_tabs)
-
-    return scaled
-
-
 _OPENERS = (":", "{", "(", "[", "=>", "->", "then", "do", "else", "=", ",", "\\", "&&", "||", "+")
 _CLOSERS = (
     *"})].#*?&|+-<:",

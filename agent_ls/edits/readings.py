@@ -73,11 +73,6 @@ def is_escaped(line: str, there: str) -> bool:
     return line != there and _unescaped(line, set(_ESCAPE.findall(line)) - {"\\n"}) == there
 
 
-def unwrapped(code: str) -> str:
-    """Return code without a surrounding fence and line numbers."""
-    return _unwrapped("", Reading(code, code)).new
-
-
 def plainly_indented(flat: str, old: str, new: str) -> tuple[str, str]:
     """Replace special blanks (such as no-break spaces) in indentation, if the file has none."""
     wide = set("".join(_WIDE_INDENT.findall(old))) - set(" \t")

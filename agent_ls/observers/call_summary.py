@@ -89,8 +89,6 @@ _SUMMARIES: Mapping[str, Callable[[_Arguments], str]] = {
     "write_file": lambda given: f"{given['path']} ({_lines(given['content'])} lines)",
     "edit_file": _edit,
     "apply_patch": _patch,
-    "replace_symbol": lambda given: f"{given['symbol']} in {given['path']}",
-    "insert_symbol": lambda given: f"{given['position']} {given['anchor']} in {given['path']}",
     "repository_map": lambda given: ", ".join(given.get("paths", ())) or "all files",
     "move_file": lambda given: f"{given['path']} → {given['new_path']}",
     "grep": _search,

@@ -45,7 +45,7 @@ class SessionTexts:
         data = text.encode("utf-8", "surrogatepass")
         digest = hashlib.sha256(data).hexdigest()
         known = self._recorder.state.seen.get(path)
-        if known is None or not known.is_read or known.newest != digest:
+        if known is None or known.newest != digest:
             task = asyncio.create_task(self._put(data))
             self._storing.add(task)
             task.add_done_callback(self._storing.discard)
@@ -56,7 +56,7 @@ class SessionTexts:
         if self._storing:
             await asyncio.wait(self._storing)
         known = self._recorder.state.seen.get(path)
-        if known is None or not known.is_read:
+        if known is None:
             return None
         done, text = 0, None
         if self._begun is not None and _begins_with(known, self._begun[0]):
@@ -70,17 +70,6 @@ class SessionTexts:
             self._begun = replace(known, edits=known.edits[:number]), text
             text = _as_edited(text, before, after)
         return text
-
-    def mark_of(self, path: str, text: str) -> str | None:
-        """Return the digest of a text; None when its file may hold secrets."""
-        if is_secret(locate(path, self._workspace.roots)):
-            return None
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-    def listed(self, path: str) -> str | None:
-        """Return the digest of a file's text of which the model knows only the definitions."""
-        known = self._recorder.state.seen.get(path)
-        return None if known is None or known.is_read else known.text
 
     async def _put(self, data: bytes) -> None:
         try:
@@ -122,14 +111,6 @@ class RehearsedTexts:
             return None
         before, after = await self._real.read(path), await self._rehearsed.read(path)
         return text if before.text == after.text else _as_edited(text, before.text, after.text)
-
-    def mark_of(self, path: str, text: str) -> str | None:
-        """Return the mark of a text, as without a rehearsal."""
-        return self._seen.mark_of(path, text)
-
-    def listed(self, path: str) -> str | None:
-        """Return the mark of the text before the edits."""
-        return self._seen.listed(path)
 
 
 def _as_edited(text: str, before: str, after: str) -> str:

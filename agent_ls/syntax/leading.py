@@ -24,19 +24,12 @@ class Leading:
         self._data = data
         self._by_end = _by_end(tree, data, language)
 
-    def above(self, outer: Node) -> tuple[int, int]:
-        """Return the start of the leading parts, and of the topmost one that is no comment."""
+    def above(self, outer: Node) -> int:
+        """Return where the leading parts of a definition start."""
         start = outer.start_byte
-        parts: list[tuple[int, bool]] = []
         while (one := self._right_before(start)) is not None:
             start = one.start_byte
-            parts.append((start, one.type in COMMENTS))
-        own_start = outer.start_byte
-        for begin, is_comment in parts:
-            if not is_comment:
-                own_start = begin
-        # So comments between attributes are kept with them.
-        return start, own_start
+        return start
 
     def _right_before(self, start: int) -> Node | None:
         """Return the leading node that ends on the same line or the line before, or None."""

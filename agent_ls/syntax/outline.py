@@ -5,7 +5,6 @@ A symbol includes the decorators, attributes and comments directly above it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -16,7 +15,6 @@ from agent_ls.syntax.definitions import Found, definitions, signature
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.leading import Leading
 from agent_ls.syntax.offsets import Offsets
-from agent_ls.syntax.overruns import Broken, runs_from, runs_into
 from agent_ls.syntax.parsing import MAX_PARSED_BYTES
 from agent_ls.syntax.strings import COMMENTS
 
@@ -40,7 +38,6 @@ _GROUPS = frozenset(
     }
 )
 """Nodes around one or more definitions, in Go maybe in parentheses."""
-_LISTED = frozenset({"key", "member"})
 
 
 def has_outline(language: Language | None) -> bool:
@@ -50,26 +47,15 @@ def has_outline(language: Language | None) -> bool:
 
 def outline_of(
     text: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
-) -> tuple[Language, list[Symbol] | None]:
-    """Return the language of a text and its symbols, outermost first; None if unparsable.
-
-    The language differs from the given one for a C header that is C++.
-    """
+) -> list[Symbol] | None:
+    """Return the symbols of a text, outermost first; None if it cannot be parsed."""
     data = text.encode("utf-8", "surrogatepass")
     language, tree = parsed(data, language, max_bytes=max_bytes)
     if tree is None or not language.outline:
-        return language, None
+        return None
     found = definitions(tree, data, language)
-    offsets = Offsets(data)
-    outer = [_wrapped(one.node) for one in found]
-    beside: dict[int, list[Found]] = {}
-    for one, node in zip(found, outer, strict=True):
-        beside.setdefault(node.id, []).append(one)
-    whole = _Text(data, language, offsets, Leading(tree, data, language), Broken(tree.root_node))
-    return language, [
-        _symbol(one, node, [other for other in beside[node.id] if other is not one], whole)
-        for one, node in zip(found, outer, strict=True)
-    ]
+    whole = _Text(data, Offsets(data), Leading(tree, data, language))
+    return [_symbol(one, whole) for one in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +63,13 @@ class _Text:
     """The shared inputs for all symbols of a text."""
 
     data: bytes
-    language: Language
     offsets: Offsets
     leading: Leading
-    broken: Broken
 
 
-def _symbol(one: Found, outer: Node, beside: Sequence[Found], text: _Text) -> Symbol:
-    data, offsets, up = text.data, text.offsets, one.node.parent
-    start, own_start = text.leading.above(outer)
+def _symbol(one: Found, text: _Text) -> Symbol:
+    data, offsets, outer = text.data, text.offsets, _wrapped(one.node)
+    start = text.leading.above(outer)
     ending = _ending(outer)
     end = ending.end_byte if one.kind == "member" else _end(ending.end_byte, data)
     last = data[:end].rstrip() if ending.end_point.column == 0 else b""
@@ -99,25 +83,8 @@ def _symbol(one: Found, outer: Node, beside: Sequence[Found], text: _Text) -> Sy
         first_line=outer.start_point.row + 1 - data.count(b"\n", start, outer.start_byte),
         start=offsets.point(start),
         end=offsets.point(len(last) if last else end),
-        own_start=offsets.point(own_start),
-        body=_body(one.body, offsets),
         signature=signature(one, data),
-        runs_into=runs_into(outer, one.name_row, data, text.broken, text.language),
-        runs_from=runs_from(outer, one.name_row, one.name_byte, data, text.broken, text.language),
-        shared=tuple(other.qualified for other in beside),
-        is_listed=one.kind in _LISTED or (up is not None and up.type == "object"),
     )
-
-
-def _body(node: Node | None, offsets: Offsets) -> tuple[int, int] | None:
-    """Return the span of a body, from its opening brace."""
-    if node is None:
-        return None
-    # In Go interfaces the node of the body begins before the brace.
-    ending = _ending(node)
-    brace = next((one for one in node.children if one.type == "{"), None)
-    start = brace.start_byte if brace is not None and ending.type == "}" else node.start_byte
-    return offsets.point(start), offsets.point(ending.end_byte)
 
 
 def _ending(node: Node) -> Node:

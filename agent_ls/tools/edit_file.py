@@ -65,7 +65,8 @@ class EditFile(EditTool):
     name: ClassVar[str] = "edit_file"
     description: ClassVar[str] = (
         "Change parts of a file. Copy old_string from what you read, without line numbers, with "
-        "enough lines around the change that it stands there once."
+        "enough lines around the change that it stands there once. To rewrite a definition, copy "
+        "all of it; to add one, copy the line that it goes below."
     )
     Arguments: ClassVar[type[Arguments]] = EditFileArguments
 

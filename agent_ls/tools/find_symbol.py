@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from agent_ls.domain.calls import ToolKind
-from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments
@@ -47,9 +43,6 @@ class FindSymbol(PlainTool):
 
     code: CodeIntel
     options: FindSymbolOptions = FindSymbolOptions()
-    workspace: Workspace | None = None
-    seen: SeenTexts | None = None
-    """None: what was shown is not recorded."""
 
     def paths(self, arguments: FindSymbolArguments) -> tuple[str, ...]:
         """Return the whole workspace."""
@@ -71,20 +64,5 @@ class FindSymbol(PlainTool):
             lines.append(f"({found.gap})")
         return ToolOutput(
             "\n".join(lines),
-            data={
-                "found": number,
-                "listed": await self._marks(dict.fromkeys(one.path for one in shown)),
-            },
+            data={"found": number},
         )
-
-    async def _marks(self, paths: Iterable[str]) -> JsonValue:
-        """Return the marks of the shown texts by path; unreadable files are left out."""
-        marks: dict[str, JsonValue] = {}
-        if self.workspace is None or self.seen is None:
-            return marks
-        for path in paths:
-            with suppress(WorkspaceError):
-                file = await self.workspace.read(path)
-                if mark := self.seen.mark_of(path, file.text):
-                    marks[path] = mark
-        return marks

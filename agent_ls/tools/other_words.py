@@ -635,21 +635,6 @@ WORDS: Mapping[str, Words] = {
     ),
     "diagnostics": Words({"paths": f"file_paths files path {_FILE}"}, reads=(_single_path,)),
     "skill": Words({"name": "skill skill_name command", "arguments": "args"}),
-    "replace_symbol": Words(
-        {
-            "path": _FILE,
-            "symbol": "name name_path symbol_name",
-            "new_text": "body content text code",
-        }
-    ),
-    "insert_symbol": Words(
-        {
-            "path": _FILE,
-            "anchor": "symbol name anchor_symbol",
-            "text": "new_text content code body",
-            "position": "where",
-        }
-    ),
     "find_symbol": Words({"name": _SYMBOL}),
     "references": Words({"path": _FILE, "name": _SYMBOL}),
 }

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
+from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
 from agent_ls.domain.symbols import Symbol
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.ports.workspace import SeenTexts, Workspace
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.plain_tool import PlainTool
-from agent_ls.tools.symbol_places import symbols_in
 
 
 class OutlineArguments(Arguments):
@@ -46,23 +46,25 @@ class Outline(PlainTool):
     workspace: Workspace
     code: CodeIntel
     options: OutlineOptions = OutlineOptions()
-    seen: SeenTexts | None = None
-    """None: what was shown is not recorded."""
 
     async def run(self, arguments: OutlineArguments, context: ToolContext) -> ToolOutput:
         """Return one line for each symbol, deeper ones indented."""
-        file, _, symbols = await symbols_in(arguments.path, self.workspace, self.code)
+        file = await self.workspace.read(arguments.path)
+        symbols = await self.code.symbols(file.path, file.text)
+        if symbols is None:
+            raise ToolError(
+                f"The symbols of {arguments.path} are not known: no grammar for it, or it is too "
+                "large. Use grep and read_file to look, edit_file to change it."
+            )
         shown, note = self._fitting(symbols)
         lines = [f"{_lines(one)}  {'  ' * one.depth}{cleaned(one.signature)}" for one in shown]
         if note:
             lines.append(note)
         if file.is_dirty:
             lines.append("(This is the editor's text; it is not saved yet.)")
-        mark = self.seen.mark_of(file.path, file.text) if self.seen else None
-        listed: JsonValue = {file.path: mark} if mark else {}
         return ToolOutput(
             "\n".join(lines) or f"No definitions were found in {arguments.path}.",
-            data={"path": arguments.path, "symbols": len(symbols), "listed": listed},
+            data={"path": arguments.path, "symbols": len(symbols)},
         )
 
     def _fitting(self, symbols: Iterable[Symbol]) -> tuple[list[Symbol], str]:

@@ -30,21 +30,19 @@ arguments = { name = "step_7", path = "use.py" }
 [answer.expect]
 last_contains = ["use.py:2: print(step_7(1))"]
 [[answer.call]]
-tool = "replace_symbol"
+tool = "edit_file"
 [answer.call.arguments]
 path = "large.py"
-symbol = "step_4321"
-new_text = "def step_4321(value):\\n    return (value"
+edits = [{ old_string = "return value + 4321", new_string = "return (value" }]
 
 [[answer]]
 [answer.expect]
-last_contains = ["now lines", "Since this edit large.py has syntax errors at line"]
+last_contains = ["Edited large.py: line", "Since this edit large.py has syntax errors at line"]
 [[answer.call]]
-tool = "replace_symbol"
+tool = "edit_file"
 [answer.call.arguments]
 path = "large.py"
-symbol = "step_4320"
-new_text = "def step_4320(value):\\n    return -value"
+edits = [{ old_string = "return value + 4320", new_string = "return -value" }]
 
 [[answer]]
 text = "Half done."

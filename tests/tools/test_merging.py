@@ -26,6 +26,7 @@ from agent_ls.loop.state.recorder import Recorder
 from agent_ls.session.seen_texts import SessionTexts
 from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.tools.apply_patch import ApplyPatch
+from agent_ls.tools.delete_file import DeleteFile
 from agent_ls.tools.edit_file import EditFile
 from agent_ls.tools.move_file import MoveFile
 from agent_ls.tools.read_file import ReadFile
@@ -420,3 +421,16 @@ async def test_without_the_text_that_was_read_nothing_is_merged(session: Session
     assert await session.seen.text("a.py") == _TYPED
     await session.store.close()
     assert await session.seen.text("a.py") is None
+
+
+async def test_a_file_is_not_deleted_with_what_others_wrote_in_it(session: Session) -> None:
+    tool = DeleteFile(session.place.workspace, session.seen)
+    file = session.place.write("a.py", _BASE)
+    await session.read()
+    session.place.write("a.py", _TYPED)
+    with pytest.raises(ToolError, match=r"a\.py was not deleted\. It changed .* at line 2"):
+        await session.do(tool, path="a.py")
+    assert file.read_text() == _TYPED
+    await session.read()
+    await session.do(tool, path="a.py")
+    assert not file.exists()

@@ -139,7 +139,6 @@ def test_what_has_few_values_is_a_closed_list() -> None:
     schemas = {tool.name: _spec(tool)["parameters"]["properties"] for tool in catalogue.TOOLS}
     item = schemas["update_plan"]["items"]["items"]["properties"]
     assert item["status"]["enum"] == ["pending", "in_progress", "completed", "blocked"]
-    assert schemas["insert_symbol"]["position"]["enum"] == ["before", "after", "inside_end"]
 
 
 def test_the_example_of_a_patch_is_one_that_can_be_read() -> None:

@@ -7,19 +7,13 @@ from typing import Any
 
 import pytest
 
-from agent_ls.codeintel.workspace_code import WorkspaceCode
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.shown_marks import leaked_mark
 from agent_ls.tools.apply_patch import ApplyPatch
 from agent_ls.tools.edit_file import EditFile
-from agent_ls.tools.insert_symbol import InsertSymbol
 from agent_ls.tools.read_file import ReadFile
-from agent_ls.tools.replace_symbol import ReplaceSymbol
 from agent_ls.tools.write_file import WriteFile
 from tests.tools.conftest import Place
-from tests.tools.test_symbols import code
-
-__all__ = ["code"]
 
 _LONG = "data = '" + "0123456789" * 300 + "'"
 _TEXT = f"def one():\n    return 1\n\n{_LONG}\nlast = 2\n"
@@ -32,16 +26,13 @@ async def _shown(place: Place) -> str:
     return "\n".join(lines) + "\n"
 
 
-async def test_a_shown_text_that_is_written_back_replaces_no_line(
-    place: Place, code: WorkspaceCode
-) -> None:
+async def test_a_shown_text_that_is_written_back_replaces_no_line(place: Place) -> None:
     place.write("a.py", _TEXT)
     shown = await _shown(place)
     [line] = [one for one in shown.splitlines() if one.startswith("data")]
     assert len(line) < len(_LONG)
     patch = f"*** Begin Patch\n*** Update File: a.py\n last = 2\n+{line}\n*** End Patch"
     added = f"*** Begin Patch\n*** Add File: b.py\n+{line}\n*** End Patch"
-    method = f"def one():\n    {line}\n"
     calls: list[tuple[Any, dict[str, Any]]] = [
         (WriteFile(place.workspace), {"path": "a.py", "content": shown}),
         (WriteFile(place.workspace), {"path": "b.py", "content": shown}),
@@ -51,14 +42,6 @@ async def test_a_shown_text_that_is_written_back_replaces_no_line(
         ),
         (ApplyPatch(place.workspace), {"patch": patch}),
         (ApplyPatch(place.workspace), {"patch": added}),
-        (
-            ReplaceSymbol(place.workspace, code),
-            {"path": "a.py", "symbol": "one", "new_text": method},
-        ),
-        (
-            InsertSymbol(place.workspace, code),
-            {"path": "a.py", "anchor": "one", "position": "after", "text": method},
-        ),
     ]
     for tool, arguments in calls:
         parsed = tool.Arguments.model_validate(arguments)

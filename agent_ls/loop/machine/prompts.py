@@ -49,8 +49,6 @@ failed; || takes the first that is there, && needs all)."""
 _EDIT_TOOLS = (
     ("edit_file", "some lines of a file"),
     ("apply_patch", "lines of one or more files"),
-    ("replace_symbol", "a whole definition"),
-    ("insert_symbol", "a new definition"),
     ("write_file", "a new file"),
 )
 

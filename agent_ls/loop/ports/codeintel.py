@@ -18,10 +18,6 @@ class CodeIntel(Protocol):
         """Return the symbols of a text, outermost first; None when no parser handles the file."""
         ...
 
-    async def language(self, path: str, text: str) -> str:
-        """Return the language id of a text that has symbols; "" for any other text."""
-        ...
-
     async def faults(self, path: str, before: str, after: str) -> Sequence[Fault]:
         """Return the syntax errors in ``after`` that ``before`` did not have."""
         ...

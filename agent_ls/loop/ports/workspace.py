@@ -238,11 +238,3 @@ class SeenTexts(Protocol):
     async def text(self, path: str) -> str | None:
         """Return the file's text as the model knows it; None when unknown."""
         ...
-
-    def mark_of(self, path: str, text: str) -> str | None:
-        """Return a mark for a text shown only by its definitions; None: it may hold secrets."""
-        ...
-
-    def listed(self, path: str) -> str | None:
-        """Return the mark of a text of which the model knows only definitions, else None."""
-        ...

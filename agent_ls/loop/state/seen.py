@@ -25,8 +25,6 @@ class SeenFile:
     """Digest of the text that the model read or wrote as a whole."""
     edits: tuple[tuple[str, str], ...] = ()
     """The model's later edits on texts it had not seen: the digests before and after each."""
-    is_read: bool = True
-    """False: the model saw only the names of definitions, and the store does not have the text."""
 
     @property
     def newest(self) -> str:
@@ -49,19 +47,10 @@ Seen = Mapping[str, SeenFile]
 
 
 def after_result(seen: Seen, data: JsonValue) -> Seen:
-    """Return what the model knows after a call's result, if it was a read or a listing."""
+    """Return what the model knows after a call's result, if it was a read."""
     match data:
         case {"path": str(path), "text_blob": str(digest)}:
             return MappingProxyType({**seen, path: SeenFile(digest)})
-        case {"listed": dict(listed)}:
-            # A listing does not replace a text that was read: it shows names only.
-            known = {path for path, one in seen.items() if one.is_read}
-            names = {
-                path: SeenFile(digest, is_read=False)
-                for path, digest in listed.items()
-                if path not in known and isinstance(digest, str)
-            }
-            return MappingProxyType({**seen, **names})
         case _:
             return seen
 
@@ -76,7 +65,7 @@ def after_edit(seen: Seen, intent: EditIntended, after: str | None) -> Seen:
     elif after is not None:
         was = intent.before_blob
         followed = None
-        if before is not None and before.is_read and was is not None:
+        if before is not None and was is not None:
             followed = before.edited(was, after)
         known[intent.edit.path] = followed or SeenFile(after)
     return MappingProxyType(known)

@@ -55,10 +55,6 @@ class CodeBeside:
         """Return the symbols of a text."""
         return await self._inner.symbols(path, text)
 
-    async def language(self, path: str, text: str) -> str:
-        """Return the language id of a text that has symbols."""
-        return await self._inner.language(path, text)
-
     async def faults(self, path: str, before: str, after: str) -> Sequence[Fault]:
         """Return the new syntax errors of a text."""
         return await self._inner.faults(path, before, after)
