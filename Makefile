@@ -76,7 +76,9 @@ editors: setup
 # Empty: what the stories need, so that CI builds no second VS Code.
 test-real test-all: EDITORS := all
 
-test: test-python test-client
+# Type checks and lint of the panel use one core each, so they run beside the Python tests.
+test: setup $(if $(CLIENT),$(CLIENT_MODULES))
+	@$(MAKE) --no-print-directory -j 2 CLIENT_LOG=.cache/client.log test-python test-client
 
 UNIT := not long and not editor and not e2e and not heavy
 
@@ -91,7 +93,7 @@ test-real: setup node-tools editors
 
 test-client: setup $(if $(CLIENT),$(CLIENT_MODULES))
 ifneq ($(CLIENT),)
-	cd vscode-client && npm test
+	cd vscode-client && $(if $(CLIENT_LOG),{ npm test >../$(CLIENT_LOG) 2>&1; code=$$?; cat ../$(CLIENT_LOG); exit $$code; },npm test)
 endif
 
 $(CLIENT_MODULES): vscode-client/package-lock.json
