@@ -198,7 +198,7 @@ class Walk:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    "numbers", [range(12), pytest.param(range(12, 1_000), marks=pytest.mark.long)]
+    "numbers", [range(6), pytest.param(range(6, 1_000), marks=pytest.mark.long)]
 )
 async def test_nothing_of_a_person_is_lost_who_renames_files_too(
     tmp_path: Path, numbers: range
@@ -221,7 +221,7 @@ async def test_nothing_of_a_person_is_lost_who_renames_files_too(
 @pytest.mark.parametrize(
     "walks",
     [
-        pytest.param(20, marks=pytest.mark.timeout(300)),
+        pytest.param(8, marks=pytest.mark.timeout(300)),
         pytest.param(2_000, marks=[pytest.mark.long, pytest.mark.timeout(3_600)]),
     ],
 )
@@ -306,7 +306,7 @@ class Moves(Walk):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    "numbers", [range(30), pytest.param(range(30, 3_000), marks=pytest.mark.long)]
+    "numbers", [range(10), pytest.param(range(10, 3_000), marks=pytest.mark.long)]
 )
 async def test_files_that_are_moved_about_and_deleted_all_come_back_and_go_again(
     tmp_path: Path, numbers: range
