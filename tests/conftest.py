@@ -19,12 +19,16 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from hypothesis.internal.conjecture import providers
 
 IN_CI = os.environ.get("CI") == "true"
 
 # The same examples on every run: a failure that comes and goes teaches nothing.
 hypothesis.settings.register_profile("steady", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("steady")
+# Otherwise Hypothesis reads all loaded modules of ours for constants to try: examples would depend
+# on what a process has imported, and in a clean clone the collection would take twice as long.
+providers._get_local_constants = lambda: providers._local_constants
 
 _KEPT_VARIABLES = {"AGENT_LS_EDITORS"}
 _private: list[Path] = []
