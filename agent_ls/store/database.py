@@ -154,8 +154,11 @@ class Database:
             if found != "ok":
                 raise Damage("The store", found)
         if revision == migrations.HEAD:
+            # As text: compiling these selects took nine tenths of opening a store.
+            quote = connection.dialect.identifier_preparer.quote
             for table in schema.metadata.sorted_tables:
-                connection.execute(sa.select(table).limit(0))
+                columns = ", ".join(quote(column.name) for column in table.columns)
+                connection.exec_driver_sql(f"SELECT {columns} FROM {quote(table.name)} LIMIT 0")
 
     def _revision(self, connection: sa.Connection) -> str | None:
         """Return the schema's version; None for an empty database.
