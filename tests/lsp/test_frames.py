@@ -199,7 +199,7 @@ noise = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     parts=st.lists(st.tuples(st.lists(noise, max_size=4), json_values), min_size=1, max_size=5),
     chunk_bytes=st.integers(1, 200),
