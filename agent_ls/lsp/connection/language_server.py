@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import signal
@@ -33,6 +34,8 @@ _FLUSH_S: Final = 0.2
 """Time for the client to read the last messages."""
 _SWITCH_S: Final = 0.0005
 """How long a thread may run while the event loop waits for the interpreter lock."""
+_converter: Final = functools.cache(default_converter)
+"""Compiles a function for each type at its first use: once for all servers of a process."""
 
 
 Deliver = Callable[[Message | Fault], None]
@@ -75,7 +78,7 @@ class AgentLanguageServer(LanguageServer):
         """Puts something between the client and the protocol."""
         self._stopped: asyncio.Future[int] | None = None
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls leaves *args untyped
-            name, version, protocol_cls=AgentProtocol, converter_factory=default_converter
+            name, version, protocol_cls=AgentProtocol, converter_factory=_converter
         )
 
     @property
