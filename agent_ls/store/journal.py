@@ -41,6 +41,7 @@ _WHERE_IT_STANDS = (
     .with_for_update()
 )
 _ADD_EVENT = sa.insert(schema.events)
+_COLUMNS = tuple(schema.events.c.keys())
 _BODIES = (
     sa.select(schema.events.c.seq, schema.events.c.at_ms, schema.events.c.body)
     .where(schema.events.c.session_id == sa.bindparam("session_id"))
@@ -76,19 +77,19 @@ def load(
     Errors: ``Damage`` for the first damaged event; ``StoreError`` for one of a newer agent-ls.
     """
     query = _JOURNAL if last_seq is None else _BEGINNING
-    rows = connection.execute(query, {"session_id": session_id, "last_seq": last_seq})
+    # All at once, and each taken apart at once: asking rows by name costs as much as parsing them.
+    rows = connection.execute(query, {"session_id": session_id, "last_seq": last_seq}).all()
     loaded: list[StoredEvent] = []
-    for row in rows:
+    for name, seq, at_ms, kind, version, body, checksum in rows:
         try:
-            event = read_event(row.body, row.type, row.v)
-            stored = (row.session_id, row.seq, row.at_ms, row.type, row.v, row.body)
-            if row.checksum not in (None, _checksum(*stored)):
+            event = read_event(body, kind, version)
+            if checksum not in (None, _checksum(name, seq, at_ms, kind, version, body)):
                 raise ValueError("its checksum differs")
         except StoreError as error:
-            raise StoreError(f"Event {row.seq} of {session_id} cannot be read: {error}.") from error
+            raise StoreError(f"Event {seq} of {session_id} cannot be read: {error}.") from error
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise Damage(f"Event {row.seq} of {session_id}", str(error)) from error
-        loaded.append(StoredEvent(session_id=session_id, seq=row.seq, at_ms=row.at_ms, event=event))
+            raise Damage(f"Event {seq} of {session_id}", str(error)) from error
+        loaded.append(StoredEvent(session_id=session_id, seq=seq, at_ms=at_ms, event=event))
     return loaded
 
 
@@ -176,21 +177,15 @@ def _build_upsert(
 
 
 def _event_row(stored: StoredEvent) -> dict[str, object]:
-    row: dict[str, object] = {
-        "session_id": stored.session_id,
-        "seq": stored.seq,
-        "at_ms": stored.at_ms,
-        "type": stored.event.type,
-        "v": stored.event.v,
-        "body": _json(stored.event),
-    }
-    return {**row, "checksum": _checksum(*row.values())}
+    event, place = stored.event, (stored.session_id, stored.seq, stored.at_ms)
+    values = (*place, event.type, event.v, _json(event))
+    return dict(zip(_COLUMNS, (*values, _checksum(*values)), strict=True))
 
 
-def _checksum(*row: object) -> str:
+def _checksum(name: str, seq: int, at_ms: int, kind: str, version: int, body: str) -> str:
     """Return the SHA-256 over a row of ``events`` in its columns' order, as hexadecimal digits."""
     # Ids and types have no line ends and the body is last, so different rows differ as texts.
-    text = "\n".join(map(str, row))
+    text = f"{name}\n{seq}\n{at_ms}\n{kind}\n{version}\n{body}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
