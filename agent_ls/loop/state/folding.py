@@ -53,7 +53,7 @@ def fold(state: SessionState, stored: e.StoredEvent) -> SessionState:
     event = stored.event
     state = _fold_session(_fold_changed(with_changes(state, seq=stored.seq), event), event)
     before = state.turn
-    if before is None or _call_id(event) in state.past_calls:
+    if before is None or (state.past_calls and _call_id(event) in state.past_calls):
         return state
     after = fold_turn(before, event)
     state = with_changes(state, turn=with_changes(after, events=after.events.appended(stored)))
