@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from agent_ls.batch.results import TaskResult
 from agent_ls.batch.summary import TaskLine, cells_of, counts_of, lines_of, spent_usd, variants_of
 from agent_ls.domain.errors import SettingsError
-from agent_ls.observers import report
+from agent_ls.observers.report.templates import STYLE, environment
 from agent_ls.observers.report.words import duration, moment, money, tokens
-from agent_ls.safety.text import visible
 from agent_ls.store.batch_queue import FINISHED, Batch, TaskRow, TaskState
 
 _HERE = Path(__file__).parent
@@ -28,27 +26,13 @@ _COST_WIDTH = 620.0
 
 def page(batch: Batch, rows: Sequence[TaskRow], version: str = "") -> str:
     """Return the page; every text is escaped and shown without hidden characters."""
-    made = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
-    filters: dict[str, Callable[..., object]] = {
-        "duration": duration,
-        "moment": moment,
-        "money": money,
-    }
-    made.filters.update(filters)
+    made = environment(_HERE, {"duration": duration, "moment": moment, "money": money})
     lines = lines_of(batch, rows)
     lanes, height = _lanes(rows)
-    style = Path(report.__file__).with_name("style.css").read_text("utf-8")
     return made.get_template("page.html").render(
         batch=batch,
         version=version,
-        style=Markup(style),
+        style=Markup(STYLE.read_text("utf-8")),
         tiles=list(_tiles(batch, rows, lines)),
         outcome=list(_outcome(rows)),
         variants=[cells_of(one) for one in variants_of(lines)],
@@ -72,10 +56,6 @@ def write_private(path: Path, data: bytes) -> None:
         raise SettingsError(
             f"{path} cannot be written: {error.strerror}. Give --out another place."
         ) from None
-
-
-def _shown(value: object) -> object:
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _tiles(

@@ -6,9 +6,8 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from agent_ls.store.sql_store import open_store
 from tests.store.conftest import place as place
 from tests.store.conftest import postgres as postgres
 from tests.store.conftest import store as store
+from tests.support.commands import Done, ended
 
 WRITES = """
 [[answer]]
@@ -36,16 +36,6 @@ usage = { input = 1000, output = 100 }
 """Each run costs two requests: at the prices below 0.6 cents."""
 PRICES = '[provider.models."openai/scripted"]\ninput_usd = 2.0\noutput_usd = 10.0\n'
 """USD for a million tokens."""
-LIMIT_S = 500.0
-
-
-@dataclass(frozen=True)
-class Done:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture
@@ -106,24 +96,10 @@ async def command(
             await process.communicate()
 
 
-async def ended(process: asyncio.subprocess.Process) -> Done:
-    async with asyncio.timeout(LIMIT_S):
-        out, err = await process.communicate()
-    assert process.returncode is not None
-    return Done(process.returncode, out.decode(), err.decode())
-
-
 async def run(env: Mapping[str, str], *words: str) -> Done:
     """Run agent-ls to its end."""
     async with command(env, *words) as process:
         return await ended(process)
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait for a condition that another process brings about."""
-    async with asyncio.timeout(LIMIT_S):
-        while not holds():  # noqa: ASYNC110 - another process makes it true
-            await asyncio.sleep(0.02)
 
 
 @asynccontextmanager

@@ -16,7 +16,8 @@ import pytest
 from agent_ls.domain.events import ToolCallStarted
 from agent_ls.store.batch_queue import TaskRow
 from agent_ls.store.sql_store import open_store
-from tests.batch.conftest import WRITES, command, ended, queue_of, run, until
+from tests.batch.conftest import WRITES, command, queue_of, run
+from tests.support.commands import ended, until
 from tests.support.scripted import scripted
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1_200)]

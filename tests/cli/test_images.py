@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_run import Done, ended, folder, running
+from tests.cli.test_run import folder, running
+from tests.support.commands import Done, ended
 from tests.support.images import data_url, image
 from tests.support.scripted import scripted
 

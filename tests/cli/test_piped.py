@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from agent_ls.cli.piped import MAX_BYTES
-from tests.cli.test_run import Done, ended, folder, started
+from tests.cli.test_run import folder, started
+from tests.support.commands import Done, ended
 from tests.support.scripted import scripted
 
 __all__ = ["folder"]

@@ -9,11 +9,10 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import psutil
 import pytest
@@ -21,25 +20,13 @@ import pytest
 from agent_ls.cli.main import main
 from agent_ls.providers.scripted import ScriptedModel
 from tests.mcp.conftest import PROGRAM as TOOL_SERVER
+from tests.support.commands import Done, ended, until
 from tests.support.scripted import scripted
 
 pytestmark = pytest.mark.heavy
 
 _LIMIT_S = 120.0
 _FINE = '[[answer]]\ntext = "Fine."\nusage = { input = 100, output = 20 }'
-
-
-@dataclass(frozen=True)
-class Done:
-    """How the process ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def result(self) -> dict[str, Any]:
-        return json.loads(self.out)
 
 
 @asynccontextmanager
@@ -86,24 +73,10 @@ async def started(
             await process.wait()
 
 
-async def ended(process: asyncio.subprocess.Process) -> Done:
-    async with asyncio.timeout(_LIMIT_S):
-        out, err = await process.communicate()
-    assert process.returncode is not None
-    return Done(process.returncode, out.decode(), err.decode())
-
-
 async def check(folder: Path, scenario: str, *words: str) -> Done:
     """Run to the end against a scenario that must be used up."""
     async with scripted(scenario) as model, running(folder, model, *words) as process:
         return await ended(process)
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait for a condition that another process brings about."""
-    async with asyncio.timeout(_LIMIT_S):
-        while not holds():  # noqa: ASYNC110 - another process makes it true
-            await asyncio.sleep(0.02)
 
 
 @pytest.fixture

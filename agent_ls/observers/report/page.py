@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from agent_ls.domain.plain_json import plain_json
@@ -24,6 +24,7 @@ from agent_ls.domain.stops import STATUS_WORDS
 from agent_ls.edits.diff import diff_to_read, statistics
 from agent_ls.observers.call_summary import summary_of
 from agent_ls.observers.report import drawings
+from agent_ls.observers.report.templates import STYLE, environment
 from agent_ls.observers.report.words import duration, moment, money, tokens
 from agent_ls.observers.trace import (
     CallTrace,
@@ -35,7 +36,6 @@ from agent_ls.observers.trace import (
     TurnTrace,
     WaitTrace,
 )
-from agent_ls.safety.text import visible
 
 _HERE = Path(__file__).parent
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
@@ -69,20 +69,12 @@ def page(session: SessionTrace, blobs: Mapping[str, bytes], version: str = "") -
         title=_first_line(first, 100),
         version=version,
         policy=_POLICY,
-        style=Markup((_HERE / "style.css").read_text("utf-8")),
+        style=Markup(STYLE.read_text("utf-8")),
         tiles=_tiles(session),
     )  # fmt: skip
 
 
 def _environment(texts: _Texts) -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
     filters: dict[str, Callable[..., object]] = {
         "about": _about,
         "counted": counted,
@@ -108,13 +100,9 @@ def _environment(texts: _Texts) -> Environment:
         "step_words": _step_words,
         "timeline": drawings.timeline,
     }
-    made.filters.update(filters)
+    made = environment(_HERE, filters)
     cast("dict[str, object]", made.globals).update(names)
     return made
-
-
-def _shown(value: object) -> object:
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 @dataclass(frozen=True, slots=True)
