@@ -12,7 +12,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,38 +29,66 @@ _EMPTY = "an empty folder"
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A task's worktree on this host."""
+    """A worktree on this host."""
 
     folder: Path
     bare: Path
     base_commit: str
+    avoid: tuple[Path, ...]
+    """Folders whose programs are never run."""
 
     @property
     def _env(self) -> Mapping[str, str]:
         # Not by the worktree's own ``.git``: the agent may have replaced it.
-        data = self.bare / "worktrees" / self.folder.name
-        return {"GIT_DIR": str(data), "GIT_WORK_TREE": str(self.folder)}
+        return {"GIT_DIR": str(self._data), "GIT_WORK_TREE": str(self.folder)}
+
+    @property
+    def _data(self) -> Path:
+        return self.bare / "worktrees" / self.folder.name
 
     async def patch(self, branch: str) -> bytes:
         """Return what changed since the base as a patch, and keep it as a branch of ``bare``.
 
         Empty if nothing changed. Files that git ignores are left out.
         """
-        here = partial(git, cwd=self.folder, avoid=self.folder, env=self._env)
-        await here("add", "--all", "--", ".")
-        tree = (await here("write-tree")).decode().strip()
-        diff = ("diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff")
-        patch = await here(*diff, "--no-textconv", self.base_commit, tree)
+        tree = await self.tree()
+        patch = await self.diff(tree)
         if patch:
             message = f"{branch}\n".encode()
-            made = await here("commit-tree", tree, "-p", self.base_commit, data=message)
-            await here("update-ref", f"refs/heads/{branch}", made.decode().strip())
+            made = await self.git("commit-tree", tree, "-p", self.base_commit, data=message)
+            await self.git("update-ref", f"refs/heads/{branch}", made.decode().strip())
         return patch
+
+    async def tree(self) -> str:
+        """Store the files as they are and return the id of their tree.
+
+        Files that git ignores are left out; the worktree's own index stays as it is.
+        """
+        index = self._data / "index"
+        copy = index.with_name(f"index.{secrets.token_hex(8)}")
+        try:
+            if index.is_file():
+                # It knows which files are unchanged, so that git does not read them all.
+                await asyncio.to_thread(shutil.copyfile, index, copy)
+            await self.git("add", "--all", "--", ".", index=copy)
+            return (await self.git("write-tree", index=copy)).decode().strip()
+        finally:
+            copy.unlink(missing_ok=True)
+
+    async def diff(self, tree: str) -> bytes:
+        """Return the patch from the base to a tree."""
+        diff = ("diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff")
+        return await self.git(*diff, "--no-textconv", self.base_commit, tree)
+
+    async def git(self, *words: str, data: bytes = b"", index: Path | None = None) -> bytes:
+        """Run git in the worktree, by default with its index. Errors: ``WorkspaceError``."""
+        env = {**self._env, **({"GIT_INDEX_FILE": str(index)} if index else {})}
+        return await git(*words, cwd=self.folder, avoid=self.avoid, env=env, data=data)
 
     async def remove(self) -> None:
         """Delete the worktree; its branch stays."""
         await asyncio.to_thread(_delete, self.folder)
-        await asyncio.to_thread(_delete, self.bare / "worktrees" / self.folder.name)
+        await asyncio.to_thread(_delete, self._data)
 
 
 def worktree_of(place: Path, batch_id: str, task_id: str) -> Path:
@@ -71,25 +99,28 @@ def worktree_of(place: Path, batch_id: str, task_id: str) -> Path:
 async def check_out(
     place: Path, folder: Path, repository: str, ref: str, base_commit: str
 ) -> Checkout:
-    """Make a task's worktree anew and return it.
+    """Make a worktree anew and return it.
 
     ``base_commit`` is the commit that an earlier attempt began with; empty: resolve ``ref``.
     Errors: ``WorkspaceError``.
     """
-    bare = await _bare(place, repository)
-    here = partial(git, cwd=bare, avoid=folder, env={"GIT_DIR": str(bare)})
+    avoid = _avoid(folder, repository)
+    bare = await _bare(place, repository, avoid)
+    here = partial(git, cwd=bare, avoid=avoid, env={"GIT_DIR": str(bare)})
     pinned = f"refs/agent-ls/{folder.name}"
     if repository and (not _is_folder(repository) or _has_git(Path(repository))):
-        fetch = ("fetch", "--quiet", "--no-tags", "--force", "--no-write-fetch-head")
-        await here(*fetch, "--", repository, f"{base_commit or ref}:{pinned}", is_fetch=True)
+        # A shallow clone, as CI makes, gives nothing without the second word.
+        fetch = ("fetch", "--update-shallow", "--no-write-fetch-head", "--quiet", "--no-tags")
+        refs = f"+{base_commit or ref}:{pinned}"
+        await here(*fetch, "--", repository, refs, is_fetch=True)
     else:
-        await _import(bare, repository, pinned, folder)
+        await _import(bare, repository, pinned, folder, avoid)
     commit = (await here("rev-parse", f"{pinned}^{{commit}}")).decode().strip()
     if base_commit and commit != base_commit:
         raise WorkspaceError(
             f"{repository or _EMPTY} is not as it was when the task began on another host"
         )
-    made = Checkout(folder, bare, commit)
+    made = Checkout(folder, bare, commit, avoid)
     await made.remove()
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     await here("worktree", "add", "--quiet", "--force", "--detach", str(folder), commit)
@@ -98,9 +129,16 @@ async def check_out(
 
 def existing(place: Path, folder: Path, repository: str, base_commit: str) -> Checkout | None:
     """Return the worktree that an earlier attempt left on this host, if there is one."""
-    bare = place / "repositories" / _name(repository)
+    bare = bare_of(place, repository)
     is_here = folder.is_dir() and (bare / "worktrees" / folder.name).is_dir()
-    return Checkout(folder, bare, base_commit) if is_here and base_commit else None
+    if not is_here or not base_commit:
+        return None
+    return Checkout(folder, bare, base_commit, _avoid(folder, repository))
+
+
+def bare_of(place: Path, repository: str) -> Path:
+    """Return where a source's bare repository lies."""
+    return place / "repositories" / _name(repository)
 
 
 async def restore(checkout: Checkout, turn: TurnState, blobs: Blobs) -> None:
@@ -132,13 +170,18 @@ def _put(folder: Path, path: str, data: bytes | None, mode: int | None) -> None:
         place.chmod(mode)
 
 
-async def _bare(place: Path, repository: str) -> Path:
-    bare = place / "repositories" / _name(repository)
+def _avoid(folder: Path, repository: str) -> tuple[Path, ...]:
+    # PATH may begin with a folder of the source, such as that of an activated virtual environment.
+    return (folder, Path(repository)) if _is_folder(repository) else (folder,)
+
+
+async def _bare(place: Path, repository: str, avoid: Sequence[Path]) -> Path:
+    bare = bare_of(place, repository)
     if not (bare / "HEAD").is_file():
         bare.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Several workers may begin at once: each makes one, and the first to move it wins.
         made = bare.with_name(f"{bare.name}.{secrets.token_hex(8)}")
-        await git("init", "--quiet", "--bare", str(made), cwd=bare.parent, avoid=bare)
+        await git("init", "--quiet", "--bare", str(made), cwd=bare.parent, avoid=avoid)
         try:
             made.rename(bare)
         except OSError:
@@ -158,11 +201,13 @@ def _has_git(folder: Path) -> bool:
     return (folder / ".git").exists() or (folder / "HEAD").is_file()
 
 
-async def _import(bare: Path, repository: str, pinned: str, folder: Path) -> None:
+async def _import(
+    bare: Path, repository: str, pinned: str, folder: Path, avoid: Sequence[Path]
+) -> None:
     """Make a commit of a plain folder's files; the same files give the same commit."""
     index = bare / f"index-{folder.name}"
     env = {"GIT_DIR": str(bare), "GIT_INDEX_FILE": str(index), **FIXED_DATE}
-    here = partial(git, cwd=bare, avoid=folder, env=env)
+    here = partial(git, cwd=bare, avoid=avoid, env=env)
     try:
         if repository:
             if not await asyncio.to_thread(Path(repository).is_dir):

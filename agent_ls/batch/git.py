@@ -1,10 +1,10 @@
-"""Runs git for batches: in repositories of our own, without a workspace's hooks or filters."""
+"""Runs git in repositories of our own, for batches and worktrees: no hooks or filters of others."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agent_ls.domain.errors import WorkspaceError
@@ -30,7 +30,7 @@ FIXED_DATE = {"GIT_AUTHOR_DATE": "@0 +0000", "GIT_COMMITTER_DATE": "@0 +0000"}
 async def git(
     *arguments: str,
     cwd: Path,
-    avoid: Path,
+    avoid: Sequence[Path],
     env: Mapping[str, str] | None = None,
     data: bytes = b"",
     is_fetch: bool = False,
@@ -40,16 +40,16 @@ async def git(
     With ``is_fetch`` it has the user's own settings and credentials, but never asks for any.
     Errors: ``WorkspaceError`` if it fails or takes too long.
     """
-    program = find_outside("git", [avoid])
+    program = find_outside("git", avoid)
     if program is None:
-        raise WorkspaceError("git is not installed on this machine; batches need it")
+        raise WorkspaceError("git is not installed on this machine, and this needs it")
     clean = {**_OURS, "GIT_TERMINAL_PROMPT": "0"}
     if is_fetch:
         clean = {**os.environ, **clean}
         clean = {name: value for name, value in clean.items() if name not in _PLACES}
     else:
         clean |= CLEAN_GIT
-    clean |= {"PATH": path_outside([avoid]), **(env or {})}
+    clean |= {"PATH": path_outside(avoid), **(env or {})}
     command = (str(program), *_NO_HOOKS, *arguments)
     running = await start_piped(command, cwd=cwd, env=clean)
     try:

@@ -1,8 +1,10 @@
-"""The command lines of ``batch`` and ``costs``. Imports nothing heavy, as ``main`` does."""
+"""The command lines of ``batch``, ``worktrees`` and ``costs``. Imports nothing heavy."""
 
 from __future__ import annotations
 
 import argparse
+
+from agent_ls.cli.parser_options import add_folder, add_set
 
 COST_GROUPS = ("day", "model", "folder", "user", "label")
 
@@ -67,6 +69,31 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
         "certificates", help="make a certificate and a key for a scheduler and its workers"
     )
     certificates.add_argument("folder", help="where to; they are ca.pem and key.pem")
+
+
+def add_worktrees(parser: argparse.ArgumentParser) -> None:
+    """Add the actions of ``worktrees`` to its parser."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+
+    def add(action: str, words: str) -> argparse.ArgumentParser:
+        added = actions.add_parser(action, help=words)
+        add_folder(added)
+        add_set(added)
+        return added
+
+    listed = add("list", "list those of this repository")
+    listed.add_argument("--json", action="store_true", help="print JSON")
+    for action, words in (
+        ("diff", "print what is not merged, as a patch"),
+        ("merge", "merge its changes into this folder, to be kept or undone as the agent's are"),
+        ("drop", "delete it with its files"),
+    ):
+        added = add(action, words)
+        added.add_argument("name", metavar="NAME", help="its name")
+        if action == "drop":
+            added.add_argument(
+                "--force", action="store_true", help="also when changes in it were not merged"
+            )
 
 
 def add_costs(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,9 @@ The rules are the review's (``agent_ls/review``); here are only the names and th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from agent_ls.domain.errors import StoreError, WorkspaceError
 from agent_ls.domain.review import HunkState, ReviewDecision
@@ -23,7 +24,14 @@ from agent_ls.review.steps import Clash, FileResult
 from agent_ls.safety.text import visible_line
 from agent_ls.session.session import Session
 
-_DONE = {"keep": "Kept", "undo": "Undone", "redo": "Redone", "restore": "Restored"}
+_Deed = ReviewDecision | Literal["merge"]
+_DONE: Mapping[_Deed, str] = {
+    "keep": "Kept",
+    "undo": "Undone",
+    "redo": "Redone",
+    "restore": "Restored",
+    "merge": "Merged",
+}
 _WOULD = {"change": "change", "create": "create", "delete": "delete", "move": "move"}
 
 
@@ -121,6 +129,13 @@ async def decide(session: Session, decision: ReviewDecision, chosen: Selection) 
     return _outcome(decision, results, lost)
 
 
+async def merge(session: Session) -> tuple[Outcome, list[str]]:
+    """Redo all that is undone, said as a merge; also return the files that are merged wholly."""
+    results = await session.review.decide("redo", Selection())
+    whole = [one.path for one in results if one.status == "done"]
+    return _outcome("merge", results, []), whole
+
+
 async def restore(session: Session, turn_id: str, *, is_dry: bool) -> Outcome:
     """Bring all files back to before a turn, or say what that would do."""
     results = await session.review.restore(turn_id, dry_run=is_dry)
@@ -137,9 +152,7 @@ async def restore(session: Session, turn_id: str, *, is_dry: bool) -> Outcome:
     return _outcome("restore", results, lost)
 
 
-def _outcome(
-    decision: ReviewDecision, results: Sequence[FileResult], lost: Sequence[str]
-) -> Outcome:
+def _outcome(decision: _Deed, results: Sequence[FileResult], lost: Sequence[str]) -> Outcome:
     lines: list[str] = []
     clashes: list[str] = []
     is_whole = True

@@ -22,6 +22,7 @@ _COMMANDS = {
     "acp": "agent_ls.cli.acp:acp",
     "batch": "agent_ls.cli.batch:batch",
     "costs": "agent_ls.cli.costs:costs",
+    "worktrees": "agent_ls.cli.worktrees:worktrees",
     "run": "agent_ls.cli.run:run",
     "resume": "agent_ls.cli.run:resume",
     "sessions": "agent_ls.cli.sessions:sessions",

@@ -12,7 +12,7 @@ import sys
 from typing import NoReturn
 
 from agent_ls import __version__
-from agent_ls.cli.batch_arguments import add_batch, add_costs
+from agent_ls.cli.batch_arguments import add_batch, add_costs, add_worktrees
 from agent_ls.cli.parser_options import (
     MODES,
     add_chat,
@@ -135,6 +135,12 @@ def build_parser() -> CommandParser:
     )
     add_goes_on(run)
     run.add_argument(
+        "--worktree",
+        metavar="NAME",
+        help="work in a copy of this repository with this name, made from the last commit if "
+        "there is none; `agent-ls worktrees merge NAME` brings the changes home",
+    )
+    run.add_argument(
         "--goal",
         metavar="FILE",
         help="a goal with acceptance criteria and required tests, in TOML or JSON; the prompt, "
@@ -154,13 +160,16 @@ def build_parser() -> CommandParser:
         nargs="?",
         help="its id, or the end of it; by default the newest of this folder that was cut off",
     )
-    resume.set_defaults(goes_on=False)
+    resume.set_defaults(goes_on=False, worktree=None)
     add_turn(resume)
     add_sessions(
         commands.add_parser("sessions", help="list, search, rename, fork or delete sessions")
     )
     add_session_actions(commands, [])
     add_batch(commands.add_parser("batch", help="run many tasks, on many machines"))
+    add_worktrees(
+        commands.add_parser("worktrees", help="list, merge or drop the copies of `run --worktree`")
+    )
     add_costs(commands.add_parser("costs", help="say what was spent, by day, model or folder"))
     add_review(commands)
     report = commands.add_parser("report", help="write a page that shows what a session did")

@@ -40,7 +40,7 @@ _SEARCHED = 8
 """How many of the newest sessions are searched for changes."""
 
 
-class _NoModel:
+class NoModel:
     """A provider for work that asks no model."""
 
     async def start(self, model: str = "") -> None:
@@ -88,14 +88,12 @@ async def _review(arguments: argparse.Namespace) -> int:
     if arguments.command == "diff":
         return await _diff(found, workspace, arguments)
     loaded = load_settings(folders=[folder], command_line=command_line_settings(arguments))
-    sessions = await open_sessions(
-        loaded.settings, workspace, is_attended=True, provider=_NoModel()
-    )
+    sessions = await open_sessions(loaded.settings, workspace, is_attended=True, provider=NoModel())
     try:
         session = await _opened(sessions, found.session_id)
         if arguments.command == "restore":
             turn = turn_named(found.ledger, arguments.turn)
-            return _told(await restore(session, turn.turn_id, is_dry=arguments.is_dry))
+            return told(await restore(session, turn.turn_id, is_dry=arguments.is_dry))
         if arguments.command == "review":
             from agent_ls.cli.review_keys import review_by_keys
 
@@ -156,7 +154,7 @@ async def _decide(
     if arguments.all:
         if arguments.turn is not None:
             raise SettingsError(f"{decision}: --all is of all turns, so name none.")
-        return _told(await decide(session, decision, Selection(path=arguments.file)))
+        return told(await decide(session, decision, Selection(path=arguments.file)))
     turn = _turn(found.ledger, arguments.turn, state)
     if turn is None:
         sys.stderr.write(f"There is nothing to {decision}.\n")
@@ -166,7 +164,7 @@ async def _decide(
         raise StoreError(f"turn {turn.turn_id} changed no {arguments.file}, only {changed}")
     sys.stderr.write(f"{_name(found, turn)}\n")
     chosen = Selection(turn_id=turn.turn_id, path=arguments.file)
-    return _told(await decide(session, decision, chosen), what=decision)
+    return told(await decide(session, decision, chosen), what=decision)
 
 
 def _turn(ledger: Ledger, named: str | None, state: HunkState) -> TurnLedger | None:
@@ -180,7 +178,8 @@ def _name(found: _Found, turn: TurnLedger) -> str:
     return f"Turn {number} of …{found.session_id[-6:]}: {prompt} ({files})"
 
 
-def _told(outcome: Outcome, what: str = "") -> int:
+def told(outcome: Outcome, what: str = "") -> int:
+    """Print what came of a decision; return the exit code."""
     for line in outcome.lines:
         sys.stdout.write(f"{visible(line)}\n")
     for clash in outcome.clashes:

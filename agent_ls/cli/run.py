@@ -17,11 +17,12 @@ from pathlib import Path
 from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.cli.chat.begin import chat
 from agent_ls.cli.named_sessions import cut_off_session, first_session, open_named
-from agent_ls.cli.options import conversation_settings, folder_of
+from agent_ls.cli.options import conversation_settings
 from agent_ls.cli.output import can_draw, while_read
 from agent_ls.cli.piped import with_piped
 from agent_ls.cli.result import going_on, resuming, write_made, write_result
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
+from agent_ls.cli.worktree_folder import working_folder
 from agent_ls.domain.errors import ProviderFailure, SettingsError, StoreError
 from agent_ls.domain.events import AttemptFinished
 from agent_ls.domain.goals import Goal, parse_goal, typed
@@ -145,9 +146,9 @@ def resume(arguments: argparse.Namespace) -> int:
 
 
 def _main(arguments: argparse.Namespace, task: _Task) -> int:
-    folder = folder_of(arguments)
-    loaded = _settings(arguments, folder)
-    return asyncio.run(_turn(arguments, folder, loaded, task))
+    with working_folder(arguments, _warn) as folder:
+        loaded = _settings(arguments, folder)
+        return asyncio.run(_turn(arguments, folder, loaded, task))
 
 
 def _settings(arguments: argparse.Namespace, folder: Path) -> LoadedSettings:

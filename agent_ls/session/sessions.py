@@ -7,12 +7,19 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import SessionArchived, SessionCreated, SessionRenamed, StoredEvent
+from agent_ls.domain.events import (
+    SessionArchived,
+    SessionCreated,
+    SessionRenamed,
+    StoredEvent,
+    TurnStarted,
+)
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.codeintel import CodeIntel
+from agent_ls.loop.ports.commands import CommandChange
 from agent_ls.loop.ports.extension import Commands
 from agent_ls.loop.ports.models import ModelList
 from agent_ls.loop.ports.store import SessionSummary, Store
@@ -26,6 +33,7 @@ from agent_ls.session.held_leases import HeldLeases, Lease, account_name, own_id
 from agent_ls.session.loading import load_settled, refuse_other_kind
 from agent_ls.session.open_sessions import OpenSessions
 from agent_ls.session.session import BuildKit, Session
+from agent_ls.session.undone_changes import undone_turn
 
 _log = logging.getLogger(__name__)
 
@@ -100,17 +108,18 @@ class Sessions:
         self._empty.add(session_id)
         lease = await self._leases.take(session_id)
         recorder = Recorder(session_id, self._store, self._clock)
-        await recorder.emit(
-            SessionCreated(
-                session_id=session_id,
-                roots=self.root_uris,
-                mode=mode or self._mode,
-                model=model or self._model,
-                dry_run=self._is_dry_run,
-                user=account_name(),
-            )
-        )
+        await recorder.emit(self._creation(session_id, mode or self._mode, model or self._model))
         return await self._opened(recorder, lease)
+
+    def _creation(self, session_id: str, mode: Mode, model: str) -> SessionCreated:
+        return SessionCreated(
+            session_id=session_id,
+            roots=self.root_uris,
+            mode=mode,
+            model=model,
+            dry_run=self._is_dry_run,
+            user=account_name(),
+        )
 
     async def fresh(self, *, mode: Mode | None = None, model: str | None = None) -> Session:
         """Return a session without prompts: a stored one that is free, or a new one.
@@ -297,6 +306,29 @@ class Sessions:
         events = forked(journal, new_id, place)
         await self._store.append(events, durable=True)
         return await self.open(new_id)
+
+    async def with_undone(
+        self, prompt: str, output: str, changes: Sequence[CommandChange]
+    ) -> Session:
+        """Create a session with one turn whose changes, made elsewhere, are all undone.
+
+        ``redo`` merges them into the files. Errors: ``StoreError``.
+        """
+        session_id = self._ids.new("ses")
+        created = self._creation(session_id, self._mode, self._model)
+        begun = TurnStarted(turn_id=self._ids.new("trn"), prompt=prompt)
+        journal = await undone_turn(
+            created,
+            begun,
+            output,
+            changes,
+            blobs=self._store,
+            at_ms=self._clock.now_ms(),
+            new_id=lambda: self._ids.new("rev"),
+        )
+        # At once: no other process may find the changes before they are undone.
+        await self._store.append(journal, durable=True)
+        return await self.open(session_id)
 
     async def content(self, digest: str) -> bytes | None:
         """Return the bytes that an event of any session names by a digest; None: they are gone.

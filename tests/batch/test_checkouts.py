@@ -68,6 +68,16 @@ async def test_a_branch_a_tag_and_a_commit_can_be_named(
     assert (checkout.folder / "topic.txt").exists()
 
 
+async def test_a_shallow_clone_is_enough(tmp_path: Path, shop: Path) -> None:
+    for number in range(3):
+        (shop / "old.txt").write_text(f"{number}\n")
+        git(shop, "commit", "-qam", str(number))
+    git(tmp_path, "clone", "-q", "--depth", "1", shop.as_uri(), "shallow")
+    checkout = await made(tmp_path / "host", str(tmp_path / "shallow"))
+    assert checkout.base_commit == git(shop, "rev-parse", "HEAD")
+    assert (checkout.folder / "old.txt").read_text() == "2\n"
+
+
 async def test_a_later_attempt_begins_with_the_same_commit(tmp_path: Path, shop: Path) -> None:
     base = (await made(tmp_path / "one", str(shop))).base_commit
     (shop / "later.txt").write_text("x")
