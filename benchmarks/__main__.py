@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from benchmarks import (
+    batch,
     commands,
     edit_speed,
     growth,
@@ -35,6 +36,7 @@ class Benchmark:
 
 
 BENCHMARKS: Mapping[str, Benchmark] = {
+    "batch": Benchmark(lambda: batch.measure(8), lambda: batch.measure(40)),
     "commands": Benchmark(lambda: commands.measure(40), lambda: commands.measure(200)),
     "edit_speed": Benchmark(lambda: edit_speed.measure(5), lambda: edit_speed.measure(25)),
     "growth": Benchmark(
