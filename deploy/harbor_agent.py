@@ -103,9 +103,9 @@ class AgentLs(BaseInstalledAgent):
             self.logger.debug("agent-ls left no result; it was stopped")
             return
         usage = found["usage"]
-        context.n_input_tokens = usage["input_tokens"]
-        context.n_cache_tokens = usage["cache_read_tokens"]
-        context.n_output_tokens = usage["output_tokens"]
+        context.n_input_tokens = int(usage["input_tokens"])
+        context.n_cache_tokens = int(usage["cache_read_tokens"])
+        context.n_output_tokens = int(usage["output_tokens"])
         context.cost_usd = found["cost_usd"]
         told = ("session_id", "stop_reason", "steps", "tool_calls", "failure_reason")
         context.metadata = {name: found[name] for name in told}
