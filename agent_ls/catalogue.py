@@ -73,6 +73,7 @@ from agent_ls.policies.guards.repeated_call import RepeatedCall
 from agent_ls.policies.guards.replan import Replan
 from agent_ls.policies.guards.standing_rules import StandingRules
 from agent_ls.policies.guards.tool_servers import ToolServers
+from agent_ls.policies.injections.background_programs import BackgroundNews
 from agent_ls.policies.injections.failure_evidence import FailureEvidence
 from agent_ls.policies.injections.files_changed import FilesChanged
 from agent_ls.policies.injections.orientation import Orientation
@@ -97,6 +98,7 @@ from agent_ls.providers.sign_ins import SIGN_INS as _SIGN_INS
 from agent_ls.providers.sign_ins import SignIn
 from agent_ls.tools.apply_patch import ApplyPatch
 from agent_ls.tools.ask_user import AskUser
+from agent_ls.tools.background import BackgroundPrograms
 from agent_ls.tools.delegate import Delegate
 from agent_ls.tools.delete_file import DeleteFile
 from agent_ls.tools.diagnostics import Diagnostics
@@ -151,6 +153,7 @@ BUDGET_COMPACTORS: tuple[type[Compactor], ...] = (WorkLog,)
 INJECTIONS: tuple[type[Injection], ...] = (
     FailureEvidence,
     FilesChanged,
+    BackgroundNews,
     Orientation,
     Recitation,
     PhaseHints,
@@ -238,6 +241,7 @@ TOOLS: tuple[type[Tool[Any]], ...] = (
     DeleteFile,
     MoveFile,
     RunCommand,
+    BackgroundPrograms,
     ReadOutput,
     Diagnostics,
     LoadSkill,
@@ -248,8 +252,8 @@ TOOLS: tuple[type[Tool[Any]], ...] = (
 )
 """What the model can call, in the order it reads about them."""
 
-DELEGATE: type[Tool[Any]] = Delegate
-"""Only in a user's session: sub-agents cannot start sub-agents."""
+USERS_ONLY: tuple[type[Tool[Any]], ...] = (Delegate, BackgroundPrograms)
+"""Only in a user's session: sub-agents start no sub-agents, and nothing that goes on."""
 
 CHECKERS: tuple[type[Any], ...] = (
     Ruff,

@@ -32,7 +32,7 @@ from agent_ls.loop.ports.agents import ChildTurns, Claims
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.ports.commands import GoalCommands, Runner
+from agent_ls.loop.ports.commands import Background, GoalCommands, Runner
 from agent_ls.loop.ports.extension import Commands, Skills
 from agent_ls.loop.ports.meter import Meter
 from agent_ls.loop.ports.models import Adviser, Provider
@@ -46,6 +46,7 @@ from agent_ls.loop.sockets import CommandWatch, EditPlanner, Tool
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.observers.otel import Telemetry
 from agent_ls.session.adviser import SideModel
+from agent_ls.session.background import RecordedBackground
 from agent_ls.session.children import ChildOrder, ChildPorts, Children
 from agent_ls.session.goal_commands import RecordedGoalCommands
 from agent_ls.session.seen_texts import RehearsedTexts, SessionTexts
@@ -93,6 +94,7 @@ class SessionPorts:
     commands: GoalCommands
     skills: Skills
     children: ChildTurns | None = None
+    background: Background | None = None
 
 
 def build(part: type[T], options: object, *ports: object) -> T:
@@ -177,7 +179,8 @@ class Kits:
             named_models=settings.models.named,
         )
         own = self._own_ports(skills, approver, recorder)
-        own = dataclasses.replace(own, children=children)
+        background = RecordedBackground(recorder, ports.runner)
+        own = dataclasses.replace(own, children=children, background=background)
         role = ATTENDED if self.is_attended else UNATTENDED
         kit = self._kit(settings, own, _allowed_tools(settings), role)
         source = ports.tool_source
@@ -194,7 +197,7 @@ class Kits:
             if _has(kind.tools, part)
             and not _has(kind.without, part)
             and (part.effect is Effect.READ or order.mode is not Mode.PLAN)
-            and part is not catalogue.DELEGATE
+            and part not in catalogue.USERS_ONLY
         ]
         own = self._own_ports(skills, order.approver, order.recorder)
         role = f"{kind.role.strip()}\n\n{SUB_AGENT}\n\n{REPORT_FORMAT}"
@@ -239,6 +242,7 @@ class Kits:
             rules=ports.rules,
             watch=ports.watch,
             made=ports.made,
+            background=own.background,
             hooks=ports.hooks,
             custom_commands=ports.custom_commands,
             role=role,

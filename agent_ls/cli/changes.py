@@ -119,8 +119,13 @@ async def decide(session: Session, decision: ReviewDecision, chosen: Selection) 
     lost: list[str] = []
     if decision == "undo" and chosen.path is None and chosen.hunks is None:
         lost = [one.text for one in await session.review.lost(chosen.turn_id, only=True)]
-        turns = (await session.review.ledger()).turns.values()
-        left = sum(one.left_files for one in turns if chosen.turn_id in (None, one.turn_id))
+        turns = [
+            one
+            for one in (await session.review.ledger()).turns.values()
+            if chosen.turn_id in (None, one.turn_id)
+        ]
+        lost += [program.after_undo for one in turns for program in one.background]
+        left = sum(one.left_files for one in turns)
         if left:
             lost.append(
                 f"{counted(left, 'more file')} that commands changed were not under review: undo "

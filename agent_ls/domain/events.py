@@ -565,6 +565,81 @@ class CommandChanged(_Event):
         return self.is_before_known and self.before_blob is None
 
 
+class BackgroundStarted(_Event):
+    """The durable intent to start a program that goes on when its call has ended."""
+
+    type: Literal["background_started"] = "background_started"
+    call_id: str
+    name: str
+    """Of the programs that run in a session none has the same."""
+    command: str
+    limit_s: float
+    """It is killed after this many seconds."""
+    reads_only: bool = False
+    """It is confined so that it changes no files."""
+
+    @property
+    def text(self) -> str:
+        """Return a sentence about it, for the model and for a user."""
+        if self.reads_only:
+            return f"{self.name} runs in the background."
+        return (
+            f"{self.name} runs in the background. What it changes in files from now on is in no "
+            "review: an undo leaves it as it is."
+        )
+
+    @property
+    def after_undo(self) -> str:
+        """Return what an undo of its turn says of it."""
+        return (
+            f"what {self.name} changed in the background is not under review: undo left it as it is"
+        )
+
+
+BackgroundEnd = Literal["exited", "timed_out", "stopped", "closed", "failed", "lost", "simulated"]
+"""How a background program ended: by itself, at its time limit, stopped by the agent or the user,
+with its session, because it could not start, with the process of agent-ls, or it only seemed to run
+in a dry run."""
+
+
+class BackgroundEnded(_Event):
+    """A background program ended, with everything it had started."""
+
+    type: Literal["background_ended"] = "background_ended"
+    name: str
+    end: BackgroundEnd
+    exit_code: int | None = None
+    """None unless it exited."""
+
+    @property
+    def words(self) -> str:
+        """Say how it ended, in words that follow the program's name."""
+        match self.end:
+            case "exited":
+                return f"ended with exit code {self.exit_code}"
+            case "timed_out":
+                return "was killed at its time limit"
+            case "stopped":
+                return "was stopped"
+            case "closed":
+                return "was ended with the session"
+            case "failed":
+                return "could not be started"
+            case "lost":
+                return "is gone: the process of agent-ls that ran it died"
+            case "simulated":
+                return "was not run, because this is a dry run"
+
+
+class BackgroundRead(_Event):
+    """The model has read a background program's output up to here."""
+
+    type: Literal["background_read"] = "background_read"
+    name: str
+    until_bytes: int
+    """Counted from the beginning of all output."""
+
+
 class CommandChangesLeftOut(_Event):
     """A command changed more files than are recorded; only the number of the others is stored."""
 
@@ -800,6 +875,9 @@ Event = Annotated[
     | EditIntended
     | EditApplied
     | CommandChanged
+    | BackgroundStarted
+    | BackgroundEnded
+    | BackgroundRead
     | CommandChangesLeftOut
     | FilesLost
     | ReviewDecided
@@ -842,6 +920,8 @@ _DURABLE = (
     EditIntended,
     EditApplied,
     CommandChanged,
+    BackgroundStarted,
+    BackgroundEnded,
     CommandChangesLeftOut,
     FilesLost,
     ReviewDecided,

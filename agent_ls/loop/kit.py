@@ -13,6 +13,7 @@ from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.options import LoopOptions
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.commands import Background
 from agent_ls.loop.ports.extension import Commands
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver, MadeFiles, Rules
@@ -81,6 +82,8 @@ class Kit:
     """Tools of servers, offered after ``specs``; ``tools`` has them too. None: there are none."""
     made: MadeFiles | None = None
     """What commands made that steers other programs; None: nothing is looked for."""
+    background: Background | None = None
+    """Programs that go on when their calls have ended; None: a sub-agent has none."""
     is_attended: bool = True
     """Whether a person can answer questions."""
     turn_limit_s: float = 0.0

@@ -39,13 +39,17 @@ def of_policies(event: e.Event) -> list[wire.Update] | None:
 
 
 def of_outside(event: e.Event) -> list[wire.Update] | None:
-    """Translate events of hooks, goals, wrap-ups and monitors."""
+    """Translate events of hooks, goals, background programs, wrap-ups and monitors."""
     match event:
         case e.HookRan() if event.outcome is not HookOutcome.PASSED:
             is_broken = event.outcome in (HookOutcome.FAILED, HookOutcome.TIMED_OUT)
             words = f"{event.did}: {event.text}" if event.text else event.did
             level = "warning" if is_broken else "info"
             return [notice(level, f"hook {event.name}", words)]
+        case e.BackgroundStarted():
+            return [notice("info", "background", f"{event.text} Its command: {event.command}")]
+        case e.BackgroundEnded():
+            return [notice("info", "background", f"{event.name} {event.words}.")]
         case e.GoalCommandStarted():
             return [notice("info", "verification", f"Goal: {event.command} runs.")]
         case e.GoalChecked(proofs=(proof,), call_id=call_id) if call_id:

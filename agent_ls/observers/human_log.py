@@ -200,6 +200,10 @@ class HumanLog:
                 return [f"   🔒 No longer allowed unasked: {names} ({short(why)})"]
             case ev.EffectSimulated(what=what):
                 return [f"   👻 Dry run, not done: {short(what)}"]
+            case ev.BackgroundStarted():
+                return [f"      ⏳ {short(event.text, 200)}"]
+            case ev.BackgroundEnded(name=name, words=words):
+                return [f"   ⏳ {short(name)} {words}"]
             case ev.CommandChangesLeftOut(text=text) | ev.FilesLost(text=text):
                 return [f"   ⚠️  {short(text, 200)}"]
             case _:

@@ -25,6 +25,7 @@ _COUNTS = (
     e.EditIntended,
     e.EditApplied,
     e.CommandChanged,
+    e.BackgroundStarted,
     e.CommandChangesLeftOut,
     e.FilesLost,
     e.ChildStarted,

@@ -70,6 +70,8 @@ class TurnLedger:
 
     lost: list[e.FilesLost] = field(default_factory=list[e.FilesLost])
     """What commands deleted and nobody can bring back."""
+    background: list[e.BackgroundStarted] = field(default_factory=list[e.BackgroundStarted])
+    """Programs that went on and may have changed files unseen."""
 
     def at(self, path: str) -> list[FileLedger]:
         """Return the files of a path: several where a file is gone and another got its name."""
@@ -153,6 +155,9 @@ class Ledger:
                     await self._edited(touch, call_id or event.call_id, at)
             case e.CommandChangesLeftOut() | e.FilesLost():
                 self._left(event, call_id or event.call_id)
+            case e.BackgroundStarted(reads_only=False):
+                if (turn := self.turns.get(self._turn(call_id or event.call_id))) is not None:
+                    turn.background.append(event)
             case e.FileRenamed() | e.ReviewDecided() | e.ReviewApplied():
                 await self._reviewed(event, at)
             case _:

@@ -11,6 +11,7 @@ from agent_ls.loop.ports.store import Store
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.recorder import Recorder
+from agent_ls.session.background import settle_background
 from agent_ls.session.child_ends import settle_children
 from agent_ls.session.repair import repair
 
@@ -37,6 +38,7 @@ async def load_settled(
             )
         try:
             await settle_children(recorder, workspace, store)
+            await settle_background(recorder)
             await repair(recorder, workspace, store)
         except JournalHalted:
             # A process with a loose lease was settling the same session; it has lost the lease now.

@@ -324,6 +324,14 @@ class Session:
         if origin not in self.state.silenced:
             await self._recorder.emit(PolicySilenced(origin=origin))
 
+    async def stop_background(self, name: str) -> None:
+        """End a background program with everything it has started.
+
+        Errors: ``ToolError`` if there is none of this name here.
+        """
+        if self._kit.background is not None:
+            await self._kit.background.stop(name)
+
     async def wait_idle(self) -> TurnEnded | None:
         """Wait until no turn runs; return how this process's last turn ended.
 
@@ -344,6 +352,8 @@ class Session:
                 await self.cancel(stopped_by)
         finally:
             await self._runner.close()
+            if self._kit.background is not None:
+                await self._kit.background.close()
             if not stopped_by and self._runner.has_ended_turn and not self._recorder.is_halted:
                 await ask_at_end(self._kit.hooks, self._recorder)
             await self.review.close()

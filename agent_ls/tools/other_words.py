@@ -216,7 +216,16 @@ def _started(given: _Given) -> str:
     if given.get("cwd") == "":
         del given["cwd"]
     if given.pop("wait_for_completion", True) in (False, "false") or given.get("mode") == "async":
-        given["run_in_background"] = True
+        given["background"] = True
+    match given.get("background"):
+        case True | "true":
+            # Elsewhere the tool makes up an id; here the command's own words are the name.
+            slug = re.sub(r"[^A-Za-z0-9]+", "-", str(given.get("command", ""))).strip("-")
+            given["background"] = slug[:30].strip("-") or "program"
+        case False | "false" | "":
+            del given["background"]
+        case _:
+            pass
     return ""
 
 
@@ -535,7 +544,7 @@ WORDS: Mapping[str, Words] = {
             "sandbox_permissions": "",
             "outside_sandbox": "dangerously_disable_sandbox",
             "wait_for_completion": "",
-            "run_in_background": "is_background background",
+            "background": "run_in_background is_background",
         },
         silent="login shell yield_time_ms max_output_tokens prefix_rule max_output_chars "
         "require_user_approval mode initial_wait session_id sudo",
@@ -544,12 +553,18 @@ WORDS: Mapping[str, Words] = {
             "each command has a shell of its own": "reset restart new_shell",
         },
         refused={
-            "a command runs to its end here. Leave it out; what must run beside others is started, "
-            "used and stopped within one command": "run_in_background",
             "a command gets no input; write it into the command": "stdin input is_input",
             "set variables in the command, as in NAME=value program": "env environment",
         },
-        reads=(_started, _command_line, _limit, _beyond_sandbox),
+        reads=(_command_line, _started, _limit, _beyond_sandbox),
+    ),
+    "background": Words(
+        {
+            "name": "bash_id shell_id task_id terminal_id command_id id",
+            "action": "",
+            "wait_s": "wait wait_seconds timeout",
+        },
+        silent="filter block",
     ),
     "edit": Words(
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, cast
@@ -12,10 +13,11 @@ from pydantic import AfterValidator, Field, JsonValue
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
+from agent_ls.domain.events import BackgroundRead, BackgroundStarted
 from agent_ls.domain.record import Record
 from agent_ls.domain.rules import GRANT
 from agent_ls.edits.shell_call import is_patch_call
-from agent_ls.loop.ports.commands import Bounds, CommandOutcome, Runner
+from agent_ls.loop.ports.commands import Background, Bounds, CommandOutcome, Runner
 from agent_ls.loop.ports.extension import Skills
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
@@ -64,6 +66,9 @@ def _granted(host: str) -> str:
     return host
 
 
+_Name = Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9][\w.-]*$")]
+
+
 class RunCommandArguments(Arguments):
     """What to run, where, and for how long at most."""
 
@@ -75,6 +80,9 @@ class RunCommandArguments(Arguments):
     cwd: FilePath = Field(".", description="Folder to run it in.")
     timeout_s: Annotated[float | None, Field(gt=0)] = Field(
         None, description="Seconds it may take, if not the usual 120."
+    )
+    background: Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9][\w.-]*$")] | None = (
+        Field(None, description="A name: it goes on under it, for servers and watchers.")
     )
     network: tuple[Annotated[str, AfterValidator(_granted)], ...] = Field(
         (), description="Hosts it needs, as pypi.org; else no network."
@@ -90,6 +98,10 @@ class RunCommandOptions(Record):
     """When the call does not say."""
     max_timeout_s: float = 600.0
     """Whatever the call says."""
+    background_timeout_s: float = 3_600.0
+    """Of a background program, when the call does not say."""
+    max_background_timeout_s: float = 28_800.0
+    """Of a background program, whatever the call says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +121,17 @@ class RunCommand(PlainTool):
     workspace: Workspace
     runner: Runner
     skills: Skills | None = None
+    background: Background | None = None
+    """None for sub-agents, whose programs end with their commands."""
     options: RunCommandOptions = RunCommandOptions()
 
     def parameters(self, view: TurnView) -> dict[str, JsonValue]:
         """Return the parameters; where several folders are open, ``cwd`` is required."""
         parameters = parameters_of(self.Arguments)
+        if self.background is None:
+            own = cast("dict[str, JsonValue]", parameters["properties"])
+            fewer: JsonValue = {key: one for key, one in own.items() if key != "background"}
+            parameters = {**parameters, "properties": fewer}
         names = [f"{visible_line(root.name)}/" for root in self.workspace.roots]
         if len(names) < 2:
             return parameters
@@ -152,6 +170,7 @@ class RunCommand(PlainTool):
             network=arguments.network,
             # A skill's instructions may run its scripts.
             readable=self.skills.readable if self.skills is not None else (),
+            goes_on=arguments.background is not None,
         )
 
     async def preview(self, arguments: RunCommandArguments) -> Preview:
@@ -161,9 +180,14 @@ class RunCommand(PlainTool):
         needs = self._beyond(arguments, reason="")
         # A rule by pattern is about the command's words alone.
         prefix = None if needs else await self._prefix(arguments.command, folder)
+        lasts = ""
+        if arguments.background is not None:
+            limit_s = self._limit_s(arguments)
+            lasts = f"(in the background as {arguments.background}, for at most {limit_s:g} s)"
+        run = "Run in the background" if lasts else "Run"
         return preview(
-            f"Run ({needs}): {arguments.command}" if needs else f"Run: {arguments.command}",
-            "\n".join(filter(None, (beyond, arguments.command, f"(in {folder})"))),
+            f"{run} ({needs}): {arguments.command}" if needs else f"{run}: {arguments.command}",
+            "\n".join(filter(None, (beyond, arguments.command, lasts, f"(in {folder})"))),
             self.kind,
             grant=self.grant(arguments),
             prefix=prefix,
@@ -185,15 +209,25 @@ class RunCommand(PlainTool):
         can_show = self.runner.shows_texts and bounds.view != "outside"
         unsaved = await self.workspace.save_dirty(can_show=can_show)
         bounds = replace(bounds, texts=unsaved.texts)
-        limit_s = min(arguments.timeout_s or self.options.timeout_s, self.options.max_timeout_s)
+        limit_s = self._limit_s(arguments)
+        # Part of what makes a command read-only is set there.
+        env = READ_ONLY_ENV if context.reads_only else None
+        if arguments.background is not None:
+            started = BackgroundStarted(
+                call_id=context.call_id,
+                name=arguments.background,
+                command=arguments.command,
+                limit_s=limit_s,
+                reads_only=context.reads_only,
+            )
+            return await self._in_background(started, folder, env, bounds)
         try:
             outcome = await self.runner.run(
                 arguments.command,
                 cwd=folder,
                 timeout_s=limit_s,
                 on_output=context.report,
-                # Part of what makes a command read-only is set there.
-                env=READ_ONLY_ENV if context.reads_only else None,
+                env=env,
                 bounds=bounds,
             )
         except OSError as error:
@@ -222,6 +256,49 @@ class RunCommand(PlainTool):
             value=printed,
             value_is_cut=outcome.is_cut,
         )
+
+    def _limit_s(self, arguments: RunCommandArguments) -> float:
+        options = self.options
+        if arguments.background is not None:
+            limit_s = arguments.timeout_s or options.background_timeout_s
+            return min(limit_s, options.max_background_timeout_s)
+        return min(arguments.timeout_s or options.timeout_s, options.max_timeout_s)
+
+    async def _in_background(
+        self,
+        started: BackgroundStarted,
+        folder: Path,
+        env: Mapping[str, str] | None,
+        bounds: Bounds,
+    ) -> ToolOutput:
+        """Start a program that goes on; its end within the first moment is its result."""
+        if self.background is None:
+            raise ToolError("Sub-agents run no background programs; run it without background.")
+        first = await self.background.start(started, cwd=folder, env=env, bounds=bounds)
+        if first.failure:
+            raise ToolError(f"The command could not be started: {first.failure}.")
+        if first.ended is not None:
+            text = f"{started.name} {first.ended.words}."
+        else:
+            text = (
+                f"{started.text} Read what it prints, and stop it, with background; it is killed "
+                f"after {started.limit_s:g} s."
+            )
+            if self.runner.boundary == "sandbox" and bounds.view != "outside":
+                text += f" {_reach(bounds)}"
+        printed = await plain_output_slowly(first.text)
+        return ToolOutput(
+            f"{text}\n{printed}".rstrip(),
+            data={"background": started.name, "is_running": first.ended is None},
+            events=(BackgroundRead(name=started.name, until_bytes=first.until_bytes),),
+        )
+
+
+def _reach(bounds: Bounds) -> str:
+    """Say to the model who reaches the ports of a background program."""
+    if bounds.network == ALL_HOSTS:
+        return "Commands reach its ports with network localhost:PORT."
+    return "No other command reaches its ports: for that, stop it and start it with network *."
 
 
 def _withheld(bounds: Bounds) -> str:

@@ -229,6 +229,7 @@ class DryRunner:
         on_output: Callable[[str], None] | None = None,
         env: Mapping[str, str] | None = None,
         bounds: Bounds = WORK,
+        on_bytes: Callable[[bytes], None] | None = None,
     ) -> CommandOutcome:
         """Return a simulated outcome."""
         return CommandOutcome(exit_code=None, output="", end="simulated", duration_ms=0)

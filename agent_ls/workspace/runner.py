@@ -115,13 +115,14 @@ class ShellRunner:
         on_output: Callable[[str], None] | None = None,
         env: Mapping[str, str] | None = None,
         bounds: Bounds = WORK,
+        on_bytes: Callable[[bytes], None] | None = None,
     ) -> CommandOutcome:
         """Run a shell command to its end; on time-out or cancellation kill all its processes.
 
         Errors: ``OSError`` and ``ValueError`` if it cannot be started.
         """
         started_s = time.monotonic()
-        output = _Output(on_output)
+        output = _Output(on_output, on_bytes)
         end: Literal["exited", "timed_out"] = "exited"
         proxy = self._proxy(bounds)
         async with AsyncExitStack() as stack:
@@ -165,6 +166,7 @@ class ShellRunner:
             end=end,
             duration_ms=int((time.monotonic() - started_s) * 1000),
             is_cut=output.is_cut,
+            notes=output.notes,
         )
 
     def _hints(self, output: str, wrapped: Wrapped, *, has_failed: bool) -> Iterator[str]:
@@ -319,7 +321,12 @@ def command_environment() -> dict[str, str]:
 class _Output:
     """The output of a command; if it is too long, its beginning and end."""
 
-    def __init__(self, on_output: Callable[[str], None] | None) -> None:
+    def __init__(
+        self,
+        on_output: Callable[[str], None] | None,
+        on_bytes: Callable[[bytes], None] | None,
+    ) -> None:
+        self._on_bytes = on_bytes
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._live = on_output and LiveOutput(on_output, time.monotonic())
         self._head = bytearray()
@@ -328,6 +335,8 @@ class _Output:
         self._notes: list[str] = []
 
     def take(self, data: bytes) -> None:
+        if self._on_bytes is not None:
+            self._on_bytes(data)
         if self._live is not None and (text := self._decoder.decode(data)):
             self._live.take(text, time.monotonic())
         half = _MAX_OUTPUT_BYTES // 2
@@ -342,6 +351,10 @@ class _Output:
     @property
     def is_cut(self) -> bool:
         return self._dropped > 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._notes)
 
     def note(self, text: str) -> None:
         """Append a line of our own after the output."""

@@ -375,13 +375,6 @@ PLANS = [
 ]  # fmt: skip
 
 REFUSED = [
-    Refused("Claude Code", "Bash", {"command": "npm start", "run_in_background": True},
-            ("run_in_background: a command runs to its end", "Nothing was done")),
-    Refused("Cursor", "run_terminal_cmd", {"command": "npm start", "is_background": True},
-            ("runs to its end",)),
-    Refused("Copilot CLI", "bash", {"command": "npm start", "mode": "async"}, ("to its end",)),
-    Refused("Continue", "run_terminal_command", {"command": "x", "waitForCompletion": False},
-            ("to its end",)),
     Refused("OpenHands", "execute_bash", {"command": "y", "is_input": "true"}, ("no input",)),
     Refused("MCP filesystem", "edit_file", {**PATH, "dryRun": True, "edits": [
         {"oldText": OLD, "newText": NEW}]}, ("dryRun: nothing is tried out",)),
@@ -414,7 +407,6 @@ REFUSED = [
     Refused("Claude Code", "TaskUpdate", {"taskId": "1", "status": "completed"}, ("update_plan",)),
     Refused("Claude Code", "WebFetch", {"url": "u", "prompt": "p"}, ("no tool reads the web",)),
     Refused("gemini-cli", "web_fetch", {"prompt": "p"}, ("no tool reads the web",)),
-    Refused("Claude Code", "BashOutput", {"bash_id": "1"}, ("runs to its end",)),
     Refused("Claude Code", "ExitPlanMode", {"plan": "p"}, ("answer with your closing words",)),
     Refused("Cline", "attempt_completion", {"result": "r"}, ("answer with your closing words",)),
     Refused("any", "grep", {"pattern": "x", "paths": 5}, ("one folder",)),

@@ -21,6 +21,7 @@ OWN: Mapping[str, str] = {
     "fork": "go on in a copy of this session: /fork [TURN]",
     "rename": "give this session a title: /rename TITLE",
     "archive": "hide this session from lists",
+    "background": "what runs in the background, and its end: /background [stop NAME]",
     "costs": "what this session has used, turn by turn",
     "export": "show this session as Markdown",
     "quit": "leave; the session stays",

@@ -18,7 +18,7 @@ from agent_ls.domain.modes import MODE_WORDS, Mode
 from agent_ls.domain.review import ReviewDecision
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.review.ledger import Selection
-from agent_ls.safety.text import label
+from agent_ls.safety.text import label, visible
 from agent_ls.session.custom_commands import called
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
@@ -202,6 +202,19 @@ async def _export(talk: Talk, _arguments: str) -> None:
     talk.face.say(text)
 
 
+async def _background(talk: Talk, arguments: str) -> None:
+    verb, _, named = arguments.partition(" ")
+    if verb == "stop" and named:
+        await talk.session.stop_background(named.strip())
+    lines = [
+        f"{name:<12} {'runs' if one.ended is None else one.ended.words}: {one.started.command}"
+        for name, one in talk.session.state.background.items()
+    ]
+    talk.face.say(visible("\n".join(lines)) or "Nothing runs in the background.")
+    if any(one.ended is None for one in talk.session.state.background.values()):
+        talk.face.say("/background stop NAME ends one; all end with the session.", "dim")
+
+
 async def _quit(talk: Talk, _arguments: str) -> None:
     talk.face.leave()
 
@@ -222,6 +235,7 @@ _ACTS: Mapping[str, Callable[[Talk, str], Awaitable[None]]] = {
     "undo": _deciding("undo"),
     "redo": _deciding("redo"),
     "restore": _restore,
+    "background": _background,
     "costs": _costs,
     "export": _export,
     "quit": _quit,

@@ -34,6 +34,12 @@ async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
     if mark is None:
         return await run_tool(planned, turn)
     left: Sequence[CommandChangesLeftOut | FilesLost] = ()
+    beside = [
+        one
+        for one in turn.session.background.values()
+        if one.ended is None and not one.started.reads_only
+    ]
+    mark.is_alone = mark.is_alone and not beside
     try:
         ran = await run_tool(planned, turn)
     finally:

@@ -34,6 +34,8 @@ _SAME = {
     "run_command": "shell sh exec terminal execute_command execute_bash run_terminal_cmd "
     "run_terminal_command run_shell_command run_in_terminal run_bash local_shell shell_command "
     "exec_command execute run",
+    "background": "bash_output get_terminal_output get_command_output task_output "
+    "shell_view_output wait_for_command kill_shell kill_bash task_stop",
     "list_dir": "list_files list_directory dir tree list",
     "grep": "search search_files grep_search search_file_content ripgrep rg grep_files "
     "search_code search_text find_in_files search_dir",
@@ -70,9 +72,8 @@ _ABSENT = {
     "network": "web_fetch fetch fetch_url fetch_webpage fetch_url_content url_fetch "
     "web_read web_search google_web_search search_web read_url browser browser_action "
     "open_simple_browser",
-    "a command runs to its end and then nothing of it is left to ask; start it again with "
-    "run_command": "bash_output kill_shell kill_bash write_stdin get_terminal_output "
-    "get_command_output task_output task_stop wait_for_command shell_view_output",
+    "a program gets no input; start it again with run_command and write the input into the "
+    "command": "write_stdin",
     _FINISH: "attempt_completion "
     "final_answer finish submit complete_task task_complete done plan_mode_respond "
     "exit_plan_mode",
@@ -282,6 +283,13 @@ def _patch_as_command(tool: str, given: _Given, name: str) -> _Heard:
     return tool, given
 
 
+def _stopped(tool: str, given: _Given, name: str) -> _Heard:
+    """Others have a tool for the end of what runs in the background."""
+    if name in ("killshell", "killbash", "taskstop"):
+        given.setdefault("action", "stop")
+    return tool, given
+
+
 def _below(tool: str, given: _Given, name: str) -> _Heard:
     """A folder with all that is below it is what glob lists."""
     key = next((k for k in given if plain(k) == "recursive"), None)
@@ -314,6 +322,7 @@ _FORMS: Mapping[str, tuple[_Form, ...]] = {
     "write_file": (_blocks_as_content,),
     "apply_patch": (_as_text,),
     "run_command": (_patch_as_command,),
+    "background": (_stopped,),
     "list_dir": (_below,),
 }
 """Forms of a call that need another tool or another shape of the arguments, by our tool."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from agent_ls.domain.events import BackgroundEnded, BackgroundStarted
 from agent_ls.domain.images import Images
 from agent_ls.domain.permissions import Modes
 from agent_ls.domain.verdicts import Consent
@@ -25,6 +26,8 @@ class CommandOutcome:
     duration_ms: int
     is_cut: bool = False
     """Whether the output exceeded the cap."""
+    notes: tuple[str, ...] = ()
+    """Lines of agent-ls at the end of the output, such as what the network refused."""
 
 
 Boundary = Literal["sandbox", "missing", "off"]
@@ -50,6 +53,8 @@ class Bounds:
     """Files and folders beyond the workspace that it may change."""
     texts: Mapping[Path, bytes] = field(default_factory=dict[Path, bytes])
     """What existing files hold for it, by real path; it cannot change these files."""
+    goes_on: bool = False
+    """It runs beside later commands, so what they made is looked at while it runs."""
 
 
 WORK = Bounds()
@@ -77,12 +82,68 @@ class Runner(Protocol):
         on_output: Callable[[str], None] | None = None,
         env: Mapping[str, str] | None = None,
         bounds: Bounds = WORK,
+        on_bytes: Callable[[bytes], None] | None = None,
     ) -> CommandOutcome:
         """Run a shell command to its end; on timeout or cancellation kill it with all its children.
 
-        ``on_output`` receives whole, masked lines, throttled for a human reader.
+        ``on_output`` receives whole, masked lines, throttled for a human reader; ``on_bytes`` all
+        output as it comes.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundOutput:
+    """A part of a background program's output, and how the program is."""
+
+    text: str
+    """Whole lines while it runs; decoded leniently, secrets masked."""
+    until_bytes: int
+    """Where the part ends, counted from the beginning of all output."""
+    left_out_bytes: int = 0
+    """What was printed before the part, was not asked for, and is no longer kept."""
+    ended: BackgroundEnded | None = None
+    """None while it runs."""
+    failure: str = ""
+    """Why the program could not be started; empty if it could."""
+
+
+class Background(Protocol):
+    """Runs one session's programs that go on when their calls have ended.
+
+    They end with the session. What happens to them is recorded.
+    """
+
+    async def start(
+        self,
+        started: BackgroundStarted,
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None,
+        bounds: Bounds,
+    ) -> BackgroundOutput:
+        """Start a program; return its first output after a moment, or at its end.
+
+        Errors: ``ToolError`` if a program of this name runs, or too many do.
+        """
+        ...
+
+    async def output(self, name: str, *, after_bytes: int, wait_s: float) -> BackgroundOutput:
+        """Return the output behind this place; if there is none, wait for it or for the end.
+
+        Errors: ``ToolError`` if this process has no such program.
+        """
+        ...
+
+    async def stop(self, name: str) -> None:
+        """End a program with everything it has started; one that has ended stays as it is.
+
+        Errors: ``ToolError`` if this process has no such program.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End all programs; none starts any more."""
 
 
 class GoalCommands(Protocol):

@@ -20,6 +20,7 @@ from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agent_ls.domain.rules import GRANT
 from agent_ls.domain.stops import StopReason
+from agent_ls.loop.state.background import fold_background
 from agent_ls.loop.state.compaction import compacted
 from agent_ls.loop.state.folding_turn import fold_turn, with_entry, without_entry
 from agent_ls.loop.state.outputs import with_output
@@ -51,7 +52,8 @@ def fold_all(stored: Iterable[e.StoredEvent]) -> SessionState:
 def fold(state: SessionState, stored: e.StoredEvent) -> SessionState:
     """Return the state after one more event."""
     event = stored.event
-    state = _fold_session(_fold_changed(with_changes(state, seq=stored.seq), event), event)
+    state = _fold_changed(with_changes(state, seq=stored.seq), event)
+    state = fold_background(_fold_session(state, event), event)
     before = state.turn
     if before is None or (state.past_calls and _call_id(event) in state.past_calls):
         return state
@@ -71,6 +73,7 @@ def _call_id(event: e.Event) -> str:
             | e.EditIntended()
             | e.EditApplied()
             | e.CommandChanged()
+            | e.BackgroundStarted()
             | e.CommandChangesLeftOut()
             | e.FilesLost()
             | e.HookRan()

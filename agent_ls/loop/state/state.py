@@ -141,6 +141,19 @@ def with_changes(state: S, **changes: Any) -> S:
     return made
 
 
+@dataclass(frozen=True, slots=True)
+class BackgroundProgram:
+    """A program that goes on when its call has ended."""
+
+    started: e.BackgroundStarted
+    ended: e.BackgroundEnded | None = None
+    """None while it runs."""
+    read_bytes: int = 0
+    """How much of its output the model has read."""
+    is_told: bool = False
+    """The model was told of its end, or has read its output since."""
+
+
 @dataclass(frozen=True)
 class SessionState:
     """The state of one session."""
@@ -171,6 +184,10 @@ class SessionState:
     plan: tuple[PlanItem, ...] = ()
     outputs: tuple[e.OutputStored, ...] = ()
     """Values that calls stored at state paths, oldest first."""
+    background: Mapping[str, BackgroundProgram] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """Background programs by name, oldest first; those that ended stay until a name is reused."""
     seen: Seen = field(default_factory=lambda: MappingProxyType({}))
     """The text of each file as the model knows it."""
     grants: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))

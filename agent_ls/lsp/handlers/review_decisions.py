@@ -202,8 +202,11 @@ async def _decided(
             continue
         if decision == "undo" and selection.path is None and selection.hunks is None:
             await _say_lost(edge, session, selection.turn_id, only=True)
-            turns = (await session.review.ledger()).turns.values()
-            left += sum(one.left_files for one in turns if selection.turn_id in (None, one.turn_id))
+            for turn in (await session.review.ledger()).turns.values():
+                if selection.turn_id in (None, turn.turn_id):
+                    left += turn.left_files
+                    for program in turn.background:
+                        edge.editor.say("warning", sentence(program.after_undo))
     if left:
         edge.editor.say(
             "warning",

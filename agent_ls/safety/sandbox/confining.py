@@ -20,6 +20,7 @@ from collections.abc import (
 )
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from agent_ls.domain.rules import PatternRule
@@ -115,8 +116,10 @@ class Confiner:
                     tuple(work_trees(repositories)),
                     is_approved=bounds.consent == "person",
                     has_network=bool(bounds.network),
+                    goes_on=bounds.goes_on,
                 )
-                ends.callback(lambda: wrapped.notes.extend(self.newcomers.end()))
+                end = partial(self.newcomers.end, has_gone_on=bounds.goes_on)
+                ends.callback(lambda: wrapped.notes.extend(end()))
             ends.callback(wrapped.end)
             return replace(wrapped, end=ends.pop_all().close)
 

@@ -37,13 +37,16 @@ kind of rule that is about it."""
 class Newcomers:
     """Compares the folders before and after commands. Those that overlap count as one.
 
-    So one that nobody approved makes all of them unapproved, and the last one's end looks.
+    So one that nobody approved makes all of them unapproved, and the last one's end looks. While a
+    background program goes on, so does the end of the last command beside it.
     """
 
     made: MadeFiles
     """Remembers what nobody approved."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _running: int = 0
+    _going_on: int = 0
+    """Those of them that go on beside later commands."""
     _before: list[_Watched] = field(default_factory=list["_Watched"])
     _repositories: tuple[tuple[Path, Path], ...] = ()
     _roots: tuple[Path, ...] = ()
@@ -60,6 +63,7 @@ class Newcomers:
         *,
         is_approved: bool,
         has_network: bool,
+        goes_on: bool = False,
     ) -> None:
         """Take in a command that starts, and what was in each folder before.
 
@@ -85,6 +89,7 @@ class Newcomers:
                     self._before += _of_repository(*place, surveys)
                     self._repositories += (place,)
             self._running += 1
+            self._going_on += goes_on
             self._is_approved &= is_approved
             self._has_network |= has_network
 
@@ -93,11 +98,12 @@ class Newcomers:
         is_inside = bool(self._running) and any(map(path.is_relative_to, self._roots))
         return is_inside and self._known.isdisjoint((path, *path.parents))
 
-    def end(self) -> list[str]:
+    def end(self, *, has_gone_on: bool = False) -> list[str]:
         """Look once no command runs. Return what to tell the model and the person, a line each."""
         with self._lock:
             self._running -= 1
-            if self._running:
+            self._going_on -= has_gone_on
+            if self._running > self._going_on:
                 return []
             return [note for one in self._before for note in self._looked(one)]
 
@@ -110,7 +116,8 @@ class Newcomers:
             return [f"sandbox: not checked for new files that steer other programs: {error}"]
 
     def _look(self, watched: _Watched) -> list[str]:
-        root, new = watched.root, watched.look() - watched.known
+        root, found = watched.root, watched.look()
+        new = found - watched.known
         steering = {
             _decisive(path, root)
             for path, what in new
@@ -119,6 +126,9 @@ class Newcomers:
             and not self._is_expected(path, watched)
         }
         ruled = {path for path, what in new if what in _RULED} - steering
+        # The next look tells only what is newer.
+        watched.known = found
+        self._known |= {path for path, _ in new}
         return [
             *self._told("other programs act on it", sorted(steering), root),
             *self._told("a rule of the user is about it", sorted(ruled), root),
@@ -154,7 +164,7 @@ class Newcomers:
         return next((one for one in self._roots if path.is_relative_to(one)), self._roots[0])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Watched:
     """A folder, and what in it steered programs before the commands."""
 
