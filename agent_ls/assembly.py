@@ -31,6 +31,7 @@ from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.models import Provider
+from agent_ls.loop.ports.web import Web
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.mcp.commands import ServerCommands
 from agent_ls.mcp.pins import SavedPins, pins_file
@@ -55,6 +56,7 @@ from agent_ls.workspace.meter import ProcessMeter
 from agent_ls.workspace.runner import ShellRunner, command_environment
 from agent_ls.workspace.surroundings import MachineSurroundings
 from agent_ls.workspace.tree_watch import TreeWatch
+from agent_ls.workspace.web_pages import WebPages
 
 _log = logging.getLogger(__name__)
 
@@ -93,10 +95,12 @@ async def open_sessions(
     begun_s: float | None = None,
     tell: Callable[[str], None] = lambda _words: None,
     better_code: Callable[[CodeIntel], CodeIntel] = lambda code: code,
+    web: Web | None = None,
 ) -> Sessions:
     """Return the sessions of this workspace.
 
     Without a ``provider``, start the model host, which ends with the sessions.
+    ``web`` replaces, for tests, what reads pages.
     ``better_code`` wraps the parsers' knowledge of code.
     ``begun_s`` is when a turn's time limit starts to count; None: when the turn starts.
     ``on_taken`` is called with the id of a session that another process took over, ``tell`` with
@@ -145,6 +149,7 @@ async def open_sessions(
         order=EditOrder(),
         # A dry run runs no commands, so there is nothing to watch.
         watch=None if settings.dry_run else _watch(settings, workspace),
+        web=web or WebPages(),
         telemetry=telemetry,
         tool_source=servers,
         made=None if settings.dry_run else made_files(),

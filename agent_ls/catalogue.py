@@ -118,6 +118,7 @@ from agent_ls.tools.run_command import RunCommand
 from agent_ls.tools.skill import LoadSkill
 from agent_ls.tools.spec import parameters_of, spec_of
 from agent_ls.tools.update_plan import UpdatePlan
+from agent_ls.tools.web_fetch import WebFetch
 from agent_ls.tools.write_file import WriteFile
 
 __all__ = ["parameters_of", "spec_of"]
@@ -242,6 +243,7 @@ TOOLS: tuple[type[Tool[Any]], ...] = (
     MoveFile,
     RunCommand,
     BackgroundPrograms,
+    WebFetch,
     ReadOutput,
     Diagnostics,
     LoadSkill,

@@ -41,6 +41,7 @@ from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.ports.store import Blobs, Store
 from agent_ls.loop.ports.surroundings import Surroundings
 from agent_ls.loop.ports.tools import ToolSource
+from agent_ls.loop.ports.web import Web
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import CommandWatch, EditPlanner, Tool
 from agent_ls.loop.state.recorder import Recorder
@@ -79,6 +80,7 @@ class Ports:
     meter: Meter
     order: EditOrder
     watch: CommandWatch | None
+    web: Web
     telemetry: Telemetry | None
     tool_source: ToolSource | None
     made: MadeFiles | None

@@ -220,11 +220,11 @@ def _covering_command(
     rules: Sequence[PatternRule],
     files: Sequence[tuple[PatternRule, Limit]],
 ) -> PatternRule | None:
-    if planned.tool.name != COMMAND_TOOL:
-        return None
     for one in _about(rules, "host"):
         if any(_may_be(one, host) for host in _hosts(planned)):
             return one
+    if planned.tool.name != COMMAND_TOOL:
+        return None
     command, cwd = _command(planned, workspace)
     programs = _about(rules, "run_command")
     for words in (named_programs(command) or ()) if programs else ():
@@ -310,7 +310,7 @@ def _word(pattern: str) -> re.Pattern[str]:
 
 
 def _hosts(planned: PlannedCall) -> list[str]:
-    """Return the hosts that a command wants to reach."""
+    """Return the hosts that a call wants to reach."""
     return [str(one).lower() for one in getattr(planned.arguments, "network", ())]
 
 

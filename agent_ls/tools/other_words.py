@@ -558,6 +558,7 @@ WORDS: Mapping[str, Words] = {
         },
         reads=(_command_line, _started, _limit, _beyond_sandbox),
     ),
+    "web_fetch": Words({"url": "uri address link"}, silent="prompt max_length raw format timeout"),
     "background": Words(
         {
             "name": "bash_id shell_id task_id terminal_id command_id id",

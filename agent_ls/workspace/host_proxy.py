@@ -55,7 +55,9 @@ class _Request:
         return not self.first
 
 
-async def _looked_up(host: str) -> Sequence[str]:
+async def looked_up(host: str) -> Sequence[str]:
+    """Return the addresses of a name. Errors: ``OSError``."""
+    """Return the addresses of a name. Errors: ``OSError``."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
@@ -64,7 +66,7 @@ async def _looked_up(host: str) -> Sequence[str]:
 class HostProxy:
     """The way of one command to its granted hosts. ``close`` it when the command has ended."""
 
-    def __init__(self, hosts: Sequence[str], resolve: Resolve = _looked_up) -> None:
+    def __init__(self, hosts: Sequence[str], resolve: Resolve = looked_up) -> None:
         self._grants = tuple(map(read_grant, hosts))
         self._resolve = resolve
         self._ours, theirs = socket.socketpair()

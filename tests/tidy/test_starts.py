@@ -55,6 +55,7 @@ STARTS = {
     "workspace/supervisor.py _become": INSIDE,
     "workspace/supervisor.py _start": INSIDE,
     "workspace/surroundings.py _state": READ_ONLY,
+    "workspace/web_pages.py _as_markdown": OURS,
 }
 LOOKS_UP = {
     "checkers/programs.py find_program": VIEW,

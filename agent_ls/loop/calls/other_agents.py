@@ -36,6 +36,7 @@ _SAME = {
     "exec_command execute run",
     "background": "bash_output get_terminal_output get_command_output task_output "
     "shell_view_output wait_for_command kill_shell kill_bash task_stop",
+    "web_fetch": "fetch fetch_url fetch_webpage fetch_url_content url_fetch web_read read_url",
     "list_dir": "list_files list_directory dir tree list",
     "grep": "search search_files grep_search search_file_content ripgrep rg grep_files "
     "search_code search_text find_in_files search_dir",
@@ -68,10 +69,8 @@ _LIKE = {
 
 _FINISH = "to finish, answer with your closing words and call no tool"
 _ABSENT = {
-    "no tool reads the web; ask_user for the text; or run_command with curl and the argument "
-    "network": "web_fetch fetch fetch_url fetch_webpage fetch_url_content url_fetch "
-    "web_read web_search google_web_search search_web read_url browser browser_action "
-    "open_simple_browser",
+    "no tool searches the web; read a page with web_fetch, or ask_user": "web_search "
+    "google_web_search search_web browser browser_action open_simple_browser",
     "a program gets no input; start it again with run_command and write the input into the "
     "command": "write_stdin",
     _FINISH: "attempt_completion "

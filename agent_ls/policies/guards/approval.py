@@ -111,6 +111,8 @@ class Approval:
         self, planned: PlannedCall, view: TurnView, *, free: frozenset[Effect]
     ) -> GuardVerdict:
         """Ask, unless the effect is free in this mode, it only reads, or it was granted."""
+        if planned.effect is Effect.READ and _reaches_out(planned):
+            return await self._unless_granted(planned, view, await self._beyond(planned))
         if planned.effect in free:
             return Allow()
         needs = await self._beyond(planned)
@@ -129,7 +131,9 @@ class Approval:
             folders = [root.path for root in self.workspace.roots]
             rules = await asyncio.to_thread(self.rules.patterns, folders)
             granted |= granted_hosts(planned, rules)
-        return beyond(planned, self._boundary, granted=granted)
+        # A page is read by agent-ls itself, which no sandbox holds.
+        boundary = self._boundary if planned.effect is Effect.EXECUTE else "sandbox"
+        return beyond(planned, boundary, granted=granted)
 
     @property
     def _boundary(self) -> Boundary:
@@ -142,12 +146,18 @@ class Approval:
         if not needs:
             return Allow(consent="mode")
         grant = planned.grant
-        if view.mode is not Mode.PLAN and (rule := await self._permitted(planned, view)):
+        is_free_to_plan = view.mode is not Mode.PLAN or planned.effect is Effect.READ
+        if is_free_to_plan and (rule := await self._permitted(planned, view)):
             # A rule by pattern is about some of a command's programs; nobody has seen the rest.
             return Allow(rule=rule, consent="person" if rule == grant else "mode")
         if await is_as_approved(planned, view):
             return Allow(consent="person")
         return Ask(f"Mode {view.mode}: {needs}", broad=grant is not None)
+
+
+def _reaches_out(planned: PlannedCall) -> bool:
+    """Say whether the call asks something of another host."""
+    return bool(getattr(planned.arguments, "network", ()))
 
 
 def _what(planned: PlannedCall) -> str:
