@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from email.message import Message
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin, urlsplit
 
 from agent_ls.domain.errors import ToolError
@@ -95,11 +95,7 @@ class WebPages:
 
         tls = self._tls or await asyncio.to_thread(ssl.create_default_context)
         network = _public_network(self._resolve, self._connect)
-        headers = {
-            "User-Agent": "agent-ls",
-            "Accept": "text/*, */*;q=0.1",
-            "Accept-Encoding": "gzip",
-        }
+        headers = [("User-Agent", "agent-ls"), ("Accept", "text/*"), ("Accept-Encoding", "gzip")]
         async with (
             httpcore.AsyncConnectionPool(ssl_context=tls, network_backend=network) as pool,
             pool.stream("GET", url, headers=headers) as response,
@@ -133,7 +129,9 @@ def _public_network(resolve: Resolve, connect: Connect | None) -> httpcore.Async
     """Return a network in which only public addresses can be connected to."""
     import httpcore
 
-    class PublicNetwork(httpcore.AnyIOBackend):
+    whole = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
+
+    class PublicNetwork(httpcore.AsyncNetworkBackend):
         async def connect_tcp(
             self,
             host: str,
@@ -151,7 +149,7 @@ def _public_network(resolve: Resolve, connect: Connect | None) -> httpcore.Async
             place = str(public[0]), port
             if connect is not None:
                 place = await connect(*place)
-            return await super().connect_tcp(*place, timeout, local_address, socket_options)
+            return await whole.connect_tcp(*place, timeout, local_address, socket_options)
 
     return PublicNetwork()
 

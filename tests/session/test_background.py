@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -53,10 +54,10 @@ class Place:
         assert self.recorder.state.turn is not None
         return TurnView(self.recorder.state, self.recorder.state.turn, ModelFacts(0, 0), 0.0)
 
-    async def start(self, command: str, name: str = "dev", **more: float) -> BackgroundOutput:
-        started = e.BackgroundStarted(
-            call_id="cal_1", name=name, command=command, **({"limit_s": 600.0} | more)
-        )
+    async def start(
+        self, command: str, name: str = "dev", *, limit_s: float = 600.0
+    ) -> BackgroundOutput:
+        started = e.BackgroundStarted(call_id="cal_1", name=name, command=command, limit_s=limit_s)
         bounds = Bounds(goes_on=True)
         return await self.background.start(started, cwd=self.folder, env=None, bounds=bounds)
 
@@ -69,7 +70,7 @@ class Place:
                     return found.text
                 await asyncio.sleep(0.01)
 
-    async def call(self, tool: Tool[object], **arguments: object) -> ToolOutput:
+    async def call(self, tool: Tool[Any], **arguments: object) -> ToolOutput:
         """Run a tool and record its events, as the loop does."""
         context = ToolContext("cal_1", "trn_1", self.view, lambda _text: None)
         output = await tool.run(tool.Arguments.model_validate(arguments), context)
@@ -112,7 +113,7 @@ async def eventually(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-def tools(place: Place) -> tuple[Tool[object], Tool[object]]:
+def tools(place: Place) -> tuple[Tool[Any], Tool[Any]]:
     workspace = DiskWorkspace([Root("proj", place.folder, is_trusted=True)])
     run = RunCommand(workspace, ShellRunner(), background=place.background)
     return run, BackgroundPrograms(place.background)
@@ -339,8 +340,10 @@ async def test_the_preview_says_that_it_goes_on_and_the_grant_is_that_of_the_com
     place: Place,
 ) -> None:
     run, _ = tools(place)
-    plain = RunCommandArguments(command="npm run dev")
-    lasting = RunCommandArguments(command="npm run dev", background="dev", timeout_s=60)
+    plain = RunCommandArguments.model_validate({"command": "npm run dev"})
+    lasting = RunCommandArguments.model_validate(
+        {"command": "npm run dev", "background": "dev", "timeout_s": 60}
+    )
     shown = await run.preview(lasting)
     assert shown.title == "Run in the background: npm run dev"
     assert "(in the background as dev, for at most 60 s)" in shown.payload
