@@ -83,7 +83,7 @@ MODES: dict[str, tuple[Mode, str, tuple[str, ...], type[Any]]] = {
     "edits": (Mode.ACCEPT_EDITS, _URL, (), Ask),
     "plan": (Mode.PLAN, _URL, (), Ask),
     "auto": (Mode.AUTO, _URL, (), Ask),
-    "auto-a-registry": (Mode.AUTO, "https://pypi.org/simple/", (), Allow),
+    "auto-a-registry": (Mode.AUTO, "https://pypi.org/project/rich/", (), Allow),
     "granted": (Mode.ASK, _URL, ("web_fetch:docs.python.org",), Allow),
     "granted-in-plan": (Mode.PLAN, _URL, ("web_fetch:docs.python.org",), Allow),
     "granted-another": (Mode.ASK, _URL, ("web_fetch:python.org",), Ask),
