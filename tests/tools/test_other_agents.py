@@ -418,7 +418,7 @@ REFUSED = [
             ("grep does", "parameters of grep")),
     Refused("Copilot", "semantic_search", {"query": "q"}, ("grep does",)),
     Refused("Claude Code", "NotebookEdit", {"notebook_path": "a.ipynb"}, ("edit_file",)),
-    Refused("Cline", "browser_action", {"action": "launch"}, ("no tool reads the web",)),
+    Refused("Cline", "browser_action", {"action": "launch"}, ("no tool searches the web",)),
     Refused("gemini-cli", "save_memory", {"fact": "f"}, ("write it into a file",)),
 ]  # fmt: skip
 
