@@ -560,3 +560,22 @@ async def test_a_link_to_third_party_code_that_was_there_stays(
     (folder / ".venv").symlink_to("sub")
     assert await _run(confiner, "echo x > sub/new; ln -s ../node_modules/a/b sub/c") == ""
     assert (folder / "a").exists()
+
+
+async def test_what_a_command_makes_beside_a_program_that_goes_on_is_named_at_its_end(
+    folder: Path, confiner: Confiner
+) -> None:
+    bounds = Bounds(goes_on=True)
+    lasting = asyncio.create_task(_run(confiner, "touch sub/begun; sleep 600", bounds))
+    try:
+        async with asyncio.timeout(60):
+            while not (folder / "sub" / "begun").exists():
+                assert not lasting.done(), await lasting
+                await asyncio.sleep(0.01)
+        assert "new here, and other programs act on it: sub/.envrc" in await _run(
+            confiner, "touch sub/.envrc"
+        )
+        assert "new here" not in await _run(confiner, "touch sub/plain.txt")
+    finally:
+        lasting.cancel()
+        await asyncio.wait([lasting])
