@@ -132,6 +132,7 @@ bench: setup node-tools
 # What is generated from our own types; a test says when it is stale.
 generate: setup
 	$(PY) tools/generate_wire.py
+	$(PY) -m tools.generate_run_events
 	$(PY) -m tools.generate_panel_stories
 	$(PY) tools/generate_settings.py
 	$(PY) tools/generate_editors_page.py

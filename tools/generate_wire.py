@@ -49,7 +49,7 @@ def schema() -> dict[str, Any]:
     models += [(one.result, written) for one in TO_SERVER if one.result]
     models += [(one.result, read) for one in wire.TO_CLIENT if one.result]
     _, whole = models_json_schema(models, by_alias=True)  # type: ignore[arg-type]
-    definitions = dict(sorted(_plain(whole["$defs"]).items()))
+    definitions = dict(sorted(plain(whole["$defs"]).items()))
     definitions["Update"]["description"] = "One thing that happened; tagged by `sessionUpdate`."
     definitions["PromptPart"]["description"] = "A part of a prompt; tagged by `type`."
     _add_field_docs(definitions)
@@ -70,15 +70,15 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _plain(node: Any) -> Any:
+def plain(node: Any) -> Any:
     """Drop the titles that pydantic adds to every node; a property may be called title."""
     if isinstance(node, dict):
         return {
-            key: _plain(value)
+            key: plain(value)
             for key, value in cast("dict[str, Any]", node).items()
             if not (key == "title" and isinstance(value, str))
         }
-    return [_plain(one) for one in cast("list[Any]", node)] if isinstance(node, list) else node
+    return [plain(one) for one in cast("list[Any]", node)] if isinstance(node, list) else node
 
 
 def _add_field_docs(definitions: dict[str, Any]) -> None:
@@ -87,14 +87,14 @@ def _add_field_docs(definitions: dict[str, Any]) -> None:
         model = getattr(wire, name, None)
         if not (inspect.isclass(model) and issubclass(model, wire.Wire)):
             continue
-        docs = _field_docs(model)
+        docs = field_docs(model)
         for field, info in model.model_fields.items():
             alias = info.alias or field
             if field in docs:
                 definition["properties"][alias]["description"] = docs[field]
 
 
-def _field_docs(model: type) -> dict[str, str]:
+def field_docs(model: type) -> dict[str, str]:
     body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
     assert isinstance(body, ast.ClassDef)
     docs: dict[str, str] = {}
@@ -152,10 +152,10 @@ def typescript() -> str:
 
 
 def _comment(text: str | None, indent: str) -> list[str]:
-    return [f"{indent}/** {_prose(text)} */"] if text else []
+    return [f"{indent}/** {prose(text)} */"] if text else []
 
 
-def _prose(text: str) -> str:
+def prose(text: str) -> str:
     """Return a docstring as one Markdown paragraph."""
     return " ".join(text.split()).replace("``", "`")
 
@@ -209,7 +209,7 @@ def reference() -> str:
         )
     out += _limits()
     for name, node in definitions.items():
-        out += ["", f"## {name}", "", _prose(node.get("description", ""))]
+        out += ["", f"## {name}", "", prose(node.get("description", ""))]
         if "properties" not in node:
             if node.get("type") != "object":
                 out += ["", f"`{type_of(node)}`"]
@@ -219,7 +219,7 @@ def reference() -> str:
         for field, value in node["properties"].items():
             kind = type_of(value).replace("|", "\\|")
             mark = "" if field in needed else "optional. "
-            out.append(f"| `{field}` | `{kind}` | {mark}{_prose(value.get('description', ''))} |")
+            out.append(f"| `{field}` | `{kind}` | {mark}{prose(value.get('description', ''))} |")
     return "\n".join(line.rstrip() for line in out).rstrip() + "\n"
 
 

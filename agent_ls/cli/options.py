@@ -18,6 +18,7 @@ _FLAGS = {
     "budget_usd": ("policies", "budget", "max_cost_usd"),
     "timeout": ("policies", "wall_clock", "limit_s"),
     "step_timeout": ("loop", "step_timeout_s"),
+    "evaluate": ("policies", "self_evaluation", "level"),
 }
 
 

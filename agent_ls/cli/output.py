@@ -34,6 +34,20 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def print_line(value: object) -> bool:
+    """Print a value as one line of JSON, at once; False if nobody reads it any more.
+
+    Shape: ASCII alone, so no encoding and no line end of another kind can break a line.
+    """
+    try:
+        sys.stdout.write(f"{json.dumps(value)}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget(sys.stdout)
+        return False
+    return True
+
+
 def write_for_owner(path: Path, text: str) -> None:
     """Write a file readable by its owner only, because it holds source code and output.
 

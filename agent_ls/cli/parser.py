@@ -45,6 +45,7 @@ _RUN_EXAMPLES = """examples:
   agent-ls run "what is wrong in @shot.png?"
   agent-ls run --session 1A2B "and now the docs"
   agent-ls run - --json < prompt.txt
+  agent-ls run "fix the lint errors" --json-stream | jq -r 'select(.type == "text").text'
 
 exit codes:
   0 done    1 failed    2 partly done    3 wrong settings or unknown model
@@ -129,9 +130,10 @@ def build_parser() -> CommandParser:
         "folder; may be given again. An image in the folder can be named in the prompt: @shot.png",
     )
     run.add_argument(
-        "--session",
+        *("--session", "--resume"),
         metavar="ID",
-        help="say it to this session, which goes on; its id, or the end of it",
+        help="say it to this session, which goes on; its id, or the end of it. Without a prompt "
+        "its turn that was cut off goes on",
     )
     add_goes_on(run)
     run.add_argument(

@@ -223,7 +223,19 @@ def add_turn(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="simulate changes and commands, and list them at the end",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument(
+        "--evaluate",
+        choices=("off", "basic", "full"),
+        help="let the cheap model judge the finished work: basic says what is missing, full lets "
+        "the agent correct it first",
+    )
+    shapes = parser.add_mutually_exclusive_group()
+    shapes.add_argument("--json", action="store_true", help="print the result as JSON")
+    shapes.add_argument(
+        "--json-stream",
+        action="store_true",
+        help="print every event as a line of JSON, the result last (docs/scripts.md)",
+    )
     parser.add_argument(
         "-v", "--verbose", action="count", default=0, help="show technical lines too; twice: more"
     )

@@ -31,8 +31,9 @@ def write_result(
     turn: TurnState, result: TurnResult, arguments: argparse.Namespace, *, streamed: str
 ) -> None:
     """Print the result; ``streamed`` is the answer that the terminal already shows."""
-    if arguments.json:
-        sys.stdout.write(result.model_dump_json(indent=2) + "\n")
+    if arguments.json or arguments.json_stream:
+        if arguments.json:
+            sys.stdout.write(result.model_dump_json(indent=2) + "\n")
         if not result.success:
             sys.stderr.write(f"agent-ls: {_ending(result)}\n")
         return

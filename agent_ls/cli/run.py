@@ -10,7 +10,8 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,28 +19,21 @@ from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.cli.chat.begin import chat
 from agent_ls.cli.named_sessions import cut_off_session, first_session, open_named
 from agent_ls.cli.options import conversation_settings
-from agent_ls.cli.output import can_draw, while_read
+from agent_ls.cli.output import can_draw, print_line, while_read
 from agent_ls.cli.piped import with_piped
 from agent_ls.cli.result import going_on, resuming, write_made, write_result
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.cli.worktree_folder import working_folder
-from agent_ls.domain.errors import ProviderFailure, SettingsError, StoreError
-from agent_ls.domain.events import AttemptFinished
+from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
 from agent_ls.domain.goals import Goal, parse_goal, typed
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.pictures import PictureData
-from agent_ls.domain.stops import (
-    EXIT_CANCELLED,
-    EXIT_CONFIGURATION,
-    EXIT_PARTIAL,
-    STATUS,
-    StopReason,
-    TurnStatus,
-    exit_code,
-)
+from agent_ls.domain.plain_json import softened
+from agent_ls.domain.run_events import Failed, Result, RunEvent
+from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_CONFIGURATION
+from agent_ls.headless import HEADLESS_TIMEOUT_S, exit_code_of, stream_of
 from agent_ls.loop.evidence.output_schema import Schema, check_schema
 from agent_ls.loop.machine.results import result_of
-from agent_ls.loop.state.state import TurnState
 from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
@@ -51,7 +45,6 @@ from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import LoadedSettings, chosen_budget_usd
 
-_HEADLESS_TIMEOUT_S = 1_800.0
 _ENTRY_AND_EXIT_S = 0.5
 """Start-up and exit time of the interpreter, which counts towards the user's time limit."""
 
@@ -66,29 +59,38 @@ class _Task:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run one prompt, print its result and return the exit code."""
+    with _failure_as_event(arguments):
+        return _main(arguments, _task(arguments))
+
+
+def _task(arguments: argparse.Namespace) -> _Task:
     said = " ".join(arguments.prompt)
     prompt = sys.stdin.read() if said == "-" else said
     goal, schema = _goal(arguments.goal), _schema(arguments.output_schema)
     if goal is None:
         prompt, goal = typed(prompt)
     images = _images(arguments.image)
-    if goal is None and not images and not prompt.strip():
+    goes_on = arguments.session is not None or arguments.goes_on
+    if goal is None and not images and not prompt.strip() and not goes_on:
         raise SettingsError("The prompt is empty: say what to do, or give --goal a file.")
     if said != "-":
         # After the goal was read: what other programs print must never become a goal.
         prompt = with_piped(prompt, _warn)
 
     async def find(sessions: Sessions) -> Session:
-        if arguments.session is not None or arguments.goes_on:
+        if goes_on:
             return await first_session(sessions, arguments)
         # An unknown command must leave no empty session behind.
         await command_in(prompt, sessions.custom_commands)
         return await sessions.create()
 
     async def begin(session: Session) -> None:
-        await session.submit(prompt, goal=goal, output_schema=schema, images=images)
+        if goal is None and not images and not prompt.strip():
+            _go_on(session)
+        else:
+            await session.submit(prompt, goal=goal, output_schema=schema, images=images)
 
-    return _main(arguments, _Task(find, begin))
+    return _Task(find, begin)
 
 
 def _images(names: Sequence[str]) -> list[PictureData]:
@@ -136,13 +138,33 @@ def resume(arguments: argparse.Namespace) -> int:
         return await cut_off_session(sessions)
 
     async def begin(session: Session) -> None:
-        if not session.resume():
-            raise StoreError(
-                f"session {session.id} has no turn that was cut off; "
-                f'`agent-ls run --session {session.id} "…"` says more to it'
-            )
+        _go_on(session)
 
-    return _main(arguments, _Task(find, begin))
+    with _failure_as_event(arguments):
+        return _main(arguments, _Task(find, begin))
+
+
+def _go_on(session: Session) -> None:
+    if not session.resume():
+        raise StoreError(
+            f"session {session.id} has no turn that was cut off; "
+            f'`agent-ls run --session {session.id} "…"` says more to it'
+        )
+
+
+@contextmanager
+def _failure_as_event(arguments: argparse.Namespace) -> Generator[None]:
+    """End the stream of events with what is raised, so that no reader takes it for cut off."""
+    try:
+        yield
+    except AgentLsError as error:
+        if arguments.json_stream:
+            _print_event(Failed(message=str(error), exit_code=EXIT_CONFIGURATION))
+        raise
+
+
+def _print_event(event: RunEvent) -> bool:
+    return print_line({"type": event.type, **softened(event.model_dump(mode="json"))})
 
 
 def _main(arguments: argparse.Namespace, task: _Task) -> int:
@@ -156,7 +178,7 @@ def _settings(arguments: argparse.Namespace, folder: Path) -> LoadedSettings:
     return conversation_settings(
         arguments,
         folder,
-        {"policies": {"wall_clock": {"limit_s": _HEADLESS_TIMEOUT_S}}},
+        {"policies": {"wall_clock": {"limit_s": HEADLESS_TIMEOUT_S}}},
     )
 
 
@@ -191,6 +213,8 @@ async def _turn(
         else:
             streamed = StreamedText(sys.stderr)
             _follow(session, arguments, streamed)
+            if arguments.json_stream:
+                _stream_events(session, arguments, folder)
             await task.begin(session)
             _cancel_on_signals(session, resuming(session.state, arguments))
             ended = await session.wait_idle()
@@ -199,9 +223,12 @@ async def _turn(
         if ended is None or turn is None:
             raise StoreError("the turn ended without a result; see the log")
         result = result_of(session.state)
+        code = exit_code_of(turn, result, ended, count_partial=arguments.exit_code_on_partial)
         made = await asyncio.to_thread(made_files().undecided, [folder])
         # Print before the store is closed, because closing may fail.
         with while_read():
+            if arguments.json_stream:
+                _print_event(Result(**dict(result), exit_code=code))
             write_result(turn, result, arguments, streamed=said)
             write_made(made)
         if not result.success:
@@ -209,28 +236,22 @@ async def _turn(
                 sys.stderr.write(f"{going_on(session.state, arguments)}\n")
     finally:
         await sessions.close()
-    if result.stop_reason is StopReason.ERROR and _is_model_unknown(turn):
-        return EXIT_CONFIGURATION
-    # A turn that completed is not a success if something kept it from its work.
-    is_partial = STATUS[result.stop_reason] is TurnStatus.SUCCESS and not result.success
-    if is_partial and arguments.exit_code_on_partial:
-        return EXIT_PARTIAL
-    return exit_code(
-        result.stop_reason,
-        is_authentication=ended.is_authentication,
-        # A caller that asked for JSON must not take its absence for a success.
-        count_partial=arguments.exit_code_on_partial or turn.output_schema is not None,
-    )
+    return code
 
 
-def _is_model_unknown(turn: TurnState) -> bool:
-    last = next(turn.events.newest(AttemptFinished), None)
-    unknown = (ProviderFailure.UNKNOWN_MODEL, ProviderFailure.NO_MODEL)
-    return last is not None and last.failure in unknown
+def _stream_events(session: Session, arguments: argparse.Namespace, folder: Path) -> None:
+    """Print each event as a line; once nobody reads them, stop the turn."""
+    stopping: list[asyncio.Task[bool]] = []
+
+    def hand_on(event: RunEvent) -> None:
+        if not _print_event(event):
+            stopping.append(asyncio.create_task(session.cancel("closed pipe")))
+
+    session.follow(stream_of(session, hand_on, folder))
 
 
 def _follow(session: Session, arguments: argparse.Namespace, streamed: StreamedText) -> None:
-    if not (arguments.quiet or arguments.json):
+    if not (arguments.quiet or arguments.json or arguments.json_stream):
         if not arguments.no_stream:
             session.follow(streamed)
         log = HumanLog(
@@ -264,13 +285,14 @@ def _log(handler: logging.Handler) -> None:
 
 
 def _is_terminal(arguments: argparse.Namespace) -> bool:
-    return not arguments.json and sys.stdin.isatty() and sys.stderr.isatty()
+    is_for_programs = arguments.json or arguments.json_stream
+    return not is_for_programs and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _is_drawn(arguments: argparse.Namespace) -> bool:
     """Say whether the turn is drawn, and not logged line by line."""
-    is_plain = arguments.plain or arguments.quiet or arguments.json or arguments.no_stream
-    return can_draw() and not (is_plain or arguments.verbose)
+    is_plain = arguments.plain or arguments.quiet or arguments.no_stream or arguments.verbose
+    return can_draw() and not (is_plain or arguments.json or arguments.json_stream)
 
 
 def _cancel_on_signals(session: Session, last_words: str) -> None:

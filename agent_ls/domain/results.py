@@ -35,6 +35,7 @@ class TurnResult(Record):
     steps: int
     tool_calls: int
     usage: Usage
+    """Tokens and cost of the turn, sub-agents and side models included."""
     cost_usd: float | None
     """None when the price is unknown."""
     duration_s: float
@@ -46,5 +47,5 @@ class TurnResult(Record):
     """Effects that a dry run only simulated, in order."""
 
     @field_serializer("usage")
-    def _told(self, usage: Usage) -> dict[str, float | None]:
+    def _told(self, usage: Usage) -> dict[str, int | float | None]:
         return usage.told()
