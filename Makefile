@@ -133,6 +133,7 @@ bench: setup node-tools
 generate: setup
 	$(PY) tools/generate_wire.py
 	$(PY) -m tools.generate_run_events
+	$(PY) -m tools.generate_man
 	$(PY) -m tools.generate_panel_stories
 	$(PY) tools/generate_settings.py
 	$(PY) tools/generate_editors_page.py

@@ -10,10 +10,8 @@ from typing import Any, Literal, cast
 
 from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, QuestionAnswer
-from agent_ls.domain.errors import ProviderFailure, SettingsError, StoreError
-from agent_ls.domain.events import AttemptFinished, TurnEnded
+from agent_ls.domain.errors import SettingsError, StoreError
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.results import TurnResult
 from agent_ls.domain.run_events import (
     ApprovalRequested,
     Notice,
@@ -22,24 +20,14 @@ from agent_ls.domain.run_events import (
     RunEvent,
     SessionOpened,
 )
-from agent_ls.domain.stops import (
-    EXIT_CONFIGURATION,
-    EXIT_PARTIAL,
-    STATUS,
-    StopReason,
-    TurnStatus,
-    exit_code,
-)
+from agent_ls.domain.stops import HEADLESS_TIMEOUT_S
 from agent_ls.loop.evidence.output_schema import check_schema
-from agent_ls.loop.machine.results import result_of
-from agent_ls.loop.state.state import TurnState
+from agent_ls.loop.machine.results import exit_code_of, result_of
 from agent_ls.observers.run_stream import RunStream
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings, load_settings
 
-HEADLESS_TIMEOUT_S = 1_800.0
-"""The time limit of a turn that nobody watches, unless the user set another."""
 _NOBODY = QuestionAnswer(text="", by="nobody")
 
 ModeName = Literal["plan", "ask-all", "ask", "accept-edits", "auto"]
@@ -136,30 +124,6 @@ def stream_of(session: Session, hand_on: Callable[[RunEvent], None], folder: Pat
     if session.is_cut_off and state.turn is not None:
         stream.go_on(state.turn)
     return stream
-
-
-def exit_code_of(
-    turn: TurnState, result: TurnResult, ended: TurnEnded, *, count_partial: bool
-) -> int:
-    """Return the exit code of a turn; ``count_partial`` as in ``stops.exit_code``."""
-    if result.stop_reason is StopReason.ERROR and _is_model_unknown(turn):
-        return EXIT_CONFIGURATION
-    # A turn that completed is not a success if something kept it from its work.
-    is_partial = STATUS[result.stop_reason] is TurnStatus.SUCCESS and not result.success
-    if is_partial and count_partial:
-        return EXIT_PARTIAL
-    return exit_code(
-        result.stop_reason,
-        is_authentication=ended.is_authentication,
-        # A caller that asked for JSON must not take its absence for a success.
-        count_partial=count_partial or turn.output_schema is not None,
-    )
-
-
-def _is_model_unknown(turn: TurnState) -> bool:
-    last = next(turn.events.newest(AttemptFinished), None)
-    unknown = (ProviderFailure.UNKNOWN_MODEL, ProviderFailure.NO_MODEL)
-    return last is not None and last.failure in unknown
 
 
 def _folder(named: str | os.PathLike[str]) -> Path:

@@ -332,19 +332,26 @@ def _merge(
         return Settings.model_validate(data)
     except ValidationError as error:
         for where, why in mistakes(error):
-            is_unknown = where == key and why == UNKNOWN
+            is_unknown = why == UNKNOWN and f"{key}.".startswith(f"{where}.")
             words = f"is not a setting{_meant(keys)}" if is_unknown else f"{why}."
-            problems.append(f"{source.name}: {where}: {words}")
+            problems.append(f"{source.name}: {key if is_unknown else where}: {words}")
         return settings
 
 
 def _meant(keys: tuple[str, ...]) -> str:
-    """Return the end of a sentence about an unknown key, with the hook that it may stand for."""
-    if keys[0] != "hooks" or len(keys) != 2:
-        return "."
-    near = get_close_matches(keys[1].lower(), HookOptions.model_fields, 1)
-    meant = point_of(keys[1]) or "".join(near)
-    return f": did you mean hooks.{meant}?" if meant else "."
+    """Return the end of a sentence about an unknown key, with the setting that it may stand for."""
+    known = Settings().model_dump()
+    for at, key in enumerate(keys):
+        if key in known:
+            inner = known[key]
+            known = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+            continue
+        # Two letters in the wrong order are the most frequent slip.
+        swapped = [one for one in known if sorted(one) == sorted(key.lower())]
+        near = swapped[:1] or get_close_matches(key.lower(), known, 1)
+        meant = (keys[0] == "hooks" and point_of(key)) or "".join(near)
+        return f": did you mean {'.'.join((*keys[:at], meant, *keys[at + 1 :]))}?" if meant else "."
+    return "."
 
 
 def _unknown(keys: tuple[str, ...], value: Any) -> str:

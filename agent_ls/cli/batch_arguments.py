@@ -31,7 +31,9 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
     ):
         where.add_argument(f"--tls-{name}", metavar="FILE", help=words)
     where.add_argument("--quiet", action="store_true", help="show no progress")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    actions = parser.add_subparsers(
+        dest="action", metavar="ACTION", required=True, prog=parser.prog
+    )
     run = actions.add_parser("run", parents=[shared, where], help="run the tasks of a file")
     run.add_argument("tasks", help="a file .jsonl, .toml or .csv, or a folder of tasks")
     run.add_argument("--name", default="", help="what lists show of it")

@@ -42,6 +42,7 @@ _COMMANDS = {
     "models": "agent_ls.cli.models:models",
     "doctor": "agent_ls.cli.doctor:doctor",
     "demo": "agent_ls.cli.demo:demo",
+    "completion": "agent_ls.cli.completion:completion",
 }
 """Each command's function, imported when the command runs."""
 
@@ -58,13 +59,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None, started_s: float) -> int:
+    parser = build_parser()
+    arguments = _parsed(parser, sys.argv[1:] if argv is None else argv)
     if argv is None:
         # Only in the real program, before it starts a process that could inspect it.
         from agent_ls.processes.sealing import seal
 
         seal()
-    parser = build_parser()
-    arguments = _parsed(parser, sys.argv[1:] if argv is None else argv)
     arguments.started_s = started_s
     if arguments.command == "serve":
         from agent_ls.lsp.serve import run_stdio

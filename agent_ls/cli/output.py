@@ -1,15 +1,19 @@
-"""Standard streams: JSON, characters that cannot be encoded, closed streams and closed pipes."""
+"""Standard streams: JSON, characters that cannot be encoded, closed streams and closed pipes.
+
+Every command imports this first, so it imports nothing that only some of them need.
+"""
 
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _STANDARD_ERROR: Final = 2
 
@@ -31,6 +35,8 @@ def can_draw() -> bool:
 
 def print_json(value: object) -> None:
     """Print a value as JSON for programs."""
+    import json
+
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -39,6 +45,8 @@ def print_line(value: object) -> bool:
 
     Shape: ASCII alone, so no encoding and no line end of another kind can break a line.
     """
+    import json
+
     try:
         sys.stdout.write(f"{json.dumps(value)}\n")
         sys.stdout.flush()

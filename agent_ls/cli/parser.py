@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from agent_ls import __version__
 from agent_ls.cli.batch_arguments import add_batch, add_costs, add_worktrees
+from agent_ls.cli.help_epilogs import TURN_CODES, add_epilog
 from agent_ls.cli.parser_options import (
     MODES,
     add_chat,
@@ -29,7 +30,7 @@ from agent_ls.cli.parser_options import (
 from agent_ls.cli.which import nearest
 from agent_ls.domain.stops import EXIT_USAGE
 
-_EXAMPLES = """examples:
+_EXAMPLES = f"""examples:
   agent-ls                                  a conversation in this folder
   agent-ls "make the tests pass"            one task, as `agent-ls run "…"`
   agent-ls -c                               go on with the last session of this folder
@@ -37,19 +38,7 @@ _EXAMPLES = """examples:
   agent-ls diff                             what the agent changed; `undo` takes it back
 
 exit codes:
-  0 done    1 failed    2 partly done    3 wrong settings or unknown model
-  4 no key, or a wrong one    5 time is over    64 wrong command line    130 stopped
-"""
-_RUN_EXAMPLES = """examples:
-  agent-ls run "make the tests in tests/test_api.py pass" --mode accept-edits
-  agent-ls run "what is wrong in @shot.png?"
-  agent-ls run --session 1A2B "and now the docs"
-  agent-ls run - --json < prompt.txt
-  agent-ls run "fix the lint errors" --json-stream | jq -r 'select(.type == "text").text'
-
-exit codes:
-  0 done    1 failed    2 partly done    3 wrong settings or unknown model
-  4 no key, or a wrong one    5 time is over    64 wrong command line    130 stopped
+  {TURN_CODES}
 """
 
 
@@ -109,12 +98,7 @@ def build_parser() -> CommandParser:
     )
     acp = commands.add_parser("acp", help="speak the Agent Client Protocol (Zed, JetBrains)")
     add_set(acp)
-    run = commands.add_parser(
-        "run",
-        help="carry out one prompt on the files of a folder",
-        epilog=_RUN_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    run = commands.add_parser("run", help="carry out one prompt on the files of a folder")
     run.add_argument(
         "prompt",
         nargs="*",
@@ -230,4 +214,10 @@ def build_parser() -> CommandParser:
     doctor.add_argument("--json", action="store_true", help="print JSON")
     demo = commands.add_parser("demo", help="run the main job on a small project, without a model")
     demo.add_argument("--keep", metavar="FOLDER", help="work in this new folder and keep it")
+    completion = commands.add_parser(
+        "completion", help="print what makes your shell complete agent-ls"
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
+    for name, command in parser.commands.items():
+        add_epilog(name, command)
     return parser

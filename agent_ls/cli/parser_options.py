@@ -9,17 +9,6 @@ import argparse
 from typing import Any
 
 MODES = ("plan", "ask-all", "ask", "accept-edits", "auto")
-_REVIEW_EXAMPLES = """examples:
-  agent-ls diff                   the newest turn with open changes
-  agent-ls undo                   take it back; what you typed since stays
-  agent-ls undo 2 --file app.py   of turn 2 only this file
-  agent-ls restore 1 --dry-run    what going back to before turn 1 would do
-  agent-ls review                 change by change, with keys
-
-exit codes:
-  0 done    1 nothing to do    2 something was left, and is named    3 no such session or turn
-  64 wrong command line
-"""
 
 
 def add_sessions(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +22,7 @@ def add_sessions(parser: argparse.ArgumentParser) -> None:
     shared.add_argument("--workspace", metavar="FOLDER", help="the folder to work in")
     shared.add_argument("--set", metavar="KEY=VALUE", action="append", help="set one setting")
     shared.add_argument("--json", action="store_true", help="print JSON")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", prog=parser.prog)
     listed = actions.add_parser(
         "list", parents=[shared], help="list them, newest first (the default)"
     )
@@ -82,12 +71,7 @@ def add_review(commands: Any) -> None:
     """Add the commands that show and decide what the agent changed."""
 
     def add(name: str, words: str) -> argparse.ArgumentParser:
-        parser = commands.add_parser(
-            name,
-            help=words,
-            epilog=_REVIEW_EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        parser = commands.add_parser(name, help=words)
         add_folder(parser)
         add_set(parser)
         parser.add_argument(
@@ -157,7 +141,7 @@ def add_mcp(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     add_set(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", prog=parser.prog)
     actions.add_parser("list", help="list them, and how they are (the default)")
     approve = actions.add_parser("approve", help="start a server and approve what it offers now")
     approve.add_argument("server", help="its name")

@@ -10,30 +10,27 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.cli.chat.begin import chat
+from agent_ls.cli.event_lines import failure_as_event, print_result, stream_events
 from agent_ls.cli.named_sessions import cut_off_session, first_session, open_named
 from agent_ls.cli.options import conversation_settings
-from agent_ls.cli.output import can_draw, print_line, while_read
+from agent_ls.cli.output import can_draw, while_read
 from agent_ls.cli.piped import with_piped
 from agent_ls.cli.result import going_on, resuming, write_made, write_result
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.cli.worktree_folder import working_folder
-from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
+from agent_ls.domain.errors import SettingsError, StoreError
 from agent_ls.domain.goals import Goal, parse_goal, typed
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.pictures import PictureData
-from agent_ls.domain.plain_json import softened
-from agent_ls.domain.run_events import Failed, Result, RunEvent
-from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_CONFIGURATION
-from agent_ls.headless import HEADLESS_TIMEOUT_S, exit_code_of, stream_of
+from agent_ls.domain.stops import EXIT_CANCELLED, HEADLESS_TIMEOUT_S
 from agent_ls.loop.evidence.output_schema import Schema, check_schema
-from agent_ls.loop.machine.results import result_of
+from agent_ls.loop.machine.results import exit_code_of, result_of
 from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
@@ -59,7 +56,7 @@ class _Task:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run one prompt, print its result and return the exit code."""
-    with _failure_as_event(arguments):
+    with failure_as_event(arguments):
         return _main(arguments, _task(arguments))
 
 
@@ -140,7 +137,7 @@ def resume(arguments: argparse.Namespace) -> int:
     async def begin(session: Session) -> None:
         _go_on(session)
 
-    with _failure_as_event(arguments):
+    with failure_as_event(arguments):
         return _main(arguments, _Task(find, begin))
 
 
@@ -150,21 +147,6 @@ def _go_on(session: Session) -> None:
             f"session {session.id} has no turn that was cut off; "
             f'`agent-ls run --session {session.id} "…"` says more to it'
         )
-
-
-@contextmanager
-def _failure_as_event(arguments: argparse.Namespace) -> Generator[None]:
-    """End the stream of events with what is raised, so that no reader takes it for cut off."""
-    try:
-        yield
-    except AgentLsError as error:
-        if arguments.json_stream:
-            _print_event(Failed(message=str(error), exit_code=EXIT_CONFIGURATION))
-        raise
-
-
-def _print_event(event: RunEvent) -> bool:
-    return print_line({"type": event.type, **softened(event.model_dump(mode="json"))})
 
 
 def _main(arguments: argparse.Namespace, task: _Task) -> int:
@@ -214,7 +196,7 @@ async def _turn(
             streamed = StreamedText(sys.stderr)
             _follow(session, arguments, streamed)
             if arguments.json_stream:
-                _stream_events(session, arguments, folder)
+                stream_events(session, folder)
             await task.begin(session)
             _cancel_on_signals(session, resuming(session.state, arguments))
             ended = await session.wait_idle()
@@ -228,7 +210,7 @@ async def _turn(
         # Print before the store is closed, because closing may fail.
         with while_read():
             if arguments.json_stream:
-                _print_event(Result(**dict(result), exit_code=code))
+                print_result(result, code)
             write_result(turn, result, arguments, streamed=said)
             write_made(made)
         if not result.success:
@@ -237,17 +219,6 @@ async def _turn(
     finally:
         await sessions.close()
     return code
-
-
-def _stream_events(session: Session, arguments: argparse.Namespace, folder: Path) -> None:
-    """Print each event as a line; once nobody reads them, stop the turn."""
-    stopping: list[asyncio.Task[bool]] = []
-
-    def hand_on(event: RunEvent) -> None:
-        if not _print_event(event):
-            stopping.append(asyncio.create_task(session.cancel("closed pipe")))
-
-    session.follow(stream_of(session, hand_on, folder))
 
 
 def _follow(session: Session, arguments: argparse.Namespace, streamed: StreamedText) -> None:

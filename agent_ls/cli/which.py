@@ -7,8 +7,7 @@ be sent to a model, which costs money and may change files.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher, get_close_matches
+from typing import NamedTuple
 
 _NEAR = 0.7
 """How alike a word and a command are for one to be meant as the other."""
@@ -20,8 +19,7 @@ class UnknownCommand(Exception):
     """A word that is no command and no prompt; its text says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(NamedTuple):
     """What stands on the command line beside options."""
 
     first: int
@@ -87,6 +85,9 @@ def _is_prompt(words: Sequence[str], commands: Collection[str]) -> bool:
         return True
     if len(words) == 1:
         return False
+    # Here and below, because most command lines are right and load none of it.
+    from difflib import SequenceMatcher
+
     best = max(SequenceMatcher(None, first.lower(), one).ratio() for one in commands)
     return best < _FIRST_WORD_NEAR
 
@@ -94,6 +95,8 @@ def _is_prompt(words: Sequence[str], commands: Collection[str]) -> bool:
 def nearest(word: str, known: Collection[str]) -> str:
     """Return the known word that is most like a misspelt one; empty if none is like it."""
     typed = word.lower()
+    from difflib import get_close_matches
+
     # Two letters in the wrong order are the most frequent slip.
     swapped = next((one for one in known if sorted(one) == sorted(typed)), "")
     return swapped or next(iter(get_close_matches(typed, known, 1, _NEAR)), "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.record import Record
@@ -281,5 +281,5 @@ RunEvent = Annotated[
     Field(discriminator="type"),
 ]
 
-RUN_EVENT: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
-"""Reads a line of the stream."""
+RUN_EVENT: TypeAdapter[RunEvent] = TypeAdapter(RunEvent, config=ConfigDict(defer_build=True))
+"""Reads a line of the stream; built when it is first used, as most runs never do."""

@@ -81,6 +81,10 @@ EXIT_TIMEOUT = 5
 EXIT_CANCELLED = 130
 
 
+HEADLESS_TIMEOUT_S = 1_800.0
+"""The time limit of a turn that nobody watches, unless the user set another."""
+
+
 def exit_code(
     stop: StopReason, *, is_authentication: bool = False, count_partial: bool = True
 ) -> int:

@@ -6,7 +6,6 @@ letters, flags made of tags. Owns the rules; code that shows or sends text calls
 
 from __future__ import annotations
 
-import asyncio
 import re
 import unicodedata
 from collections.abc import Callable
@@ -141,6 +140,9 @@ def plain_output(text: str) -> str:
 
 async def plain_output_slowly(text: str) -> str:
     """Return ``plain_output(text)``, yielding to the event loop between parts."""
+    # The first line of a conversation needs this module, and waits for nothing heavy.
+    import asyncio
+
     parts: list[str] = []
     at = 0
     while at < len(text):

@@ -193,6 +193,12 @@ def test_a_key_and_a_table_of_one_name_do_not_break_anything(tmp_path: Path) -> 
     ("user", "words"),
     [
         pytest.param('modell = "x"\n', "modell: is not a setting", id="an-unknown-key"),
+        pytest.param('modle = "x"\n', "modle: is not a setting: did you mean model?", id="a-slip"),
+        pytest.param(
+            "[policis.budget]\nmax_tokens = 3\n",
+            "policis.budget.max_tokens: is not a setting: did you mean policies.budget.max_tokens?",
+            id="a-misspelt-table",
+        ),
         pytest.param("[loop]\nspeed = 3\n", "loop.speed: is not a setting", id="an-inner-one"),
         pytest.param(
             '[[hooks.PreToolUse]]\nname = "x"\ncommand = "x"\n',

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools import generate_run_events
+from tools import generate_man, generate_run_events
 from tools.generate_settings import PAGE, page
 
 
@@ -13,3 +13,7 @@ def test_the_settings_page_is_fresh() -> None:
 def test_the_events_of_a_run_are_described_as_they_are() -> None:
     for path, text in generate_run_events.outputs().items():
         assert path.read_text("utf-8") == text, "run `make generate`"
+
+
+def test_the_man_page_has_the_options_of_today() -> None:
+    assert generate_man.PAGE.read_text("utf-8") == generate_man.page(), "run `make generate`"

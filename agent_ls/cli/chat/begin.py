@@ -6,32 +6,45 @@ Draws the first frame before anything heavy is loaded.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
 from agent_ls import __version__
 from agent_ls.cli.output import can_draw, forget_terminal
+from agent_ls.safety.text import visible_line
 
+_MOST_FOLDER_CHARS = 36
 _BANNER = "\x1b[1magent-ls\x1b[0m {version} \x1b[2m{folder}\x1b[0m\n"
 
 
 def chat(arguments: argparse.Namespace) -> int:
     """Talk until the user leaves; return the exit code."""
     if not arguments.plain and can_draw():
-        from agent_ls.cli.chat.screen_parts import short_folder
-
         folder = short_folder(Path(arguments.workspace).resolve())
         sys.stdout.write(_BANNER.format(version=__version__, folder=folder))
         sys.stdout.flush()
+        # The first line stands before what draws the others is loaded.
+        import asyncio
+
         return asyncio.run(_drawn(arguments))
     from agent_ls.cli.chat.plain import talk_in_lines
 
     return talk_in_lines(arguments)
 
 
+def short_folder(folder: Path) -> str:
+    """Return a folder as a prompt of a shell names it, cut at its beginning."""
+    with suppress(ValueError, RuntimeError):
+        folder = Path("~") / folder.relative_to(Path.home())
+    shown = visible_line(str(folder))
+    return shown if len(shown) <= _MOST_FOLDER_CHARS else f"…{shown[-_MOST_FOLDER_CHARS:]}"
+
+
 async def _drawn(arguments: argparse.Namespace) -> int:
+    import asyncio
+
     from agent_ls.cli.chat.completing import PromptCompleter
     from agent_ls.cli.chat.own_commands import OWN
     from agent_ls.cli.chat.screen import Doing, Screen

@@ -8,11 +8,11 @@ import signal
 import sys
 
 from agent_ls.assembly import open_disk_workspace, open_sessions
+from agent_ls.cli.chat.begin import short_folder
 from agent_ls.cli.chat.completing import PromptCompleter
 from agent_ls.cli.chat.face import Face, leave_on_hang_up, logged
 from agent_ls.cli.chat.own_commands import OWN
 from agent_ls.cli.chat.screen import Doing, Screen
-from agent_ls.cli.chat.screen_parts import short_folder
 from agent_ls.cli.chat.slash import Talk, run_command
 from agent_ls.cli.named_sessions import cut_off_session, first_session
 from agent_ls.cli.options import conversation_settings, folder_of

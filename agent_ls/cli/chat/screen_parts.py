@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
@@ -12,9 +11,6 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.styles import Style
 
-from agent_ls.safety.text import visible_line
-
-_MOST_FOLDER_CHARS = 36
 STYLE = Style.from_dict(
     {
         "mark": "bold",
@@ -37,14 +33,6 @@ def size_of_terminal() -> Size:
         columns, rows = 0, 0
     # A terminal may say that it has no size.
     return Size(rows=rows or 24, columns=columns or 80)
-
-
-def short_folder(folder: Path) -> str:
-    """Return a folder as a prompt of a shell names it, cut at its beginning."""
-    with suppress(ValueError, RuntimeError):
-        folder = Path("~") / folder.relative_to(Path.home())
-    shown = visible_line(str(folder))
-    return shown if len(shown) <= _MOST_FOLDER_CHARS else f"…{shown[-_MOST_FOLDER_CHARS:]}"
 
 
 def earlier_prompts() -> History:

@@ -12,6 +12,7 @@ from agent_ls.cli.exporting import markdown_of
 from agent_ls.cli.session_costs import cost_lines
 from agent_ls.cli.sessions import session_line
 from agent_ls.cli.stored import the_one_meant
+from agent_ls.cli.which import nearest
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import SessionArchived, SessionRenamed
 from agent_ls.domain.modes import MODE_WORDS, Mode
@@ -143,7 +144,9 @@ async def _archive(talk: Talk, _arguments: str) -> None:
 async def _mode(talk: Talk, arguments: str) -> None:
     if arguments:
         if arguments not in [*Mode]:
-            raise AgentLsError(f"there is no mode {arguments}, only {', '.join(Mode)}")
+            near = nearest(arguments, [*Mode])
+            did = f". Did you mean /mode {near}?" if near else ""
+            raise AgentLsError(f"there is no mode {arguments}, only {', '.join(Mode)}{did}")
         await talk.session.set_mode(Mode(arguments))
     mode = talk.session.state.mode
     name, does = MODE_WORDS[mode]

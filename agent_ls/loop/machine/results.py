@@ -6,20 +6,29 @@ from collections.abc import Iterator
 
 from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.calls import ToolKind
-from agent_ls.domain.errors import bug
+from agent_ls.domain.errors import ProviderFailure, bug
 from agent_ls.domain.events import (
     Answered,
     ApprovalRequested,
     ApprovalResolved,
+    AttemptFinished,
     CallDecided,
     ChildEnded,
     EditApplied,
     EffectSimulated,
     RecoveryChosen,
     ToolCallFinished,
+    TurnEnded,
 )
 from agent_ls.domain.results import Refusal, TurnResult
-from agent_ls.domain.stops import TurnStatus
+from agent_ls.domain.stops import (
+    EXIT_CONFIGURATION,
+    EXIT_PARTIAL,
+    STATUS,
+    StopReason,
+    TurnStatus,
+    exit_code,
+)
 from agent_ls.loop.state.state import SessionState, TurnState
 
 _EDIT_KINDS = (ToolKind.EDIT, ToolKind.DELETE, ToolKind.MOVE)
@@ -51,6 +60,30 @@ def result_of(session: SessionState) -> TurnResult:
         refused=tuple(refused_in(turn)),
         simulated=simulated_in(turn),
     )
+
+
+def exit_code_of(
+    turn: TurnState, result: TurnResult, ended: TurnEnded, *, count_partial: bool
+) -> int:
+    """Return the exit code of a turn; ``count_partial`` as in ``stops.exit_code``."""
+    if result.stop_reason is StopReason.ERROR and _is_model_unknown(turn):
+        return EXIT_CONFIGURATION
+    # A turn that completed is not a success if something kept it from its work.
+    is_partial = STATUS[result.stop_reason] is TurnStatus.SUCCESS and not result.success
+    if is_partial and count_partial:
+        return EXIT_PARTIAL
+    return exit_code(
+        result.stop_reason,
+        is_authentication=ended.is_authentication,
+        # A caller that asked for JSON must not take its absence for a success.
+        count_partial=count_partial or turn.output_schema is not None,
+    )
+
+
+def _is_model_unknown(turn: TurnState) -> bool:
+    last = next(turn.events.newest(AttemptFinished), None)
+    unknown = (ProviderFailure.UNKNOWN_MODEL, ProviderFailure.NO_MODEL)
+    return last is not None and last.failure in unknown
 
 
 def refused_in(turn: TurnState) -> Iterator[Refusal]:
