@@ -19,6 +19,7 @@ from agent_ls.domain.sentences import sentence
 from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
 from agent_ls.extension.claude_home import agreed_home, unread_home, unread_words
 from agent_ls.extension.skills import found_skills
+from agent_ls.loop.ports.models import Provider
 from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.safety.sandbox.advice import advice
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
@@ -110,7 +111,7 @@ async def _model(settings: Settings, *, is_asked: bool) -> AsyncIterator[Finding
         untried = "not tried; `agent-ls doctor --probe` sends the model one short request"
         yield Finding("note", "answer", untried)
         return
-    yield await _probe(settings)
+    yield await probe_model(catalogue.PROVIDER(settings.provider), settings.model)
 
 
 async def _is_provider_known(settings: Settings) -> bool:
@@ -124,10 +125,10 @@ async def _is_provider_known(settings: Settings) -> bool:
         await host.close()
 
 
-async def _probe(settings: Settings) -> Finding:
-    host = catalogue.PROVIDER(settings.provider)
+async def probe_model(host: Provider, model: str) -> Finding:
+    """Send the model one short request, close the host, and return what came of it."""
     request = ModelRequest(
-        model=settings.model,
+        model=model,
         system="Answer with one word.",
         messages=(UserMessage(text="Say: yes"),),
         max_output_tokens=16,

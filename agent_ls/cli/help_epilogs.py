@@ -80,6 +80,12 @@ _EPILOGS: Mapping[str, tuple[str, str]] = {
   agent-ls mcp approve db""",
         "0 done    1 not approved    3 wrong settings, or no such server    64 wrong command line",
     ),
+    "setup": (
+        """agent-ls setup
+  agent-ls setup --model anthropic/claude-sonnet-4-5 < key.txt
+  agent-ls setup --model openai/qwen3 --api-base http://127.0.0.1:8000/v1""",
+        "0 done    1 the model does not answer, nothing was written    3 a wrong answer",
+    ),
     "login": (
         """agent-ls login
   agent-ls login chatgpt""",

@@ -41,6 +41,7 @@ _COMMANDS = {
     "logout": "agent_ls.cli.login:logout",
     "models": "agent_ls.cli.models:models",
     "doctor": "agent_ls.cli.doctor:doctor",
+    "setup": "agent_ls.cli.setup:setup",
     "demo": "agent_ls.cli.demo:demo",
     "completion": "agent_ls.cli.completion:completion",
 }

@@ -196,6 +196,15 @@ def build_parser() -> CommandParser:
     trust.add_argument("--forget", metavar="FOLDER", help="trust this one no longer")
     trust.add_argument("--json", action="store_true", help="print JSON")
     add_mcp(commands.add_parser("mcp", help="list, approve or forget tool servers"))
+    setup = commands.add_parser("setup", help="choose a model, try its key and write both down")
+    setup.add_argument("--model", help="a litellm model name; by default it is asked for")
+    setup.add_argument("--api-base", metavar="URL", default="", help="a server of your own")
+    setup.add_argument(
+        "--keyring", action="store_true", help="put the key into the keyring, not into a file"
+    )
+    setup.add_argument(
+        "--force", action="store_true", help="write both, also if the model does not answer"
+    )
     login = commands.add_parser("login", help="sign in with an account instead of a key")
     login.add_argument("account", nargs="?", help="its name; without one those are listed")
     login.add_argument("--json", action="store_true", help="print JSON, of the list")
