@@ -99,6 +99,29 @@ class CustomCommand(Record):
         return Given(arguments, base, self.argument_names, variables, bool(self.argument_hint))
 
 
+LEARN = CustomCommand(
+    name="learn",
+    description="propose what was learnt here as a change of AGENTS.md",
+    argument_hint="[WHAT]",
+    source="agent-ls",
+    body="""Look back at this session: what did you have to find out, or were told, that whoever
+works here next should know from the beginning? Commands that build and test, rules of this project,
+traps. Leave out what the code or AGENTS.md says already, what only this task needed, and every
+secret.
+
+Propose it as one edit of AGENTS.md in the project's folder: read the file first, put each sentence
+where it belongs, replace what turned out wrong, keep it short. Create the file if there is none.
+The user reads the edit and may change or reject it. Keep what was learnt nowhere else. If there is
+nothing worth it, say so and edit nothing.""",
+    limits=TurnLimits(
+        mode=Mode.ASK,
+        tools=("read_file", "list_dir", "grep", "glob", "edit_file", "write_file"),
+    ),
+)
+SHIPPED: Mapping[str, CustomCommand] = {LEARN.name: LEARN}
+"""Commands that need no file; a user's file of the same name goes before one."""
+
+
 @dataclass(frozen=True, slots=True)
 class CommandList:
     """The custom commands by name, sorted, and those that cannot be used."""

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agent_ls.domain.commands import BUILT_IN, CommandList, CustomCommand, TurnLimits, called_in
+from agent_ls.domain.commands import (
+    BUILT_IN,
+    SHIPPED,
+    CommandList,
+    CustomCommand,
+    TurnLimits,
+    called_in,
+)
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.loop.offering import is_left
 from agent_ls.loop.ports.extension import Commands
@@ -46,7 +53,7 @@ async def command_in(prompt: str, source: Commands) -> tuple[CustomCommand, str]
     found = await source.listed(name)
     if (problem := found.problems.get(name) or found.refused.get(name)) is not None:
         raise AgentLsError(problem)
-    command = found.commands.get(name) or found.also.get(name)
+    command = found.commands.get(name) or found.also.get(name) or SHIPPED.get(name)
     if command is None:
         raise AgentLsError(_unknown(name, found))
     return command, arguments
@@ -64,7 +71,8 @@ def waiting_words(found: CommandList) -> str:
 
 
 def _unknown(name: str, found: CommandList) -> str:
-    known = ", ".join(f"/{one}" for one in (*sorted(BUILT_IN), *found.commands))
+    names = dict.fromkeys((*sorted({*BUILT_IN, *SHIPPED}), *found.commands))
+    known = ", ".join(f"/{one}" for one in names)
     waiting = f"{waiting_words(found)} " if found.waiting else ""
     return (
         f"There is no command /{name}. The commands are: {known}. {waiting}"

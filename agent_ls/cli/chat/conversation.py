@@ -17,7 +17,7 @@ from agent_ls.cli.chat.slash import Talk, run_command
 from agent_ls.cli.named_sessions import cut_off_session, first_session
 from agent_ls.cli.options import conversation_settings, folder_of
 from agent_ls.cli.which import nearest
-from agent_ls.domain.commands import BUILT_IN, called_in
+from agent_ls.domain.commands import BUILT_IN, SHIPPED, called_in
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import TurnEnded, TurnStarted
 from agent_ls.domain.goals import typed
@@ -141,7 +141,7 @@ async def say(talk: Talk, text: str, *, waits: bool = False) -> None:
 async def _check_command(talk: Talk, name: str) -> None:
     """Refuse a command that does not exist, with the one that may be meant."""
     found = await talk.sessions.custom_commands.listed(name)
-    if name in {**found.commands, **found.problems, **found.refused, **found.also}:
+    if name in {**found.commands, **found.problems, **found.refused, **found.also, **SHIPPED}:
         return
     near = nearest(name, [*OWN, *found.commands])
     did = f" Did you mean /{near}?" if near else ""

@@ -14,6 +14,7 @@ OWN: Mapping[str, str] = {
     "redo": "take an undo back: /redo [TURN]",
     "keep": "accept a turn's changes: /keep [TURN]",
     "restore": "bring all files back to before a turn: /restore TURN",
+    "learn": "propose what was learnt here as a change of AGENTS.md: /learn [WHAT]",
     "new": "begin another session",
     "sessions": "the sessions of this folder",
     "resume": "go on with another session: /resume ID",

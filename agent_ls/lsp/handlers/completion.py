@@ -9,7 +9,7 @@ from typing import Literal
 
 from lsprotocol import types
 
-from agent_ls.domain.commands import BUILT_IN
+from agent_ls.domain.commands import BUILT_IN, SHIPPED
 from agent_ls.domain.errors import bug
 from agent_ls.domain.symbols import Definitions
 from agent_ls.lsp import wire
@@ -126,8 +126,9 @@ def _begun_in(words: str) -> tuple[str, Rows] | None:
 
 async def _commands(edge: Edge, typed: str) -> Found:
     custom = (await edge.sessions.commands()).commands.values()
+    own = sorted({*BUILT_IN, *SHIPPED})
     rows = [
-        *(Row("command", f"/{name}", f"/{name}", "built in") for name in sorted(BUILT_IN)),
+        *(Row("command", f"/{name}", f"/{name}", "built in") for name in own),
         *(Row("command", f"/{one.name}", called(one), one.description) for one in custom),
     ]
     begun = [one for one in rows if one.text.lower().startswith(typed.lower())]

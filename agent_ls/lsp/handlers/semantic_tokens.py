@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 
 from lsprotocol import types
 
-from agent_ls.domain.commands import BUILT_IN
+from agent_ls.domain.commands import BUILT_IN, SHIPPED
 from agent_ls.lsp.connection.positions import index_to_column, split_lines
 from agent_ls.lsp.conversation_page import HEADING, Page, is_conversation
 from agent_ls.lsp.edge import Edge
@@ -37,7 +37,7 @@ async def handle(edge: Edge, params: types.SemanticTokensParams) -> types.Semant
     lines = [line.rstrip("\r\n") for line in split_lines(document.text)]
     commands: Collection[str] = ()
     if waiting_in(session) is None:
-        commands = {*BUILT_IN, *(await edge.sessions.commands()).commands}
+        commands = {*BUILT_IN, *SHIPPED, *(await edge.sessions.commands()).commands}
     found = [*_said(lines, edge.faces.conversations.page(session.id)), *_written(lines, commands)]
     data: list[int] = []
     line_before = column_before = 0
