@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
 from agent_ls import __version__
+from agent_ls.cli.chat.folder_name import short_folder
 from agent_ls.cli.output import can_draw, forget_terminal
-from agent_ls.safety.text import visible_line
 
-_MOST_FOLDER_CHARS = 36
 _BANNER = "\x1b[1magent-ls\x1b[0m {version} \x1b[2m{folder}\x1b[0m\n"
 
 
@@ -32,14 +30,6 @@ def chat(arguments: argparse.Namespace) -> int:
     from agent_ls.cli.chat.plain import talk_in_lines
 
     return talk_in_lines(arguments)
-
-
-def short_folder(folder: Path) -> str:
-    """Return a folder as a prompt of a shell names it, cut at its beginning."""
-    with suppress(ValueError, RuntimeError):
-        folder = Path("~") / folder.relative_to(Path.home())
-    shown = visible_line(str(folder))
-    return shown if len(shown) <= _MOST_FOLDER_CHARS else f"…{shown[-_MOST_FOLDER_CHARS:]}"
 
 
 async def _drawn(arguments: argparse.Namespace) -> int:

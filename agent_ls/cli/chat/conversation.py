@@ -8,9 +8,9 @@ import signal
 import sys
 
 from agent_ls.assembly import open_disk_workspace, open_sessions
-from agent_ls.cli.chat.begin import short_folder
 from agent_ls.cli.chat.completing import PromptCompleter
 from agent_ls.cli.chat.face import Face, leave_on_hang_up, logged
+from agent_ls.cli.chat.folder_name import short_folder
 from agent_ls.cli.chat.own_commands import OWN
 from agent_ls.cli.chat.screen import Doing, Screen
 from agent_ls.cli.chat.slash import Talk, run_command
