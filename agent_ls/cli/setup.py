@@ -95,6 +95,7 @@ def _write(model: str, api_base: str, key: str, *, keyring: bool) -> None:
         try:
             importlib.import_module("keyring").set_password(_SERVICE, provider, key)
         except Exception as error:
+            # Backends raise exceptions of their own: no session bus, locked.
             raise SettingsError(f"the keyring did not take the key: {error}") from None
         _say("The key is in the keyring.")
     elif key:

@@ -46,5 +46,6 @@ def test_the_wheel_has_the_language_data_inside_the_package(
 
 
 def test_the_wheel_has_nothing_of_the_workshop(wheel: set[str]) -> None:
-    tops = {name.split("/", 1)[0] for name in wheel}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"agent_ls"}
+    outside = {name for name in wheel if not name.startswith("agent_ls/")}
+    beside = {name.partition("/")[2] for name in outside if ".dist-info/" not in name}
+    assert beside == {"data/share/man/man1/agent-ls.1"}
