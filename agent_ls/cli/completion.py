@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from typing import cast
 
 import shtab
 
@@ -27,6 +28,8 @@ def completion(arguments: argparse.Namespace) -> int:
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
     for action in parser._actions:
         yield action
-        if isinstance(action, argparse._SubParsersAction):
-            for below in action.choices.values():
+        if isinstance(action.choices, dict):
+            # Only the choice of a command has parsers behind its names.
+            commands = cast("dict[str, argparse.ArgumentParser]", action.choices)
+            for below in commands.values():
                 yield from _actions(below)
