@@ -44,8 +44,8 @@ def conversation_settings(
     tell_problems(loaded)
     if not loaded.settings.model:
         raise SettingsError(
-            'No model is set. Give --model, set AGENT_LS_MODEL, or write `model = "…"` into the '
-            "configuration; `agent-ls doctor` says where that is. `agent-ls demo` needs none."
+            "No model is set. `agent-ls setup` asks for one, tries it and writes it down. Or give "
+            "--model, or set AGENT_LS_MODEL. `agent-ls demo` needs none."
         )
     return loaded
 
