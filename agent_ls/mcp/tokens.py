@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import os
 import time
@@ -16,6 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from agent_ls.domain.record import Record
+from agent_ls.processes.file_locks import lock_now
 from agent_ls.safety.user_files import changing, user_file
 
 _MAX_RENEWAL_S = 30.0
@@ -98,7 +98,7 @@ class Renewal:
             end_s = time.monotonic() + _MAX_RENEWAL_S
             while time.monotonic() < end_s:
                 try:
-                    fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    lock_now(self._handle)
                 except BlockingIOError:
                     await asyncio.sleep(_LOOK_AGAIN_S)
                 else:

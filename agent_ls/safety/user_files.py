@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import stat
@@ -17,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.mistakes import mistakes_said
+from agent_ls.processes.file_locks import lock
 
 _Value = TypeVar("_Value")
 
@@ -75,7 +75,7 @@ def changing(file: Path, content: str) -> Generator[Callable[[bytes], None]]:
         try:
             with suppress(OSError):
                 # If the file system has no locks, the last writer wins.
-                fcntl.flock(folder, fcntl.LOCK_EX)
+                lock(folder)
             yield lambda data: _replace(file, data)
             os.fsync(folder)
         finally:

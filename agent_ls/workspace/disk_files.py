@@ -8,7 +8,6 @@ Handles bytes and error messages; ``disk`` handles texts and versions.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import logging
 import os
@@ -24,6 +23,7 @@ from agent_ls.domain.errors import FileTooLarge, WorkspaceError
 from agent_ls.domain.permissions import PERMISSIONS, ModeChange
 from agent_ls.loop.ports.workspace import DirEntry
 from agent_ls.pictures.reading import MAX_FILE_BYTES, kind_of
+from agent_ls.processes.file_locks import lock_now, unlock
 from agent_ls.safety.beneath import folder_beneath, open_beneath, rename_new
 from agent_ls.safety.control_files import has_other_names
 from agent_ls.safety.paths import Place
@@ -438,7 +438,7 @@ def _alone_in(folder: int) -> Generator[None]:
         yield
     finally:
         with suppress(OSError):
-            fcntl.flock(folder, fcntl.LOCK_UN)
+            unlock(folder)
 
 
 def _lock(folder: int) -> None:
@@ -449,7 +449,7 @@ def _lock(folder: int) -> None:
     until_s = time.monotonic() + _LOCK_S
     while True:
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_now(folder)
         except BlockingIOError:
             if time.monotonic() > until_s:
                 raise WorkspaceError(

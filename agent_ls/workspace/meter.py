@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -78,7 +79,5 @@ def _limit() -> int:
     """Return the limit of descriptors per process; 0 if unknown or unlimited."""
     if sys.platform == "win32":
         return 0
-    import resource
-
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return 0 if soft == resource.RLIM_INFINITY else soft
+    # -1 where it is unlimited.
+    return max(0, os.sysconf("SC_OPEN_MAX"))

@@ -45,6 +45,35 @@ def test_no_name_hides_behind_an_empty_word(modules: Modules) -> None:
     check(modules, rule)
 
 
+def test_what_only_posix_has_is_imported_in_one_module_each(modules: Modules) -> None:
+    homes = {
+        "fcntl": "agent_ls/processes/file_locks.py",
+        "resource": "agent_ls/workspace/supervisor.py",
+    }
+
+    def rule(path: str, tree: ast.Module) -> Iterator[str]:
+        for node in ast.walk(tree):
+            match node:
+                case ast.Import(names=names):
+                    found = {name.name for name in names}
+                case ast.ImportFrom(module=module):
+                    found = {module}
+                case _:
+                    continue
+            yield from (f"imports {one}" for one in homes if one in found and path != homes[one])
+
+    check(modules, rule)
+
+
+def test_no_text_names_an_extra_of_a_package_that_an_index_may_not_have(modules: Modules) -> None:
+    def rule(path: str, tree: ast.Module) -> Iterator[str]:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and "agent-ls[" in str(node.value):
+                yield f"line {node.lineno}: name the packages, with `extras.install_command`"
+
+    check(modules, rule)
+
+
 def test_the_domain_holds_no_door_to_the_disk(modules: Modules) -> None:
     def rule(path: str, tree: ast.Module) -> Iterator[str]:
         if not path.startswith("agent_ls/domain/"):

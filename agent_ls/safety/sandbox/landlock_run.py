@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import _socket
 import ctypes
-import fcntl
 import os
 import struct
 import sys
@@ -114,12 +113,16 @@ def _enter_namespaces() -> bool:
             with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - a quick start
                 file.write(text)
         asking = _socket.socket(_INET, _DATAGRAM)
-        fcntl.ioctl(asking.fileno(), _SET_INTERFACE, struct.pack("16sH22x", b"lo", _IS_UP))
+        up = _libc.ioctl(
+            asking.fileno(),
+            ctypes.c_ulong(_SET_INTERFACE),
+            struct.pack("16sH22x", b"lo", _IS_UP),
+        )
         asking.close()
     except OSError:
         # The new network lacks loopback. Sockets that the filter refuses give a clearer error.
         return False
-    return True
+    return up >= 0
 
 
 def _drop_capabilities() -> None:
