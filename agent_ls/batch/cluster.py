@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from agent_ls.domain.errors import SettingsError
+from agent_ls.extras import install_command
 
 RESOURCE = "agent"
 """Workers offer this, one for each task that they run at once."""
 _CONNECT_S = 30
-_MISSING = (
-    "Batches need Dask: install agent-ls with its extra, such as pip install 'agent-ls[batch]'."
-)
 _CONFIG = {
     # A worker that died is told to nobody else: the store says what may run again.
     "distributed.scheduler.allowed-failures": 0,
@@ -91,7 +89,10 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError:
-        raise SettingsError(_MISSING) from None
+        raise SettingsError(
+            "Batches need packages that are not installed. To install them: "
+            f"{install_command('batch')}"
+        ) from None
     for name in ("distributed", "distributed.client"):
         # They print traces of what the driver tells in a sentence.
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -8,6 +8,7 @@ import logging
 from typing import NoReturn
 
 from agent_ls.domain.errors import SettingsError
+from agent_ls.extras import install_command
 from agent_ls.processes.stdio import leave, take_stdio
 
 
@@ -26,6 +27,9 @@ def acp(arguments: argparse.Namespace) -> NoReturn:
     except ModuleNotFoundError as error:
         if error.name != "acp":
             raise
-        raise SettingsError("agent-ls acp needs its extra: pip install 'agent-ls[acp]'.") from None
+        raise SettingsError(
+            "agent-ls acp needs packages that are not installed. To install them: "
+            f"{install_command('acp')}"
+        ) from None
     asyncio.run(serve(pipes, command_line_settings(arguments)))
     leave(0)

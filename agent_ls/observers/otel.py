@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent_ls import __version__
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.record import Record
+from agent_ls.extras import install_command
 from agent_ls.loop.state.state import SessionState
 from agent_ls.observers.spans import Spans
 
@@ -61,7 +62,7 @@ def open_telemetry(options: TelemetryOptions) -> Telemetry | None:
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:
         raise SettingsError(
             "telemetry.endpoint is set, but the packages it needs are missing: "
-            "install agent-ls[otel], or take the setting away."
+            f"run `{install_command('otel')}`, or take the setting away."
         )
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource

@@ -11,6 +11,8 @@ import importlib
 import importlib.util
 import os
 import re
+import shlex
+import sys
 import threading
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -131,10 +133,11 @@ class StoredCredentials:
             return f"run `{sign_in.command}`."
         names = " or ".join((*variables_of(provider).key, "AGENT_LS_API_KEY"))
         section = provider or "PROVIDER"
+        command = shlex.join([sys.executable, "-m", "keyring", "set", KEYRING_SERVICE, section])
+        keyring = f", or store it in the keyring: {command}" if _has_keyring() else ""
         return (
             f"set {names} in the environment that agent-ls starts in, or write api_key under "
-            f"[{section}] in {self.config_dir / FILE_NAME} (readable by you alone), or store it "
-            f"in the keyring: keyring set {KEYRING_SERVICE} {section}."
+            f"[{section}] in {self.config_dir / FILE_NAME} (readable by you alone){keyring}."
         )
 
     async def usable(
@@ -274,6 +277,10 @@ def _unusable(text: str) -> ProviderError:
     return ProviderError(ProviderFailure.NO_KEY, text)
 
 
+def _has_keyring() -> bool:
+    return importlib.util.find_spec("keyring") is not None
+
+
 async def _keyring_key(provider: str) -> str | None:
     """Return a key from the keyring; None if it has none or does not answer in time."""
     return (await _keyring_keys([provider])).get(provider)
@@ -281,7 +288,7 @@ async def _keyring_key(provider: str) -> str | None:
 
 async def _keyring_keys(providers: Iterable[str]) -> dict[str, str]:
     """Return the keyring's keys by provider; empty if it does not answer in time."""
-    if importlib.util.find_spec("keyring") is None:
+    if not _has_keyring():
         return {}
 
     is_over = threading.Event()

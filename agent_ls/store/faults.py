@@ -14,6 +14,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from agent_ls.domain.errors import StoreError
+from agent_ls.extras import install_command
 from agent_ls.store.location import Location
 
 
@@ -103,8 +104,8 @@ def explain(error: BaseException, location: Location) -> Fault:
         return _fault(location, f"{reason}. Check that its folder exists and belongs to you.")
     if isinstance(error, ModuleNotFoundError):
         words = (
-            f"the Python package {error.name!r} is missing. Install agent-ls again, "
-            "for PostgreSQL with its extra: pip install 'agent-ls[postgres]'."
+            f"the Python package {error.name!r} is missing. Install agent-ls again; "
+            f"what PostgreSQL needs comes with `{install_command('postgres')}`."
         )
         return _fault(location, words)
     return _fault(location, f"{type(error).__name__}: {error}", is_shared=False)

@@ -763,5 +763,5 @@ def test_the_extra_is_named_when_it_is_missing() -> None:
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert done.returncode == 3
-    assert "agent-ls[acp]" in done.stderr
+    assert "agent-client-protocol" in done.stderr
     assert done.stdout == ""
