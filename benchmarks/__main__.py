@@ -16,6 +16,7 @@ from benchmarks import (
     batch,
     commands,
     edit_speed,
+    footprint,
     growth,
     initialize,
     jitter,
@@ -39,6 +40,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "batch": Benchmark(lambda: batch.measure(8), lambda: batch.measure(40)),
     "commands": Benchmark(lambda: commands.measure(40), lambda: commands.measure(200)),
     "edit_speed": Benchmark(lambda: edit_speed.measure(5), lambda: edit_speed.measure(25)),
+    "footprint": Benchmark(lambda: footprint.measure(5), lambda: footprint.measure(21)),
     "growth": Benchmark(
         lambda: growth.measure((300, 5_000), 5), lambda: growth.measure((300, 5_000), 15)
     ),
