@@ -1,6 +1,6 @@
 # One command for each thing one does here; every target first sets up what it needs.
 #
-#   make check        format, lint, types, import contract, rules about the repository
+#   make check        format, lint, types, import contract, rules about the repository, links of the pages
 #   make test         what needs no editor and few processes, and one story through a real server
 #   make test-stories the main job in each real editor and server: about five minutes
 #   make test-real    what needs servers, real editors, PostgreSQL or many processes: about 25 minutes
@@ -10,7 +10,9 @@
 #   make coverage     that no line and no branch of the loop is left out by its tests
 #   make audit        known faults in what the locks name; asks advisory services
 #   make sbom         dist/agent-ls.cdx.json: everything that the locks name
+#   make dist         dist/: wheel and sdist, checked, with REPOSITORY=https://… for an index
 #   make vsix         vscode-client/dist/agent-ls.vsix, with REPOSITORY=https://… for a marketplace
+#   make docs         dist/site: the documentation as a site, to be read from the disk
 #   make demo         the main job on a small project, with the scripted model
 SHELL := /bin/sh
 PY := .venv/bin/python
@@ -24,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # On two cores a third worker uses what the others leave while they wait for editors and servers.
 PYTEST := $(PY) -m pytest -n 3 --dist worksteal
 
-.PHONY: help setup node-tools editors real-model format generate lock audit sbom wheel clean demo bench \
+.PHONY: help setup node-tools editors real-model format generate lock audit sbom wheel dist formula clean demo docs bench \
 	check check-format check-lint check-types check-imports check-tidy \
 	vsix test test-python test-client test-stories test-real test-newer test-newest test-all coverage
 
@@ -45,7 +47,7 @@ $(NODE_TOOLS): tools/node/package-lock.json
 # With -k every part reports, also after one has failed.
 check: setup
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target \
-		check-types check-format check-lint check-imports check-tidy
+		check-types check-format check-lint check-imports check-tidy docs
 
 check-format: setup
 	.venv/bin/ruff format --check .
@@ -122,6 +124,9 @@ coverage: setup node-tools
 		-m "not long and not editor and not e2e" tests/loop tests/policies tests/session tests/lsp tests/tools \
 		--cov=agent_ls.loop --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
+docs: setup
+	$(PY) tools/build_site.py
+
 demo: setup
 	@[ -e $(NODE_TOOLS) ] || ! command -v npm >/dev/null || $(MAKE) --no-print-directory --silent node-tools
 	@PATH="$(CURDIR)/tools/node/node_modules/.bin:$$PATH" .venv/bin/agent-ls demo
@@ -153,6 +158,15 @@ vsix: $(CLIENT_MODULES)
 
 wheel: setup
 	$(PY) -m hatchling build --target wheel
+
+# The sdist's address is below REPOSITORY=https://…, else it is the file here.
+formula: dist
+	$(PY) tools/homebrew.py
+
+# What an index gets, with REPOSITORY=https://… for its links.
+dist: setup
+	$(PY) -m hatchling build
+	$(PY) -m twine check --strict dist/agent_ls-*.whl dist/agent_ls-*.tar.gz
 
 clean:
 	rm -rf .venv .cache dist tools/node/node_modules vscode-client/node_modules vscode-client/dist
