@@ -9,8 +9,10 @@ import ast
 import inspect
 import json
 import sys
-import textwrap
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast, get_type_hints
 
 from pydantic.json_schema import models_json_schema
@@ -94,11 +96,17 @@ def _add_field_docs(definitions: dict[str, Any]) -> None:
                 definition["properties"][alias]["description"] = docs[field]
 
 
+@cache
+def _classes(module: ModuleType) -> dict[str, ast.ClassDef]:
+    """Return the parsed classes: ``inspect.getsource`` parses the module for each of them."""
+    tree = ast.parse(inspect.getsource(module))
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
 def field_docs(model: type) -> dict[str, str]:
-    body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
-    assert isinstance(body, ast.ClassDef)
+    body = _classes(sys.modules[model.__module__])[model.__name__].body
     docs: dict[str, str] = {}
-    for before, node in zip(body.body, body.body[1:], strict=False):
+    for before, node in pairwise(body):
         if (
             isinstance(before, ast.AnnAssign)
             and isinstance(before.target, ast.Name)
