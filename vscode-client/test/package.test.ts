@@ -46,6 +46,15 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const file = (name: string) => published.files.get(`extension/${name}`) ?? "";
 
+test("it needs nothing that only some builds of VS Code have, so that VSCodium runs it", () => {
+  const manifest = JSON.parse(file("package.json")) as Record<string, unknown>;
+  expect(Object.keys(manifest)).not.toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^(enabledApiProposals|extension(Pack|Dependencies))$/),
+    ]),
+  );
+});
+
 test("the package holds exactly these files: no source map, no server, no sources", () => {
   expect([...published.files.keys()].sort()).toEqual([
     "[Content_Types].xml",
