@@ -24,6 +24,7 @@ from agent_ls.loop.sockets import (
     Tool,
 )
 from agent_ls.observers.external_monitor import ExternalMonitor, MonitorOptions
+from agent_ls.policies.checks.asked_compaction import AskedCompaction
 from agent_ls.policies.checks.budget import Budget
 from agent_ls.policies.checks.call_limit import CallLimit
 from agent_ls.policies.checks.cancelled import Cancelled
@@ -133,6 +134,7 @@ CHECKS: tuple[type[Check], ...] = (
     WallClock,
     ContextFull,
     ContextPressure,
+    AskedCompaction,
     FailureLimit,
     FailureCircuit,
     Repetition,

@@ -112,6 +112,14 @@ class ModelChanged(_Event):
     model: str
 
 
+class EffortChanged(_Event):
+    """The user chose how much the model thinks."""
+
+    type: Literal["effort_changed"] = "effort_changed"
+    effort: str
+    """A value of ``loop.reasoning_effort``; empty: what that setting says."""
+
+
 class PolicySilenced(_Event):
     """The person switched one policy off for this session."""
 
@@ -141,6 +149,22 @@ class PromptQueued(_Event):
     """Set only for a ``follow_up``."""
     images: tuple[Picture, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    id: str = ""
+    """Names it while it waits; empty: it cannot be changed any more."""
+
+
+class QueuedPromptChanged(_Event):
+    """The user changed, moved or dropped a prompt that waits; one that waits no more stays."""
+
+    type: Literal["queued_prompt_changed"] = "queued_prompt_changed"
+    prompt_id: str
+    text: str | None = None
+    """The new words; None: they stay."""
+    kind: Literal["steer", "follow_up"] | None = None
+    """Set with ``text``: for what it waits from now on; None: as before."""
+    before: str | None = None
+    """The id of the prompt that it now goes before; empty: it goes to the end; None: it stays."""
+    is_dropped: bool = False
 
 
 class TurnStarted(_Event):
@@ -786,6 +810,21 @@ class Compacted(_Event):
     """Since the process began or resumed the turn; spaces out later compactions."""
 
 
+class CompactionRequested(_Event):
+    """The user asked to shorten the conversation, at the next step or right after the turn."""
+
+    type: Literal["compaction_requested"] = "compaction_requested"
+    by: str
+
+
+class CompactionSettled(_Event):
+    """The request to shorten the conversation was carried out, as far as that can be."""
+
+    type: Literal["compaction_settled"] = "compaction_settled"
+    is_shorter: bool
+    """False: there was nothing that is worth a summary."""
+
+
 class AdviceGiven(_Event):
     """A side model was asked for a short text; its usage counts."""
 
@@ -851,8 +890,10 @@ Event = Annotated[
     | SessionArchived
     | ModeChanged
     | ModelChanged
+    | EffortChanged
     | PolicySilenced
     | PromptQueued
+    | QueuedPromptChanged
     | TurnStarted
     | PrefixSet
     | Moved
@@ -895,6 +936,8 @@ Event = Annotated[
     | GrantsRevoked
     | EffectSimulated
     | Compacted
+    | CompactionRequested
+    | CompactionSettled
     | AdviceGiven
     | WrapUpRequested
     | MonitorAlerted
@@ -910,6 +953,7 @@ _DURABLE = (
     SessionCreated,
     ModeChanged,
     PromptQueued,
+    QueuedPromptChanged,
     TurnStarted,
     ApprovalRequested,
     ApprovalResolved,

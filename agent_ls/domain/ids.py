@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable
 from typing import Literal
 
-Prefix = Literal["ses", "trn", "stp", "cal", "apr", "qst", "rev", "bat"]
+Prefix = Literal["ses", "trn", "stp", "cal", "apr", "qst", "rev", "bat", "pmt"]
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _RANDOM_BITS = 80

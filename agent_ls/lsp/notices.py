@@ -11,6 +11,10 @@ from agent_ls.domain import events as e
 from agent_ls.domain.hooks import HookOutcome
 from agent_ls.lsp import wire
 
+_COMPACTION = "compaction"
+"""Of the notice that a compaction has been asked for; its outcome stands in its place."""
+_SHORTEST = "The conversation is as short as it can be: the last answers stay as they are."
+
 
 def of_policies(event: e.Event) -> list[wire.Update] | None:
     """Translate events of policies: gates, plans, rules, dry runs."""
@@ -62,6 +66,11 @@ def of_outside(event: e.Event) -> list[wire.Update] | None:
             return [notice("info", event.origin, words + more)]
         case e.WrapUpRequested():
             return [notice("info", "wrap_up", f"Asked to come to an end by {event.by}.")]
+        case e.CompactionRequested():
+            return [notice("info", "compact", "Shortening the conversation", _COMPACTION)]
+        case e.CompactionSettled():
+            words = "" if event.is_shorter else _SHORTEST
+            return [notice("info", "compact", words, _COMPACTION)]
         case e.MonitorAlerted():
             return [notice("warning", "external_monitor", event.text)]
         case _:
@@ -80,3 +89,7 @@ def notice(
     return wire.NoticeUpdate(
         level=level, origin=origin, text=text, title=title, notice_id=notice_id
     )
+
+
+NO_COMPACTION = (notice("info", "compact", "", _COMPACTION),)
+"""Takes the notice of a compaction back."""

@@ -23,7 +23,7 @@ from agent_ls.loop.state.state import SessionState
 from agent_ls.loop.state.undelivered import Undelivered
 from agent_ls.lsp import wire
 from agent_ls.lsp.model_trouble import ModelTrouble
-from agent_ls.lsp.notices import notice, of_outside, of_policies
+from agent_ls.lsp.notices import NO_COMPACTION, notice, of_outside, of_policies
 from agent_ls.session.titles import call_title, choice_name, parsed
 
 _MAX_ADVICE_CHARS = 400
@@ -45,6 +45,7 @@ class Translation:
         self._tool_kinds = tool_kinds
         self._uri_of = uri_of
         self._undelivered = Undelivered()
+        self._is_compacting = False
         self._calls: dict[str, ToolCall] = {}
         self._total = Usage()
         self._last = Usage()
@@ -63,11 +64,18 @@ class Translation:
         for stored in state.turn.events if state.turn else ():
             self.feed(stored.event)
         self._undelivered.begin(state)
+        self._is_compacting = state.is_compaction_asked
         self._total = state.usage
 
     def feed(self, event: e.Event) -> Updates:
         """Return the updates for the next event, possibly none."""
         taken_back = self._trouble.feed(event)
+        updates = self._updates(event)
+        if isinstance(event, (e.CompactionRequested, e.CompactionSettled, e.CancelRequested)):
+            self._is_compacting = isinstance(event, e.CompactionRequested)
+        return [*taken_back, *updates]
+
+    def _updates(self, event: e.Event) -> Updates:
         for part in (
             self._of_session,
             self._of_turn,
@@ -79,8 +87,8 @@ class Translation:
             of_outside,
         ):
             if (updates := part(event)) is not None:
-                return [*taken_back, *updates]
-        return taken_back
+                return updates
+        return []
 
     def of_ephemeral(self, piece: e.Ephemeral) -> wire.Update:
         """Return the update for a piece that is not stored."""
@@ -108,6 +116,8 @@ class Translation:
                 return [wire.ModeUpdate(current_mode_id=event.mode)]
             case e.ModelChanged():
                 return [wire.ModelUpdate(model=event.model)]
+            case e.EffortChanged():
+                return [wire.EffortUpdate(effort=event.effort)]
             case e.PolicySilenced():
                 return [wire.SilencedUpdate(origin=event.origin)]
             case e.PromptQueued():
@@ -118,8 +128,19 @@ class Translation:
                         images=_images(event.images),
                         attachments=self._attached(event),
                         when_busy=event.kind,
+                        prompt_id=event.id,
                     )
                 ]
+            case e.QueuedPromptChanged():
+                self._undelivered.feed(event)
+                changed = wire.QueuedPromptChange(
+                    prompt_id=event.prompt_id,
+                    text=event.text,
+                    when_busy=event.kind,
+                    before=event.before,
+                    is_dropped=event.is_dropped,
+                )
+                return [changed]
             case _:
                 return None
 
@@ -129,7 +150,9 @@ class Translation:
                 return self._begin_turn(event)
             case e.CancelRequested():
                 returned = [one.text for one in self._undelivered.feed(event)]
-                return [wire.CancelUpdate(by=event.by, returned=returned)]
+                cancel = wire.CancelUpdate(by=event.by, returned=returned)
+                # A stop ends a compaction, too: the notice of it is taken back.
+                return [*(NO_COMPACTION if self._is_compacting else []), cancel]
             case e.TurnEnded():
                 failure, end = self._trouble.end(event)
                 return [
@@ -155,14 +178,14 @@ class Translation:
                 steers = self._undelivered.feed(event)
                 return [self._said(one.text, one, "steer") for one in steers]
             case e.Compacted():
-                return [
-                    wire.CompactedUpdate(
-                        origin=event.origin,
-                        why=event.why,
-                        before_tokens=event.before_tokens,
-                        after_tokens=event.after_tokens,
-                    )
-                ]
+                shorter = wire.CompactedUpdate(
+                    origin=event.origin,
+                    why=event.why,
+                    before_tokens=event.before_tokens,
+                    after_tokens=event.after_tokens,
+                )
+                self._last = Usage(input_tokens=event.after_tokens)
+                return [shorter, *([self._used()] if self._total != Usage() else [])]
             case _:
                 return None
 
@@ -277,21 +300,23 @@ class Translation:
         if used == Usage():
             return []
         self._total += used
-        self._last, total = last, self._total
-        return [
-            wire.UsageUpdate(
-                used=last.total_tokens,
-                size=self._window_tokens or None,
-                cost=wire.Cost(amount=total.cost_usd),
-                total=wire.TokenUsage(
-                    input_tokens=total.input_tokens,
-                    output_tokens=total.output_tokens,
-                    cache_read_tokens=total.cache_read_tokens,
-                    cache_write_tokens=total.cache_write_tokens,
-                    reasoning_tokens=total.reasoning_tokens,
-                ),
-            )
-        ]
+        self._last = last
+        return [self._used()]
+
+    def _used(self) -> wire.UsageUpdate:
+        total = self._total
+        return wire.UsageUpdate(
+            used=self._last.total_tokens,
+            size=self._window_tokens or None,
+            cost=wire.Cost(amount=total.cost_usd),
+            total=wire.TokenUsage(
+                input_tokens=total.input_tokens,
+                output_tokens=total.output_tokens,
+                cache_read_tokens=total.cache_read_tokens,
+                cache_write_tokens=total.cache_write_tokens,
+                reasoning_tokens=total.reasoning_tokens,
+            ),
+        )
 
     def _of_answer(self, event: e.Answered) -> Updates:
         message = event.message

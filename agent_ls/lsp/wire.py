@@ -222,6 +222,14 @@ class ModelUpdate(Wire):
     model: str
 
 
+class EffortUpdate(Wire):
+    """How much the model thinks was changed."""
+
+    session_update: Literal["current_effort_update"] = "current_effort_update"
+    effort: str
+    """Empty: what the setting ``loop.reasoning_effort`` says."""
+
+
 class SilencedUpdate(Wire):
     """The person told a policy to leave the session alone."""
 
@@ -237,6 +245,20 @@ class QueuedUpdate(Wire):
     images: list[ImageInfo] | None = None
     attachments: list[AttachmentInfo] | None = None
     when_busy: Literal["steer", "follow_up"]
+    prompt_id: str = ""
+    """For ``agent/prompt/change`` while it waits; empty: it cannot be changed."""
+
+
+class QueuedPromptChange(Wire):
+    """A prompt that waits was changed, moved or dropped; null: that stays."""
+
+    session_update: Literal["prompt_changed"] = "prompt_changed"
+    prompt_id: str
+    text: str | None = None
+    when_busy: Literal["steer", "follow_up"] | None = None
+    before: str | None = None
+    """The id of the prompt that it now goes before; empty: it goes to the end."""
+    is_dropped: bool = False
 
 
 class TurnStartedUpdate(Wire):
@@ -421,7 +443,7 @@ class UsageUpdate(Wire):
 
     session_update: Literal["usage_update"] = "usage_update"
     used: int
-    """Tokens of the last request and its answer."""
+    """Tokens of the last request and its answer; after a compaction an estimate of what is left."""
     size: int | None
     """The model's window; null when unknown."""
     cost: Cost
@@ -571,8 +593,10 @@ Update = TypeAliasType(
         | SessionResumedUpdate
         | ModeUpdate
         | ModelUpdate
+        | EffortUpdate
         | SilencedUpdate
         | QueuedUpdate
+        | QueuedPromptChange
         | TurnStartedUpdate
         | UserMessageUpdate
         | PhaseUpdate
@@ -820,6 +844,26 @@ class PromptResult(Wire):
     turn_id: str
 
 
+class ChangePromptParams(Deciding):
+    """Change a prompt that waits, or drop it; null: that stays."""
+
+    prompt_id: Name
+    session_id: Name | None = None
+    text: Words | None = None
+    when_busy: Literal["steer", "follow_up"] | None = None
+    """``steer``: send it with the running turn's next request."""
+    before: Text | None = None
+    """The id of the prompt that it goes before; empty: it goes to the end."""
+    is_dropped: StrictBool = False
+
+
+class ChangePromptResult(Wire):
+    """What became of a prompt that was to be changed."""
+
+    changed: bool
+    """False: it waits no more, so nothing was changed."""
+
+
 class SentPromptParams(Wire):
     """Ask for the prompt that began a turn, to change it or to send it again."""
 
@@ -866,6 +910,19 @@ class CancelResult(Wire):
     """Says whether a turn ran."""
 
     cancelled: bool
+
+
+class CompactParams(Deciding):
+    """Shorten the conversation: before the running turn's next step, else now."""
+
+    session_id: Name | None = None
+    """Null: the current session."""
+
+
+class CompactResult(Wire):
+    """Answered at once; ``compacted`` or a notice tells what came of it."""
+
+    session_id: str
 
 
 class SnapshotParams(Wire):
@@ -1144,6 +1201,9 @@ class ConfigParams(Deciding):
     session_id: Name | None = None
     mode: Mode | None = None
     model: ModelName | None = None
+    effort: Text | None = None
+    """How much the model thinks, one of its ``efforts``; empty: what ``loop.reasoning_effort``
+    says."""
     silence: Name | None = None
     """A policy to leave this session alone."""
 
@@ -1296,6 +1356,8 @@ class ConfigResult(Wire):
     session_id: str
     mode: Mode
     model: str
+    effort: str
+    """Empty: what ``loop.reasoning_effort`` says."""
     silenced: list[str]
     modes: list[ModeInfo]
     roots: list[RootInfo]

@@ -189,6 +189,8 @@ class HumanLog:
             case ev.Compacted():
                 size = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
                 return [f"   🗜️  Shortened the conversation: {size} ({short(event.why)})"]
+            case ev.CompactionSettled(is_shorter=False):
+                return ["   🗜️  The conversation is as short as it can be"]
             case ev.QuestionAsked(question=question):
                 return [f"   ❓ {short(question.text)} ({question.origin})"]
             case ev.QuestionResolved(answer=answer):

@@ -74,6 +74,8 @@ def note_of(event: ev.Event, at_ms: int) -> Note | None:  # noqa: C901 - one arm
             return Note(at_ms, "mode", "user", mode.value)
         case ev.ModelChanged(model=model):
             return Note(at_ms, "model", "user", model)
+        case ev.EffortChanged(effort=effort):
+            return Note(at_ms, "effort", "user", effort or "as the setting says")
         case ev.PrefixSet(reason=reason):
             return None if reason == "first" else Note(at_ms, "prefix", "prepare", reason)
         case ev.SessionResumed(interrupted_calls=calls):

@@ -82,13 +82,17 @@ def forked(journal: Sequence[StoredEvent], session_id: str, last_seq: int) -> li
     """
     kept = [one for one in journal if one.seq <= last_seq]
     source = journal[0].session_id
-    waiting = {id(one) for one in fold_all(kept).queue}
+    queue = fold_all(kept).queue
+    waiting, named = {id(one) for one in queue}, {one.id for one in queue if one.id}
     kept = [
         one
         for one in kept
         if not (
             isinstance(one.event, SessionArchived)
-            or (isinstance(one.event, PromptQueued) and id(one.event) in waiting)
+            or (
+                isinstance(one.event, PromptQueued)
+                and (id(one.event) in waiting or one.event.id in named)
+            )
         )
     ]
     titles = [one for one in journal if isinstance(one.event, SessionRenamed)]

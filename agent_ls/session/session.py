@@ -17,10 +17,13 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import (
     Anchor,
     CancelRequested,
+    CompactionRequested,
+    EffortChanged,
     ModeChanged,
     ModelChanged,
     PolicySilenced,
     PromptQueued,
+    QueuedPromptChanged,
     ResumeDeclined,
     SessionArchived,
     SessionRenamed,
@@ -101,8 +104,10 @@ class Session:
 
     @property
     def is_busy(self) -> bool:
-        """Say whether a turn runs, or a queued prompt is about to start one."""
-        return self.state.is_running or (self._runner.is_at_work and bool(self.state.queue))
+        """Say whether a turn runs or is about to start, or the conversation is being shortened."""
+        state = self.state
+        waits = bool(state.queue) or state.is_compaction_asked
+        return state.is_running or (self._runner.is_at_work and waits)
 
     @property
     def is_cut_off(self) -> bool:
@@ -231,6 +236,7 @@ class Session:
                 images=said.images,
                 attachments=said.attachments,
             )
+        said = said.model_copy(update={"id": self._kit.ids.new("pmt")})
         turn_id = self.state.turn.turn_id
         try:
             await self._recorder.emit(said)
@@ -238,6 +244,39 @@ class Session:
             # As above: the prompt is queued even if the caller was cancelled.
             self._runner.wake()
         return turn_id
+
+    async def change_queued(
+        self,
+        prompt_id: str,
+        *,
+        text: str | None = None,
+        when_busy: Literal["steer", "follow_up"] | None = None,
+        before: str | None = None,
+        is_dropped: bool = False,
+    ) -> bool:
+        """Change a prompt that waits, or drop it; False when it waits no more.
+
+        ``before`` is the id of the prompt that it goes before; empty: the end.
+        Errors: ``AgentLsError`` where it cannot join the running turn, or has no words left.
+        """
+        queued = next((one for one in self.state.queue if one.id == prompt_id), None)
+        if not prompt_id or queued is None:
+            return False
+        if text is not None and not text.strip():
+            raise AgentLsError("The prompt is empty: drop it instead.")
+        is_other = when_busy not in (None, queued.kind)
+        if is_other and (queued.limits or queued.goal or queued.output_schema):
+            raise AgentLsError("It begins a turn of its own, so it waits for the turn's end.")
+        await self._recorder.emit(
+            QueuedPromptChanged(
+                prompt_id=prompt_id,
+                text=queued.text if is_other and text is None else text,
+                kind=when_busy if is_other else None,
+                before=before,
+                is_dropped=is_dropped,
+            )
+        )
+        return True
 
     def resume(self) -> bool:
         """Resume an interrupted turn or its queue; False when there is neither, or it runs."""
@@ -284,6 +323,24 @@ class Session:
         await self._recorder.emit(WrapUpRequested(by=by, text=text))
         return True
 
+    async def compact(self, by: str) -> None:
+        """Shorten the conversation before the running turn's next step, else now.
+
+        Returns at once; ``CompactionSettled`` tells what came of it.
+        Errors: ``AgentLsError`` when there is nothing to shorten, or the turn was cut off.
+        """
+        if self.state.turn is None:
+            raise AgentLsError("There is no conversation to shorten yet.")
+        if self.is_cut_off:
+            raise AgentLsError("The turn was cut off: go on with it or stop it first.")
+        if self.is_closed:
+            raise AgentLsError(f"Session {self.id} was closed here; open it again.")
+        try:
+            if not self.state.is_compaction_asked:
+                await self._recorder.emit(CompactionRequested(by=by))
+        finally:
+            self._runner.wake()
+
     async def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
         """Settle an approval, by default the oldest; False when it is already settled."""
         return await self._approvals.resolve_approval(approval_id, answer)
@@ -318,6 +375,11 @@ class Session:
         """Switch the model, from the next request on."""
         if model != self.state.model:
             await self._recorder.emit(ModelChanged(model=model))
+
+    async def set_effort(self, effort: str) -> None:
+        """Switch how much the model thinks, from the next request on; empty: as the setting."""
+        if effort != self.state.effort:
+            await self._recorder.emit(EffortChanged(effort=effort))
 
     async def silence(self, origin: str) -> None:
         """Turn a policy off for this session."""

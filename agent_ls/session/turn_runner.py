@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from agent_ls.domain.errors import StoreError
+from agent_ls.domain.errors import ProviderError, StoreError
 from agent_ls.domain.events import CancelRequested, PromptQueued, TurnEnded, TurnStarted
 from agent_ls.domain.stops import STATUS, StopReason
 from agent_ls.loop.kit import Kit
+from agent_ls.loop.machine.compact import compact_as_asked
 from agent_ls.loop.machine.machine import run_turn
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.state import SessionState
@@ -28,6 +29,8 @@ class TurnRunner:
         self._recorder = recorder
         self._task: asyncio.Task[None] | None = None
         self._turn: asyncio.Task[TurnEnded | None] | None = None
+        self._compaction: asyncio.Task[None] | None = None
+        """One that runs between two turns."""
         self._running: Turn | None = None
         self._storing: asyncio.Future[None] | None = None
         """Done when it is known whether the newest turn's start is stored."""
@@ -81,9 +84,11 @@ class TurnRunner:
         return True
 
     def interrupt(self) -> None:
-        """Cancel the running turn; one that has not started yet sees it in the state."""
+        """Cancel the running turn or compaction; one that has not started sees it in the state."""
         if self._turn is not None:
             self._turn.cancel()
+        if self._compaction is not None:
+            self._compaction.cancel()
 
     def leave_open(self) -> None:
         """Break off the running turn without ending it, so that another process can resume it.
@@ -113,6 +118,9 @@ class TurnRunner:
     async def close(self) -> None:
         """Wait until the running turn has ended; no other turn starts."""
         self.is_closed = True
+        if self._compaction is not None:
+            # Nobody waits for it any more.
+            self._compaction.cancel()
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
@@ -132,7 +140,8 @@ class TurnRunner:
     def _has_work(self) -> bool:
         if self._is_left:
             return False
-        return self._state.is_running or (bool(self._state.queue) and not self.is_closed)
+        waits = bool(self._state.queue) or self._state.is_compaction_asked
+        return self._state.is_running or (waits and not self.is_closed)
 
     async def _work(self) -> None:
         while self._has_work:
@@ -140,6 +149,8 @@ class TurnRunner:
                 await asyncio.wait([self._storing])
             elif self._state.is_running:
                 await self._run()
+            elif self._state.is_compaction_asked:
+                await self._compact()
             else:
                 await self.begin(self._state.queue[0])
 
@@ -154,6 +165,23 @@ class TurnRunner:
         # A task cancelled before its first step has not ended its turn; the worker runs it again.
         if not turn.cancelled():
             self._ended = turn.result() or self._ended
+
+    async def _compact(self) -> None:
+        """Shorten the conversation between two turns, unless a stop or the end interrupts it."""
+        compaction = self._compaction = asyncio.create_task(self._shorten())
+        try:
+            await asyncio.wait([compaction])
+        finally:
+            self._compaction = None
+        if not compaction.cancelled():
+            compaction.result()
+
+    async def _shorten(self) -> None:
+        turn = Turn(self._kit, self._recorder)
+        # Without the window's size it goes by the conversation's.
+        with contextlib.suppress(ProviderError):
+            await turn.learn_facts()
+        await compact_as_asked(turn)
 
     async def _take_back(self, turn_id: str, why: str) -> None:
         """End a turn whose start could not be stored; the store may take both events later."""

@@ -55,6 +55,9 @@ async def test_a_model_can_be_chosen_and_its_key_asked_for_before_there_is_any(
         assert {"anthropic/claude-sonnet-4-5", "openai/gpt-4.1"} <= set(names)
         blank = await client.answer(client.start("agent/access", {"model": " "}), 30)
         assert "error" in blank
+        odd = {"model": "openai/gpt-5", "effort": "tremendous"}
+        refused = await client.answer(client.start("agent/config", odd), 30)
+        assert "takes no effort tremendous, only" in str(refused["error"])
         assert "gsk-secret" not in str(client.received)
         assert b"gsk-secret" not in client.stderr
         assert await client.leave() == 0

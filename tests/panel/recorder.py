@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from tests.support.client_editors import KINDS, ClientEditor
 
-_ID = re.compile(r"\b(ses|trn|stp|cal|apr|qst|rev)_[0-9A-HJKMNP-TV-Z]{26}\b")
+_ID = re.compile(r"\b(ses|trn|stp|cal|apr|qst|rev|pmt)_[0-9A-HJKMNP-TV-Z]{26}\b")
 _WAIT_S = 60
 _BASE = re.compile(r"http://127\.0\.0\.1:\d+/v1")
 _TIMES = {"durationMs": 40, "duration_ms": 40}

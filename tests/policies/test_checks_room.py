@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.domain.events import AdviceGiven, AdvisoryRaised, Compacted, Event, Moved
+from agent_ls.domain.events import (
+    AdviceGiven,
+    AdvisoryRaised,
+    CancelRequested,
+    Compacted,
+    CompactionRequested,
+    CompactionSettled,
+    Event,
+    Moved,
+)
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
@@ -12,6 +21,7 @@ from agent_ls.domain.usage import Usage
 from agent_ls.domain.verdicts import CloseOut, Compact, Nudge, Proceed, Recover
 from agent_ls.loop.sockets import Check
 from agent_ls.loop.state.view import TurnView, message_tokens, text_tokens
+from agent_ls.policies.checks.asked_compaction import AskedCompaction
 from agent_ls.policies.checks.budget import Budget, BudgetOptions
 from agent_ls.policies.checks.context_pressure import ContextPressure, ContextPressureOptions
 from tests.policies.views import Expected, call_of, prepared, result_of, said, spent, view_of
@@ -64,6 +74,20 @@ PRESSURE = {
         COMPACTS,
     ),
 }
+
+
+ASKED = CompactionRequested(by="user")
+ASKED_COMPACTION = {
+    "nobody-asked": ((), GOES_ON),
+    "a-request-is-met-at-the-next-step": ((ASKED,), Expected(Compact, says=("The user",))),
+    "once": ((ASKED, TO_COMPACT, CompactionSettled(is_shorter=False)), GOES_ON),
+    "a-stop-takes-it-back": ((ASKED, CancelRequested(by="user")), GOES_ON),
+}
+
+
+@pytest.mark.parametrize("happened, expected", ASKED_COMPACTION.values(), ids=ASKED_COMPACTION)
+async def test_the_user_can_ask_for_a_compaction(happened, expected) -> None:
+    await check(AskedCompaction(), view_of(*happened), expected)
 
 
 @pytest.mark.parametrize(

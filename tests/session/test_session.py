@@ -113,11 +113,13 @@ async def test_what_a_person_says_while_a_turn_runs_is_stored_when_it_is_taken(
         other = open_store(str(tmp_path.parent / f"{tmp_path.name}-store.db"))
         stored = [one.event for one in await other.load(session.id)]
         await other.close()
+        ids = [one.id for one in session.state.queue]
         assert stored[-3:] == [
             e.ModeChanged(mode=Mode.ASK_ALL),
-            e.PromptQueued(text="and be quick", kind="steer"),
-            e.PromptQueued(text="And then?", kind="follow_up"),
+            e.PromptQueued(text="and be quick", kind="steer", id=ids[0]),
+            e.PromptQueued(text="And then?", kind="follow_up", id=ids[1]),
         ]
+        assert ids[0] != ids[1]
 
 
 async def test_nothing_asks_any_more_for_what_was_answered(opened: Open) -> None:

@@ -245,4 +245,10 @@ EVENTS: tuple[ev.Event, ...] = (
     ev.TurnStarted(turn_id="trn_1", prompt="hi", anchor=ev.Anchor(path="a.py", line=2)),
     ev.WrapUpRequested(by="panel"),
     ev.WrapUpRequested(by="user", text="Now."),
+    ev.QueuedPromptChanged(prompt_id="pmt_1", text="Be quick.", kind="steer"),
+    ev.QueuedPromptChanged(prompt_id="pmt_1", is_dropped=True),
+    ev.EffortChanged(effort="high"),
+    ev.CompactionRequested(by="user"),
+    ev.CompactionSettled(is_shorter=True),
+    ev.CompactionSettled(is_shorter=False),
 )

@@ -47,10 +47,14 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             return f"mode {event.mode}"
         case e.ModelChanged():
             return f"model {event.model}"
+        case e.EffortChanged():
+            return f"effort {event.effort or 'as set'}"
         case e.PolicySilenced():
             return f"silenced {event.origin}"
         case e.PromptQueued():
             return f"queued as {event.kind} {_quoted(event.text)}"
+        case e.QueuedPromptChanged():
+            return f"queued prompt {'dropped' if event.is_dropped else 'changed'}"
         case e.TurnStarted():
             return f"turn {event.turn_id} {_quoted(event.prompt)}"
         case e.PrefixSet():
@@ -166,6 +170,10 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             return f"  plan: {'; '.join(f'{item.status} {item.text}' for item in event.items)}"
         case e.Compacted():
             return f"  compacted by {event.origin}"
+        case e.CompactionRequested():
+            return f"compaction asked by {event.by}"
+        case e.CompactionSettled():
+            return f"compaction settled, {'shorter' if event.is_shorter else 'nothing to shorten'}"
         case e.AdviceGiven():
             said = f"failed: {event.failure}" if event.failure else _quoted(event.text)
             return f"  advice for {event.origin} from {event.role}: {said}"

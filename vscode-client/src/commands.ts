@@ -9,7 +9,7 @@ import type { Keys } from "./keys";
 import type { Panel } from "./panel";
 import type { Review } from "./review";
 import type { Server } from "./server";
-import { chooseModel } from "./models";
+import { chooseEffort, chooseModel } from "./models";
 import { detail, iconOf, name } from "./session_words";
 import { chosen, keep } from "./settings";
 import type { Setup } from "./setup";
@@ -66,6 +66,8 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     stopTurn: () => server.request("agent/cancel", { sessionId: sessionId() }),
     finishTurn: () =>
       vscode.commands.executeCommand("agent-ls.finish", conversation.sessionId || null),
+    compactConversation: () =>
+      server.request("agent/compact", { sessionId: conversation.sessionId }),
     keepChange: () => review.here("keep"),
     undoChange: () => review.here("undo"),
     nextChange: () => review.here("next"),
@@ -197,11 +199,15 @@ function described({ uri, switchesOn, staysOff }: TrustOffer): string {
   return [`${vscode.Uri.parse(uri).fsPath} would switch on:`, ...on, ...off].join("\n");
 }
 
-/** Choose the session's model; the first one that can work is kept for all windows. */
+/** Choose the session's model and effort; the first model that can work is kept for all windows. */
 async function pickModel({ server, conversation, setup }: Parts): Promise<void> {
-  const model = await chooseModel(server, conversation.state.model);
-  if (!model) return;
+  const before = conversation.state.effort;
+  const found = await chooseModel(server, conversation.state.model);
+  if (!found) return;
+  const { model, efforts } = found;
+  const effort = efforts.length ? await chooseEffort(found, before) : "";
+  if (effort === undefined) return;
   const isFirst = !conversation.choices?.model || setup.state.access?.isMissing;
-  await conversation.configure({ model });
+  await conversation.configure({ model, ...(effort !== before && { effort }) });
   if (isFirst) await keep("model", model);
 }

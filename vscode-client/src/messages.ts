@@ -6,6 +6,7 @@ import type {
   AccessResult,
   ApprovalChoice,
   AttachmentInfo,
+  ChangePromptParams,
   CompleteResult,
   ConfigResult,
   ContextResult,
@@ -168,6 +169,9 @@ export interface Here {
 /** What of it goes with a prompt: the selected lines, the file's name and the cursor, or nothing. */
 export type HereChoice = "selection" | "file" | "none";
 
+/** What becomes of a prompt that waits in the server's queue. */
+export type QueuedChange = Omit<ChangePromptParams, "sessionId">;
+
 export type FromPanel =
   /** The panel was loaded and knows nothing. */
   | { type: "ready" }
@@ -202,6 +206,10 @@ export type FromPanel =
     }
   /** Tell what fills the model's window. */
   | { type: "context" }
+  /** Change a prompt that waits in the server's queue; what is left out stays. */
+  | { type: "changeQueued"; change: QueuedChange }
+  /** Shorten the conversation, to make room in the window. */
+  | { type: "compact" }
   /** Show another session. */
   | { type: "openSession"; sessionId: string }
   /** Let the turn go on that was cut off. */

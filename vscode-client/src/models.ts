@@ -4,8 +4,15 @@ import type { Agent } from "./server";
 import { count, prices } from "./view/format";
 import type { ModelRow, ModelsResult } from "./wire";
 
+export interface ChosenModel {
+  model: string;
+  /** How much it may be told to think; empty: it does not think, or that is not known. */
+  efforts: readonly string[];
+}
+
 interface Item extends vscode.QuickPickItem {
   model?: string;
+  efforts?: readonly string[];
 }
 
 /**
@@ -13,7 +20,7 @@ interface Item extends vscode.QuickPickItem {
  *
  * A name that is not listed can be typed: a provider may have models that no table knows yet.
  */
-export async function chooseModel(agent: Agent, current: string): Promise<string | undefined> {
+export async function chooseModel(agent: Agent, current: string): Promise<ChosenModel | undefined> {
   const pick = vscode.window.createQuickPick<Item>();
   pick.title = "The model";
   pick.placeholder = "Type a part of its name, or a whole name that is not listed";
@@ -42,13 +49,33 @@ export async function chooseModel(agent: Agent, current: string): Promise<string
     .finally(() => {
       pick.busy = false;
     });
-  const model = await new Promise<string | undefined>((done) => {
-    pick.onDidAccept(() => done(pick.selectedItems[0]?.model ?? (pick.value.trim() || undefined)));
+  const chosen = await new Promise<ChosenModel | undefined>((done) => {
+    pick.onDidAccept(() => {
+      const [item] = pick.selectedItems;
+      const model = item?.model ?? pick.value.trim();
+      done(model ? { model, efforts: item?.efforts ?? [] } : undefined);
+    });
     pick.onDidHide(() => done(undefined));
   });
   typing.dispose();
   pick.dispose();
-  return model;
+  return chosen;
+}
+
+/** How much the model is to think; empty: as the settings say; undefined: nothing was chosen. */
+export async function chooseEffort(
+  { model, efforts }: ChosenModel,
+  current: string,
+): Promise<string | undefined> {
+  const items = ["", ...efforts].map((effort) => ({
+    label: `${effort === current ? "$(check) " : ""}${effort || "As the settings say"}`,
+    effort,
+  }));
+  const picked = await vscode.window.showQuickPick(items, {
+    title: `How much ${model} thinks before it answers`,
+    placeHolder: "More takes longer and costs more",
+  });
+  return picked?.effort;
 }
 
 function asTyped(name: string): Item {
@@ -89,6 +116,7 @@ function group(label: string, rows: readonly ModelRow[], current: string): Item[
     label: row.model === current ? `$(check) ${row.model}` : row.model,
     description: factsOf(row),
     model: row.model,
+    efforts: row.efforts ?? [],
   }));
   return [{ label, kind: vscode.QuickPickItemKind.Separator }, ...items];
 }

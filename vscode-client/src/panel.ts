@@ -15,6 +15,7 @@ import {
   type FromPanel,
   momentId,
   PANEL_COMMANDS,
+  type QueuedChange,
   type Restore,
   type Said,
   type ToPanel,
@@ -248,6 +249,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return this.#rewind(said);
       case "context":
         return this.#context();
+      case "changeQueued":
+        return this.#changeQueued(said.change);
+      case "compact":
+        return void vscode.commands.executeCommand("agent-ls.compactConversation");
       case "openSession":
         return this.#conversation.open(said.sessionId);
       case "continue":
@@ -329,6 +334,21 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     }
   }
 
+  /** A prompt that the model got a moment ago is in the transcript; changed words are not lost. */
+  async #changeQueued(change: QueuedChange): Promise<void> {
+    const { sessionId } = this.#conversation;
+    const { text } = change;
+    let problem = "It was sent before you changed it.";
+    try {
+      if ((await this.#agent.request("agent/prompt/change", { sessionId, ...change })).changed)
+        return;
+    } catch (error) {
+      problem = message(error);
+    }
+    if (text) this.#deliver({ type: "unsent", sessionId, text, problem });
+    else void vscode.window.showWarningMessage(problem);
+  }
+
   async #transcript(sessionId: string): Promise<void> {
     const told = { type: "transcript", sessionId } as const;
     try {
@@ -390,14 +410,14 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     const { state } = this.#conversation;
     const from = { sessionId, title: title(state) };
     try {
-      const model = isOtherModel ? await chooseModel(this.#agent, state.model) : null;
-      if (model === undefined) return;
+      const chosen = isOtherModel ? await chooseModel(this.#agent, state.model) : null;
+      if (chosen === undefined) return;
       const parts = {
         agent: this.#agent,
         conversation: this.#conversation,
         review: this.#review,
       };
-      const { text, chips, files, ...fork } = await goBack(parts, said, model);
+      const { text, chips, files, ...fork } = await goBack(parts, said, chosen && chosen.model);
       this.#deliver({ type: "rewound", sessionId: fork.sessionId, from });
       if (files.length) this.#post({ type: "decided", files });
       if (then === "edit") this.#deliver({ type: "compose", text, chips });

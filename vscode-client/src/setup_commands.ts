@@ -85,7 +85,7 @@ async function accessOf({ server, conversation }: Parts): Promise<AccessResult |
   if (!conversation.choices) await conversation.configure();
   let model = conversation.choices?.model;
   if (!model) {
-    model = await chooseModel(server, "");
+    model = (await chooseModel(server, ""))?.model;
     if (!model) return null;
     await conversation.configure({ model });
     await keep("model", model);

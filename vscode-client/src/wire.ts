@@ -141,6 +141,24 @@ export interface CancelUpdate {
   returned: string[];
 }
 
+/** Change a prompt that waits, or drop it; null: that stays. */
+export interface ChangePromptParams {
+  promptId: string;
+  sessionId?: string | null;
+  text?: string | null;
+  /** `steer`: send it with the running turn's next request. */
+  whenBusy?: "steer" | "follow_up" | null;
+  /** The id of the prompt that it goes before; empty: it goes to the end. */
+  before?: string | null;
+  isDropped?: boolean;
+}
+
+/** What became of a prompt that was to be changed. */
+export interface ChangePromptResult {
+  /** False: it waits no more, so nothing was changed. */
+  changed: boolean;
+}
+
 /** What git shows as not committed; needs a trusted folder and a sandbox. */
 export interface ChangesPart {
   type: "changes";
@@ -171,6 +189,17 @@ export interface CommandsListResult {
   commands: CommandRow[];
   /** The files that cannot be used, and why, for a person. */
   problems: string[];
+}
+
+/** Shorten the conversation: before the running turn's next step, else now. */
+export interface CompactParams {
+  /** Null: the current session. */
+  sessionId?: string | null;
+}
+
+/** Answered at once; `compacted` or a notice tells what came of it. */
+export interface CompactResult {
+  sessionId: string;
 }
 
 /** The conversation was shortened, with loss. */
@@ -215,6 +244,8 @@ export interface ConfigParams {
   sessionId?: string | null;
   mode?: Mode | null;
   model?: string | null;
+  /** How much the model thinks, one of its `efforts`; empty: what `loop.reasoning_effort` says. */
+  effort?: string | null;
   /** A policy to leave this session alone. */
   silence?: string | null;
 }
@@ -224,6 +255,8 @@ export interface ConfigResult {
   sessionId: string;
   mode: Mode;
   model: string;
+  /** Empty: what `loop.reasoning_effort` says. */
+  effort: string;
   silenced: string[];
   modes: ModeInfo[];
   roots: RootInfo[];
@@ -283,6 +316,13 @@ export interface EditorDiagnostic {
 export interface EditorDiagnosticsParams {
   uri: string;
   diagnostics: EditorDiagnostic[];
+}
+
+/** How much the model thinks was changed. */
+export interface EffortUpdate {
+  sessionUpdate: "current_effort_update";
+  /** Empty: what the setting `loop.reasoning_effort` says. */
+  effort: string;
 }
 
 /** Why a call has no good result. */
@@ -645,6 +685,17 @@ export interface QuestionResolved {
   by: string;
 }
 
+/** A prompt that waits was changed, moved or dropped; null: that stays. */
+export interface QueuedPromptChange {
+  sessionUpdate: "prompt_changed";
+  promptId: string;
+  text: string | null;
+  whenBusy: "steer" | "follow_up" | null;
+  /** The id of the prompt that it now goes before; empty: it goes to the end. */
+  before: string | null;
+  isDropped: boolean;
+}
+
 /** A prompt waits: for the next request (`steer`) or for the turn's end. */
 export interface QueuedUpdate {
   sessionUpdate: "prompt_queued";
@@ -652,6 +703,8 @@ export interface QueuedUpdate {
   images: ImageInfo[] | null;
   attachments: AttachmentInfo[] | null;
   whenBusy: "steer" | "follow_up";
+  /** For `agent/prompt/change` while it waits; empty: it cannot be changed. */
+  promptId: string;
 }
 
 /** Lines of a file of the workspace. */
@@ -1235,8 +1288,10 @@ export type Update =
   | SessionResumedUpdate
   | ModeUpdate
   | ModelUpdate
+  | EffortUpdate
   | SilencedUpdate
   | QueuedUpdate
+  | QueuedPromptChange
   | TurnStartedUpdate
   | UserMessageUpdate
   | PhaseUpdate
@@ -1275,7 +1330,7 @@ export interface UpdateParams {
 /** Tokens in the context and money spent by the session. */
 export interface UsageUpdate {
   sessionUpdate: "usage_update";
-  /** Tokens of the last request and its answer. */
+  /** Tokens of the last request and its answer; after a compaction an estimate of what is left. */
   used: number;
   /** The model's window; null when unknown. */
   size: number | null;
@@ -1299,8 +1354,10 @@ export interface UserMessageUpdate {
 export interface AgentRequests {
   "agent/prompt": { params: PromptParams; result: PromptResult };
   "agent/prompt/sent": { params: SentPromptParams; result: SentPromptResult };
+  "agent/prompt/change": { params: ChangePromptParams; result: ChangePromptResult };
   "agent/steer": { params: SteerParams; result: PromptResult };
   "agent/cancel": { params: CancelParams; result: CancelResult };
+  "agent/compact": { params: CompactParams; result: CompactResult };
   "agent/snapshot": { params: SnapshotParams; result: SnapshotResult };
   "agent/context": { params: ContextParams; result: ContextResult };
   "agent/turns": { params: TurnsParams; result: TurnsResult };

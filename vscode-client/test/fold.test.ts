@@ -246,7 +246,7 @@ test("an approval waits until it is resolved, and the call says how", () => {
 
 test("a steer waits in the queue until the model is told", () => {
   expect(folded(until("fix_prices", "prompt_queued")).queue).toEqual([
-    { text: "Also mention it in the changelog.", whenBusy: "steer" },
+    { id: "pmt_1", text: "Also mention it in the changelog.", whenBusy: "steer" },
   ]);
   const state = folded(story("fix_prices"));
   expect(state.queue).toEqual([]);

@@ -93,3 +93,14 @@ test("why it cannot be told is said", async () => {
   forget();
   expect(all(".popover")).toHaveLength(0);
 });
+
+test("the conversation is shortened on demand, and the cursor goes back to the percentage", async () => {
+  await check(...told(story("fix_prices")));
+  usage()?.click();
+  await check({ type: "context", context, problem: "" });
+  forget();
+  await click("Compact");
+  expect(said).toEqual([{ type: "compact" }]);
+  expect(all(".popover")).toHaveLength(0);
+  expect(document.activeElement).toBe(usage());
+});

@@ -9,6 +9,7 @@ OWN: Mapping[str, str] = {
     "goal": "work until the criteria below it are met",
     "mode": "how much may happen without asking: /mode accept-edits",
     "model": "which model answers: /model PROVIDER/NAME",
+    "compact": "shorten the conversation so far to make room",
     "diff": "what a turn changed: /diff [TURN], by default the newest with open changes",
     "undo": "take a turn's changes back: /undo [TURN]; what you typed since stays",
     "redo": "take an undo back: /redo [TURN]",

@@ -161,6 +161,11 @@ async def _model(talk: Talk, arguments: str) -> None:
     talk.face.say(f"Model: {talk.session.state.model}", "dim")
 
 
+async def _compact(talk: Talk, _arguments: str) -> None:
+    await talk.session.compact("user")
+    talk.face.say("Shortening the conversation.", "dim")
+
+
 async def _diff(talk: Talk, arguments: str) -> None:
     ledger = await talk.session.review.ledger()
     turn = turn_named(ledger, arguments) if arguments else newest_turn(ledger, "open")
@@ -233,6 +238,7 @@ _ACTS: Mapping[str, Callable[[Talk, str], Awaitable[None]]] = {
     "archive": _archive,
     "mode": _mode,
     "model": _model,
+    "compact": _compact,
     "diff": _diff,
     "keep": _deciding("keep"),
     "undo": _deciding("undo"),

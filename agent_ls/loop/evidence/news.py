@@ -19,7 +19,7 @@ def is_news(event: e.Event) -> bool:
             return event.status == "applied"
         case e.ModeChanged():
             return True
-        case e.PromptQueued():
+        case e.PromptQueued() | e.QueuedPromptChanged():
             return event.kind == "steer"
         case e.QuestionResolved():
             return event.answer.is_answered

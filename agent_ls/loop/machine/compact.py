@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from agent_ls.domain.events import Answered, Compacted, Moved
+from agent_ls.domain.events import Answered, Compacted, CompactionSettled, Moved
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Shortened, Unchanged
@@ -23,10 +23,14 @@ _FULL = (
 )
 
 
+_ASKED = "The user asked for it."
+
+
 async def compact(turn: Turn) -> Move:
     """Ask the compactors, cheapest first, until the target is met or none can help."""
     if turn.view.each_since(Compacted, Moved):
         # The process died between the compaction and the move; the compaction counts.
+        await compact_as_asked(turn)
         return Move(Phase.CHECK)
     await ask_at_compaction(turn)
     if turn.state.recovers:
@@ -44,9 +48,29 @@ async def compact(turn: Turn) -> Move:
     has_room = turn.facts.window_tokens and not turn.view.is_overflown
     fit = _target(turn, max(MAX_SENT_SHARE, options.compact_to_share)) if has_room else target
     await _ask(turn, turn.kit.compactors, target, fit)
+    await compact_as_asked(turn)
     if is_forced and turn.view.estimated_tokens >= before:
         return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
     return Move(Phase.CHECK)
+
+
+async def compact_as_asked(turn: Turn) -> None:
+    """Shorten the conversation if the user asked for it, however much room there is.
+
+    The first compactor that can shorten it is enough: those behind it lose more. Between turns this
+    is all that happens, and the last turn is the one whose conversation is shortened.
+    """
+    if not turn.session.is_compaction_asked:
+        return
+    is_shorter = not turn.state.ended and bool(turn.view.each_since(Compacted, Moved))
+    target = int(turn.view.estimated_tokens * turn.kit.options.compact_to_share)
+    for one in turn.kit.compactors:
+        if is_shorter:
+            break
+        verdict = await turn.consult(one.name, one.compact(turn.view, target), Unchanged())
+        if isinstance(verdict, Shortened):
+            is_shorter = await _shorten(turn, one.name, verdict, why=_ASKED)
+    await turn.emit(CompactionSettled(is_shorter=is_shorter))
 
 
 def _target(turn: Turn, share: float) -> int:
@@ -84,11 +108,12 @@ async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int, fit: 
                 assert_never(verdict)
 
 
-async def _shorten(turn: Turn, origin: str, verdict: Shortened) -> None:
+async def _shorten(turn: Turn, origin: str, verdict: Shortened, *, why: str = "") -> bool:
+    """Record the compaction unless it saves nothing; say whether it was recorded."""
     view = turn.view
     event = Compacted(
         origin=origin,
-        why=turn.state.why,
+        why=why or turn.state.why,
         drop_before=verdict.drop_before,
         summary=verdict.summary,
         before_tokens=view.estimated_tokens,
@@ -98,6 +123,8 @@ async def _shorten(turn: Turn, origin: str, verdict: Shortened) -> None:
         elapsed_s=view.elapsed_s,
     )
     saved = tokens_of(view.messages) - tokens_of(compacted(view.messages, event))
-    if saved > 0:
-        after = view.estimated_tokens - saved
-        await turn.emit(event.model_copy(update={"after_tokens": after}))
+    if saved <= 0:
+        return False
+    after = view.estimated_tokens - saved
+    await turn.emit(event.model_copy(update={"after_tokens": after}))
+    return True

@@ -12,6 +12,7 @@ from agent_ls.domain.events import (
     HookRan,
     NudgeAdded,
     PromptQueued,
+    QueuedPromptChanged,
     RecoveryChosen,
     RequestPrepared,
     SessionResumed,
@@ -44,7 +45,7 @@ def request_of(
         tool_choice="none" if text_only or (state.request and state.request.text_only) else "auto",
         max_output_tokens=options.max_output_tokens,
         temperature=options.temperature,
-        reasoning_effort=options.reasoning_effort,
+        reasoning_effort=session.effort or options.reasoning_effort,
     )
 
 
@@ -94,7 +95,7 @@ def _is_unsent(turn: Turn) -> bool:
                 is_this_step = False
             case AttemptFinished() if not is_this_step:
                 is_sent = True
-            case PromptQueued(kind="steer") if not is_this_step:
+            case PromptQueued(kind="steer") | QueuedPromptChanged(kind="steer") if not is_this_step:
                 # The steer arrived while the last answer streamed, and goes with this step's
                 # request.
                 return True

@@ -102,8 +102,17 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
                 grants=MappingProxyType(dict.fromkeys(event.grants, state.seq)),
                 revoked=frozenset(event.revoked),
             )
-        case e.ModeChanged() | e.ModelChanged() | e.PolicySilenced() | e.SessionRenamed():
+        case (
+            e.ModeChanged()
+            | e.ModelChanged()
+            | e.EffortChanged()
+            | e.PolicySilenced()
+            | e.SessionRenamed()
+        ):
             return _with_choice(state, event)
+        case e.CompactionRequested() | e.CompactionSettled():
+            is_asked = isinstance(event, e.CompactionRequested)
+            return with_changes(state, is_compaction_asked=is_asked)
         case e.PrefixSet():
             return with_changes(state, prefix=event)
         case e.PlanUpdated():
@@ -126,7 +135,7 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
 
 def _with_choice(
     state: SessionState,
-    event: e.ModeChanged | e.ModelChanged | e.PolicySilenced | e.SessionRenamed,
+    event: e.ModeChanged | e.ModelChanged | e.EffortChanged | e.PolicySilenced | e.SessionRenamed,
 ) -> SessionState:
     """Record what the user chose for the session."""
     match event:
@@ -134,6 +143,8 @@ def _with_choice(
             return with_changes(state, mode=event.mode)
         case e.ModelChanged():
             return with_changes(state, model=event.model)
+        case e.EffortChanged():
+            return with_changes(state, effort=event.effort)
         case e.PolicySilenced():
             return with_changes(state, silenced=state.silenced | {event.origin})
         case e.SessionRenamed():
@@ -271,11 +282,11 @@ def _before_prompt(state: SessionState) -> tuple[Message, ...]:
 def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
     """Fold the event into pending items: approvals, questions and queued prompts."""
     match event:
-        case e.PromptQueued():
-            return with_changes(state, queue=(*state.queue, event))
+        case e.PromptQueued() | e.QueuedPromptChanged():
+            return with_changes(state, queue=queue_after(state.queue, event))
         case e.CancelRequested():
-            # A cancel also drops the prompts queued behind the turn.
-            return with_changes(state, queue=())
+            # A cancel also drops what waits behind the turn.
+            return with_changes(state, queue=(), is_compaction_asked=False)
         case e.ApprovalRequested():
             return with_changes(
                 state, approvals=with_entry(state.approvals, event.request.id, event.request)
@@ -421,3 +432,23 @@ def without_first(queue: tuple[e.PromptQueued, ...], text: str) -> tuple[e.Promp
         if one.text == text:
             return queue[:index] + queue[index + 1 :]
     return ()
+
+
+def queue_after(
+    queue: tuple[e.PromptQueued, ...], event: e.PromptQueued | e.QueuedPromptChanged
+) -> tuple[e.PromptQueued, ...]:
+    """Return the queue after a prompt was added, or one in it was changed, moved or dropped."""
+    if isinstance(event, e.PromptQueued):
+        return (*queue, event)
+    at = next((at for at, one in enumerate(queue) if one.id == event.prompt_id), None)
+    if at is None:
+        return queue
+    rest, meant = queue[:at] + queue[at + 1 :], queue[at]
+    if event.is_dropped:
+        return rest
+    if event.text is not None:
+        kind = event.kind or meant.kind
+        meant = meant.model_copy(update={"text": event.text, "kind": kind})
+    if event.before is not None:
+        at = next((at for at, one in enumerate(rest) if one.id == event.before), len(rest))
+    return (*rest[:at], meant, *rest[at:])

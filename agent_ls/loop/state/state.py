@@ -162,6 +162,8 @@ class SessionState:
     roots: tuple[str, ...] = ()
     mode: Mode = Mode.ASK
     model: str = ""
+    effort: str = ""
+    """How much the model thinks; empty: what ``loop.reasoning_effort`` says."""
     is_child: bool = False
     """Whether this is a sub-agent's session."""
     is_dry_run: bool = False
@@ -202,6 +204,8 @@ class SessionState:
     without_images: frozenset[str] = frozenset()
     """Models that have refused to take images."""
     queue: tuple[e.PromptQueued, ...] = ()
+    is_compaction_asked: bool = False
+    """Whether the user asked to shorten the conversation and that has not been tried yet."""
     approvals: Mapping[str, ApprovalRequest] = field(default_factory=lambda: MappingProxyType({}))
     """Pending approvals, oldest first."""
     questions: Mapping[str, Question] = field(default_factory=lambda: MappingProxyType({}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.domain import events as e
-from agent_ls.loop.state.folding import without_first
+from agent_ls.loop.state.folding import queue_after, without_first
 from agent_ls.loop.state.state import SessionState
 
 
@@ -20,8 +20,8 @@ class Undelivered:
     def feed(self, event: e.Event) -> list[e.PromptQueued]:
         """Return the prompts that leave the queue: a request takes steers, a stop takes all."""
         match event:
-            case e.PromptQueued():
-                self._queue = (*self._queue, event)
+            case e.PromptQueued() | e.QueuedPromptChanged():
+                self._queue = queue_after(self._queue, event)
             case e.TurnStarted():
                 self._queue = without_first(self._queue, event.prompt)
             case e.RequestPrepared():

@@ -22,6 +22,7 @@ from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.state.compaction import CHARS_PER_TOKEN
+from agent_ls.loop.state.folding import queue_after
 from agent_ls.loop.state.pictures import all_in_words
 from agent_ls.loop.state.state import SessionState, TurnState
 
@@ -156,8 +157,14 @@ class TurnView:
     @property
     def user_words(self) -> tuple[str, ...]:
         """Return the person's messages in this turn: the prompt, then the steers in order."""
-        steers = (one.text for one in self.each(e.PromptQueued) if one.kind == "steer")
-        return (self.turn.prompt, *steers)
+        said = tuple(self.each(e.PromptQueued))
+        known = {one.id for one in said}
+        for change in self.each(e.QueuedPromptChanged):
+            if change.kind == "steer" and change.prompt_id not in known:
+                # It was queued before this turn began.
+                said = (*said, _steer_of(change))
+            said = queue_after(said, change)
+        return (self.turn.prompt, *(one.text for one in said if one.kind == "steer"))
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -215,6 +222,10 @@ class TurnView:
     def estimated_tokens(self) -> int:
         """Return the estimated tokens of the conversation with system prompt and tools."""
         return self.prefix_tokens + sum(map(message_tokens, self.messages))
+
+
+def _steer_of(change: e.QueuedPromptChanged) -> e.PromptQueued:
+    return e.PromptQueued(id=change.prompt_id, text=change.text or "", kind="steer")
 
 
 class _Steps:

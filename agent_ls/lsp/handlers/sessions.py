@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from agent_ls import catalogue
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import MODE_WORDS
@@ -89,6 +91,9 @@ async def snapshot(edge: Edge, asked: wire.SnapshotParams) -> wire.SnapshotResul
 async def choose(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
     """Change an option by a command, and say how it is; without an argument only that."""
     options = await configure(edge, asked)
+    if asked.effort is not None:
+        edge.editor.confirm(f"Effort: {options.effort or 'as the setting says'}.")
+        return options
     said = [] if asked.mode is None and asked.model else [f"Mode: {options.mode}."]
     said += [] if asked.model is None and asked.mode else [f"Model: {options.model}."]
     edge.editor.confirm(" ".join(said))
@@ -100,12 +105,16 @@ async def configure(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
     policies = [one.name for one in catalogue.POLICIES]
     if asked.silence is not None and asked.silence not in policies:
         raise AgentLsError(f"There is no policy {asked.silence}, only {', '.join(policies)}.")
+    if asked.effort:
+        await _check_effort(edge, asked)
     # Only after the refusals: this creates the current session if there is none.
     session = await edge.sessions.session(asked.session_id)
     if asked.mode is not None:
         await session.set_mode(asked.mode)
     if asked.model is not None:
         await session.set_model(asked.model)
+    if asked.effort is not None:
+        await session.set_effort(asked.effort)
     if asked.silence is not None:
         await session.silence(asked.silence)
     state = session.state
@@ -113,6 +122,7 @@ async def configure(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
         session_id=state.session_id,
         mode=state.mode,
         model=state.model,
+        effort=state.effort,
         silenced=sorted(state.silenced),
         modes=[
             wire.ModeInfo(id=mode, name=name, description=description)
@@ -126,3 +136,15 @@ async def configure(edge: Edge, asked: wire.ConfigParams) -> wire.ConfigResult:
         ],
         problems=list(edge.loaded.problems),
     )
+
+
+async def _check_effort(edge: Edge, asked: wire.ConfigParams) -> None:
+    """Refuse an effort that the model is known not to take. Errors: ``AgentLsError``."""
+    model = asked.model
+    if model is None:
+        model = (await edge.sessions.session(asked.session_id)).state.model
+    known = (await asyncio.to_thread(catalogue.MODEL_TABLE().listed)).get(model)
+    if known is None or known.efforts is None or asked.effort in known.efforts:
+        return
+    takes = f"only {', '.join(known.efforts)}" if known.efforts else "since it does not think"
+    raise AgentLsError(f"{model} takes no effort {asked.effort}, {takes}.")

@@ -64,6 +64,19 @@ async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
     return wire.PromptResult(session_id=session.id, turn_id=turn_id)
 
 
+async def change_prompt(edge: Edge, asked: wire.ChangePromptParams) -> wire.ChangePromptResult:
+    """Change, move, send now or drop a prompt that waits."""
+    session = await edge.sessions.session(asked.session_id)
+    changed = await session.change_queued(
+        asked.prompt_id,
+        text=asked.text,
+        when_busy=asked.when_busy,
+        before=asked.before,
+        is_dropped=asked.is_dropped,
+    )
+    return wire.ChangePromptResult(changed=changed)
+
+
 async def steer(edge: Edge, asked: wire.SteerParams) -> wire.PromptResult:
     """Steer the running turn, or start one."""
     text, goal = typed(asked.text)
@@ -89,6 +102,13 @@ async def finish(edge: Edge, asked: wire.CancelParams) -> wire.CancelResult:
     if not any(ending):
         edge.editor.confirm("Nothing is running.")
     return wire.CancelResult(cancelled=any(ending))
+
+
+async def compact(edge: Edge, asked: wire.CompactParams) -> wire.CompactResult:
+    """Shorten the conversation of a session; a running turn goes on afterwards."""
+    session = await edge.sessions.session(asked.session_id)
+    await session.compact("user")
+    return wire.CompactResult(session_id=session.id)
 
 
 async def list_commands(edge: Edge, asked: wire.CommandsListParams) -> wire.CommandsListResult:

@@ -87,9 +87,11 @@ VERBS: Final = (
     Verb(turns.PromptWords, turns.prompt, "agent-ls.prompt", ("text",)),
     Verb(wire.PromptParams, turns.prompt, method="agent/prompt"),
     Verb(wire.SentPromptParams, sent_prompts.sent, method="agent/prompt/sent"),
+    Verb(wire.ChangePromptParams, turns.change_prompt, method="agent/prompt/change"),
     Verb(wire.SteerParams, turns.steer, "agent-ls.steer", ("text",), "agent/steer"),
     Verb(wire.CancelParams, turns.stop, "agent-ls.stop", ("session_id",), "agent/cancel"),
     Verb(wire.CancelParams, turns.finish, "agent-ls.finish", ("session_id",)),
+    Verb(wire.CompactParams, turns.compact, "agent-ls.compact", ("session_id",), "agent/compact"),
     Verb(conversation.OpenParams, conversation.show, "agent-ls.conversation", ("session_id",)),
     Verb(conversation.SendParams, conversation.send, "agent-ls.conversation.send", ("uri",)),
     Verb(more.MoreParams, more.more, "agent-ls.more", needs_store=False),
@@ -153,6 +155,7 @@ VERBS: Final = (
     Verb(wire.ConfigParams, sessions.configure, method="agent/config"),
     Verb(wire.ConfigParams, sessions.choose, "agent-ls.mode", ("mode",)),
     Verb(wire.ConfigParams, sessions.choose, "agent-ls.model", ("model",)),
+    Verb(wire.ConfigParams, sessions.choose, "agent-ls.effort", ("effort",)),
     Verb(
         wire.CommandsListParams, turns.list_commands, "agent-ls.commands", (), "agent/commands/list"
     ),

@@ -79,6 +79,7 @@ const FOLDS: Folds = {
   session_resumed: (state, update) => resumed(state, update.interruptedToolCalls),
   current_mode_update: (state, update) => ({ ...state, mode: update.currentModeId }),
   current_model_update: (state, update) => ({ ...state, model: update.model }),
+  current_effort_update: (state, update) => ({ ...state, effort: update.effort }),
   policy_silenced: (state, update) =>
     add(state, {
       kind: "notice",
@@ -89,8 +90,12 @@ const FOLDS: Folds = {
     }),
   prompt_queued: (state, update) => ({
     ...state,
-    queue: [...state.queue, { text: update.content.text, whenBusy: update.whenBusy }],
+    queue: [
+      ...state.queue,
+      { id: update.promptId, text: update.content.text, whenBusy: update.whenBusy },
+    ],
   }),
+  prompt_changed: (state, update) => ({ ...state, queue: requeued(state.queue, update) }),
   turn_started: (state, update) => ({
     ...state,
     turn: {
@@ -200,6 +205,22 @@ function said(before: State, update: Of<"user_message_chunk">): State {
 function without(queue: State["queue"], text: string): State["queue"] {
   const at = queue.findIndex((one) => one.text === text);
   return at < 0 ? queue : queue.filter((_, index) => index !== at);
+}
+
+/** The queue after a prompt in it was changed, moved or dropped. */
+function requeued(queue: State["queue"], update: Of<"prompt_changed">): State["queue"] {
+  const { promptId, text, whenBusy, before, isDropped } = update;
+  const meant = queue.find((one) => one.id === promptId);
+  if (!promptId || !meant) return queue;
+  if (isDropped) return queue.filter((one) => one !== meant);
+  const now = { ...meant, text: text ?? meant.text, whenBusy: whenBusy ?? meant.whenBusy };
+  if (before === null || before === undefined) {
+    return queue.map((one) => (one === meant ? now : one));
+  }
+  const rest = queue.filter((one) => one !== meant);
+  const found = rest.findIndex((one) => one.id === before);
+  const at = found < 0 ? rest.length : found;
+  return [...rest.slice(0, at), now, ...rest.slice(at)];
 }
 
 /** A notice with an id stands once, in its first place; one without words takes it away. */

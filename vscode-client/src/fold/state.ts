@@ -30,6 +30,8 @@ export interface State {
   title: string;
   mode: Mode;
   model: string;
+  /** How much the model thinks; empty: as the setting says. */
+  effort: string;
   /** The transcript, oldest first. */
   items: readonly Item[];
   /** The turn that runs now. */
@@ -71,6 +73,8 @@ export interface Turn {
 }
 
 export interface Queued {
+  /** Empty: it cannot be changed while it waits. */
+  id: string;
   text: string;
   whenBusy: "steer" | "follow_up";
 }
@@ -257,6 +261,7 @@ export const EMPTY: State = {
   title: "",
   mode: "ask",
   model: "",
+  effort: "",
   items: [],
   turn: null,
   cutOff: null,

@@ -1,7 +1,7 @@
 // Where the user writes: sends, steers, queues and stops, and shows what that will cost.
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Queued, State } from "../fold/state";
+import type { State } from "../fold/state";
 import type { ConfigResult } from "../wire";
 import { Chips } from "./chips";
 import { usePost } from "./context";
@@ -12,6 +12,7 @@ import { modelName, modeName } from "./format";
 import { Icon, MODE_ICONS } from "./icons";
 import { useStopping } from "./stopping";
 import { blocked } from "./needs";
+import { Queue } from "./queue";
 import type { Keep, Known } from "./store";
 import { UnsentPrompts } from "./unsent";
 import { Usage } from "./usage";
@@ -75,7 +76,7 @@ export function Composer({ known, keep }: Props) {
         onGone={() => box.current?.focus()}
       />
       <div class="composer" onFocusOut={stopping.calm}>
-        <Queue queue={session.queue} />
+        <Queue queue={session.queue} onGone={() => box.current?.focus()} />
         <p class="hint" role="status">
           {stopping.hint}
         </p>
@@ -208,7 +209,9 @@ function Choices({ session, config }: { session: State; config: ConfigResult | n
         onClick={() => post({ type: "run", command: "pickModel" })}
       >
         <span class="sr">Model: </span>
-        <span class="name">{modelName(session.model)}</span>
+        <span class="name">
+          {[modelName(session.model), session.effort].filter(Boolean).join(" · ")}
+        </span>
       </button>
       {isRestricted && (
         <button
@@ -222,21 +225,5 @@ function Choices({ session, config }: { session: State; config: ConfigResult | n
         </button>
       )}
     </>
-  );
-}
-
-function Queue({ queue }: { queue: readonly Queued[] }) {
-  if (!queue.length) return null;
-  return (
-    <ul class="queue" aria-label="Waiting to be said">
-      {queue.map(({ text, whenBusy }, index) => (
-        <li key={index}>
-          <span class="dim">{whenBusy === "steer" ? "with the next step" : "afterwards"}</span>
-          <span class="what" title={text}>
-            {text}
-          </span>
-        </li>
-      ))}
-    </ul>
   );
 }

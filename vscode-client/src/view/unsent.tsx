@@ -157,7 +157,7 @@ interface ToolProps {
   onClick: () => void;
 }
 
-function Tool({ icon, name, class: more, isOff = false, onClick }: ToolProps) {
+export function Tool({ icon, name, class: more, isOff = false, onClick }: ToolProps) {
   return (
     <button
       type="button"

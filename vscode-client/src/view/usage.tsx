@@ -33,9 +33,14 @@ export function Usage({ usage, context }: Props) {
     setOpen(false);
     button.current?.focus();
   };
+  const compact = () => {
+    post({ type: "compact" });
+    // The transcript tells what comes of it.
+    close();
+  };
   return (
     <>
-      {isOpen && <Popover details={details} known={context} onClose={close} />}
+      {isOpen && <Popover details={details} known={context} onClose={close} onCompact={compact} />}
       <button
         ref={button}
         type="button"
@@ -67,9 +72,10 @@ interface PopoverProps {
   details: readonly string[];
   known: Known["context"];
   onClose: () => void;
+  onCompact: () => void;
 }
 
-function Popover({ details, known, onClose }: PopoverProps) {
+function Popover({ details, known, onClose, onCompact }: PopoverProps) {
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.focus(), []);
   const context = known?.context;
@@ -112,6 +118,9 @@ function Popover({ details, known, onClose }: PopoverProps) {
       <p class="dim">{details.join("\n")}</p>
       <p class="dim">The conversation is shortened by itself before the window is full.</p>
       <div class="buttons">
+        <button type="button" onClick={onCompact} title="Replace what is older by a summary">
+          Compact
+        </button>
         <button type="button" class="secondary" onClick={onClose}>
           Close
         </button>

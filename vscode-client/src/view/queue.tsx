@@ -1,0 +1,172 @@
+// The prompts that wait in the server: each can be changed, moved, sent now and dropped.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Queued } from "../fold/state";
+import type { QueuedChange } from "../messages";
+import { usePost } from "./context";
+import { Tool } from "./unsent";
+
+const MAX_ROWS = 5;
+
+interface Props {
+  queue: readonly Queued[];
+  /** A row is gone: the cursor goes back to the prompt. */
+  onGone: () => void;
+}
+
+export function Queue({ queue, onGone }: Props) {
+  const list = useRef<HTMLUListElement>(null);
+  /** The control that was used to move a row, to keep the focus on it. */
+  const mover = useRef("");
+  useEffect(() => {
+    if (!mover.current) return;
+    const control = list.current?.querySelector<HTMLElement>(mover.current);
+    mover.current = "";
+    control?.focus();
+  }, [queue]);
+  if (!queue.length) return null;
+  return (
+    <ul ref={list} class="queue" aria-label="Waiting to be said">
+      {queue.map((row, index) => (
+        <Row
+          key={row.id || index}
+          row={row}
+          number={index + 1}
+          previous={queue[index - 1] ?? null}
+          next={queue[index + 1] ? (queue[index + 2]?.id ?? "") : null}
+          onMove={(control) => {
+            mover.current = `[data-prompt="${row.id}"] ${control}`;
+          }}
+          onGone={onGone}
+        />
+      ))}
+    </ul>
+  );
+}
+
+interface RowProps {
+  row: Queued;
+  number: number;
+  /** Null: it is the first. */
+  previous: Queued | null;
+  /** What it goes before when it moves down; null: it is the last. */
+  next: string | null;
+  /** `control` selects within the row what was used. */
+  onMove: (control: string) => void;
+  onGone: () => void;
+}
+
+function Row({ row, number, previous, next, onMove, onGone }: RowProps) {
+  const post = usePost();
+  const [draft, setDraft] = useState<string | null>(null);
+  const { id: promptId, text, whenBusy } = row;
+  const isSteer = whenBusy === "steer";
+  const change = (what: Omit<QueuedChange, "promptId">) =>
+    post({ type: "changeQueued", change: { promptId, ...what } });
+  const move = (before: string | null, control: string) => {
+    if (before === null) return;
+    onMove(control);
+    change({ before });
+  };
+  if (draft !== null) {
+    const close = () => {
+      setDraft(null);
+      onGone();
+    };
+    const save = () => {
+      const words = draft.trim();
+      if (words && words !== text) change({ text: words });
+      close();
+    };
+    return <Edited number={number} draft={draft} onText={setDraft} onSave={save} onLeave={close} />;
+  }
+  return (
+    <li data-prompt={promptId}>
+      <span class="dim">{isSteer ? "with the next step" : "afterwards"}</span>
+      <span class="what" title={text}>
+        {text}
+      </span>
+      {promptId && (
+        <span class="row-tools">
+          <Tool
+            icon="edit"
+            name={`Edit waiting prompt ${number}`}
+            class="edit"
+            onClick={() => setDraft(text)}
+          />
+          <Tool
+            icon="chevronUp"
+            name={`Move waiting prompt ${number} up`}
+            class="up"
+            isOff={!previous}
+            onClick={() => move(previous && previous.id, ".up")}
+          />
+          <Tool
+            icon="chevronDown"
+            name={`Move waiting prompt ${number} down`}
+            class="down"
+            isOff={next === null}
+            onClick={() => move(next, ".down")}
+          />
+          {!isSteer && (
+            <Tool
+              icon="arrowUp"
+              name={`Send waiting prompt ${number} with the next step`}
+              class="now"
+              onClick={() => change({ whenBusy: "steer" })}
+            />
+          )}
+          <Tool
+            icon="trash"
+            name={`Drop waiting prompt ${number}`}
+            class="drop"
+            onClick={() => {
+              change({ isDropped: true });
+              onGone();
+            }}
+          />
+        </span>
+      )}
+    </li>
+  );
+}
+
+interface EditedProps {
+  number: number;
+  draft: string;
+  onText: (text: string) => void;
+  onSave: () => void;
+  onLeave: () => void;
+}
+
+function Edited({ number, draft, onText, onSave, onLeave }: EditedProps) {
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => area.current?.focus(), []);
+  return (
+    <li class="editing">
+      <textarea
+        ref={area}
+        rows={Math.min(MAX_ROWS, draft.split("\n").length)}
+        value={draft}
+        aria-label={`Waiting prompt ${number}`}
+        onInput={({ currentTarget: { value } }) => onText(value)}
+        onKeyDown={(event) => {
+          if (event.isComposing) return;
+          const isSave = event.key === "Enter" && !event.shiftKey;
+          if (!isSave && event.key !== "Escape") return;
+          event.preventDefault();
+          event.stopPropagation();
+          if (isSave) onSave();
+          else onLeave();
+        }}
+      />
+      <div class="row-tools">
+        <button type="button" class="secondary" onClick={onLeave}>
+          Cancel
+        </button>
+        <button type="button" disabled={!draft.trim()} onClick={onSave}>
+          Save
+        </button>
+      </div>
+    </li>
+  );
+}
