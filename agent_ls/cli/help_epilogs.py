@@ -52,6 +52,13 @@ _EPILOGS: Mapping[str, tuple[str, str]] = {
         """0 all done    1 none done    2 some done    3 wrong settings or tasks
   64 wrong command line    130 stopped""",
     ),
+    "worktrees": (
+        """agent-ls run --worktree parser "write a parser for the new format"
+  agent-ls worktrees list
+  agent-ls worktrees merge parser""",
+        """0 done    1 nothing to merge, or refused    3 wrong settings, or no such worktree
+  64 wrong command line""",
+    ),
     "costs": ("agent-ls costs --by model --since 2026-01-01", _PLAIN),
     **dict.fromkeys(
         ("diff", "keep", "undo", "redo", "restore", "review"), (_REVIEW_EXAMPLES, _REVIEW)

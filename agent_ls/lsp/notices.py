@@ -43,7 +43,7 @@ def of_policies(event: e.Event) -> list[wire.Update] | None:
 
 
 def of_outside(event: e.Event) -> list[wire.Update] | None:
-    """Translate events of hooks, goals, background programs, wrap-ups and monitors."""
+    """Translate events of hooks, goals, background programs and monitors."""
     match event:
         case e.HookRan() if event.outcome is not HookOutcome.PASSED:
             is_broken = event.outcome in (HookOutcome.FAILED, HookOutcome.TIMED_OUT)
@@ -64,6 +64,15 @@ def of_outside(event: e.Event) -> list[wire.Update] | None:
             words = f"Goal: {len(event.proofs) - len(missing)} of {len(event.proofs)} proven."
             more = f" Missing: {'; '.join(missing)}" if missing else ""
             return [notice("info", event.origin, words + more)]
+        case e.MonitorAlerted():
+            return [notice("warning", "external_monitor", event.text)]
+        case _:
+            return None
+
+
+def of_requests(event: e.Event) -> list[wire.Update] | None:
+    """Translate what the user asked of a session beside its prompts."""
+    match event:
         case e.WrapUpRequested():
             return [notice("info", "wrap_up", f"Asked to come to an end by {event.by}.")]
         case e.CompactionRequested():
@@ -71,8 +80,6 @@ def of_outside(event: e.Event) -> list[wire.Update] | None:
         case e.CompactionSettled():
             words = "" if event.is_shorter else _SHORTEST
             return [notice("info", "compact", words, _COMPACTION)]
-        case e.MonitorAlerted():
-            return [notice("warning", "external_monitor", event.text)]
         case _:
             return None
 

@@ -23,7 +23,7 @@ from agent_ls.loop.state.state import SessionState
 from agent_ls.loop.state.undelivered import Undelivered
 from agent_ls.lsp import wire
 from agent_ls.lsp.model_trouble import ModelTrouble
-from agent_ls.lsp.notices import NO_COMPACTION, notice, of_outside, of_policies
+from agent_ls.lsp.notices import NO_COMPACTION, notice, of_outside, of_policies, of_requests
 from agent_ls.session.titles import call_title, choice_name, parsed
 
 _MAX_ADVICE_CHARS = 400
@@ -85,6 +85,7 @@ class Translation:
             self._of_review,
             of_policies,
             of_outside,
+            of_requests,
         ):
             if (updates := part(event)) is not None:
                 return updates
