@@ -151,8 +151,8 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     merged = dict(below)
     for key, value in above.items():
         if isinstance(value, Mapping):
-            inner = merged.get(key)
-            known = cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}
+            inner: object = merged.get(key)
+            known = cast("Mapping[str, Any]", inner if isinstance(inner, Mapping) else {})
             if found := _merged(known, cast("Mapping[str, Any]", value)):
                 merged[key] = found
         elif value is not None:

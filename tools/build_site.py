@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCES = (
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "docs",
-    "agent_ls/ARCHITECTURE.md", "tests/editors/README.md",
+    "agent_ls/ARCHITECTURE.md", "tests/editors/README.md", "deploy/ci",
 )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ read. ``refs/made/NAME`` names the commit that a worktree began with, plus what 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import os
 import re
@@ -24,6 +23,7 @@ from agent_ls.batch.git import git
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import MAX_KEPT_BYTES, FileImage, is_text
 from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.processes.file_locks import lock, lock_now, lock_shared
 from agent_ls.safety.git_places import top_of
 from agent_ls.workspace.disk_files import MAX_BYTES
 
@@ -81,12 +81,12 @@ class Worktrees:
         is_new = False
         async with self._locked(name) as descriptor:
             while True:
-                await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_SH)
+                await asyncio.to_thread(lock_shared, descriptor)
                 found = await self.find(name)
                 if found is not None:
                     break
                 # Another process may make it, or drop it, before this one has the lock.
-                await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_EX)
+                await asyncio.to_thread(lock, descriptor)
                 if await self.find(name) is None:
                     await self._make(name)
                     is_new = True
@@ -105,7 +105,7 @@ class Worktrees:
             )
         async with self._locked(name) as descriptor:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock_now(descriptor)
             except BlockingIOError:
                 raise WorkspaceError(
                     f"a run works in the worktree {name}; try again once it has ended"
@@ -116,7 +116,7 @@ class Worktrees:
         """Say whether a run works in it."""
         async with self._locked(name) as descriptor:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock_now(descriptor)
             except BlockingIOError:
                 return True
             return False
@@ -177,7 +177,7 @@ class Worktrees:
     async def _alone(self) -> AsyncGenerator[None]:
         """Let no other process make or drop worktrees of this repository."""
         async with self._locked("") as descriptor:
-            await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_EX)
+            await asyncio.to_thread(lock, descriptor)
             yield
 
     @asynccontextmanager

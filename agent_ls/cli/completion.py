@@ -28,8 +28,7 @@ def completion(arguments: argparse.Namespace) -> int:
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
     for action in parser._actions:
         yield action
-        if isinstance(action.choices, dict):
-            # Only the choice of a command has parsers behind its names.
-            commands = cast("dict[str, argparse.ArgumentParser]", action.choices)
-            for below in commands.values():
+        # Only the choice of a command has parsers behind its names.
+        if isinstance(choices := cast(object, action.choices), dict):
+            for below in cast("dict[str, argparse.ArgumentParser]", choices).values():
                 yield from _actions(below)

@@ -21,6 +21,11 @@ def lock(descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
+def lock_shared(descriptor: int) -> None:
+    """Wait for a lock that others may share. Blocking; ``OSError`` where there are no locks."""
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+
+
 def unlock(descriptor: int) -> None:
     """Give the lock back."""
     fcntl.flock(descriptor, fcntl.LOCK_UN)
