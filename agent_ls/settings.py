@@ -349,6 +349,8 @@ def _meant(keys: tuple[str, ...]) -> str:
         # Two letters in the wrong order are the most frequent slip.
         swapped = [one for one in known if sorted(one) == sorted(key.lower())]
         near = swapped[:1] or get_close_matches(key.lower(), known, 1)
+        if at + 1 < len(keys):
+            near = [one for one in near if isinstance(known[one], dict)]
         meant = (keys[0] == "hooks" and point_of(key)) or "".join(near)
         return f": did you mean {'.'.join((*keys[:at], meant, *keys[at + 1 :]))}?" if meant else "."
     return "."

@@ -66,7 +66,7 @@ class EditFile(EditTool):
     description: ClassVar[str] = (
         "Change parts of a file. Copy old_string from what you read, without line numbers, with "
         "enough lines around the change that it stands there once. To rewrite a definition, copy "
-        "all of it; to add one, copy the line that it goes below."
+        "all of it."
     )
     Arguments: ClassVar[type[Arguments]] = EditFileArguments
 

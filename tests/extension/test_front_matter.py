@@ -78,7 +78,7 @@ def test_our_own_files_say_what_is_wrong() -> None:
         ("Bash(:*)", ("run_command",), ()),
         ("Write(docs/**), Edit(docs/**)", ("write_file", "edit_file"), ("edit: docs/**",)),
         ("Read(src/**), WebFetch(domain:x.y), Task(review)", (
-            "read_file", "WebFetch", "delegate"
+            "read_file", "web_fetch", "delegate"
         ), ()),
         ("mcp__linear, mcp__github__get_issue", ("linear/*", "github/get_issue"), ()),
         ("Bash(), LS, TodoWrite", ("run_command", "list_dir", "update_plan"), ()),

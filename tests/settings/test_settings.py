@@ -365,7 +365,7 @@ mode = "auto"
         ({"command_line": {"profile": "x"}}, False, Mode.ACCEPT_EDITS, "auto", "careful, free"),
         ({"repository": 'profile = "free"'}, True, Mode.ACCEPT_EDITS, "auto", "only be set in"),
         ({"repository": "[profiles.free]\nmode = 'ask'"}, True, Mode.ACCEPT_EDITS, "auto",
-         "not known"),
+         "is not a setting."),
         ({"editor": {"profile": "free"}}, True, Mode.ACCEPT_EDITS, "auto", "may choose that"),
         ({"editor": {"profile": "careful"}}, False, Mode.PLAN, "auto", "sandbox.use was ignored"),
         ({"editor": {"profile": ["free"]}}, True, Mode.ACCEPT_EDITS, "auto", "careful, free"),

@@ -660,7 +660,7 @@ def test_what_other_drivers_say_is_worded_too(
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (ModuleNotFoundError("no", name="pg8000"), r"'pg8000' is missing.*agent-ls\[postgres\]"),
+        (ModuleNotFoundError("no", name="pg8000"), r"'pg8000' is missing.*install 'pg8000>="),
         (ValueError("what?"), "ValueError: what?"),
         (OSError(30, "Read-only file system"), "Read-only file system"),
         (OSError("odd"), "odd"),

@@ -251,4 +251,8 @@ EVENTS: tuple[ev.Event, ...] = (
     ev.CompactionRequested(by="user"),
     ev.CompactionSettled(is_shorter=True),
     ev.CompactionSettled(is_shorter=False),
+    ev.BackgroundStarted(call_id="c", name="dev", command="npm run dev", limit_s=3_600),
+    ev.BackgroundStarted(call_id="c", name="log", command="tail -f x", limit_s=60, reads_only=True),
+    ev.BackgroundRead(name="dev", until_bytes=120),
+    ev.BackgroundEnded(name="dev", end="exited", exit_code=1),
 )

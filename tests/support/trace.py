@@ -164,6 +164,12 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             return f"  {event.call_id} final output {_quoted(str(event.value))}"
         case e.GrantsRevoked():
             return f"  revoked {', '.join(event.grants)}: {_quoted(event.why)}"
+        case e.BackgroundStarted():
+            return f"  {event.call_id} runs in the background as {event.name}"
+        case e.BackgroundRead():
+            return f"  {event.name} read to {event.until_bytes}"
+        case e.BackgroundEnded():
+            return f"  {event.name} {event.words}"
         case e.EffectSimulated():
             return f"  simulated: {event.what}"
         case e.PlanUpdated():
