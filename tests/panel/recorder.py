@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -99,6 +100,7 @@ class Recording:
 
     def _named(self, text: str) -> str:
         text = text.replace(self._home, "/home/ada")
+        text = text.replace(sys.executable, "/home/ada/venv/bin/python")
         text = _BASE.sub("https://api.openai.com/v1", text)
         return _ID.sub(lambda found: self._id(found[0]), text)
 

@@ -157,7 +157,9 @@ export class Conversation implements vscode.Disposable {
   }
 
   /** Change what is chosen, if asked to, and read what can be; never rejects. */
-  async configure(change: { mode?: ConfigResult["mode"]; model?: string; effort?: string } = {}): Promise<void> {
+  async configure(
+    change: { mode?: ConfigResult["mode"]; model?: string; effort?: string } = {},
+  ): Promise<void> {
     if (this.#agent.state.is !== "running") return;
     try {
       const params = { sessionId: this.sessionId, ...change };

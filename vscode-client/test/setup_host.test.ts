@@ -95,6 +95,7 @@ function opened({ model = "openai/gpt-5", failure = "" } = {}) {
       sessionId: "ses_1",
       mode: "ask",
       model,
+      effort: "",
       silenced: [],
       modes: [],
       roots: [folder],

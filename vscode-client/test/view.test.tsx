@@ -133,6 +133,7 @@ test("problems of the settings are shown", async () => {
     sessionId: "s",
     mode: "ask",
     model: "openai/gpt-5",
+    effort: "",
     silenced: [],
     modes: [{ id: "ask", name: "Ask first", description: "" }],
     roots: [],

@@ -214,7 +214,7 @@ function requeued(queue: State["queue"], update: Of<"prompt_changed">): State["q
   if (!promptId || !meant) return queue;
   if (isDropped) return queue.filter((one) => one !== meant);
   const now = { ...meant, text: text ?? meant.text, whenBusy: whenBusy ?? meant.whenBusy };
-  if (before === null || before === undefined) {
+  if (before === null) {
     return queue.map((one) => (one === meant ? now : one));
   }
   const rest = queue.filter((one) => one !== meant);
