@@ -46,3 +46,18 @@ def test_a_call_belongs_to_the_sandbox_that_its_process_descends_from(
 ) -> None:
     found = [one for one in acts("\n".join(lines), Path("/w")) if one.port == 53]
     assert [one.is_confined for one in found] == [is_confined]
+
+
+@pytest.mark.parametrize(
+    "call, places",
+    [
+        ('symlink("/etc/x", "/w/a") = 0', ["/w/a"]),
+        ('symlinkat("../x", 5</w/in>, "a") = 0', ["/w/in/a"]),
+        ('link("/etc/x", "/w/a") = 0', ["/etc/x", "/w/a"]),
+        ('rename("a", "/tmp/b") = 0', ["/w/a", "/tmp/b"]),
+        ('symlink("/etc/x", "/w/a") = -1 EPERM', []),
+    ],
+)
+def test_a_link_changes_its_own_place_and_a_hard_link_both(call: str, places: list[str]) -> None:
+    found = [place for one in acts(f"1 {call}", Path("/w")) for place in one.places]
+    assert found == [Path(one) for one in places]

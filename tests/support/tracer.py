@@ -124,5 +124,7 @@ def _changed(call: str) -> list[Path]:
             return [Path(opened[1] or "", opened[2])]
         return []
     if _CHANGED.search(call):
-        return [Path(at, name) for at, name in _NAMED.findall(call)]
+        places = [Path(at, name) for at, name in _NAMED.findall(call)]
+        # Where a link leads is only its content.
+        return places[1:] if call.startswith("symlink") else places
     return []
