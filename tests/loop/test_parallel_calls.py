@@ -114,24 +114,27 @@ async def test_four_calls_run_at_once_unless_another_number_is_set(
 
 
 class Held(DiskWorkspace):
-    """Reads ``held.txt`` only once a command has ended, or after a moment."""
+    """Reads ``held.txt`` once a command has ended and another read has begun, or after a moment."""
 
     def __init__(self, root: Root, moment_s: float) -> None:
         super().__init__([root])
         self.moment_s = moment_s
-        self.goes_on = asyncio.Event()
+        self.has_ended, self.has_begun = asyncio.Event(), asyncio.Event()
 
     async def read(self, path: str) -> TextFile:
         if Path(path).name == "held.txt":
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.moment_s):
-                    await self.goes_on.wait()
+                    await self.has_ended.wait()
+                    await self.has_begun.wait()
+        else:
+            self.has_begun.set()
         return await super().read(path)
 
     def on_event(self, stored: StoredEvent) -> None:
         event = stored.event
         if isinstance(event, ToolCallFinished) and event.effect is Effect.EXECUTE:
-            self.goes_on.set()
+            self.has_ended.set()
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
         pass
