@@ -91,7 +91,7 @@ async def test_nobody_reads_any_more_so_the_turn_stops(folder: Path) -> None:
         assert process.stdout is not None
         await process.stdout.readline()
         # As `head -1` does.
-        process.stdout._transport.close()  # type: ignore[attr-defined]
+        process.stdout._transport.close()  # type: ignore[attr-defined] - a reader cannot be closed
         assert process.stderr is not None
         async with asyncio.timeout(60):
             said = await process.stderr.read()
