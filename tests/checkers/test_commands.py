@@ -154,6 +154,7 @@ async def test_of_two_folders_only_the_trusted_one_is_checked(folder: Path) -> N
     assert [str(other) in one for one in report.problems] == [True]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("values", "words"),
     [

@@ -23,6 +23,8 @@ from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from tests.checkers.conftest import INSTALLED
 from tests.checkers.projects import told, workspace, write
 
+pytestmark = pytest.mark.heavy
+
 CANARY = "canary-77c1"
 Confine = Callable[[Path], Confiner]
 PROLOGUE = """\

@@ -192,6 +192,7 @@ async def _fill(place: Path) -> None:
     await store.close()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "words",
     [

@@ -61,6 +61,7 @@ async def check(
     return ended, events, model
 
 
+@pytest.mark.heavy
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("window", [4_096, 8_192, 16_384, 32_768])
 @pytest.mark.parametrize(
@@ -121,6 +122,7 @@ async def test_new_results_are_cut_only_by_what_is_missing(tmp_path: Path, stage
     assert 32_768 * 0.7 < size < 32_768 * 0.9, trace_of(events)
 
 
+@pytest.mark.heavy
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("window", [4_096, 8_192, 32_768])
 @pytest.mark.parametrize(

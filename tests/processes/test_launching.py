@@ -128,6 +128,7 @@ async def test_the_callers_descriptors_become_the_programs_first_ones() -> None:
     os.close(read_end)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "program",
     [

@@ -42,6 +42,7 @@ async def check(patient: Asking, endpoint: FaultyEndpoint, model: str) -> Provid
     return caught.value
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("model", DIALECTS)
 async def test_an_error_body_without_end_is_read_to_where_a_person_would(
     patient: Asking, model: str

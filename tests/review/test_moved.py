@@ -153,6 +153,7 @@ MOVES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("by", ["undo", "restore"])
 @pytest.mark.parametrize("name", MOVES)
 async def test_moved_files_go_back_though_nobody_keeps_their_bytes(

@@ -60,6 +60,7 @@ async def waits(session: Reviewed, decision: str, by: str, *, word: str) -> None
     assert (session.texts(), await session.open_hunks()) == (there, is_open)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("is_kept", [False, True])
 @pytest.mark.parametrize("by", ["turn", "changes"])
 @pytest.mark.parametrize(

@@ -254,6 +254,7 @@ _TABLE = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", _TABLE)
 async def test_what_comes_back_has_its_permissions(tmp_path: Path, name: str) -> None:
     folder, row = tmp_path / "work", _TABLE[name]

@@ -49,7 +49,13 @@ PARTS = {
 }
 
 
-@pytest.fixture(params=["sample", "advisories", pytest.param("all", marks=pytest.mark.heavy)])
+@pytest.fixture(
+    params=[
+        "sample",
+        pytest.param("advisories", marks=pytest.mark.heavy),
+        pytest.param("all", marks=pytest.mark.heavy),
+    ]
+)
 def part(request: pytest.FixtureRequest) -> str:
     """The rows to run, by the name of their list."""
     return request.param

@@ -16,6 +16,8 @@ from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import installed_bubblewrap
 
+pytestmark = pytest.mark.heavy
+
 _COMMIT = "git -c user.name=x -c user.email=x@x commit -q --allow-empty -m two"
 
 

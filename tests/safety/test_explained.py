@@ -16,6 +16,7 @@ from tests.safety.tables import requests
 from tests.support.batch import batch
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("table", ["rules", "classes"])
 def test_each_request_is_judged_as_its_class_is(table: str, tmp_path: Path) -> None:
     rows = requests(table)
@@ -36,6 +37,7 @@ def one(folder: Path, **request: Any) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.heavy
 def test_the_deciding_rule_is_named(tmp_path: Path) -> None:
     rules = {"allow": ["Bash(make:*)"], "ask": ["Bash(make clean)"], "deny": ["Bash(make x *)"]}
     for command, rule in (
@@ -47,6 +49,7 @@ def test_the_deciding_rule_is_named(tmp_path: Path) -> None:
         assert answer["rule"] == rule
 
 
+@pytest.mark.heavy
 def test_a_denial_sees_where_a_link_leads(tmp_path: Path) -> None:
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets/a").write_text("x")

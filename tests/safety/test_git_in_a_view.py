@@ -17,6 +17,8 @@ from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import installed_bubblewrap
 
+pytestmark = pytest.mark.heavy
+
 _WHEN = "2026-01-01T00:00:00Z"
 _FILES = {
     "a.py": "x = 1\n",

@@ -17,6 +17,8 @@ from agent_ls.safety.sandbox.hard_links import MAX_LINKED
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
 
+pytestmark = pytest.mark.heavy
+
 _PYTHON = shlex.quote(str(Path(sys.executable).resolve()))
 _TEXT = "outside\n"
 

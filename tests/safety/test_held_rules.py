@@ -21,7 +21,10 @@ from agent_ls.safety.sandbox.confining import open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="this machine is no Linux")
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(sys.platform != "linux", reason="this machine is no Linux"),
+]
 
 _CANARY = "canary-41c7"
 _RULES = (

@@ -19,6 +19,9 @@ from agent_ls.safety.sandbox.confining import Confiner, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.safety.text import visible_line
 from agent_ls.workspace.runner import ShellRunner
+from tests.support.commands import until
+
+pytestmark = pytest.mark.heavy
 
 _BARE = (
     "mkdir -p {0}/objects {0}/refs; echo 'ref: refs/heads/x' > {0}/HEAD; "
@@ -255,8 +258,9 @@ async def test_only_a_persons_command_makes_what_counts_at_once(
 
 
 async def test_the_last_of_commands_that_overlap_looks(confiner: Confiner, folder: Path) -> None:
-    until = "until [ -e sub/go ]; do sleep 0.05; done"
-    slow = asyncio.create_task(_run(confiner, f"{until}; echo x > sub/.npmrc"))
+    waits = "touch sub/began; until [ -e sub/go ]; do sleep 0.05; done"
+    slow = asyncio.create_task(_run(confiner, f"{waits}; echo x > sub/.npmrc"))
+    await until((folder / "sub" / "began").exists)
     person = Bounds(consent="person")
     early = await _run(confiner, "echo x > sub/.envrc", person)
     assert early == ""

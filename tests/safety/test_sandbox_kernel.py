@@ -17,6 +17,8 @@ from agent_ls.safety.sandbox.landlock import Landlock
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
 
+pytestmark = pytest.mark.heavy
+
 _PYTHON = shlex.quote(str(Path(sys.executable).resolve()))
 
 

@@ -17,6 +17,8 @@ from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.safety.sandbox.surroundings import copied_etc, toolchains
 from agent_ls.workspace.runner import ShellRunner
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.fixture
 def place(repository: Path) -> Iterator[Path]:

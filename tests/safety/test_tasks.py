@@ -8,6 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from statistics import median
 
+import pytest
+
 from tests.safety.tables import rows
 from tests.support.batch import batch
 
@@ -26,6 +28,7 @@ def _request(step: str) -> dict[str, str]:
     return {"kind": kind, "path": rest} if kind else {"kind": "command", "command": step}
 
 
+@pytest.mark.heavy
 def test_ordinary_tasks_ask_seldom(tmp_path: Path) -> None:
     tasks = [line.partition(" | ")[2].split(" ;; ") for line in rows("tasks")]
     assert len(tasks) == 50

@@ -27,9 +27,12 @@ from tests.store.postgres import Postgres
 from tests.store.stories import TURN, Journal, created, noise, sa_engine
 
 # pg8000 leaves the socket of a server that refused or froze to the garbage collector.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
-)
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
+    ),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -70,6 +70,7 @@ async def look(path: Path, session_id: str, acknowledged: int) -> None:
     await store.close()
 
 
+@pytest.mark.heavy
 def test_five_kills_lose_nothing(tmp_path: Path, repository: Path) -> None:
     check(tmp_path / "store.db", 5, repository)
 

@@ -93,6 +93,7 @@ async def test_the_project_tree_of_a_part_says_so(place: Place) -> None:
     assert _CUT not in await small(place, 4).describe()
 
 
+@pytest.mark.heavy
 async def test_no_list_ends_at_fifty_thousand_files(place: Place) -> None:
     for folder in range(51):
         (place.root / f"{folder}").mkdir()

@@ -15,6 +15,8 @@ from agent_ls.safety.sandbox.probe import SandboxOptions, default_memory_bytes, 
 from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import installed_bubblewrap
 
+pytestmark = pytest.mark.heavy
+
 _MIB = 2**20
 _PYTHON = str(Path(sys.executable).resolve())
 _KILLED = "[killed: too much memory, more than 0.2 GiB, sandbox.max_memory_bytes]\n"

@@ -27,14 +27,17 @@ from agent_ls.workspace.runner import ShellRunner
 
 _BWRAP = shutil.which("bwrap")
 
-pytestmark = pytest.mark.skipif(
-    _BWRAP is None
-    or subprocess.run(
-        [_BWRAP, "--unshare-net", "--dev-bind", "/", "/", "true"], check=False
-    ).returncode
-    != 0,
-    reason="bubblewrap is needed for a network of its own",
-)
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(
+        _BWRAP is None
+        or subprocess.run(
+            [_BWRAP, "--unshare-net", "--dev-bind", "/", "/", "true"], check=False
+        ).returncode
+        != 0,
+        reason="bubblewrap is needed for a network of its own",
+    ),
+]
 
 
 class _Files(http.server.SimpleHTTPRequestHandler):

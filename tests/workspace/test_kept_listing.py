@@ -88,6 +88,7 @@ _CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("change", _CHANGES.values(), ids=_CHANGES)
 def test_each_change_is_in_the_list(root: Path, change: Callable[[Path], object]) -> None:
     listing = KeptListing(root)

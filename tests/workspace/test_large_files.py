@@ -69,6 +69,7 @@ async def test_a_large_file_is_read_in_its_encoding(tmp_path: Path, name: str, m
     assert (await at.read_part("a.log", 1, 1, max_chars=9)).lines == (lines[0][:9],)
 
 
+@pytest.mark.heavy
 async def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     at = _at(tmp_path)
     (tmp_path / "bin").write_bytes(b"a\0b" * MAX_BYTES)

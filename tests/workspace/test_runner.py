@@ -108,6 +108,7 @@ async def test_start_up_files_are_not_read(tmp_path: Path) -> None:
     assert outcome.output == ""
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "command",
     [
@@ -202,6 +203,7 @@ _KEY = (
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("is_in_one_line", [True, False])
 async def test_no_part_of_a_secret_is_left_where_output_is_cut(
     tmp_path: Path, is_in_one_line: bool

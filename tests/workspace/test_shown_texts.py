@@ -14,6 +14,8 @@ from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import installed_bubblewrap
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

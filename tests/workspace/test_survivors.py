@@ -16,6 +16,8 @@ import pytest
 
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 
+pytestmark = pytest.mark.heavy
+
 Sandboxes = Literal["off", "bubblewrap", "landlock"]
 
 _LIMIT_S = 2.0

@@ -2,7 +2,7 @@
 // What goes with a prompt: chips, completion, paste and drop, and earlier prompts.
 import { render } from "preact";
 import { act } from "preact/test-utils";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { Images, SentChips } from "../src/attach";
 import type { Chip, FromPanel, Here, ToPanel } from "../src/messages";
 import { App } from "../src/view/app";
@@ -234,24 +234,24 @@ function transfer(types: Record<string, string>, files: File[] = []): DataTransf
 const png = new File(["png"], "image.png", { type: "image/png" });
 
 test("a pasted picture becomes a chip, and text stays text", async () => {
-  const paste = async (data: DataTransfer) => {
+  const kept = () => said.filter((one) => one.type === "image");
+  const paste = async (data: DataTransfer, images = kept().length + 1) => {
     const event = Object.assign(new Event("paste", { bubbles: true, cancelable: true }), {
       clipboardData: data,
     });
     await act(async () => {
       field().dispatchEvent(event);
-      await new Promise((done) => setTimeout(done, 20));
+      await vi.waitFor(() => expect(kept()).toHaveLength(images), 30_000);
     });
     await draw();
     return event.defaultPrevented;
   };
-  expect(await paste(transfer({ "text/plain": "words" }, [png]))).toBe(false);
+  expect(await paste(transfer({ "text/plain": "words" }, [png]), 0)).toBe(false);
   expect(await paste(transfer({}, [png]))).toBe(true);
   expect(await paste(transfer({}, [png]))).toBe(true);
   expect(names(".chips li.chip")).toEqual(["image.png", "image-2.png"]);
-  const kept = said.filter((one) => one.type === "image");
-  expect(kept).toHaveLength(2);
-  expect(kept.every((one) => one.data.startsWith("data:image/png;base64,"))).toBe(true);
+  expect(kept()).toHaveLength(2);
+  expect(kept().every((one) => one.data.startsWith("data:image/png;base64,"))).toBe(true);
   await type("What is this?");
   await press("Enter");
   const [sent] = prompts();
