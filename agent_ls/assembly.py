@@ -25,7 +25,6 @@ from agent_ls.domain.record import build_records
 from agent_ls.domain.rules import PatternRule
 from agent_ls.extension.claude_home import agreed_home
 from agent_ls.extension.commands import FileCommands
-from agent_ls.kits import Kits, Ports, build
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.ports.checks import CompileChecks
@@ -42,19 +41,20 @@ from agent_ls.safety.made_files import made_files
 from agent_ls.safety.own_places import claim_store
 from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.sandbox.advice import banner
-from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
 from agent_ls.safety.sandbox.probe import probe
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings, store_place, user_file
 from agent_ls.store.sql_store import open_store
+from agent_ls.wiring import Kits, Ports, build
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.dry_run import DryRunner, DryRunWorkspace
+from agent_ls.workspace.environment import MachineEnvironment
 from agent_ls.workspace.file_claims import FileClaims
 from agent_ls.workspace.hook_commands import HookCommands
 from agent_ls.workspace.meter import ProcessMeter
 from agent_ls.workspace.runner import ShellRunner, command_environment
-from agent_ls.workspace.surroundings import MachineSurroundings
 from agent_ls.workspace.tree_watch import TreeWatch
 from agent_ls.workspace.web_pages import WebPages
 
@@ -104,7 +104,7 @@ async def open_sessions(
     ``better_code`` wraps the parsers' knowledge of code.
     ``begun_s`` is when a turn's time limit starts to count; None: when the turn starts.
     ``on_taken`` is called with the id of a session that another process took over, ``tell`` with
-    what the person should know about this machine.
+    what the user should know about this machine.
     Errors: ``StoreError`` if the store cannot be used.
     """
     clock = SystemClock()
@@ -119,16 +119,16 @@ async def open_sessions(
     telemetry = open_telemetry(settings.telemetry)
     host = provider or catalogue.PROVIDER(settings.provider)
     await host.start(settings.model)
-    hooks, confiner = settings.hooks, await _open_confiner(settings, workspace, tell)
-    runner = ShellRunner(confiner, is_wanted=settings.sandbox.use != "off")
+    hooks, builder = settings.hooks, await _open_confiner(settings, workspace, tell)
+    runner = ShellRunner(builder, is_wanted=settings.sandbox.use != "off")
     if settings.dry_run:
         # Hooks are commands with real effects, so a dry run has none.
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
     # A dry run carries nothing out, and what a server's tool does cannot be simulated.
-    servers = None if settings.dry_run else tool_servers(settings, workspace, confiner, tell)
+    servers = None if settings.dry_run else tool_servers(settings, workspace, builder, tell)
     files = FileCommands(user_file().parent, workspace, lambda: agreed_home(settings.claude_home))
     code, claims = WorkspaceCode(workspace, tags_folder()), FileClaims(clock)
-    checks = _compile_checks(settings, workspace, confiner)
+    checks = _compile_checks(settings, workspace, builder)
     ports = Ports(
         clock=clock,
         ids=ids,
@@ -137,7 +137,7 @@ async def open_sessions(
         provider=host,
         models=settings.models,
         workspace=workspace,
-        surroundings=MachineSurroundings(workspace, checks, user_file().parent),
+        environment=MachineEnvironment(workspace, checks, user_file().parent),
         code=better_code(code),
         compile_checks=checks,
         runner=runner,
@@ -162,8 +162,8 @@ async def open_sessions(
         await asyncio.gather(*closing)
         if telemetry is not None:
             await asyncio.to_thread(telemetry.close)
-        if confiner is not None:
-            await asyncio.to_thread(confiner.end)
+        if builder is not None:
+            await asyncio.to_thread(builder.end)
 
     return Sessions(
         store=store,
@@ -191,10 +191,10 @@ async def open_tool_servers(
 ) -> AsyncGenerator[Servers]:
     """Provide the tool servers without sessions; end them with the block.
 
-    ``tell`` gets what the person has to know about the sandbox.
+    ``tell`` gets what the user has to know about the sandbox.
     """
-    async with held_confiner(settings, workspace, tell) as confiner:
-        servers = tool_servers(settings, workspace, confiner)
+    async with held_confiner(settings, workspace, tell) as builder:
+        servers = tool_servers(settings, workspace, builder)
         try:
             yield servers
         finally:
@@ -204,23 +204,23 @@ async def open_tool_servers(
 @asynccontextmanager
 async def held_confiner(
     settings: Settings, workspace: Workspace, tell: Callable[[str], None] | None = None
-) -> AsyncGenerator[Confiner | None]:
+) -> AsyncGenerator[SandboxBuilder | None]:
     """Provide what confines commands, if there is a sandbox; end it with the block.
 
-    ``tell`` gets what the person has to know about the sandbox.
+    ``tell`` gets what the user has to know about the sandbox.
     """
-    confiner = await _open_confiner(settings, workspace, tell)
+    builder = await _open_confiner(settings, workspace, tell)
     try:
-        yield confiner
+        yield builder
     finally:
-        if confiner is not None:
-            await asyncio.to_thread(confiner.end)
+        if builder is not None:
+            await asyncio.to_thread(builder.end)
 
 
 def tool_servers(
     settings: Settings,
     workspace: Workspace,
-    confiner: Confiner | None = None,
+    builder: SandboxBuilder | None = None,
     tell: Callable[[str], None] = lambda _words: None,
 ) -> Servers:
     """Return the tool servers of the settings and of trusted folders; none is started."""
@@ -230,7 +230,7 @@ def tool_servers(
         SavedPins(pins_file()),
         command_environment(),
         settings.allowed_tools,
-        confiner,
+        builder,
         tell,
     )
 
@@ -244,7 +244,7 @@ def _written_folders(settings: Settings, workspace: Workspace) -> list[Path]:
 
 async def _open_confiner(
     settings: Settings, workspace: Workspace, tell: Callable[[str], None] | None
-) -> Confiner | None:
+) -> SandboxBuilder | None:
     """Return what confines commands, if one is wanted and works on this machine."""
     folders = [root.path for root in workspace.roots]
     probed = await asyncio.to_thread(probe, settings.sandbox, folders)
@@ -285,23 +285,23 @@ def _make_schemas() -> None:
 @dataclass(frozen=True)
 class _CheckerPorts:
     workspace: Workspace
-    confiner: Confiner | None
+    builder: SandboxBuilder | None
 
 
 def built_in_checkers(
-    settings: Settings, workspace: Workspace, confiner: Confiner | None
+    settings: Settings, workspace: Workspace, builder: SandboxBuilder | None
 ) -> list[Any]:
     """Return the checkers of the catalogue, in its order."""
-    ports = _CheckerPorts(workspace, confiner)
+    ports = _CheckerPorts(workspace, builder)
     return [build(part, settings.checkers, ports) for part in catalogue.CHECKERS]
 
 
 def _compile_checks(
-    settings: Settings, workspace: Workspace, confiner: Confiner | None
+    settings: Settings, workspace: Workspace, builder: SandboxBuilder | None
 ) -> CompileChecks:
     commands = settings.checkers.commands
     checkers = (
-        *built_in_checkers(settings, workspace, confiner),
-        *(catalogue.COMMAND_CHECKER(workspace, one, confiner) for one in commands),
+        *built_in_checkers(settings, workspace, builder),
+        *(catalogue.COMMAND_CHECKER(workspace, one, builder) for one in commands),
     )
     return catalogue.COMPILE_CHECKS(checkers, workspace)

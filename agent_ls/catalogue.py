@@ -12,7 +12,7 @@ from agent_ls.checkers.commands import CommandChecker
 from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff
 from agent_ls.checkers.tsc import Tsc
-from agent_ls.loop.sockets import (
+from agent_ls.loop.extension_points import (
     Check,
     Compactor,
     FollowUp,

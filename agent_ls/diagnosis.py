@@ -41,7 +41,7 @@ class Finding:
 
     @property
     def line(self) -> str:
-        """Return it for a person."""
+        """Return it for a user."""
         return f"{_SIGNS[self.state]} {self.what}: {self.words}"
 
 
@@ -165,8 +165,8 @@ async def _checkers(settings: Settings, folder: Path) -> list[Finding]:
     workspace = open_disk_workspace([folder])
     trust = "trusted" if workspace.roots[0].is_trusted else "not trusted: nothing of it runs"
     found = [Finding("ok", "folder", f"{folder} ({trust})")]
-    async with held_confiner(settings, workspace) as confiner:
-        checkers = built_in_checkers(settings, workspace, confiner)
+    async with held_confiner(settings, workspace) as builder:
+        checkers = built_in_checkers(settings, workspace, builder)
         found += [await _checked(checker) for checker in checkers]
     for command in settings.checkers.commands:
         own = catalogue.COMMAND_CHECKER(workspace, command)

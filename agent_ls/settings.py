@@ -143,9 +143,9 @@ class LoadedSettings:
 
     settings: Settings
     problems: tuple[str, ...]
-    """For a person: which key of which source, and why."""
+    """For a user: which key of which source, and why."""
     own_problems: tuple[str, ...] = ()
-    """Those of what the person wrote; the others are a repository's or an editor's, or about
+    """Those of what the user wrote; the others are a repository's or an editor's, or about
     variables of the environment that are no settings."""
 
 
@@ -238,7 +238,7 @@ def _profile(profiles: object, name: object, problems: list[str]) -> _Source:
 
 @dataclass(frozen=True, slots=True)
 class FolderSettings:
-    """What of a folder's settings does not count, key by key, for a person."""
+    """What of a folder's settings does not count, key by key, for a user."""
 
     never: tuple[str, ...]
     """Ignored, trusted or not."""

@@ -15,7 +15,7 @@ from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
 from agent_ls.extension.claude_home import claude_home
 from agent_ls.extension.commands import FileCommands
 from agent_ls.extension.skills import found_skills
-from agent_ls.loop.ports.surroundings import TOP_RULE_FILES
+from agent_ls.loop.ports.environment import TOP_RULE_FILES
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.processes.reading import read_file
 from agent_ls.safety.text import label
@@ -37,7 +37,7 @@ class SwitchedOn:
 
     @property
     def words(self) -> str:
-        """Return both as text for a person."""
+        """Return both as text for a user."""
         on = "".join(f"\n  {one}" for one in self.on) or " nothing that is there now."
         off = "".join(f"\n  {one}" for one in self.off)
         return f"It would switch on:{on}" + (f"\nThese stay off:{off}" if off else "")

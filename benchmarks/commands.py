@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from agent_ls.loop.ports.commands import Bounds
-from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
 from benchmarks.figures import Figure, finish, median, quantile
@@ -37,11 +37,11 @@ def measure(repetitions: int) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="agent-ls-bench-") as place:
         top = Path(place).resolve() / "repository"
         _make(top)
-        confiner = open_confiner(found.sandbox, options, lambda: [top])
+        builder = open_confiner(found.sandbox, options, lambda: [top])
         try:
-            taken = asyncio.run(_rounds(confiner, top, repetitions))
+            taken = asyncio.run(_rounds(builder, top, repetitions))
         finally:
-            confiner.end()
+            builder.end()
     return _figures(taken)
 
 
@@ -54,7 +54,7 @@ def _make(top: Path) -> None:
     subprocess.run(_COMMIT, shell=True, cwd=top, check=True)
 
 
-async def _rounds(confiner: Confiner, top: Path, repetitions: int) -> dict[str, list[float]]:
+async def _rounds(builder: SandboxBuilder, top: Path, repetitions: int) -> dict[str, list[float]]:
     """Return the milliseconds of each way, in order; the first round only fills caches."""
 
     async def bash() -> None:
@@ -62,7 +62,7 @@ async def _rounds(confiner: Confiner, top: Path, repetitions: int) -> dict[str, 
         await process.wait()
 
     def command(bounds: Bounds) -> Callable[[], Awaitable[object]]:
-        return lambda: ShellRunner(confiner).run("true", cwd=top, timeout_s=_LIMIT_S, bounds=bounds)
+        return lambda: ShellRunner(builder).run("true", cwd=top, timeout_s=_LIMIT_S, bounds=bounds)
 
     ways = {
         "bash": bash,

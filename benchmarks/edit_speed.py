@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.edits import ChangeText, Replacement, apply_replacements
-from agent_ls.edits.as_read import place_as_read
-from agent_ls.edits.requests import Wish
+from agent_ls.edits.rebase import place_as_read
+from agent_ls.edits.requests import EditRequest
 from agent_ls.edits.search_replace import place
 from agent_ls.edits.unified import place_unified
 from agent_ls.tools.changing import places_of, preview_of
@@ -59,20 +59,20 @@ def _window(lines: list[str]) -> tuple[list[str], list[str]]:
     return old, [*old[:1], old[1] + " + 1", *old[2:]]
 
 
-def _wish(old: list[str], new: list[str]) -> Wish:
-    return Wish("\n".join(old), "\n".join(new))
+def _request(old: list[str], new: list[str]) -> EditRequest:
+    return EditRequest("\n".join(old), "\n".join(new))
 
 
 def _many_places(end: str) -> Callable[[], object]:
     """Return an edit of 400 lines in 2 MB, with the words in which it is told."""
     lines = [f"value_{number} = first + second * {number}  # a remark" for number in range(43_000)]
     text = end.join(lines) + end
-    wishes = [
-        _wish([f"value_{number} ="], [f"value_{number} :="]) for number in range(0, 42_800, 107)
+    requests = [
+        _request([f"value_{number} ="], [f"value_{number} :="]) for number in range(0, 42_800, 107)
     ]
 
     def run() -> None:
-        placed = place(text, wishes)
+        placed = place(text, requests)
         assert isinstance(placed, tuple)
         places_of(apply_replacements(text, placed), placed)
 
@@ -80,13 +80,13 @@ def _many_places(end: str) -> Callable[[], object]:
 
 
 def _one_long_line() -> Callable[[], object]:
-    """Return an edit at both ends and in the middle of a line, with what a person is shown."""
+    """Return an edit at both ends and in the middle of a line, with what a user is shown."""
     parts = [f"var v{number}=f({number});" for number in range(74_000)]
     text = "".join(parts) + "\n"
-    wishes = [Wish(parts[at], f"var changed={at};") for at in (0, len(parts) // 2, -1)]
+    requests = [EditRequest(parts[at], f"var changed={at};") for at in (0, len(parts) // 2, -1)]
 
     def run() -> None:
-        placed = place(text, wishes)
+        placed = place(text, requests)
         assert isinstance(placed, tuple)
         preview_of("Edit", ToolKind.EDIT, _change(placed), text, None)
 
@@ -101,14 +101,18 @@ def _huge_cases() -> Iterator[_Case]:
     """Yield edits of a document so long that an edit step must not look at each of its lines."""
     lines = _lines(_HUGE)
     old, new = _window(lines)
-    text, exact = "\n".join(lines) + "\n", [_wish(old, new)]
-    bare = [_wish([line.strip() for line in old], [line.strip() for line in new])]
+    text, exact = "\n".join(lines) + "\n", [_request(old, new)]
+    bare = [_request([line.strip() for line in old], [line.strip() for line in new])]
     changed = text.replace("function_6(", "function_six(", 1)
-    for name, wishes in (("exact", exact), ("no indentation", bare)):
-        yield _Case(f"{name}, 100,000 lines", lambda wishes=wishes: place(text, wishes), _HUGE_MS)
+    for name, requests in (("exact", exact), ("no indentation", bare)):
+        yield _Case(
+            f"{name}, 100,000 lines", lambda requests=requests: place(text, requests), _HUGE_MS
+        )
         yield _Case(
             f"{name}, 100,000 lines, changed since it was read",
-            lambda wishes=wishes: place_as_read(text, changed, lambda one: place(one, wishes)),
+            lambda requests=requests: place_as_read(
+                text, changed, lambda one: place(one, requests)
+            ),
             _HUGE_MS,
         )
 
@@ -117,12 +121,12 @@ def _cases() -> Iterator[_Case]:
     small, large = _lines(_SMALL), _lines(_LARGE)
     text, small_text = "\n".join(large) + "\n", "\n".join(small) + "\n"
     crlf = text.replace("\n", "\r\n")
-    exact, small_exact = _wish(*_window(large)), _wish(*_window(small))
+    exact, small_exact = _request(*_window(large)), _request(*_window(small))
     old, new = _window(large)
-    bare = _wish([line.strip() for line in old], [line.strip() for line in new])
-    curly = Wish(exact.old.replace("is", "“is”"), exact.new)
-    stale = _wish([*old[:2], "    if value is not None:", *old[3:]], new)
-    gone = _wish([f"{line}_gone" for line in old], ["x"])
+    bare = _request([line.strip() for line in old], [line.strip() for line in new])
+    curly = EditRequest(exact.old.replace("is", "“is”"), exact.new)
+    stale = _request([*old[:2], "    if value is not None:", *old[3:]], new)
+    gone = _request([f"{line}_gone" for line in old], ["x"])
     same = "    value = value + 1\n" * _LARGE
     diff = "@@ -1,5 +1,5 @@\n" + "".join(
         f"{sign}{line}\n"
@@ -138,14 +142,14 @@ def _cases() -> Iterator[_Case]:
     yield _Case("context changed", lambda: place(text, [stale]), _OTHER_MS)
     yield _Case("not there, candidates", lambda: place(text, [gone]), _OTHER_MS)
     yield _Case("other characters, not there", lambda: place(text, [curly]), _OTHER_MS)
-    short = Wish("value = value", "x")
+    short = EditRequest("value = value", "x")
     yield _Case("one line 20,000 times", lambda: place(same, [short]), _OTHER_MS)
-    many = _wish(["value = value + 1"] * 200, ["x"])
+    many = _request(["value = value + 1"] * 200, ["x"])
     yield _Case("200 of one line 20,000 times", lambda: place(same, [many]), _OTHER_MS)
-    other = _wish(["    value = value + 1"] * 199 + ["    value = value - 1"], ["x"])
+    other = _request(["    value = value + 1"] * 199 + ["    value = value - 1"], ["x"])
     yield _Case("nearly 200 such lines", lambda: place(same, [other]), _OTHER_MS)
     wide = "    größe = “größe” + 1\n    }\n" * (_LARGE // 2)
-    blurred = Wish('größe = "größe" - 1\n}\nreturn größe', "x")
+    blurred = EditRequest('größe = "größe" - 1\n}\nreturn größe', "x")
     yield _Case("20,000 lines beyond ASCII", lambda: place(wide, [blurred]), _OTHER_MS)
     yield _Case("one line of 1.6 MB, with its diff", _one_long_line(), _OTHER_MS)
     yield from _huge_cases()

@@ -52,7 +52,7 @@ class Editor:
         self.ended: dict[str, str] = {}
         """How each progress ended, by token."""
         self.shown: list[str] = []
-        """Messages to the person, oldest first."""
+        """Messages to the user, oldest first."""
         errors = log.open("ab") if log else None
         self.started_at = time.monotonic()
         self.process = subprocess.Popen(

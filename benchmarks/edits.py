@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.envelope import place_envelope
-from agent_ls.edits.requests import Refused, Wish
+from agent_ls.edits.requests import EditRequest, Refused
 from agent_ls.edits.search_replace import place
 from agent_ls.edits.unified import place_unified
 from benchmarks.edit_corpus.diffs import patches
@@ -30,7 +30,7 @@ def answer(case: Case) -> tuple[Replacement, ...] | Refused:
     """Return what the engine says."""
     if isinstance(case.request, Edit):
         one = case.request
-        return place(case.text, [Wish(one.old, one.new, one.line)])
+        return place(case.text, [EditRequest(one.old, one.new, one.line)])
     run = place_unified if case.kind == "unified" else place_envelope
     return run(case.text, str(case.request))
 

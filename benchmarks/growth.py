@@ -27,11 +27,11 @@ import psutil
 
 from agent_ls.codeintel.workspace_code import WorkspaceCode
 from agent_ls.domain.calls import ToolCall
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.ripgrep import find_ripgrep
-from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.tools.glob import Glob, GlobArguments
 from agent_ls.tools.grep import Grep, GrepArguments
@@ -43,7 +43,7 @@ from benchmarks.figures import Figure, finish, median
 from benchmarks.large_tree import make_tree
 
 if TYPE_CHECKING:
-    from agent_ls.loop.sockets import ToolContext
+    from agent_ls.loop.extension_points import ToolContext
 
 _LIMIT_S = 60.0
 _PATTERN = r"def f_7_77\b"
@@ -60,7 +60,7 @@ class Place:
     files: int
     repetitions: int
     workspace: DiskWorkspace
-    confiner: Confiner | None
+    builder: SandboxBuilder | None
 
     @property
     def is_small(self) -> bool:
@@ -79,7 +79,7 @@ async def _command(place: Place) -> list[Figure]:
     """A command that changes a file, with the looks around it."""
     bare = await _floor(place, "bash", "-c", "echo 1 >> p0/m0/f0.py")
     status = await _floor(place, "git", "status", "--porcelain")
-    watch, runner = TreeWatch(place.workspace), ShellRunner(place.confiner)
+    watch, runner = TreeWatch(place.workspace), ShellRunner(place.builder)
     call = ToolCall(id="cal_1", provider_id="p", tool="run_command", arguments_json="{}")
     tool = RunCommand(place.workspace, runner)
     planned = PlannedCall(call, tool, RunCommandArguments(command="make it so"))
@@ -191,13 +191,13 @@ def measure_one(files: int, repetitions: int, made: Path | None = None) -> list[
             make_tree(root, files)
         options = SandboxOptions(use="bubblewrap")
         sandbox = probe(options).sandbox
-        confiner = sandbox and open_confiner(sandbox, options, lambda: [root])
-        place = Place(root, files, repetitions, _workspace(root), confiner)
+        builder = sandbox and open_confiner(sandbox, options, lambda: [root])
+        place = Place(root, files, repetitions, _workspace(root), builder)
         try:
             return asyncio.run(_measured(place))
         finally:
-            if confiner:
-                confiner.end()
+            if builder:
+                builder.end()
 
 
 async def _measured(place: Place) -> list[Figure]:

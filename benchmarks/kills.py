@@ -83,13 +83,13 @@ class Tally:
 
 
 class Editor(DemoClient):
-    """An editor with a person who allows what is asked; counts what its server says."""
+    """An editor with a user who allows what is asked; counts what its server says."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root, capabilities=CAPABILITIES, name="kills")
         self.incidents = 0
         self._incident = asyncio.Event()
-        self._person: asyncio.Task[None] | None = None
+        self._user: asyncio.Task[None] | None = None
 
     async def request(self, method: str, params: Any, timeout_s: float = _TURN_LIMIT_S) -> Any:
         """Ask with the patience that six servers on a busy machine need."""
@@ -111,8 +111,8 @@ class Editor(DemoClient):
             await self._incident.wait()
 
     def attend(self) -> None:
-        """Let the person answer from now on."""
-        self._person = asyncio.create_task(self._answer_all())
+        """Let the user answer from now on."""
+        self._user = asyncio.create_task(self._answer_all())
 
     async def _answer_all(self) -> None:
         while True:
@@ -127,13 +127,13 @@ class Editor(DemoClient):
             # The diagnostic goes a moment after the answer.
             await asyncio.sleep(0.01)
 
-    def person_state(self) -> str:
-        """Say whether the person still answers, and whether something waits for them."""
+    def user_state(self) -> str:
+        """Say whether the user still answers, and whether something waits for them."""
         waits = "something waits" if self._is_asked() else "nothing waits"
-        person = self._person
-        if person is None or not person.done():
-            return f"{waits} for the person"
-        return f"{waits} for the person, who left: {person.exception()!r}"
+        user = self._user
+        if user is None or not user.done():
+            return f"{waits} for the user"
+        return f"{waits} for the user, who left: {user.exception()!r}"
 
     def _is_asked(self) -> bool:
         many = self.shown.diagnostics.values()
@@ -159,9 +159,9 @@ class Editor(DemoClient):
         return texts, []
 
     async def _leave(self) -> None:
-        if self._person is not None:
-            self._person.cancel()
-            await asyncio.gather(self._person, return_exceptions=True)
+        if self._user is not None:
+            self._user.cancel()
+            await asyncio.gather(self._user, return_exceptions=True)
 
 
 class Chain:
@@ -318,7 +318,7 @@ class Chain:
         try:
             await editor.until(editor.ended, _TURN_LIMIT_S, "the end of the turn")
         except TimeoutError as error:
-            state = f"; {editor.person_state()}"
+            state = f"; {editor.user_state()}"
             self._tally.unresumable.append(f"{session_id}: {error}{state}")
 
     async def _judge(

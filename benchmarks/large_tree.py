@@ -18,8 +18,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from agent_ls.domain.calls import ToolCall
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
 from agent_ls.tools.searching import Query, search_below
@@ -68,8 +68,8 @@ def make_tree(root: Path, files: int) -> None:
         folder.mkdir(parents=True)
         for at in range(_IN_A_FOLDER):
             (folder / f"f{at}.py").write_text(f"def f_{number}_{at}(x):\n    return x + {at}\n")
-    person = ["-c", "user.name=a", "-c", "user.email=a@localhost", "-c", "gc.auto=0"]
-    for command in (["init", "-q"], ["add", "-A"], [*person, "commit", "-qm", "x"], ["gc", "-q"]):
+    user = ["-c", "user.name=a", "-c", "user.email=a@localhost", "-c", "gc.auto=0"]
+    for command in (["init", "-q"], ["add", "-A"], [*user, "commit", "-qm", "x"], ["gc", "-q"]):
         subprocess.run(["git", *command], cwd=root, check=True)
 
 

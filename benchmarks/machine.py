@@ -19,7 +19,7 @@ _SAMPLE_S = 0.1
 
 
 def private_environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return an environment without the person's settings and keys, homed below a folder."""
+    """Return an environment without the user's settings and keys, homed below a folder."""
     home.mkdir(parents=True, exist_ok=True)
     kept = ("PATH", "LANG", "TMPDIR", "SSL_CERT_FILE", "PYENV_VERSION")
     environment = {name: os.environ[name] for name in kept if name in os.environ}

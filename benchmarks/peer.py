@@ -26,7 +26,7 @@ if not __package__:
 from benchmarks.editor import Editor
 from benchmarks.places import AGENT_LS, REPOSITORY
 
-# A measured session is longer than what a person lets a turn cost without being asked.
+# A measured session is longer than what a user lets a turn cost without being asked.
 UNLIMITED = (
     "policies.step_limit.max_steps=0",
     "policies.budget.max_tokens=0",

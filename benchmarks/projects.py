@@ -46,12 +46,12 @@ class Project:
     name: str
     prompt: str
     open: tuple[str, ...]
-    """Documents that a person has open while the agent works."""
+    """Documents that a user has open while the agent works."""
     gate_failures: int
     gate_words: tuple[str, ...]
     """What the gate says when it fails."""
     commands: int
-    """Commands that a person is asked about."""
+    """Commands that a user is asked about."""
     registry: Literal["pypi", "npm"]
     package: str
     version: str

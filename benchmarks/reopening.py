@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from agent_ls.loop.state.folding import fold_all
-from agent_ls.lsp.faces.publisher import Publisher
+from agent_ls.lsp.presenters.publisher import Publisher
 from agent_ls.store.sql_store import open_store
 from benchmarks.figures import Figure
 

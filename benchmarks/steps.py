@@ -30,7 +30,7 @@ from benchmarks.session import Call, Edits, Step
 OURS = "agent-ls"
 _HTTPX, _LITELLM, _RAW = "httpx floor", "litellm floor", "raw litellm floor"
 _LIMIT_S = 240.0
-# As long as a person needs to type a prompt after starting the editor.
+# As long as a user needs to type a prompt after starting the editor.
 _WARM_UP_S = 5.0
 _SHAPES = (
     ("1 character", {"chunk": 1}),

@@ -35,7 +35,7 @@ _private: list[Path] = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give this process its own XDG places, an ear for Ctrl-C, and none of the person's model keys.
+    """Give this process its own XDG places, an ear for Ctrl-C, and none of the user's model keys.
 
     The editors stay where their installer put them, which depends on the real cache folder.
     """

@@ -20,7 +20,7 @@ BEGIN, END = "<!-- abilities -->\n", "<!-- end of abilities -->\n"
 def matrix() -> str:
     """Return the table: a row for each ability, a column for each editor, then the limits."""
     rows = [
-        ["the person …", *(editor.title for editor in EDITORS.values())],
+        ["the user …", *(editor.title for editor in EDITORS.values())],
         ["---", *("---" for _ in EDITORS)],
     ]
     notes: list[str] = []

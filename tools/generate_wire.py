@@ -18,8 +18,8 @@ from typing import Any, cast, get_type_hints
 from pydantic.json_schema import models_json_schema
 
 from agent_ls.lsp import wire
-from agent_ls.lsp.connection.changeover import WAIT_S, ComeAgain
 from agent_ls.lsp.connection.limits import TO_CLIENT
+from agent_ls.lsp.connection.settings_lock import WAIT_S, ComeAgain
 from agent_ls.lsp.connection.structuring import SESSION_HELD
 from agent_ls.lsp.handlers.verbs import VERBS
 

@@ -77,7 +77,7 @@ class Conversation:
             tool_kinds, self._place, session.content, state=session.state
         )
         self._asking: dict[str, asyncio.Task[None]] = {}
-        """Requests to the client that wait for the person, by approval or question."""
+        """Requests to the client that wait for the user, by approval or question."""
         self._ends: dict[str, asyncio.Future[e.TurnEnded]] = {}
         """What prompts wait for, by turn."""
         self._is_stopping = False
@@ -155,7 +155,7 @@ class Conversation:
         self._outbox.put(update)
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Send the updates of an event, and ask the person what it asks."""
+        """Send the updates of an event, and ask the user what it asks."""
         for update in self._translation.feed(stored.event):
             self._outbox.put(update)
         match stored.event:
@@ -239,14 +239,14 @@ class Conversation:
     async def _chosen(
         self, call: schema.ToolCallUpdate, options: list[schema.PermissionOption]
     ) -> str | None:
-        """Return the chosen option's id; None when the person wants none of it, or cannot say."""
+        """Return the chosen option's id; None when the user wants none of it, or cannot say."""
         await self._outbox.flush()
         try:
             said = await self._client.request_permission(
                 session_id=self.session.id, tool_call=call, options=options
             )
         except (RequestError, ValueError) as error:
-            _log.warning("the client could not ask the person: %s", error)
+            _log.warning("the client could not ask the user: %s", error)
             return None
         except ConnectionError:
             # The session is closed and the turn stays open: whoever loads it is asked again.

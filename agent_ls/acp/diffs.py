@@ -39,7 +39,7 @@ def of_texts(path: str, before: str | None, after: str | None) -> list[FileEditT
 def from_unified(payload: str, place: Place) -> list[FileEditToolCallContent] | None:
     """Return a preview's unified diff as one diff a hunk; None when it is not exactly one.
 
-    The preview shows hidden characters as escapes and so do the diffs: they are what the person
+    The preview shows hidden characters as escapes and so do the diffs: they are what the user
     judges, and are never applied.
     """
     try:

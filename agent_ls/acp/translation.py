@@ -1,7 +1,7 @@
 """Translates a session's events to the protocol's updates.
 
 Owns only the mapping: no sending and no time. The live stream and the replay of a stored session
-differ in one thing: live, the client has the person's words already and the answer as it streams.
+differ in one thing: live, the client has the user's words already and the answer as it streams.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MAX_OUTPUT_CHARACTERS: Final = 8_000
 _MAX_DIFFS: Final = 20
 _TITLE_CHARACTERS: Final = 120
 _UNSHOWN: Final = (ToolKind.READ, ToolKind.SEARCH)
-"""Kinds whose results are long, and in the person's own files."""
+"""Kinds whose results are long, and in the user's own files."""
 
 Updates = Sequence[Update | Later]
 Content = schema.ContentToolCallContent | schema.FileEditToolCallContent

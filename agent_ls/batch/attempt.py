@@ -301,8 +301,8 @@ class _Attempt:
             await asyncio.to_thread(_lay_over, Path(self._task.check_files), checkout.folder)
         settings = load_settings().settings
         workspace = open_disk_workspace([checkout.folder])
-        async with held_confiner(settings, workspace) as confiner:
-            runner = ShellRunner(confiner, is_wanted=settings.sandbox.use != "off")
+        async with held_confiner(settings, workspace) as builder:
+            runner = ShellRunner(builder, is_wanted=settings.sandbox.use != "off")
             outcome = await runner.run(
                 self._task.check, cwd=checkout.folder, timeout_s=self._task.check_timeout_s
             )

@@ -20,7 +20,7 @@ from typing import Any
 from agent_ls.checkers.command_options import CheckCommand
 from agent_ls.checkers.copies import FolderCopy
 from agent_ls.checkers.process import ProgramOutcome
-from agent_ls.checkers.said import UNPARSABLE, Said, finding_of
+from agent_ls.checkers.raw_finding import UNPARSABLE, Said, finding_of
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.safety.text import visible
 

@@ -24,7 +24,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.safety.programs import path_outside
-from agent_ls.safety.sandbox.confining import Confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class CommandChecker:
 
     workspace: Workspace
     options: CheckCommand
-    confiner: Confiner | None = None
+    builder: SandboxBuilder | None = None
     _copies: Copies = field(default_factory=Copies, init=False, repr=False)
 
     @property
@@ -150,7 +150,7 @@ class CommandChecker:
             stdin="",
             timeout_s=self.options.timeout_s,
             variables=self.options.variables,
-            confiner=self.confiner if self.options.sandbox else None,
+            builder=self.builder if self.options.sandbox else None,
             readable=copy.readable,
             writable=(copy.inside(copy.folder),),
         )

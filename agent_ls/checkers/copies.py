@@ -21,7 +21,7 @@ from pathlib import Path
 import platformdirs
 import psutil
 
-from agent_ls.checkers.said import lines_of
+from agent_ls.checkers.raw_finding import lines_of
 from agent_ls.processes.reading import read_file
 from agent_ls.safety.control_files import has_secret_name
 

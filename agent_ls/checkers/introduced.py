@@ -1,8 +1,8 @@
 """Run all checkers and find the findings that a change introduced.
 
-A checker's report on the texts before is compared with its report on the texts now; ``newest.py``
-runs the checks. Results of per-file checkers are awaited and cached by text. Checkers of whole
-projects may continue in the background.
+A checker's report on the texts before is compared with its report on the texts now;
+``latest_only.py`` runs the checks. Results of per-file checkers are awaited and cached by text.
+Checkers of whole projects may continue in the background.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from agent_ls.checkers.newest import NewestChecks, Question
+from agent_ls.checkers.latest_only import NewestChecks, Question
 from agent_ls.checkers.process import together
-from agent_ls.checkers.said import UNPARSABLE
+from agent_ls.checkers.raw_finding import UNPARSABLE
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from agent_ls.loop.settling import settled
+from agent_ls.loop.shielding import settled
 from agent_ls.processes.launching import PipedProgram, Program, start_piped
+from agent_ls.safety.sandbox.builder import SandboxBuilder, held
 from agent_ls.safety.sandbox.confinement import Wrapped
-from agent_ls.safety.sandbox.confining import Confiner, held
 
 T = TypeVar("T")
 _KEPT_VARIABLES = ("HOME", "LANG", "TMPDIR", "TEMP", "SYSTEMROOT", "USERPROFILE")
@@ -50,7 +50,7 @@ async def run_program(
     stdin: str,
     timeout_s: float,
     variables: Iterable[str] = (),
-    confiner: Confiner | None = None,
+    builder: SandboxBuilder | None = None,
     readable: Sequence[Path] = (),
     writable: Sequence[Path] = (),
 ) -> ProgramOutcome:
@@ -61,10 +61,10 @@ async def run_program(
     """
     words, env = tuple(map(str, command)), _environment(path, variables)
     try:
-        if confiner is None:
+        if builder is None:
             return await _run(Wrapped(words, env), cwd, stdin, timeout_s)
         wrap = partial(
-            confiner.wrapped_checker, words, cwd=cwd, env=env, readable=readable, writable=writable
+            builder.wrapped_checker, words, cwd=cwd, env=env, readable=readable, writable=writable
         )
         async with held(wrap) as wrapped:
             outcome = await _run(wrapped, cwd, stdin, timeout_s)
@@ -76,7 +76,7 @@ async def run_program(
 
 @asynccontextmanager
 async def start_server(
-    command: Sequence[str | Path], *, cwd: Path, path: str, confiner: Confiner | None
+    command: Sequence[str | Path], *, cwd: Path, path: str, builder: SandboxBuilder | None
 ) -> AsyncGenerator[PipedProgram]:
     """Provide a program that runs until the end of the block, in a checker's view.
 
@@ -85,8 +85,8 @@ async def start_server(
     words, env = tuple(map(str, command)), _environment(path, ())
     async with AsyncExitStack() as ends:
         wrapped = Wrapped(words, env)
-        if confiner is not None:
-            wrap = partial(confiner.wrapped_checker, words, cwd=cwd, env=env)
+        if builder is not None:
+            wrap = partial(builder.wrapped_checker, words, cwd=cwd, env=env)
             wrapped = await ends.enter_async_context(held(wrap))
         piped = await start_piped(wrapped.argv, cwd=cwd, env=wrapped.env)
         dropping = asyncio.create_task(_drop(piped.stderr))

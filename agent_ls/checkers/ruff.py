@@ -14,15 +14,15 @@ from pydantic import Field
 
 from agent_ls.checkers.process import ProgramOutcome, run_program, together
 from agent_ls.checkers.programs import find_program, untrusted
+from agent_ls.checkers.raw_finding import UNPARSABLE, Said, finding_of, lines_of
 from agent_ls.checkers.ruff_server import AskedText, Diagnostic, RuffServers, ServerStart
 from agent_ls.checkers.ruff_settings import RuffSettings, RuffSettingsFinder
-from agent_ls.checkers.said import UNPARSABLE, Said, finding_of, lines_of
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.safety.programs import path_outside
-from agent_ls.safety.sandbox.confining import Confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder
 
 _SUFFIXES = (".py", ".pyi")
 # As in ruff's own server: code that cannot run is an error, the rest are warnings.
@@ -87,7 +87,7 @@ class Ruff:
     is_per_file: ClassVar[bool] = True
     workspace: Workspace
     options: RuffOptions = RuffOptions()
-    confiner: Confiner | None = None
+    builder: SandboxBuilder | None = None
     _settings: RuffSettingsFinder = field(
         default_factory=RuffSettingsFinder, init=False, repr=False, compare=False
     )
@@ -166,7 +166,7 @@ class Ruff:
     async def _asked(self, plan: _Plan) -> Mapping[str, tuple[Finding, ...]]:
         """Return what servers find, by path; files of which they cannot tell are left out."""
         if not self._servers:
-            self._servers.append(RuffServers(self.confiner, self.options.timeout_s))
+            self._servers.append(RuffServers(self.builder, self.options.timeout_s))
         by_start = dict[ServerStart, list[_File]]()
         for file in plan.files:
             start = ServerStart(
@@ -213,7 +213,7 @@ class Ruff:
             path=plan.env_path,
             stdin=file.text,
             timeout_s=self.options.timeout_s,
-            confiner=self.confiner,
+            builder=self.builder,
         )  # fmt: skip
         if outcome.end == "exited" and outcome.exit_code == 0:
             try:

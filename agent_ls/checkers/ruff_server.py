@@ -19,9 +19,9 @@ from typing import Any
 
 from agent_ls.checkers.process import start_server
 from agent_ls.checkers.ruff_settings import RuffSettings
-from agent_ls.loop.settling import settled
+from agent_ls.loop.shielding import settled
 from agent_ls.processes.launching import PipedProgram
-from agent_ls.safety.sandbox.confining import Confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class AskedText:
 class RuffServers:
     """The running servers, one for each folder and set of options. ``end`` them."""
 
-    confiner: Confiner | None
+    builder: SandboxBuilder | None
     timeout_s: float
     """For the start, and for one text."""
     _running: dict[tuple[Path, str], _Server] = field(
@@ -116,18 +116,20 @@ class RuffServers:
         if server is None and newest < time.time_ns():
             failures = sum(one.has_failed for one in self._over)
             if failures < _MAX_FAILURES and len(self._running) < _MAX_SERVERS:
-                server = self._running[key] = _Server(start, self.confiner, self.timeout_s)
+                server = self._running[key] = _Server(start, self.builder, self.timeout_s)
         return server
 
 
 class _Server:
     """One process, from its start to its end."""
 
-    def __init__(self, start: ServerStart, confiner: Confiner | None, timeout_s: float) -> None:
+    def __init__(
+        self, start: ServerStart, builder: SandboxBuilder | None, timeout_s: float
+    ) -> None:
         self.start = start
         self.started_ns = time.time_ns()
         self.has_failed = False
-        self._confiner = confiner
+        self._builder = builder
         self._timeout_s = timeout_s
         self._indexed: dict[Path, Path] = {}
         """Configurations that it has read, by folder."""
@@ -216,7 +218,7 @@ class _Server:
         start, command = self.start, (self.start.program, "server")
         try:
             async with start_server(
-                command, cwd=start.folder, path=start.env_path, confiner=self._confiner
+                command, cwd=start.folder, path=start.env_path, builder=self._builder
             ) as piped:
                 await self._begin(piped)
                 self._piped = piped

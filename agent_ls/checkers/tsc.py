@@ -20,7 +20,7 @@ from agent_ls.checkers.programs import (
     trust_words,
     untrusted,
 )
-from agent_ls.checkers.said import finding_of
+from agent_ls.checkers.raw_finding import finding_of
 from agent_ls.checkers.tsc_projects import (
     CONFIGURATION,
     CONFIGURATIONS,
@@ -34,7 +34,7 @@ from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.safety.programs import path_outside
-from agent_ls.safety.sandbox.confining import Confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder
 
 _TYPESCRIPT = (".ts", ".tsx", ".mts", ".cts")
 _JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs")
@@ -72,7 +72,7 @@ class Tsc:
     is_per_file: ClassVar[bool] = False
     workspace: Workspace
     options: TscOptions = TscOptions()
-    confiner: Confiner | None = None
+    builder: SandboxBuilder | None = None
     _copies: Copies = field(default_factory=Copies, init=False, repr=False, compare=False)
 
     def handles(self, path: str) -> bool:
@@ -122,7 +122,7 @@ class Tsc:
             async with self._copies.of(part, self.workspace) as (copy, gap):
                 # The time limit excludes waiting for the copy.
                 async with asyncio.timeout(job.timeout_s):
-                    answer = await TscRun(job, copy, self.confiner).check()
+                    answer = await TscRun(job, copy, self.builder).check()
                 findings = await asyncio.to_thread(self._findings, answer, copy)
         except TimeoutError:
             limit = f"{job.timeout_s:g} s (checkers.tsc.timeout_s)"

@@ -20,10 +20,10 @@ from typing import Any
 from agent_ls.checkers.copies import FolderCopy
 from agent_ls.checkers.process import ProgramOutcome, run_program
 from agent_ls.checkers.programs import TypeScript
-from agent_ls.checkers.said import Said
+from agent_ls.checkers.raw_finding import Said
 from agent_ls.domain.findings import Severity
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.sandbox.confining import Confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder
 
 CONFIGURATIONS = ("tsconfig.json", "jsconfig.json")
 CONFIGURATION = re.compile(r"(^|/)[jt]sconfig[^/]*\.json$")
@@ -95,7 +95,7 @@ class TscRun:
 
     job: TscJob
     copy: FolderCopy
-    confiner: Confiner | None = None
+    builder: SandboxBuilder | None = None
     _known: dict[Path, _Project] = field(default_factory=dict[Path, _Project], init=False)
 
     @property
@@ -242,7 +242,7 @@ class TscRun:
             path=job.path,
             stdin="",
             timeout_s=job.timeout_s,
-            confiner=self.confiner,
+            builder=self.builder,
             readable=(*self.copy.readable, job.typescript.package),
             writable=(self.root,),
         )

@@ -25,7 +25,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.edits.diff import diff_to_read
 from agent_ls.lsp.demo.buffers import Buffer
 from agent_ls.lsp.demo.client import DemoClient
-from agent_ls.lsp.marks.mark import CHANGE_CODE
+from agent_ls.lsp.diagnostics.annotation import CHANGE_CODE
 
 _DATA = Path(__file__).parents[1] / "demo"
 _COMMENT = (

@@ -19,8 +19,8 @@ from typing import Any, TypeVar, cast, get_args
 from agent_ls.cli.judging import Judged, Kind, Question, boundary_here, judge
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.rules import Decision, PatternRule, RuleOptions, WrittenRule, parse_rule
+from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.commands import Boundary
-from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.rules import Rule, SavedRules
 from agent_ls.safety.trust import TrustedFolders, trust_file

@@ -20,18 +20,18 @@ from agent_ls.domain.events import SessionCreated, StoredEvent, TurnStarted
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny, GuardVerdict
-from agent_ls.kits import build
 from agent_ls.loop.calls.guarding import NOT_CHECKED
+from agent_ls.loop.extension_points import PlannedCall
+from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.commands import Boundary, Runner
 from agent_ls.loop.ports.models import ModelFacts
-from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Root, Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.view import TurnView
-from agent_ls.safety.sandbox.confining import open_confiner
+from agent_ls.safety.sandbox.builder import open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.settings import Settings
+from agent_ls.wiring import build
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
 
@@ -60,7 +60,7 @@ class Question:
     content: str = ""
     """What ``write`` would write."""
     grants: tuple[str, ...] = ()
-    """What the person allowed for the session."""
+    """What the user allowed for the session."""
     boundary: Boundary = "off"
     """What holds commands."""
     network: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Judged:
     decision: Literal["allow", "ask", "deny", "error"]
     """``error``: the call could not even be made, such as for a path that is no path."""
     decided_by: str
-    """The name of the guard, or the rule of the person."""
+    """The name of the guard, or the rule of the user."""
     reason: str
     every_time: bool
     """The decision is the same in every mode, whatever was allowed before."""
@@ -108,11 +108,11 @@ def boundary_here(
     if sandbox is None:
         yield "missing"
         return
-    confiner = open_confiner(sandbox, options, roots)
+    builder = open_confiner(sandbox, options, roots)
     try:
         yield "sandbox"
     finally:
-        confiner.end()
+        builder.end()
 
 
 @dataclass(frozen=True, slots=True)

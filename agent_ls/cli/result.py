@@ -11,14 +11,14 @@ from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.events import AttemptFinished, Event, PlanProposed, QuestionResolved
 from agent_ls.domain.results import TurnResult
 from agent_ls.domain.stops import PLAIN, STATUS_WORDS, TurnStatus
-from agent_ls.loop.ports.people import MadeFile
+from agent_ls.loop.ports.approval import MadeFile
 from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.safety.text import visible, visible_line
 
 _NOBODY = "nobody"
 _REFUSED = {
     False: "Refused (--mode accept-edits lets edits run, --mode auto commands too):",
-    True: "Refused (asks in every mode; a person at a terminal or in an editor can allow it):",
+    True: "Refused (asks in every mode; a user at a terminal or in an editor can allow it):",
 }
 """Headings of the refused calls, by whether the calls ask in every mode."""
 _MADE = (

@@ -33,7 +33,7 @@ async def _traced(arguments: argparse.Namespace) -> SessionTrace:
 
 
 def lines(session: SessionTrace) -> Iterator[str]:
-    """Yield the trace as a table for a person."""
+    """Yield the trace as a table for a user."""
     yield f"{session.session_id}  {session.model}  mode {session.mode}"
     for turn in session.turns:
         yield f"\n▶ {short(turn.prompt)}"

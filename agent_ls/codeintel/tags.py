@@ -18,7 +18,7 @@ from agent_ls.syntax.words import uses
 MAX_TAGGED_BYTES = 1_000_000
 """Larger files are usually generated."""
 _MAX_MEAN_LINE_BYTES = 400
-"""Text with longer lines on average was not written by a person."""
+"""Text with longer lines on average was not written by a user."""
 MAX_USES = 3_000
 _MIN_USE_CHARS = 3
 

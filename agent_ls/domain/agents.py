@@ -56,7 +56,7 @@ class AgentLimits(Record):
     max_steps: Annotated[int, Trust.LOWER] = Field(default=20, ge=1)
     """Accepted model answers of one sub-agent."""
     timeout_s: float = Field(default=600.0, gt=0)
-    """How long one may work before it is asked to finish; waiting for a person does not count."""
+    """How long one may work before it is asked to finish; waiting for a user does not count."""
     grace_s: float = Field(default=60.0, gt=0)
     """How long it then has for its report."""
     kept_share: float = Field(default=0.25, ge=0, lt=1)
@@ -149,7 +149,7 @@ class ChildResult:
     kind: str
     stop: StopReason
     why: str
-    """For a person; empty on success."""
+    """For a user; empty on success."""
     report: AgentReport
     usage: Usage
     steps: int
@@ -166,7 +166,7 @@ class ChildResult:
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
         lines = [f"{self.kind}: {status} ({self.stop}), {steps}."]
         if self.why:
-            # Only the first sentence: the rest is advice for a person who can change settings.
+            # Only the first sentence: the rest is advice for a user who can change settings.
             lines.append(self.why.partition(". ")[0].rstrip(".")[:_MAX_CHARS] + ".")
         if self.files:
             lines.append(f"changed: {', '.join(self.files)}")

@@ -1,4 +1,4 @@
-"""A person's decisions: approvals of single calls, and answers to questions."""
+"""A user's decisions: approvals of single calls, and answers to questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STOP = "stop"
 
 
 class ApprovalChoice(StrEnum):
-    """The answers a person can give; ACP's words and ours."""
+    """The answers a user can give; ACP's words and ours."""
 
     ALLOW_ONCE = "allow_once"
     ALLOW_SESSION = "allow_session"
@@ -25,7 +25,7 @@ class ApprovalChoice(StrEnum):
     REJECT_ALWAYS = "reject_always"
     AMEND = "amend"
     CANCELLED = "cancelled"
-    """Nobody can answer any more: the turn ended, or no person is there."""
+    """Nobody can answer any more: the turn ended, or no user is there."""
 
     @property
     def allows(self) -> bool:
@@ -95,7 +95,7 @@ class ApprovalRequest(Record):
 
 
 class ApprovalAnswer(Record):
-    """A person's answer to an approval request."""
+    """A user's answer to an approval request."""
 
     choice: ApprovalChoice
     note: str = ""
@@ -114,7 +114,7 @@ class ApprovalAnswer(Record):
 
 
 class Question(Record):
-    """A question for the person: an escalation, a plan, or the model's own question."""
+    """A question for the user: an escalation, a plan, or the model's own question."""
 
     id: str
     turn_id: str
@@ -128,7 +128,7 @@ class Question(Record):
     stop: StopReason | None = None
     """For an escalation: the stop reason if the answer is *stop* or nobody answers."""
     steps: tuple[ProposedCall, ...] = ()
-    """For a plan: the calls to decide on, as the person sees them."""
+    """For a plan: the calls to decide on, as the user sees them."""
 
 
 class QuestionAnswer(Record):
@@ -140,7 +140,7 @@ class QuestionAnswer(Record):
 
     @property
     def is_answered(self) -> bool:
-        """Say whether a person answered."""
+        """Say whether a user answered."""
         return self.by != "nobody"
 
     @property

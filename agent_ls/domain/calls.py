@@ -22,7 +22,7 @@ class Effect(StrEnum):
 
 
 class ToolKind(StrEnum):
-    """What a tool is to a person, in the Agent Client Protocol's words."""
+    """What a tool is to a user, in the Agent Client Protocol's words."""
 
     READ = "read"
     EDIT = "edit"
@@ -41,7 +41,7 @@ class ErrorKind(StrEnum):
     STRUCTURAL = "structural"
     """Caught before it ran: unknown tool, arguments that do not parse or fit the schema."""
     DENIED = "denied"
-    """A guard or a person said no."""
+    """A guard or a user said no."""
     RUNTIME = "runtime"
     """It ran and failed."""
     TIMEOUT = "timeout"

@@ -98,7 +98,7 @@ class EditOutcome(Record):
     """``stale``: the file has another version, plan again; ``refused``: it will not work;
     ``unconfirmed``: sent, and no proof either way came in time."""
     reason: str = ""
-    """What happened and what to do, for person and model; empty when applied."""
+    """What happened and what to do, for user and model; empty when applied."""
     version: str | None = None
     """The version after the edit, when applied."""
     text: str | None = None

@@ -87,7 +87,7 @@ class ProviderError(AgentLsError):
         status: int | None = None,
         is_lasting: bool = False,
     ) -> None:
-        """Take the failure's class, a message for a person, and the provider's retry delay.
+        """Take the failure's class, a message for a user, and the provider's retry delay.
 
         ``window_tokens``: the model's window, if a refusal of a long request names it.
         ``is_lasting``: the same request would fail again in the same way, or take as long again.

@@ -50,9 +50,9 @@ class SessionCreated(_Event):
     mode: Mode
     model: str
     agent: str = ""
-    """The kind of sub-agent; empty for a person's session."""
+    """The kind of sub-agent; empty for a user's session."""
     parent_id: str = ""
-    """The session whose agent started it; empty for a person's session."""
+    """The session whose agent started it; empty for a user's session."""
     parent_call_id: str = ""
     """The call that started it."""
     grants: tuple[str, ...] = ()
@@ -99,14 +99,14 @@ class SessionArchived(_Event):
 
 
 class ModeChanged(_Event):
-    """The person switched the permission mode."""
+    """The user switched the permission mode."""
 
     type: Literal["mode_changed"] = "mode_changed"
     mode: Mode
 
 
 class ModelChanged(_Event):
-    """The person switched the model."""
+    """The user switched the model."""
 
     type: Literal["model_changed"] = "model_changed"
     model: str
@@ -121,7 +121,7 @@ class EffortChanged(_Event):
 
 
 class PolicySilenced(_Event):
-    """The person switched one policy off for this session."""
+    """The user switched one policy off for this session."""
 
     type: Literal["policy_silenced"] = "policy_silenced"
     origin: str
@@ -259,7 +259,7 @@ class AttemptFinished(_Event):
 INTERRUPTED = "interrupted"
 """Origin of a ``continue`` when the process ended while the model answered."""
 STOPPED = "stopped"
-"""Origin of a ``continue`` when the person stopped the turn during the answer."""
+"""Origin of a ``continue`` when the user stopped the turn during the answer."""
 
 
 class RecoveryChosen(_Event):
@@ -273,7 +273,7 @@ class RecoveryChosen(_Event):
     ``switch_model``, ``compact``, ``fail_step`` or ``fail``.
     """
     text: str = ""
-    """What the model is told, for ``reask`` and ``continue``; otherwise a text for a person."""
+    """What the model is told, for ``reask`` and ``continue``; otherwise a text for a user."""
     partial: str = ""
     """The text so far, kept in the conversation, for ``continue``."""
     wait_s: float = 0.0
@@ -309,7 +309,7 @@ class GateFailed(_Event):
     type: Literal["gate_failed"] = "gate_failed"
     origin: str
     text: str
-    """For the person; the model's text is in ``NudgeAdded``."""
+    """For the user; the model's text is in ``NudgeAdded``."""
     instead: str = ""
     """The turn's output instead of this answer, if the turn ends here."""
 
@@ -361,7 +361,7 @@ class CallDecided(_Event):
 
 
 class ApprovalRequested(_Event):
-    """A call waits for a person's approval."""
+    """A call waits for a user's approval."""
 
     type: Literal["approval_requested"] = "approval_requested"
     request: ApprovalRequest
@@ -378,7 +378,7 @@ class ApprovalResolved(_Event):
 
 
 class QuestionAsked(_Event):
-    """The turn waits for a person's answer."""
+    """The turn waits for a user's answer."""
 
     type: Literal["question_asked"] = "question_asked"
     question: Question
@@ -442,7 +442,7 @@ class EditApplied(_Event):
 
 
 class ReviewDecided(_Event):
-    """The person decided on the agent's changes in one file of a turn.
+    """The user decided on the agent's changes in one file of a turn.
 
     With an ``edit`` it is the durable intent of that edit, and takes effect only when
     ``ReviewApplied`` reports it as applied.
@@ -476,7 +476,7 @@ class ReviewApplied(_Event):
 
 
 class FileRenamed(_Event):
-    """The person renamed a file or folder that has changes by the agent, or findings."""
+    """The user renamed a file or folder that has changes by the agent, or findings."""
 
     type: Literal["file_renamed"] = "file_renamed"
     path: str
@@ -503,7 +503,7 @@ class HookRan(_Event):
     outcome: HookOutcome
     duration_ms: int = 0
     text: str = ""
-    """Why it blocked or failed, or what it changed; for a person."""
+    """Why it blocked or failed, or what it changed; for a user."""
     call_id: str = ""
     """The call it ran for; empty when it ran for no call."""
     told: str = ""
@@ -676,7 +676,7 @@ class CommandChangesLeftOut(_Event):
 
     @property
     def text(self) -> str:
-        """Return a sentence about it, for the model and for a person."""
+        """Return a sentence about it, for the model and for a user."""
         total = self.recorded_files + self.left_files
         return (
             f"The command changed {total} files, of which {self.recorded_files} are under review. "
@@ -754,7 +754,7 @@ class PlanResolved(_Event):
     type: Literal["plan_resolved"] = "plan_resolved"
     plan_id: str
     approved: tuple[str, ...] = ()
-    """Ids of calls that the person approved as shown."""
+    """Ids of calls that the user approved as shown."""
     digests: tuple[str, ...] = ()
     """Digests of the previews shown for ``approved``, in the same order."""
     each: tuple[str, ...] = ()
@@ -764,7 +764,7 @@ class PlanResolved(_Event):
 
 
 class FinalOutputGiven(_Event):
-    """The model gave an output that fits the person's schema; the turn ends with it."""
+    """The model gave an output that fits the user's schema; the turn ends with it."""
 
     type: Literal["final_output_given"] = "final_output_given"
     call_id: str
@@ -777,7 +777,7 @@ class GrantsRevoked(_Event):
     type: Literal["grants_revoked"] = "grants_revoked"
     grants: tuple[str, ...]
     why: str
-    """For a person: what was edited, or who revoked them."""
+    """For a user: what was edited, or who revoked them."""
     for_good: bool = False
     """The current call caused it, so stored rules are removed for later sessions too."""
 
@@ -858,7 +858,7 @@ class MonitorAlerted(_Event):
     type: Literal["monitor_alerted"] = "monitor_alerted"
     pattern: Literal["alternation", "near_equal", "no_progress"]
     text: str
-    """The observation, for the model and for a person."""
+    """The observation, for the model and for a user."""
 
 
 class CancelRequested(_Event):
@@ -877,7 +877,7 @@ class TurnEnded(_Event):
     status: TurnStatus
     output: str
     failure_reason: str = ""
-    """For a person: what to do about it; empty on success."""
+    """For a user: what to do about it; empty on success."""
     is_authentication: bool = False
     open_tasks: tuple[str, ...] = ()
 

@@ -54,10 +54,10 @@ class CheckReport(Record):
     mended: tuple[str, ...] = ()
     """Files that had a finding in the texts before and no longer have it."""
     problems: tuple[str, ...] = ()
-    """For a person: why a checker could not run (not installed, timed out, not trusted)."""
+    """For a user: why a checker could not run (not installed, timed out, not trusted)."""
     untrusted: tuple[str, ...] = ()
     """Folders that the user must trust before a checker runs there; ``problems`` say so."""
     cautions: tuple[str, ...] = ()
-    """For a person: why findings may be wrong, such as a broken configuration."""
+    """For a user: why findings may be wrong, such as a broken configuration."""
     is_cut_short: bool = False
     """A syntax error in one file may have kept a checker from checking others."""

@@ -1,4 +1,4 @@
-"""The person's place in the editor when they prompt, and how the model reads it.
+"""The user's place in the editor when they prompt, and how the model reads it.
 
 Whoever builds a ``Focus`` cleans and shortens its texts, and leaves out possible secrets.
 """

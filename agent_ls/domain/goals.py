@@ -122,9 +122,9 @@ def goal_from(data: Mapping[str, Any], *, name: str) -> Goal:
 
 
 def typed(prompt: str) -> tuple[str, Goal | None]:
-    """Split a prompt that a person typed into its text and its goal; one of them is empty.
+    """Split a prompt that a user typed into its text and its goal; one of them is empty.
 
-    Only for text the person typed. A goal's commands run because the person wrote them, so text
+    Only for text the user typed. A goal's commands run because the user wrote them, so text
     from files, comments and other programs must never become a goal.
     """
     goal = goal_in(prompt)

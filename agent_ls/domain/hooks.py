@@ -41,7 +41,7 @@ class HookOutcome(StrEnum):
     PASSED = "passed"
     CHANGED = "changed"
     ALLOWED = "allowed"
-    """It approved the call in the person's place."""
+    """It approved the call in the user's place."""
     BLOCKED = "blocked"
     FAILED = "failed"
     TIMED_OUT = "timed_out"

@@ -39,7 +39,7 @@ class FileImage(Record):
 
     @property
     def words(self) -> str:
-        """Return its kind and size, for a person."""
+        """Return its kind and size, for a user."""
         if self.is_missing:
             return _MISSING
         return f"{'text' if self.is_text else 'binary'}, {_size(self.size_bytes)}"
@@ -65,7 +65,7 @@ class PutImage(Record):
         return "create" if self.base is None else "change"
 
     def mode_after(self, mode: int) -> int:
-        """Return the permissions after the edit; a change by the person since stays."""
+        """Return the permissions after the edit; a change by the user since stays."""
         base, goal = self.base and self.base.mode, self.goal and self.goal.mode
         if base is None or goal is None:
             return mode

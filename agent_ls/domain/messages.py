@@ -17,7 +17,7 @@ OPENING_ID: Final = "first_trn_"
 
 
 class UserMessage(Record):
-    """A message in the user's role, from the person or (by ``origin``) from the machine."""
+    """A message in the user's role, from the user or (by ``origin``) from the machine."""
 
     role: Literal["user"] = "user"
     text: str

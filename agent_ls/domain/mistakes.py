@@ -1,4 +1,4 @@
-"""Explains pydantic's validation errors in words for the person who wrote the values."""
+"""Explains pydantic's validation errors in words for the user who wrote the values."""
 
 from __future__ import annotations
 

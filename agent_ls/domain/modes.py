@@ -36,7 +36,7 @@ MODE_WORDS: Mapping[Mode, tuple[str, str]] = {
     ),
     Mode.AUTO: ("Auto", "Asks only for what is always asked."),
 }
-"""What a person reads about each mode: its name, and what it does. The same in every face."""
+"""What a user reads about each mode: its name, and what it does. The same in every face."""
 
 _STRICTEST_FIRST = tuple(Mode)
 

@@ -30,7 +30,7 @@ class PlanItem(Record):
 
 
 class ProposedCall(Record):
-    """One call of a proposed plan, as the person sees it before it runs."""
+    """One call of a proposed plan, as the user sees it before it runs."""
 
     call: ToolCall
     title: str

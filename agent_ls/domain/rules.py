@@ -1,4 +1,4 @@
-"""Rules by pattern: what a person always allows, wants to be asked for, or denies.
+"""Rules by pattern: what a user always allows, wants to be asked for, or denies.
 
 Owns the notation: ``run_command: pytest *``, ``edit: docs/**``, ``read: secrets/**``,
 ``tool: linear/*``, ``host: pypi.org``.
@@ -43,11 +43,11 @@ class PatternRule(Record):
     pattern: str
     """Of commands: words, a last ``*`` for any that follow. Of files: as in ``.gitignore``."""
     source: str = ""
-    """Where it is written down, for a person."""
+    """Where it is written down, for a user."""
 
     @property
     def notation(self) -> str:
-        """Return how a person writes it."""
+        """Return how a user writes it."""
         return f"{self.subject}: {self.pattern}"
 
     @property

@@ -67,7 +67,7 @@ STATUS_WORDS: dict[str, str] = {
     TurnStatus.ESCALATED: "Needs you",
     TurnStatus.CANCELLED: "Cancelled",
 }
-"""How a turn ended, for a person."""
+"""How a turn ended, for a user."""
 
 PLAIN = frozenset({StopReason.COMPLETED, StopReason.ERROR, StopReason.CANCELLED})
 """Stop reasons that say no more than the status."""

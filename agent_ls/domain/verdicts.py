@@ -37,7 +37,7 @@ class Nudge:
     instead: str = ""
     """Gate: the turn's output instead of this answer, if the turn ends here."""
     shown: str = ""
-    """Gate: the text for the person; empty: ``text`` is used."""
+    """Gate: the text for the user; empty: ``text`` is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Halt:
 
 @dataclass(frozen=True, slots=True)
 class Escalate:
-    """Check or gate: ask the person; *stop* or no answer closes the turn with ``stop``."""
+    """Check or gate: ask the user; *stop* or no answer closes the turn with ``stop``."""
 
     question: str
     stop: StopReason
@@ -215,8 +215,8 @@ RecoveryVerdict = (
 )
 
 
-Consent = Literal["none", "mode", "person"]
-"""Who allowed a call: nobody, as it needs no consent; the chosen mode; a person, now or before."""
+Consent = Literal["none", "mode", "user"]
+"""Who allowed a call: nobody, as it needs no consent; the chosen mode; a user, now or before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,13 +228,13 @@ class Allow:
     reads_only: bool = False
     """The command plainly only reads, and runs in the environment for such commands."""
     rule: str = ""
-    """The person's rules or grant that decided; empty: none."""
+    """The user's rules or grant that decided; empty: none."""
     consent: Consent = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Guard: a person must approve."""
+    """Guard: a user must approve."""
 
     reason: str
     broad: bool = True

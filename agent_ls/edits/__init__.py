@@ -20,7 +20,7 @@ Reads no file and knows no protocol. Other packages call these functions:
 - ``line_ends.with_ends_of(before, now, replacements)``: gives restored lines their former line
   ends.
 - ``minimal.replacements_between(before, after)``: the smallest replacements between two texts.
-- ``diff.diff_to_read(before, after, path)``: a unified diff for a person, with long lines cut by
+- ``diff.diff_to_read(before, after, path)``: a unified diff for a user, with long lines cut by
   ``long_lines``; ``diff.patch_to_apply`` gives one with whole lines.
 
 Each placing function returns sorted ``domain.edits.Replacement`` values that do not overlap, in

@@ -6,14 +6,14 @@ from rapidfuzz import fuzz, process
 
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import MAX_CARRIED, carried, conversions, converted, stripped
-from agent_ls.edits.locate import Ground, Place
+from agent_ls.edits.locate import IndexedText, Place
 from agent_ls.edits.requests import Change, Refused
 
 _MIN_ALIKE = 50.0
 
 
 def in_the_files_characters(
-    ground: Ground,
+    indexed: IndexedText,
     old: list[str],
     place: Place,
     changes: list[Change],
@@ -33,7 +33,7 @@ def in_the_files_characters(
     found: list[list[str]] = []
     for change in changes:
         there = {
-            stripped(old[number]): stripped(ground.file.lines[line])
+            stripped(old[number]): stripped(indexed.file.lines[line])
             for number in range(change.low, change.high)
             if (line := place.at[number]) is not None
         }

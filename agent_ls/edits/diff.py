@@ -41,7 +41,7 @@ def diff_to_read(
     *,
     most: int = MAX_CHANGED,
 ) -> str:
-    """Return a unified diff for a person; a None side is a file that does not exist.
+    """Return a unified diff for a user; a None side is a file that does not exist.
 
     Shape: line ends are not shown, but a missing one at the end of the file is. Long lines are cut
     to the surroundings of their changes, with at most ``most`` changed characters of each.
@@ -64,7 +64,7 @@ def patch_to_apply(
 def hunks_to_read(
     old: Sequence[str], new: Sequence[str], *, around: int = _AROUND_LINES
 ) -> Iterator[str]:
-    """Yield the hunks of a diff of lines for a person; ``around`` unchanged lines are shown."""
+    """Yield the hunks of a diff of lines for a user; ``around`` unchanged lines are shown."""
     return _hunks(old, new, MAX_CHANGED, 0, around)
 
 

@@ -90,7 +90,7 @@ class _Blanks(Container[int]):
         return not stripped(self._lines[number])
 
 
-class Ground:
+class IndexedText:
     """The file that hunks are placed in, with its cached lookups."""
 
     def __init__(self, flat: str, *, is_read: bool = False) -> None:
@@ -125,7 +125,7 @@ def most_places(old: list[str]) -> int:
     return max(50, min(MAX_PLACES, _MAX_ALIGNED // max(1, len(old))))
 
 
-def places(ground: Ground, old: list[str], *, are_apart: bool = False) -> list[Place]:
+def places(indexed: IndexedText, old: list[str], *, are_apart: bool = False) -> list[Place]:
     """Return the places under the strictest comparison that finds any; none for blank lines only.
 
     Shape: at most ``most_places``. With ``are_apart`` they do not overlap, and the limit is one
@@ -136,7 +136,7 @@ def places(ground: Ground, old: list[str], *, are_apart: bool = False) -> list[P
     if not solid:
         return []
     for key in _LEVELS:
-        found = _at_level(ground, old, solid, key, most, are_apart=are_apart)
+        found = _at_level(indexed, old, solid, key, most, are_apart=are_apart)
         if len(found) >= most:
             return found
         if found:
@@ -145,7 +145,7 @@ def places(ground: Ground, old: list[str], *, are_apart: bool = False) -> list[P
 
 
 def _at_level(
-    ground: Ground,
+    indexed: IndexedText,
     old: list[str],
     solid: list[int],
     key: Key,
@@ -154,10 +154,10 @@ def _at_level(
     are_apart: bool = False,
 ) -> list[Place]:
     names = [key(old[number]) for number in solid]
-    near = None if ground.has_keys(key) else _near(ground, names, key, most, are_apart=are_apart)
+    near = None if indexed.has_keys(key) else _near(indexed, names, key, most, are_apart=are_apart)
     if near is not None:
-        return [aligned(ground, old, dict(zip(solid, one, strict=True))) for one in near]
-    keyed = ground.keyed(key)
+        return [aligned(indexed, old, dict(zip(solid, one, strict=True))) for one in near]
+    keyed = indexed.keyed(key)
     wanted = keyed.encoded(names)
     if wanted is None:
         return []
@@ -165,20 +165,20 @@ def _at_level(
     at = keyed.text.find(wanted)
     while at >= 0 and len(found) < most:
         numbers = keyed.numbers[at : at + len(wanted)]
-        found.append(aligned(ground, old, dict(zip(solid, numbers, strict=True))))
+        found.append(aligned(indexed, old, dict(zip(solid, numbers, strict=True))))
         at = keyed.text.find(wanted, at + (len(wanted) if are_apart else 1))
     return found
 
 
 def _near(
-    ground: Ground, names: list[str], key: Key, most: int, *, are_apart: bool
+    indexed: IndexedText, names: list[str], key: Key, most: int, *, are_apart: bool
 ) -> list[list[int]] | None:
     """Return the numbers of the lines of each place, found without the keys of all lines.
 
     Looks for the longest line, and compares the others only there. None: it is in the file too
     often, or the file has characters that the key replaces.
     """
-    flat, lines = ground.file.flat, ground.file.lines
+    flat, lines = indexed.file.flat, indexed.file.lines
     if key is folded:
         if not flat.isascii():
             return None
@@ -222,7 +222,7 @@ def _solid(
     return found
 
 
-def aligned(ground: Ground, old: list[str], solid: dict[int, int]) -> Place:
+def aligned(indexed: IndexedText, old: list[str], solid: dict[int, int]) -> Place:
     """Return the place, with blank lines paired too where both sides have them.
 
     Shape: ``solid`` maps numbers of old lines to numbers of file lines, in order.
@@ -232,7 +232,7 @@ def aligned(ground: Ground, old: list[str], solid: dict[int, int]) -> Place:
     known = list(solid.items())
     is_same = True
     for (one, here), (other, there) in pairwise(known):
-        free = [line for line in range(here + 1, there) if line in ground.blanks]
+        free = [line for line in range(here + 1, there) if line in indexed.blanks]
         slots = [number for number in range(one + 1, other) if not stripped(old[number])]
         is_same = is_same and len(free) == other - one - 1
         if len(slots) == other - one - 1 or len(free) == len(slots):
@@ -241,14 +241,14 @@ def aligned(ground: Ground, old: list[str], solid: dict[int, int]) -> Place:
                 at[number] = line
     head, top = known[0]
     for step in range(1, head + 1):
-        is_same = is_same and top - step in ground.blanks
-        if top - step not in ground.blanks or stripped(old[head - step]):
+        is_same = is_same and top - step in indexed.blanks
+        if top - step not in indexed.blanks or stripped(old[head - step]):
             break
         at[head - step] = top - step
     tail, bottom = known[-1]
     for step in range(1, count - tail):
-        if bottom + step not in ground.blanks or stripped(old[tail + step]):
-            is_same = is_same and bottom + step == len(ground.file.lines)
+        if bottom + step not in indexed.blanks or stripped(old[tail + step]):
+            is_same = is_same and bottom + step == len(indexed.file.lines)
             break
         at[tail + step] = bottom + step
     numbers = [number for number in at if number is not None]

@@ -1,7 +1,7 @@
-"""Cuts the long lines of a diff to the surroundings of their changes, for a person. Pure.
+"""Cuts the long lines of a diff to the surroundings of their changes, for a user. Pure.
 
 A removed and an added line that belong together are cut in the same places, so that they can be
-compared. What is left out is counted in its place. Every diff that a person reads is cut here;
+compared. What is left out is counted in its place. Every diff that a user reads is cut here;
 a patch that a program applies never is.
 The cost grows only with the length of the lines, so one of a minified file takes milliseconds.
 """
@@ -158,7 +158,7 @@ def _cut(text: str, head: int, tail: int, kind: str = "") -> str:
 
 
 def _apart(text: str, at: int, step: int) -> int:
-    """Return the offset, moved by ``step`` until it divides no character that a person sees."""
+    """Return the offset, moved by ``step`` until it divides no character that a user sees."""
     for _ in range(_MAX_JOINED):
         if not 0 < at < len(text) or not _are_joined(text[at - 1], text[at]):
             break
@@ -167,7 +167,7 @@ def _apart(text: str, at: int, step: int) -> int:
 
 
 def _are_joined(before: str, after: str) -> bool:
-    """Tell whether a person sees two neighbouring characters as one."""
+    """Tell whether a user sees two neighbouring characters as one."""
     if before == "\u200d":
         return True
     is_half = "\udc00" <= after <= "\udfff"

@@ -17,7 +17,7 @@ from agent_ls.edits.minimal import blocks
 from agent_ls.edits.refusing import cut
 from agent_ls.edits.requests import Refused
 from agent_ls.edits.spans import Span, replacements_of
-from agent_ls.edits.weave import Block
+from agent_ls.edits.splice import Block
 
 _MAX_LINES = 6_000
 """A changed region with more lines than this is treated as one change."""

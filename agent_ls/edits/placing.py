@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_ls.edits.alignments import weight
-from agent_ls.edits.carried_out import (
+from agent_ls.edits.already_applied import (
     adds,
     done_at,
     is_telling,
@@ -19,66 +19,66 @@ from agent_ls.edits.carried_out import (
 )
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
-from agent_ls.edits.locate import Ground, Place, most_places, places
+from agent_ls.edits.locate import IndexedText, Place, most_places, places
 from agent_ls.edits.refusing import ambiguous, applied, not_found, partly_applied
 from agent_ls.edits.requests import Hunk, Refused
+from agent_ls.edits.splice import Block, woven
 from agent_ls.edits.stale import stale_place
-from agent_ls.edits.weave import Block, woven
 
 _HINT_REACH = 20
 _MIN_AROUND = 2
 """Least evidence, in lines with enough text, that a diff must show around an addition."""
 
 
-def find(ground: Ground, hunk: Hunk, known: Sequence[Place]) -> Place | Refused:
+def find(indexed: IndexedText, hunk: Hunk, known: Sequence[Place]) -> Place | Refused:
     """Choose the intended place; ``known`` has at least one."""
     if hunk.at_end and len(known) > 1:
-        last = len(ground.file.lines)
-        known = [one for one in known if _is_last(ground, one, last)] or known
+        last = len(indexed.file.lines)
+        known = [one for one in known if _is_last(indexed, one, last)] or known
     if len(known) == 1:
         return known[0]
     is_all = len(known) < most_places(hunk.old)
     number = nearest_to([one.first + 1 for one in known], hunk.line) if is_all else None
     if number is None:
-        return ambiguous(ground, [one.first for one in known], hunk.line)
+        return ambiguous(indexed, [one.first for one in known], hunk.line)
     return known[number]
 
 
-def missing(ground: Ground, hunk: Hunk, within: range | None = None) -> Place | Refused:
+def missing(indexed: IndexedText, hunk: Hunk, within: range | None = None) -> Place | Refused:
     """Return the place of a hunk whose old lines differ from the file, if it is certain.
 
     Shape: ``within`` are the file lines that other hunks leave free; None means all.
     """
     is_standing = is_telling(hunk) and any(
-        adds(hunk) or one.is_same_layout for one in places(ground, hunk.new)
+        adds(hunk) or one.is_same_layout for one in places(indexed, hunk.new)
     )
-    spot = "" if is_standing else stale_place(ground, hunk, within)
-    return nowhere(ground, hunk, spot) if isinstance(spot, str) else spot
+    spot = "" if is_standing else stale_place(indexed, hunk, within)
+    return nowhere(indexed, hunk, spot) if isinstance(spot, str) else spot
 
 
-def nowhere(ground: Ground, hunk: Hunk, why: str = "") -> Refused:
+def nowhere(indexed: IndexedText, hunk: Hunk, why: str = "") -> Refused:
     """Return the refusal of a hunk without a place; says so if it seems to be applied already.
 
     Shape: ``why`` says in sentences what is not certain about the nearest text.
     """
-    at = standing_at(ground, hunk)
+    at = standing_at(indexed, hunk)
     if at is not None and keeps_something(hunk):
         return applied(at)
-    refused = not_found(ground, "\n".join(hunk.old), standing=at, why=why)
+    refused = not_found(indexed, "\n".join(hunk.old), standing=at, why=why)
     return refused if at is None else replace(refused, why="applied")
 
 
-def put(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
+def put(indexed: IndexedText, hunk: Hunk, place: Place) -> list[Block] | Refused:
     """Return the blocks that carry out the hunk at its place, or why it is refused."""
-    done = done_at(ground, hunk, place)
+    done = done_at(indexed, hunk, place)
     if done is not None:
         return applied(done)
-    partly = partly_at(ground, hunk, place)
+    partly = partly_at(indexed, hunk, place)
     if partly is not None:
         return partly_applied(partly)
-    if _is_slight(ground, hunk, place):
-        return not_found(ground, "\n".join(hunk.old))
-    return woven(ground, hunk, place)
+    if _is_slight(indexed, hunk, place):
+        return not_found(indexed, "\n".join(hunk.old))
+    return woven(indexed, hunk, place)
 
 
 def nearest_to(lines: Sequence[int], hint: int | None, reach: int = _HINT_REACH) -> int | None:
@@ -92,13 +92,13 @@ def nearest_to(lines: Sequence[int], hint: int | None, reach: int = _HINT_REACH)
     return ranked[0][1]
 
 
-def _is_slight(ground: Ground, hunk: Hunk, place: Place) -> bool:
+def _is_slight(indexed: IndexedText, hunk: Hunk, place: Place) -> bool:
     """Tell whether a diff only adds lines, all its context differs in indentation, and it has too
     little context."""
     if not hunk.is_diff or any(line.sign == "-" for line in hunk.lines):
         return False
     pairs = [
-        (line, ground.file.lines[number])
+        (line, indexed.file.lines[number])
         for line, number in zip(hunk.old, place.at, strict=True)
         if number is not None and stripped(line)
     ]
@@ -111,5 +111,5 @@ def _is_slight(ground: Ground, hunk: Hunk, place: Place) -> bool:
     return is_shifted and sum(weight(one) for one, _ in pairs) < _MIN_AROUND
 
 
-def _is_last(ground: Ground, place: Place, last: int) -> bool:
-    return all(not stripped(line) for line in ground.file.lines[place.past : last])
+def _is_last(indexed: IndexedText, place: Place, last: int) -> bool:
+    return all(not stripped(line) for line in indexed.file.lines[place.past : last])

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from agent_ls.domain.edits import Replacement, apply_replacements
-from agent_ls.edits.as_read import place_as_read
 from agent_ls.edits.envelope import is_envelope, parse_envelope
 from agent_ls.edits.hunks import place_hunks
 from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
+from agent_ls.edits.rebase import place_as_read
 from agent_ls.edits.requests import FilePatch, PatchKind, Refused
 from agent_ls.edits.unified import parse_unified
 

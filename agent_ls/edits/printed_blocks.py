@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from agent_ls.edits.blocks import read_block
 from agent_ls.edits.envelope import parse_envelope
-from agent_ls.edits.requests import FilePatch, Refused, Wish
+from agent_ls.edits.requests import EditRequest, FilePatch, Refused
 from agent_ls.edits.unified import parse_unified
 
 _SEARCH = re.compile(r"^(?:<{5,9}|-{5,9}) ?SEARCH\b[ >]*$")
@@ -33,12 +33,12 @@ class Blocks:
     """Edits of one file, in order."""
 
     path: str
-    wishes: tuple[Wish, ...]
+    requests: tuple[EditRequest, ...]
 
     @property
     def is_creation(self) -> bool:
         """Say whether the file may be missing: nothing in it is searched for."""
-        return len(self.wishes) == 1 and not self.wishes[0].old.strip()
+        return len(self.requests) == 1 and not self.requests[0].old.strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class _Reading:
     kept: list[str] = field(default_factory=list[str])
     path: str = ""
     """The file of the last block."""
-    blocks: list[Wish] = field(default_factory=list[Wish])
+    blocks: list[EditRequest] = field(default_factory=list[EditRequest])
 
 
 def printed_blocks(text: str) -> PrintedBlocks | None:
@@ -111,13 +111,13 @@ def _block(reading: _Reading, at: int) -> int | None:
     block = read_block(list(lines[at + 1 : end]), path)
     if isinstance(block, str):
         return None
-    wish = Wish(block.old, block.new, block.line)
-    reading.blocks.append(wish)
+    request = EditRequest(block.old, block.new, block.line)
+    reading.blocks.append(request)
     last = reading.edits[-1] if reading.edits else None
     if isinstance(last, Blocks) and last.path == path:
-        reading.edits[-1] = Blocks(path, (*last.wishes, wish))
+        reading.edits[-1] = Blocks(path, (*last.requests, request))
     else:
-        reading.edits.append(Blocks(path, (wish,)))
+        reading.edits.append(Blocks(path, (request,)))
     reading.path = path
     return _past_fence(reading, end + 1)
 

@@ -9,7 +9,7 @@ from rapidfuzz import fuzz, process
 
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import split_lines
-from agent_ls.edits.locate import MAX_PLACES, Ground
+from agent_ls.edits.locate import MAX_PLACES, IndexedText
 from agent_ls.edits.requests import Candidate, Refused
 from agent_ls.edits.shown_marks import cut_line
 
@@ -24,9 +24,9 @@ _MAX_NEAREST = 3
 MAX_SCORED_CHARS = 4_000
 
 
-def ambiguous(ground: Ground, firsts: Sequence[int], hint: int | None) -> Refused:
+def ambiguous(indexed: IndexedText, firsts: Sequence[int], hint: int | None) -> Refused:
     """Return the refusal for several places; ``firsts`` are their 0-based first lines."""
-    lines = ground.file.lines
+    lines = indexed.file.lines
     shown = "".join(f"\n{at + 1:>6}: {cut(lines[at])}" for at in firsts[:_MAX_SHOWN])
     count = f"{len(firsts)}" if len(firsts) < MAX_PLACES else f"at least {MAX_PLACES}"
     more = f"\n  and {len(firsts) - _MAX_SHOWN} more" if len(firsts) > _MAX_SHOWN else ""
@@ -68,7 +68,9 @@ def partly_applied(line: int) -> Refused:
 _INSIDE = "but only inside a longer word or line"
 
 
-def not_found(ground: Ground, old: str, standing: int | None = None, why: str = "") -> Refused:
+def not_found(
+    indexed: IndexedText, old: str, standing: int | None = None, why: str = ""
+) -> Refused:
     """Return the refusal of an old text that is not in the file, showing the nearest text.
 
     Shape: ``standing`` is the 0-based line where the new text occurs, if any. ``why`` says in
@@ -81,10 +83,10 @@ def not_found(ground: Ground, old: str, standing: int | None = None, why: str = 
         else ""
     )
     sought = next((line for line in split_lines(old) if stripped(line)), "")
-    found = nearest(ground.file.flat, old)
-    inside_at = ground.file.flat.find(old)
+    found = nearest(indexed.file.flat, old)
+    inside_at = indexed.file.flat.find(old)
     if inside_at >= 0 and not found:
-        line = ground.file.number_at(inside_at) + 1
+        line = indexed.file.number_at(inside_at) + 1
         return Refused(f"The old text stands at line {line}, {_INSIDE}. Quote whole lines.{there}")
     if not found:
         return Refused(

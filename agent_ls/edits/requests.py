@@ -26,7 +26,7 @@ Why = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class EditRequest:
     """Replace ``old`` by ``new``."""
 
     old: str

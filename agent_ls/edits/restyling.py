@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from agent_ls.edits.indents import Indent, indent_of, width
 from agent_ls.edits.keys import stripped
-from agent_ls.edits.locate import Ground
+from agent_ls.edits.locate import IndexedText
 from agent_ls.edits.requests import Refused
 
 _BLOCKS = (":", "{", "(", "[", "=>", "->", "then", "do", "else")
@@ -27,20 +27,20 @@ _OTHER = Refused(
 
 
 def styled(
-    ground: Ground, old: Sequence[str], new: Sequence[str], at: int
+    indexed: IndexedText, old: Sequence[str], new: Sequence[str], at: int
 ) -> Indent | Refused | None:
     """Return the map to the file's indentation for lines at an offset; None to keep them.
 
     Shape: ``old`` are the replaced lines, indented as in the file.
     """
-    unit, is_tabs = ground.style.unit, ground.style.unit == "\t"
+    unit, is_tabs = indexed.style.unit, indexed.style.unit == "\t"
     added = [line for line in new if stripped(line) and line not in old]
     leads = [lead for line in added if len(lead := indent_of(line)) > 1 or lead == "\t"]
-    if not unit or ground.style.is_mixed or all(("\t" in lead) == is_tabs for lead in leads):
+    if not unit or indexed.style.is_mixed or all(("\t" in lead) == is_tabs for lead in leads):
         return None
     if any(indent_of(line) and ("\t" in indent_of(line)) != is_tabs for line in old):
         return None
-    if not _has_blocks(ground.file.lines, unit) or _is_text(ground.file.flat, new, at):
+    if not _has_blocks(indexed.file.lines, unit) or _is_text(indexed.file.flat, new, at):
         return None
     if not is_tabs:
         is_plain = all(set(lead) == {"\t"} for lead in leads if "\t" in lead)

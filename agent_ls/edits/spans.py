@@ -8,10 +8,10 @@ from itertools import pairwise
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.lines import FlatText, LineIndex
-from agent_ls.edits.locate import Ground, Place
+from agent_ls.edits.locate import IndexedText, Place
 from agent_ls.edits.minimal import changes, in_source
 from agent_ls.edits.requests import Refused
-from agent_ls.edits.weave import Block
+from agent_ls.edits.splice import Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,13 @@ class Span:
 
 
 def of_blocks(
-    ground: Ground, blocks: Sequence[Block], number: int, quoted: Place | None = None
+    indexed: IndexedText, blocks: Sequence[Block], number: int, quoted: Place | None = None
 ) -> list[Span]:
     """Return the spans of line blocks; ``quoted`` is the place of all lines the edit quotes."""
-    around = None if quoted is None else ground.file.span(quoted.first, quoted.past, [])[:2]
-    return [Span(*ground.file.span(one.first, one.past, one.new), number, around) for one in blocks]
+    around = None if quoted is None else indexed.file.span(quoted.first, quoted.past, [])[:2]
+    return [
+        Span(*indexed.file.span(one.first, one.past, one.new), number, around) for one in blocks
+    ]
 
 
 def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | Refused:

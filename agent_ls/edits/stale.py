@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 from agent_ls.edits.alignments import MAX_LINES, Alignment, alignments, weight
-from agent_ls.edits.drifted import COSTS, Fate, fate_of
+from agent_ls.edits.fuzzy_context import COSTS, Fate, fate_of
+from agent_ls.edits.input_cleanup import is_escaped
 from agent_ls.edits.keys import folded, stripped, trimmed
-from agent_ls.edits.locate import Ground, Place, aligned
-from agent_ls.edits.readings import is_escaped
+from agent_ls.edits.locate import IndexedText, Place, aligned
 from agent_ls.edits.requests import Hunk, changes_of
 
 _MIN_ALONE = 2
@@ -44,7 +44,7 @@ _ESCAPES = (
 _TWO_PLACES = "Line {} may be meant, and so may line {}: no more of the old text is at one of them."
 
 
-def stale_place(ground: Ground, hunk: Hunk, within: range | None = None) -> Place | str:
+def stale_place(indexed: IndexedText, hunk: Hunk, within: range | None = None) -> Place | str:
     """Return the place if it is certain although context differs, or a reason for the model.
 
     Shape: ``within`` are the file lines between the neighbouring hunks; if the place is in them,
@@ -52,24 +52,24 @@ def stale_place(ground: Ground, hunk: Hunk, within: range | None = None) -> Plac
     """
     old, core = hunk.old, _core(hunk)
     solid = [number for number, line in enumerate(old) if stripped(line)]
-    found = alignments(ground.keyed(folded), old) if 2 <= len(solid) <= MAX_LINES else []
+    found = alignments(indexed.keyed(folded), old) if 2 <= len(solid) <= MAX_LINES else []
     if not found or not core <= found[0].lines.keys():
         return ""
     best, *others = found
     if within is None or not all(line in within for line in best.lines.values()):
-        within = range(len(ground.file.lines))
+        within = range(len(indexed.file.lines))
     others = [one for one in others if any(line in within for line in one.lines.values())]
-    reason = _unlike(ground, hunk, best) or _rivalled(ground, hunk, best, others, within)
+    reason = _unlike(indexed, hunk, best) or _rivalled(indexed, hunk, best, others, within)
     if reason:
         return reason
-    if not _is_certain(ground, hunk, best, within):
+    if not _is_certain(indexed, hunk, best, within):
         return _TOO_LITTLE
-    return aligned(ground, old, dict(sorted((best.lines | best.changed).items())))
+    return aligned(indexed, old, dict(sorted((best.lines | best.changed).items())))
 
 
-def _unlike(ground: Ground, hunk: Hunk, best: Alignment) -> str:
+def _unlike(indexed: IndexedText, hunk: Hunk, best: Alignment) -> str:
     """Return a reason against the place by itself, for the model; empty if there is none."""
-    old, file, core = hunk.old, ground.file.lines, _core(hunk)
+    old, file, core = hunk.old, indexed.file.lines, _core(hunk)
     runs = [set(run) for _, run in groupby(sorted(_rows(best)), lambda row: folded(old[row]))]
     if any(run & core and not run <= best.lines.keys() for run in runs):
         # One of several equal lines is missing: it may be the one to remove, already removed.
@@ -78,14 +78,14 @@ def _unlike(ground: Ground, hunk: Hunk, best: Alignment) -> str:
     adds_escapes = any(line.sign == "+" and "\\" in line.text for line in hunk.lines)
     if adds_escapes and any(is_escaped(line, stripped(now)) for line, now in changed):
         return _ESCAPES
-    return "" if _is_held(ground, hunk, best) else _NEW_LINES
+    return "" if _is_held(indexed, hunk, best) else _NEW_LINES
 
 
 def _rivalled(
-    ground: Ground, hunk: Hunk, best: Alignment, others: Sequence[Alignment], within: range
+    indexed: IndexedText, hunk: Hunk, best: Alignment, others: Sequence[Alignment], within: range
 ) -> str:
     """Return a reason that names a rival place, for the model; empty if there is none."""
-    alone = len(_alone(ground, hunk.old, best, within) - _core(hunk))
+    alone = len(_alone(indexed, hunk.old, best, within) - _core(hunk))
     is_sure = alone >= _MIN_ALONE or (hunk.is_diff and alone and len(best.lines) > _MIN_ALONE)
     lead = 0 if _is_told(hunk, best) else _LEAD - 1 if is_sure else _LEAD
     for one in others:
@@ -94,17 +94,17 @@ def _rivalled(
     return ""
 
 
-def _is_certain(ground: Ground, hunk: Hunk, best: Alignment, within: range) -> bool:
+def _is_certain(indexed: IndexedText, hunk: Hunk, best: Alignment, within: range) -> bool:
     """Tell whether the evidence for a place outweighs the cost of the differences."""
-    old, file, core = hunk.old, ground.file.lines, _core(hunk)
-    keyed = ground.keyed(folded)
+    old, file, core = hunk.old, indexed.file.lines, _core(hunk)
+    keyed = indexed.keyed(folded)
     is_told = _is_told(hunk, best)
     telling = {row for row in best.lines if weight(old[row]) == 1}
     if any(trimmed(old[row]) != trimmed(file[best.lines[row]]) for row in telling):
         # Other indentation and a differing line: probably a copy in another block.
         return False
-    alone = _alone(ground, old, best, within)
-    cost = _CAME * len(best.came) + _cost(ground, hunk, best, alone)
+    alone = _alone(indexed, old, best, within)
+    cost = _CAME * len(best.came) + _cost(indexed, hunk, best, alone)
     sure = len(alone - core)
     kept = telling - core
     # The file's last line counts like a line that occurs only once.
@@ -119,9 +119,9 @@ def _is_certain(ground: Ground, hunk: Hunk, best: Alignment, within: range) -> b
     return sure >= _MIN_ALONE and evidence >= 2 * cost
 
 
-def _alone(ground: Ground, old: list[str], best: Alignment, within: range) -> set[int]:
+def _alone(indexed: IndexedText, old: list[str], best: Alignment, within: range) -> set[int]:
     """Return the matched old lines with enough text that occur only once in the file."""
-    keyed = ground.keyed(folded)
+    keyed = indexed.keyed(folded)
     return {
         row
         for row in best.lines
@@ -130,8 +130,8 @@ def _alone(ground: Ground, old: list[str], best: Alignment, within: range) -> se
     }
 
 
-def _cost(ground: Ground, hunk: Hunk, best: Alignment, alone: set[int]) -> float:
-    old, file = hunk.old, ground.file.lines
+def _cost(indexed: IndexedText, hunk: Hunk, best: Alignment, alone: set[int]) -> float:
+    old, file = hunk.old, indexed.file.lines
     past, is_told = changes_of(hunk)[-1].high, _is_told(hunk, best)
     ends = {min(_rows(best)), max(_rows(best))}
     cost = 0.0
@@ -162,13 +162,13 @@ def _is_doubtful(line: str, fate: Fate) -> bool:
     return sum(map(str.isalnum, line)) <= _SHORT or fate not in ("grown", "reworded")
 
 
-def _is_held(ground: Ground, hunk: Hunk, best: Alignment) -> bool:
+def _is_held(indexed: IndexedText, hunk: Hunk, best: Alignment) -> bool:
     """Tell whether each change has the neighbouring lines that it needs.
 
     At least one neighbour has to be there, with no new line in between; next to replaced lines one
     new line is allowed. An addition needs both neighbours, or three matched lines in all.
     """
-    laid, known = best.lines | best.changed, ground.keyed(folded).numbers
+    laid, known = best.lines | best.changed, indexed.keyed(folded).numbers
     solid = sorted(_rows(best))
     for change in changes_of(hunk):
         above = max((row for row in solid if row < change.low), default=-1)

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.minimal import blocks
-from agent_ls.edits.requests import Hunk, HunkLine, Wish
+from agent_ls.edits.requests import EditRequest, Hunk, HunkLine
 
 
-def lines_of(wish: Wish) -> tuple[list[str], list[str]]:
+def lines_of(request: EditRequest) -> tuple[list[str], list[str]]:
     """Return the lines of the old and the new text.
 
     A final line end that only one text has usually does not matter. It counts if nothing else
     differs, or if it stands for a blank line that the other text has too.
     """
-    old, new = wish.old.split("\n"), wish.new.split("\n")
+    old, new = request.old.split("\n"), request.new.split("\n")
     if old[-1] == "" and new[-1] == "":
         return old[:-1], new[:-1]
     if old[-1] == "" and old[:-1] != new:
@@ -23,8 +23,8 @@ def lines_of(wish: Wish) -> tuple[list[str], list[str]]:
     if new[-1] == "" and len(old) > 1 and not stripped(old[-1]):
         return old, new
     if new[-1] == "" and new[:-1] != old and _blanks(new) > _blanks(old):
-        return old, new[:-1] if wish.new.strip() else []
-    return old, new if wish.new else []
+        return old, new[:-1] if request.new.strip() else []
+    return old, new if request.new else []
 
 
 def hunk_of(old: Sequence[str], new: Sequence[str], line: int | None = None) -> Hunk:

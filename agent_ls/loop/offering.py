@@ -13,7 +13,7 @@ from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.events import OutputMethod
 from agent_ls.domain.model_io import ToolSpec
-from agent_ls.loop.kit import Kit
+from agent_ls.loop.services import Services
 from agent_ls.loop.state.view import TurnView
 
 EDIT_FORMATS = frozenset({"edit_file", "apply_patch"})
@@ -35,9 +35,9 @@ _REFERENCE_ARGUMENTS: dict[str, JsonValue] = {
 """Extra parameters of every tool when calls may refer to each other's results."""
 
 
-def offered(kit: Kit, view: TurnView) -> tuple[ToolSpec, ...]:
+def offered(services: Services, view: TurnView) -> tuple[ToolSpec, ...]:
     """Return the tools this turn's requests offer, as the model sees them, in order."""
-    return tuple(_offered(kit, view))
+    return tuple(_offered(services, view))
 
 
 def edit_format(model: str) -> str:
@@ -45,17 +45,17 @@ def edit_format(model: str) -> str:
     return "apply_patch" if _OPENAI.search(model) else "edit_file"
 
 
-def _offered(kit: Kit, view: TurnView) -> Iterator[ToolSpec]:
-    hidden = _hidden(kit, view)
-    for spec in (*kit.specs, *_foreign(kit, view)):
+def _offered(services: Services, view: TurnView) -> Iterator[ToolSpec]:
+    hidden = _hidden(services, view)
+    for spec in (*services.specs, *_foreign(services, view)):
         if spec.name in hidden or not is_left(spec.name, view.turn.limits):
             continue
         # A tool may define ``parameters(view)`` to change its schema per turn; None hides the tool.
-        parameters_in = getattr(kit.tools.get(spec.name), "parameters", None)
+        parameters_in = getattr(services.tools.get(spec.name), "parameters", None)
         parameters = spec.parameters if parameters_in is None else parameters_in(view)
         if parameters is None:
             continue
-        if kit.options.references:
+        if services.options.references:
             own = cast("dict[str, JsonValue]", parameters["properties"])
             # A tool server's own parameter of such a name stays as the server describes it.
             parameters = {**parameters, "properties": {**_REFERENCE_ARGUMENTS, **own}}
@@ -71,9 +71,9 @@ def is_left(tool: str, limits: TurnLimits) -> bool:
     return any(fnmatchcase(name, one) for name in names for one in limits.tools)
 
 
-def _foreign(kit: Kit, view: TurnView) -> tuple[ToolSpec, ...]:
+def _foreign(services: Services, view: TurnView) -> tuple[ToolSpec, ...]:
     """Return the tools of servers: of many only those that were found, or were offered before."""
-    if kit.source is None:
+    if services.source is None:
         return ()
     prefix = view.session.prefix
     known = set(prefix.tools) if prefix is not None else set[str]()
@@ -83,12 +83,12 @@ def _foreign(kit: Kit, view: TurnView) -> tuple[ToolSpec, ...]:
                 known.update(map(str, names))
             case _:
                 pass
-    return kit.source.offered(known)
+    return services.source.offered(known)
 
 
-def _hidden(kit: Kit, view: TurnView) -> frozenset[str]:
+def _hidden(services: Services, view: TurnView) -> frozenset[str]:
     """Return the edit tools not shown to this model; a call to a hidden one still runs."""
-    chosen = kit.options.edit_format
-    if chosen == "both" or not kit.tools.keys() >= EDIT_FORMATS:
+    chosen = services.options.edit_format
+    if chosen == "both" or not services.tools.keys() >= EDIT_FORMATS:
         return frozenset()
     return EDIT_FORMATS - {edit_format(view.model) if chosen == "auto" else chosen}

@@ -1,4 +1,4 @@
-"""One running turn: its kit, its recorder and the current view. Holds no counters."""
+"""One running turn: its services, its recorder and the current view. Holds no counters."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from agent_ls.domain.events import Event
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.kit import Kit
+from agent_ls.loop.extension_points import Ran, ToolOutput
 from agent_ls.loop.offering import offered
 from agent_ls.loop.ports.models import ModelFacts
-from agent_ls.loop.sockets import Ran, ToolOutput
+from agent_ls.loop.services import Services
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.spelling import canonical
 from agent_ls.loop.state.state import SessionState, TurnState
@@ -49,13 +49,13 @@ class Move:
 class Turn:
     """The context that every phase receives."""
 
-    def __init__(self, kit: Kit, recorder: Recorder) -> None:
-        self.kit = kit
+    def __init__(self, services: Services, recorder: Recorder) -> None:
+        self.services = services
         self.recorder = recorder
         self.facts = ModelFacts(window_tokens=0, max_output_tokens=0)
         """Limits and prices of the current model; the machine refreshes them before each phase."""
         self._known: str = ""
-        self._tools_tokens = sum(map(spec_tokens, kit.specs))
+        self._tools_tokens = sum(map(spec_tokens, services.specs))
         self.early: dict[ToolCall, asyncio.Task[Ran | None]] = {}
         """By call: reads started while the answer streamed; a None result means not run."""
         self.edits_shown: dict[str, ToolOutput] = {}
@@ -63,9 +63,9 @@ class Turn:
         self.is_left = False
         """The process ends: a cancellation leaves the turn open for the next process."""
         self.asking = asyncio.Lock()
-        """Held while the person is asked, so that one question is open at a time."""
-        now_s = self._breathed_s = kit.clock.monotonic_s()
-        self._started_s = now_s if kit.begun_s is None else kit.begun_s
+        """Held while the user is asked, so that one question is open at a time."""
+        now_s = self._breathed_s = services.clock.monotonic_s()
+        self._started_s = now_s if services.begun_s is None else services.begun_s
 
     @property
     def session(self) -> SessionState:
@@ -87,15 +87,15 @@ class Turn:
             session=self.session,
             turn=self.state,
             facts=self.facts,
-            elapsed_s=self.kit.clock.monotonic_s() - self._started_s,
+            elapsed_s=self.services.clock.monotonic_s() - self._started_s,
             tools_tokens=self._tools_tokens,
         )
 
     def within(self, limit_s: float | None) -> float | None:
         """Return ``limit_s`` capped by the turn's remaining time (at least ``_OVERTIME_S``)."""
-        if not self.kit.turn_limit_s:
+        if not self.services.turn_limit_s:
             return limit_s
-        limit_of_turn_s = self.kit.turn_limit_s
+        limit_of_turn_s = self.services.turn_limit_s
         shortest_s, longest_s = _OVERTIME_S
         overtime_s = min(max(limit_of_turn_s * _OVERTIME_SHARE, shortest_s), longest_s)
         left_s = max(limit_of_turn_s - self.view.elapsed_s, overtime_s)
@@ -104,11 +104,11 @@ class Turn:
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """Return the tools that this turn's requests offer, in order."""
-        return offered(self.kit, self.view)
+        return offered(self.services, self.view)
 
     def name(self, path: str) -> str:
         """Return the workspace's own name of a file, whatever spelling the call used."""
-        return canonical(path, self.kit.workspace)
+        return canonical(path, self.services.workspace)
 
     def discard_early(self) -> None:
         """Cancel and forget all early reads."""
@@ -118,8 +118,8 @@ class Turn:
 
     async def settle_tools(self) -> None:
         """Learn which tools of servers there are, before the turn's first request."""
-        if self.kit.source is not None:
-            await self.kit.source.settle()
+        if self.services.source is not None:
+            await self.services.source.settle()
             self._tools_tokens = sum(map(spec_tokens, self.specs))
 
     async def learn_facts(self) -> None:
@@ -131,17 +131,17 @@ class Turn:
         # Bounded, because the model host may still be loading while the turn's time runs.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.within(None)):
-                self.facts = await self.kit.provider.facts(model)
+                self.facts = await self.services.provider.facts(model)
 
-    async def breathe(self) -> None:
+    async def yield_if_due(self) -> None:
         """Yield to the event loop if it has been blocked for too long.
 
         Policies only compute. Asked one after the other, they would block the editor's requests.
         """
-        now_s = self.kit.clock.monotonic_s()
+        now_s = self.services.clock.monotonic_s()
         if now_s - self._breathed_s >= _BREATH_S:
             await asyncio.sleep(0)
-            self._breathed_s = self.kit.clock.monotonic_s()
+            self._breathed_s = self.services.clock.monotonic_s()
 
     async def consult(self, name: str, verdict: Awaitable[T], instead: T) -> T:
         """Return a policy's verdict, or ``instead`` when the policy fails; yield afterwards.
@@ -155,7 +155,7 @@ class Turn:
         except Exception:
             _log.exception("policy %s failed", name)
             found = instead
-        await self.breathe()
+        await self.yield_if_due()
         return found
 
     async def emit(self, event: Event) -> None:

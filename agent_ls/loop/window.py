@@ -57,5 +57,5 @@ async def window_use(turn: Turn) -> WindowUse:
 def _part_of(message: Message, turn: Turn) -> WindowPart:
     if message.role != "tool":
         return "history"
-    tool = turn.kit.tools.get(message.tool)
+    tool = turn.services.tools.get(message.tool)
     return "files" if tool is not None and tool.kind is ToolKind.READ else "results"

@@ -1,7 +1,7 @@
-"""A conversation document's text: its place on disk, its heading for the person's words, merging.
+"""A conversation document's text: its place on disk, its heading for the user's words, merging.
 
 Pure but for ``place_of`` and ``rewrite``. The text above the heading is the server's, the text
-below it the person's.
+below it the user's.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def place_of(session_id: str) -> Path:
 
 
 def shown_place(session_id: str) -> str:
-    """Return the same as a person writes it, with ``~`` for their home."""
+    """Return the same as a user writes it, with ``~`` for their home."""
     place = place_of(session_id)
     home = Path.home()
     return f"~/{place.relative_to(home)}" if place.is_relative_to(home) else str(place)
@@ -117,22 +117,22 @@ def session_named(text: str) -> str | None:
 
 
 def words_below(text: str) -> str:
-    """Return what the person wrote below the last heading, without blank ends."""
+    """Return what the user wrote below the last heading, without blank ends."""
     start = start_below(text)
     return "" if start is None else text[start:].strip()
 
 
 def start_below(text: str) -> int | None:
-    """Return the offset where the person's words may begin; None without the last heading."""
+    """Return the offset where the user's words may begin; None without the last heading."""
     found = _HEADING_LINE.search(text)
     return found.end() if found else None
 
 
 def merged(text: str, page: str, sent: str) -> str:
-    """Return the page with the words that the person has below the heading of ``text``.
+    """Return the page with the words that the user has below the heading of ``text``.
 
     ``sent`` are words that were sent and go, if they still begin what stands there. Without the
-    heading everything that differs from the page is the person's.
+    heading everything that differs from the page is the user's.
     """
     found = _HEADING_LINE.search(text)
     at = found.end() if found else _equal_ends(text, page)[0]
@@ -179,7 +179,7 @@ def _equal_ends(one: str, other: str) -> tuple[int, int]:
 
 
 def rewrite(place: Path, page: str, sent: str) -> None:
-    """Write the page to its file, readable by this user only; what the person wrote there stays.
+    """Write the page to its file, readable by this user only; what the user wrote there stays.
 
     Errors: ``OSError``, and ``UnicodeDecodeError`` for a file that is no text.
     """
@@ -188,7 +188,7 @@ def rewrite(place: Path, page: str, sent: str) -> None:
     wanted = merged(before, page, sent)
     if wanted == before:
         return
-    # In one go: a crash must not take the person's words.
+    # In one go: a crash must not take the user's words.
     number, name = tempfile.mkstemp(dir=place.parent, prefix=".", suffix=ENDING)
     try:
         with os.fdopen(number, "w", encoding="utf-8") as file:

@@ -24,7 +24,7 @@ from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.conversation_page import place_of
-from agent_ls.lsp.faces.faces import Faces
+from agent_ls.lsp.presenters.presenters import Presenters
 from agent_ls.lsp.workspace.editor import EditorClient
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.session.custom_commands import command_in
@@ -55,7 +55,7 @@ class EditorSessions:
         server: AgentLanguageServer,
         workspace: EditorWorkspace,
         editor: EditorClient,
-        faces: Faces,
+        presenters: Presenters,
         look: Callable[[], None],
         request: Callable[[], AbstractAsyncContextManager[None]],
         changed: Callable[[], None],
@@ -67,7 +67,7 @@ class EditorSessions:
         is not reopened meanwhile. ``better_code`` wraps what is known of code.
         """
         self._server, self._workspace, self._editor = server, workspace, editor
-        self._faces = faces
+        self._presenters = presenters
         self._look, self._request, self._changed = look, request, changed
         self._better_code = better_code
         self._settings = Settings()
@@ -96,14 +96,14 @@ class EditorSessions:
                     tell=lambda words: self._editor.say("warning", words),
                 )
             )
-            self._faces.rechecks.use(self._opened.checks)
+            self._presenters.rechecks.use(self._opened.checks)
         except AgentLsError as error:
             self._problem = str(error)
             self._editor.say_brief("error", f"agent-ls cannot work: {error}")
 
     async def reopen(self, settings: Settings) -> None:
         """Reopen the store under other settings, with the same sessions."""
-        open_ids = list(self._faces.sessions)
+        open_ids = list(self._presenters.sessions)
         await self.close(is_kept=lambda _session_id: True)
         await self.open(settings)
         for session_id in open_ids if self._opened is not None else ():
@@ -115,7 +115,7 @@ class EditorSessions:
                 _log.warning("session %s is not shown any more: %s", session_id, error)
                 self._reviewed.discard(session_id)
                 continue
-            self._faces.attach(session, is_reviewed=is_reviewed)
+            self._presenters.attach(session, is_reviewed=is_reviewed)
 
     async def close(self, is_kept: Callable[[str], bool] = _has_document) -> None:
         """Close the sessions and the store; interrupted turns can be resumed.
@@ -125,7 +125,7 @@ class EditorSessions:
         """
         opened, self._opened = self._opened, None
         self._problem = "agent-ls is stopping"
-        self._faces.detach()
+        self._presenters.detach()
         if opened is None:
             return
         closing = self._kept(opened.close(is_kept=is_kept))
@@ -244,14 +244,14 @@ class EditorSessions:
             # Concurrent first requests must not create two sessions.
             async with self._beginning:
                 current = await self._begun() or await self.stored.fresh(mode=self._first_mode())
-                return self._faces.attach(current)
+                return self._presenters.attach(current)
         found = await self.stored.find(session_id)
         if found is None:
             raise AgentLsError(
                 f"Session {session_id} is not open here; "
                 "resume it with the command agent-ls.session.resume."
             )
-        return self._faces.attach(found)
+        return self._presenters.attach(found)
 
     async def sub_agent(self, session_id: str) -> list[StoredEvent]:
         """Return what a sub-agent has done so far; empty for the id of anything else."""
@@ -266,13 +266,13 @@ class EditorSessions:
         """Create a session and make it the current one."""
         self._look()
         mode = mode or self._first_mode()
-        return self._faces.attach(await self.stored.create(mode=mode, model=model))
+        return self._presenters.attach(await self.stored.create(mode=mode, model=model))
 
     async def resume(self, session_id: str, *, continue_turn: bool = True) -> Session:
         """Open a stored session and make it the current one."""
         self._look()
         session = await self.stored.open(session_id)
-        self._faces.attach(session, is_current=True)
+        self._presenters.attach(session, is_current=True)
         self._reviewed.discard(session_id)
         if continue_turn:
             session.resume()
@@ -297,13 +297,13 @@ class EditorSessions:
         """Fork a session after a turn, or before it; the fork becomes the current one."""
         self._look()
         session = await self.stored.fork(session_id, turn=turn, is_before=is_before)
-        return self._faces.attach(session, is_current=True)
+        return self._presenters.attach(session, is_current=True)
 
     async def delete(self, session_id: str) -> None:
         """Delete a session for good. Errors: as of ``Sessions.delete``."""
         await self.stored.delete(session_id)
         self._reviewed.discard(session_id)
-        self._faces.forget(session_id)
+        self._presenters.forget(session_id)
         self._changed()
 
     async def offer_resuming(self) -> None:
@@ -349,7 +349,7 @@ class EditorSessions:
         self._editor.say_brief("info", f"{how}: {title}.", short)
 
     async def _begun(self) -> Session | None:
-        shown = self._faces.sessions.values()
+        shown = self._presenters.sessions.values()
         meant = [one.id for one in shown if one.id not in self._reviewed]
         return await self.stored.find(meant[-1]) if meant else None
 
@@ -370,15 +370,15 @@ class EditorSessions:
         session held by another process is no error.
         """
         await self.review_open_changes()
-        if not self._workspace.roots or self._faces.sessions.keys() - self._reviewed:
+        if not self._workspace.roots or self._presenters.sessions.keys() - self._reviewed:
             return
         newest = next((one for one in await self.list() if one.turns), None)
-        if newest is not None and newest.session_id not in self._faces.sessions:
+        if newest is not None and newest.session_id not in self._presenters.sessions:
             try:
                 await self._review(newest.session_id)
             except AgentLsError as error:
                 is_others = is_listed and isinstance(error, SessionHeld)
-                if not self._faces.sessions and not is_others:
+                if not self._presenters.sessions and not is_others:
                     raise
 
     async def review_open_changes(self) -> None:
@@ -390,7 +390,7 @@ class EditorSessions:
             self._look()
             if self._opened is None or not self._workspace.roots:
                 return
-            shown = self._faces.sessions.values()
+            shown = self._presenters.sessions.values()
             if any(one.id in self._reviewed and not one.is_closed for one in shown):
                 return
             try:
@@ -412,7 +412,7 @@ class EditorSessions:
                 names = [shown for one in paths if (shown := workspace.shown(one)) is not None]
                 if len(names) != len(renamed) or workspace.is_own_move(*paths):
                     continue
-                for session in list(self._faces.sessions.values()):
+                for session in list(self._presenters.sessions.values()):
                     try:
                         await session.review.follow(*names)
                     except AgentLsError as error:
@@ -420,11 +420,11 @@ class EditorSessions:
 
     async def _review(self, session_id: str) -> Session:
         session = await self.stored.open(session_id, to_look=True)
-        if self._faces.sessions.get(session_id) is session:
+        if self._presenters.sessions.get(session_id) is session:
             # A request has just started using it.
             return session
         self._reviewed.add(session_id)
-        self._faces.attach(session, is_reviewed=True)
+        self._presenters.attach(session, is_reviewed=True)
         self._changed()
         return session
 
@@ -432,5 +432,5 @@ class EditorSessions:
         """Stop showing a reviewed session that another process has continued."""
         if session_id in self._reviewed:
             self._reviewed.discard(session_id)
-            self._faces.forget(session_id)
+            self._presenters.forget(session_id)
             self._changed()

@@ -21,8 +21,8 @@ from agent_ls import __version__
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 
 if TYPE_CHECKING:
-    from agent_ls.lsp.beside.multiplexer import Multiplexer
-    from agent_ls.lsp.edge import Edge
+    from agent_ls.lsp.editor_context import EditorContext
+    from agent_ls.lsp.proxy.multiplexer import Multiplexer
 
 _log = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ def create_server(
     )
     other = None
     if beside is not None:
-        from agent_ls.lsp.beside.multiplexer import Multiplexer
+        from agent_ls.lsp.proxy.multiplexer import Multiplexer
 
         other = Multiplexer(beside, FEATURES)
         server.join = other.join
@@ -171,7 +171,7 @@ class _Life:
         self._options: dict[str, Any] = {}
         self._loading: asyncio.Task[None] | None = None
         self._closing: asyncio.Future[None] | None = None
-        self._edge: Edge | None = None
+        self._context: EditorContext | None = None
 
     def on_initialize(self, params: types.InitializeParams) -> None:
         """Hold messages until the edge is loaded, which starts within a second."""
@@ -196,8 +196,8 @@ class _Life:
     async def _close(self) -> None:
         if self._loading is not None:
             self._loading.cancel()
-        if self._edge is not None:
-            await self._edge.close()
+        if self._context is not None:
+            await self._context.close()
 
     def load(self) -> None:
         """Start loading, once."""
@@ -208,7 +208,7 @@ class _Life:
         server = self._server
         try:
             opening = await asyncio.to_thread(importlib.import_module, "agent_ls.lsp.opening")
-            edge: Edge = await opening.open_edge(
+            context: EditorContext = await opening.open_edge(
                 server, self._options, self._command_line, self._other
             )
         except Exception:
@@ -219,14 +219,14 @@ class _Life:
             )
             server.stop(1)
             return
-        self._edge = edge
+        self._context = context
         server.protocol.release()
         # Loaded modules stay; scanning them in every full collection takes 80 ms.
         gc.freeze()
         # Full collections of later objects wait too: `faces` runs them between turns.
         gc.set_threshold(*_MADE_BEFORE_COLLECTION)
         try:
-            await edge.review_open_changes()
+            await context.review_open_changes()
         except Exception:
             _log.exception("could not look for open changes")
-        await edge.sessions.offer_resuming()
+        await context.sessions.offer_resuming()

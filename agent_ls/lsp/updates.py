@@ -80,7 +80,7 @@ class Translation:
             self._of_session,
             self._of_turn,
             self._of_model,
-            self._of_person,
+            self._of_user,
             self._of_call,
             self._of_review,
             of_policies,
@@ -342,7 +342,7 @@ class Translation:
         ]
         return [answer, *calls]
 
-    def _of_person(self, event: e.Event) -> Updates | None:
+    def _of_user(self, event: e.Event) -> Updates | None:
         match event:
             case e.ApprovalRequested():
                 return [self._permission(event.request)]

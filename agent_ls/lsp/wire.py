@@ -231,7 +231,7 @@ class EffortUpdate(Wire):
 
 
 class SilencedUpdate(Wire):
-    """The person told a policy to leave the session alone."""
+    """The user told a policy to leave the session alone."""
 
     session_update: Literal["policy_silenced"] = "policy_silenced"
     origin: str
@@ -334,7 +334,7 @@ class ToolCallUpdate(Wire):
     step_id: str
     tool: str
     title: str
-    """One line for a person."""
+    """One line for a user."""
     kind: ToolKind
     status: Literal["pending"] = "pending"
     raw_input: JsonValue
@@ -412,7 +412,7 @@ class FileEdited(Wire):
 
 
 class ReviewUpdate(Wire):
-    """The person decided about the agent's changes in a file, or the edit for that ended.
+    """The user decided about the agent's changes in a file, or the edit for that ended.
 
     Ask for ``agent/review/list`` to see how the changes stand now.
     """
@@ -451,7 +451,7 @@ class UsageUpdate(Wire):
 
 
 class PermissionRequested(Wire):
-    """A call waits for a person."""
+    """A call waits for a user."""
 
     session_update: Literal["permission_request"] = "permission_request"
     approval_id: str
@@ -481,7 +481,7 @@ class PermissionResolved(Wire):
 
 
 class PlanStep(Wire):
-    """One call of a plan that a person is asked about."""
+    """One call of a plan that a user is asked about."""
 
     tool_call_id: str
     """Of the call that runs after a yes."""
@@ -494,7 +494,7 @@ class PlanStep(Wire):
 
 
 class QuestionAsked(Wire):
-    """The turn waits for a person's words."""
+    """The turn waits for a user's words."""
 
     session_update: Literal["question"] = "question"
     question_id: str
@@ -535,7 +535,7 @@ class GateFailedUpdate(Wire):
 
 
 class NoticeUpdate(Wire):
-    """Something a person may want to know: a retry, a warning, a changed prefix."""
+    """Something a user may want to know: a retry, a warning, a changed prefix."""
 
     session_update: Literal["notice"] = "notice"
     level: Literal["info", "warning", "error"]
@@ -565,7 +565,7 @@ class CancelUpdate(Wire):
     session_update: Literal["cancel_requested"] = "cancel_requested"
     by: str
     returned: list[str] = []
-    """What was queued and the model never got, oldest first: it is the person's again."""
+    """What was queued and the model never got, oldest first: it is the user's again."""
 
 
 class TurnEndedUpdate(Wire):
@@ -1362,7 +1362,7 @@ class ConfigResult(Wire):
     modes: list[ModeInfo]
     roots: list[RootInfo]
     problems: list[str]
-    """What is wrong with the settings, for a person."""
+    """What is wrong with the settings, for a user."""
 
 
 class TrustParams(Deciding):
@@ -1371,7 +1371,7 @@ class TrustParams(Deciding):
     folder: Name | None = None
     """A URI or an absolute path; null: all folders that are open."""
     is_agreed: StrictBool = False
-    """The person has seen what it switches on and said yes."""
+    """The user has seen what it switches on and said yes."""
 
 
 class TrustOffer(Wire):
@@ -1408,7 +1408,7 @@ class CommandsListResult(Wire):
 
     commands: list[CommandRow]
     problems: list[str]
-    """The files that cannot be used, and why, for a person."""
+    """The files that cannot be used, and why, for a user."""
 
 
 class CompleteParams(Wire):

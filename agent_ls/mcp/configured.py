@@ -130,7 +130,7 @@ class ServerPlan:
 
     @property
     def shown(self) -> str:
-        """Return what is started, for a person, without secrets."""
+        """Return what is started, for a user, without secrets."""
         options = self.options
         oauth = {**options.oauth.facts, **options.oauth.secrets}
         values = {**options.headers, **oauth} if options.url else options.env

@@ -137,7 +137,7 @@ def plain_name(name: str) -> str:
 
 
 def difference(old: Iterable[Definition], new: Iterable[Definition]) -> str:
-    """Return what changed between two lists of tools, for a person; empty: nothing they show."""
+    """Return what changed between two lists of tools, for a user; empty: nothing they show."""
     before, now = ({tool.raw: tool for tool in tools} for tools in (old, new))
     lines: list[str] = []
     for name in dict.fromkeys((*before, *now)):
@@ -148,7 +148,7 @@ def difference(old: Iterable[Definition], new: Iterable[Definition]) -> str:
 
 
 def text_difference(old: str, new: str) -> str:
-    """Return what changed in a server's instructions, for a person."""
+    """Return what changed in a server's instructions, for a user."""
     lines = [visible(one).split("\n") for one in (old, new)]
     changed = [one for one in hunks_to_read(*lines, around=0) if not one.startswith("@@")]
     return "\n".join(["  instructions changed:", *(f"    {line}" for line in changed)])

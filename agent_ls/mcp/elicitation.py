@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from agent_ls.loop.sockets import ToolContext
+from agent_ls.loop.extension_points import ToolContext
 from agent_ls.mcp.form_fields import YES, Field, read_form
 from agent_ls.mcp.frames import Asked
 from agent_ls.safety.text import cleaned

@@ -60,7 +60,7 @@ class Order(Record):
     arguments: Mapping[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     """For ``answer``: the ``action`` and the ``content`` of the protocol's elicitation result."""
     pinned: str = ""
-    """Digest of the definitions that the person approved; a call under others is not made."""
+    """Digest of the definitions that the user approved; a call under others is not made."""
     limit_s: float = 60.0
     max_bytes: int = 200_000
 
@@ -92,7 +92,7 @@ class Reply(Record):
     images: tuple[str, ...] = ()
     """Of a call's result, in base64."""
     page: str = ""
-    """For ``login``: the page that the person has to open."""
+    """For ``login``: the page that the user has to open."""
     asked: Asked | None = None
     """For ``call``: what the server asks the user; an order ``answer`` answers it."""
     tools: tuple[dict[str, Any], ...] = ()

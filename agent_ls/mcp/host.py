@@ -153,7 +153,7 @@ class Connection:
         return not self.is_over
 
     async def call(self, order: Order) -> Reply:
-        """Call a tool, unless the definitions are not those that the person approved."""
+        """Call a tool, unless the definitions are not those that the user approved."""
         tools = await self.look()
         if digest_of(tools) != order.pinned:
             raise OrderFailed("changed", "its tools changed", tools)
@@ -220,7 +220,7 @@ class Connection:
         await asyncio.wait([self._task])
 
     def why_gone(self) -> str:
-        """Return why the server is gone, for a person."""
+        """Return why the server is gone, for a user."""
         why = self._pipes.trouble or "it ended"
         words = self._pipes.last_words
         return f"{why}; its last words: {words}" if words else why

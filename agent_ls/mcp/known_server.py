@@ -61,7 +61,7 @@ class Server:
 
     @property
     def state(self) -> str:
-        """Return how it is, for a person."""
+        """Return how it is, for a user."""
         if self.pin is not None and not self.is_approved:
             return "its start changed since you approved it"
         if not self.is_approved:

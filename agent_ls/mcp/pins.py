@@ -1,4 +1,4 @@
-"""What the person approved of each tool server, kept in their data folder beside the rules."""
+"""What the user approved of each tool server, kept in their data folder beside the rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Pin(Record):
     """Hash of its definitions; empty: it was not asked for them yet."""
     tools: tuple[Definition, ...] = ()
     prompts: tuple[PromptDefinition, ...] = ()
-    """Their texts are asked for at each call, in which the person sees them."""
+    """Their texts are asked for at each call, in which the user sees them."""
     instructions: str | None = None
     """The server's words on how to use it, for the model; None: it was not asked for them yet."""
 

@@ -14,8 +14,8 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.record import Record
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.machine.prompts import server_words
-from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.mcp.arguments import Given, SchemaArguments
 from agent_ls.mcp.definitions import Definition
 from agent_ls.mcp.elicitation import Elicitation
@@ -68,7 +68,7 @@ class Calls(Protocol):
         ...
 
     def start_shown(self, server: str) -> str:
-        """Return what a server's start would run, for a person."""
+        """Return what a server's start would run, for a user."""
         ...
 
 
@@ -154,7 +154,7 @@ class NoArguments(Record):
 
 @dataclass(frozen=True, slots=True)
 class StartServer:
-    """Asks the person to approve a server, starts it, and makes its tools known."""
+    """Asks the user to approve a server, starts it, and makes its tools known."""
 
     effect: ClassVar[Effect] = Effect.EXECUTE
     kind: ClassVar[ToolKind] = ToolKind.EXECUTE

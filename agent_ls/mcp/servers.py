@@ -1,6 +1,6 @@
 """The tool servers of one workspace: which are approved, which run, and what they offer.
 
-Nothing starts that was not approved: by the person's own settings, or by their yes. What was
+Nothing starts that was not approved: by the user's own settings, or by their yes. What was
 approved is pinned; when the start or the definitions change, calls wait for another yes.
 """
 
@@ -34,7 +34,7 @@ from agent_ls.mcp.pins import Pin, SavedPins
 from agent_ls.mcp.server_tool import FIND_TOOL, FindTool, ServerTool, StartServer, spec_of
 from agent_ls.mcp.starting import Starter, obstacle
 from agent_ls.mcp.tokens import SavedLogins, logins_file
-from agent_ls.safety.sandbox.confining import Confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder
 from agent_ls.safety.text import cleaned, visible_line
 
 _log = logging.getLogger(__name__)
@@ -58,18 +58,18 @@ class Servers:
         pins: SavedPins,
         environment: Mapping[str, str],
         allowed: Collection[str] = (),
-        confiner: Confiner | None = None,
+        builder: SandboxBuilder | None = None,
         tell: Callable[[str], None] = lambda _words: None,
     ) -> None:
         """``environment`` is what every command gets; ``allowed`` the setting ``allowed_tools``.
 
-        ``tell`` gets what the person should know, each sentence once.
+        ``tell`` gets what the user should know, each sentence once.
         """
-        self._tell_person = tell
+        self._tell_user = tell
         self._options = options
         self._workspace = workspace
         self._pins = pins
-        self._starter = Starter(workspace, environment, confiner)
+        self._starter = Starter(workspace, environment, builder)
         self._allowed = allowed
         self._link = HostLink()
         self._servers: dict[str, Server] = {}
@@ -79,7 +79,7 @@ class Servers:
         self._learning: set[asyncio.Task[None]] = set()
         self._looking = asyncio.Lock()
         self.problems: tuple[str, ...] = ()
-        """What is wrong in the configuration, for a person."""
+        """What is wrong in the configuration, for a user."""
 
     @property
     def tools(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Servers:
 
     @property
     def states(self) -> Mapping[str, str]:
-        """Return how each server is, by name, for a person."""
+        """Return how each server is, by name, for a user."""
         return {name: one.state for name, one in self._servers.items()}
 
     async def close(self) -> None:
@@ -199,7 +199,7 @@ class Servers:
         return tuple(one for one in self._specs if one.name == FIND_TOOL or one.name in known)
 
     def held(self, tool: str) -> str:
-        """Return why a person must see this call in every mode; empty: they need not."""
+        """Return why a user must see this call in every mode; empty: they need not."""
         found = self._tools.get(tool)
         if isinstance(found, StartServer):
             return f"The tool server {found.server} is not approved as it is configured now."
@@ -272,7 +272,7 @@ class Servers:
     ) -> Reply:
         """Call a tool, starting its server if needed; ``ask`` asks the user for the server.
 
-        ``is_approved``: the person said yes to a preview that shows the change, if there is one.
+        ``is_approved``: the user said yes to a preview that shows the change, if there is one.
         Without it a change that came after the guards' look holds the call.
         Errors: ``ToolError``.
         """
@@ -348,7 +348,7 @@ class Servers:
         return await self._link.ask(order, ask=ask)
 
     async def login(self, server: str, on_page: Callable[[str], None]) -> None:
-        """Let the person log in at a remote server; ``on_page`` gets the page to open.
+        """Let the user log in at a remote server; ``on_page`` gets the page to open.
 
         Errors: ``ToolError``.
         """
@@ -404,7 +404,7 @@ class Servers:
             await asyncio.wait([starting], timeout=_QUIET_S)
             if not starting.done():
                 # Also another time: each wait is the user's.
-                self._tell_person(
+                self._tell_user(
                     f"The tool server {one.plan.name} is still starting. The turn waits for it, "
                     f"{one.plan.options.timeout_s:g} s at most (`timeout_s`)."
                 )
@@ -495,11 +495,11 @@ class Servers:
         self._specs = tuple(map(spec_of, self._tools.values()))
 
     def tell(self, problem: str) -> None:
-        """Log a problem and tell the person, once."""
+        """Log a problem and tell the user, once."""
         if problem not in self._told:
             self._told.add(problem)
             _log.info("%s", problem)
-            self._tell_person(visible_line(problem))
+            self._tell_user(visible_line(problem))
 
 
 def _still_there(one: Server, tool: Definition, arguments: Given) -> Definition:

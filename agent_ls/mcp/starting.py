@@ -16,8 +16,8 @@ from agent_ls.mcp.link import ServerFailed
 from agent_ls.mcp.oauth_options import OAuthOptions
 from agent_ls.safety.keys import header_problem
 from agent_ls.safety.programs import child_path, find_outside, path_outside
+from agent_ls.safety.sandbox.builder import SandboxBuilder
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS
-from agent_ls.safety.sandbox.confining import Confiner
 from agent_ls.safety.secrets import mask
 from agent_ls.safety.text import visible_line
 
@@ -26,11 +26,11 @@ class Starter:
     """Prepares starts of tool servers; ``close`` ends what their sandboxes hold."""
 
     def __init__(
-        self, workspace: Workspace, environment: Mapping[str, str], confiner: Confiner | None
+        self, workspace: Workspace, environment: Mapping[str, str], builder: SandboxBuilder | None
     ) -> None:
         self._workspace = workspace
         self._environment = environment
-        self._confiner = confiner
+        self._builder = builder
         self._ends: list[Callable[[], None]] = []
 
     async def close(self) -> None:
@@ -56,9 +56,9 @@ class Starter:
             env = {**self._environment, **path, **filled(options.env)}
             argv = (program, *options.args)
             launch = Launch(argv=argv, env=env, cwd=folder, roots=roots)
-            if self._confiner is not None and plan.is_confined:
+            if self._builder is not None and plan.is_confined:
                 bounds = Bounds("read-only", network=ALL_HOSTS, readable=(Path(program).resolve(),))
-                wrapped = self._confiner.wrapped(argv, bounds, cwd=Path(folder), env=env)
+                wrapped = self._builder.wrapped(argv, bounds, cwd=Path(folder), env=env)
                 self._ends.append(wrapped.end)
                 update = {"argv": wrapped.argv, "env": wrapped.env}
                 launch = launch.model_copy(update=update)
@@ -84,7 +84,7 @@ class Starter:
             return ""
         if not plan.is_confined:
             return "\nIt runs with your rights."
-        if self._confiner is None:
+        if self._builder is None:
             return "\nIt runs with your rights: this machine has no sandbox."
         return (
             "\nIn the sandbox it reads the workspace and not your home, changes no files, and "

@@ -1,4 +1,4 @@
-"""What the person's logins at tool servers gave us, kept 0600 in their data folder, by address."""
+"""What the user's logins at tool servers gave us, kept 0600 in their data folder, by address."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class SavedLogins:
         try:
             return _LOGINS.validate_json(self.file.read_bytes())
         except (OSError, ValidationError):
-            # Without it the person logs in again.
+            # Without it the user logs in again.
             return ()
 
     def _change(self, how: Callable[[tuple[Login, ...]], tuple[Login, ...]]) -> None:

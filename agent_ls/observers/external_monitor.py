@@ -15,7 +15,7 @@ from pydantic import Field
 from agent_ls.domain import events as e
 from agent_ls.domain.record import Record
 from agent_ls.loop.evidence.fingerprints import fingerprint
-from agent_ls.loop.evidence.news import Known
+from agent_ls.loop.evidence.progress_signals import Known
 from agent_ls.loop.state.recorder import Recorder
 
 _log = logging.getLogger(__name__)

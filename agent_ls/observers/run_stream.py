@@ -147,7 +147,7 @@ def _of_user(event: ev.Event) -> Events:
 
 
 def _notices(event: ev.Event) -> Events:
-    """Yield what a person would read in the log, and programs seldom need by field."""
+    """Yield what a user would read in the log, and programs seldom need by field."""
     if (said := _notice(event)) is not None:
         origin, text = said
         yield out.Notice(origin=origin, text=mask(text))

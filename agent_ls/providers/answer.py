@@ -42,7 +42,7 @@ class MalformedAnswer(Exception):
     """The stream cannot be trusted; ``failure`` is the class to report."""
 
     def __init__(self, text: str, failure: ProviderFailure = ProviderFailure.BROKEN_STREAM) -> None:
-        """``text`` tells a person what was wrong."""
+        """``text`` tells a user what was wrong."""
         super().__init__(text)
         self.text = text
         self.failure = failure

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MAX_MODELS: Final = 1_000
 _MAX_CHARACTERS: Final = 120
-"""A longer name is none that a person could set."""
+"""A longer name is none that a user could set."""
 
 
 async def with_models(

@@ -221,7 +221,7 @@ class FileLedger:
         return replace(self, path=path, hunks=(move, *others))
 
     def renamed(self, path: str) -> FileLedger:
-        """Return the ledger after the person renamed the file, which is not the agent's change.
+        """Return the ledger after the user renamed the file, which is not the agent's change.
 
         The agent's move then leads to the new name; an undone move leads from it.
         """

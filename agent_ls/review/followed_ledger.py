@@ -37,7 +37,7 @@ _COUNTS = (
 
 
 class FollowedLedger:
-    """One session's ledger as of now; a Reader of its events and of its sub-agents'."""
+    """One session's ledger as of now; An EventListener of its events and of its sub-agents'."""
 
     def __init__(
         self, recorder: Recorder, journals: Journals, blobs: Blobs, edits: EditRecorder

@@ -1,7 +1,7 @@
 """Files brought back to how they were before a turn, or before a call of it.
 
 Every edit since then is taken back, newest first, each by a three-way merge: what others typed
-before, between and after the edits stays, and so does what the person decided about older changes.
+before, between and after the edits stays, and so does what the user decided about older changes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Since:
 
     @property
     def goal(self) -> str:
-        """Return where the file was at the moment; a rename of the person's stays."""
+        """Return where the file was at the moment; a rename of the user's stays."""
         moves = [one for one in self.touches if one.path != one.new_path]
         if not moves or moves[0].path == moves[-1].new_path:
             return self.chain.path

@@ -1,4 +1,4 @@
-"""The person's review of what the agent changed: keep, undo, redo, restore.
+"""The user's review of what the agent changed: keep, undo, redo, restore.
 
 Owns the way from a decision to its events and edits. How hunks come to be is in ``ledger``; what an
 undo has to do to a file is in ``plans``, what a restore has to do in ``restore``.
@@ -20,9 +20,9 @@ from agent_ls.domain.images import PutImage
 from agent_ls.domain.review import HunkState, ReviewDecision
 from agent_ls.loop.calls.edit_recorder import EditRecorder, put_hindrance
 from agent_ls.loop.edit_order import EditOrder
+from agent_ls.loop.extension_points import CommandWatch
 from agent_ls.loop.ports.store import Blobs, Journals
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import CommandWatch
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.review.file_changes import FileLedger
 from agent_ls.review.followed_ledger import FollowedLedger
@@ -49,7 +49,7 @@ _MOST_STEPS = 6
 """How often a file's next step is planned: it may change under one, or need several."""
 
 _MAX_WAIT_S = 20.0
-"""How long a decision waits for an earlier one, whose edit may wait for the person."""
+"""How long a decision waits for an earlier one, whose edit may wait for the user."""
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ class Review:
         """Follow the session; its journal is read when the review is first asked for.
 
         ``claim`` is awaited before a decision: nobody else may write the session from then on.
-        In ``claimed`` nobody may while something is recorded that the person has not decided.
+        In ``claimed`` nobody may while something is recorded that the user has not decided.
         """
         self._recorder, self._workspace, self._blobs = recorder, workspace, blobs
         self._order, self._ids = order, ids
@@ -170,7 +170,7 @@ class Review:
         return await self._wholly(self._restore(point, is_dry=dry_run), "restore")
 
     async def follow(self, path: str, new_path: str) -> None:
-        """Record that the person renamed a file, or a folder with all that is in it.
+        """Record that the user renamed a file, or a folder with all that is in it.
 
         Errors: ``AgentLsError`` where another process writes the session, or the store fails.
         """

@@ -58,7 +58,7 @@ class FileResult:
     status: Literal["done", "nothing", "conflict", "refused"]
     hunks: int = 0
     reason: str = ""
-    """For a person, unless it is done."""
+    """For a user, unless it is done."""
     clash: Clash | None = None
     """Both versions, for a conflict."""
     edit: Literal["change", "create", "delete", "move"] | None = None

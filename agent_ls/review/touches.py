@@ -98,7 +98,7 @@ async def text_of(digest: str | None, fetch: Fetch) -> str | None:
 
 
 def _text_after(edit: FileEdit, before: str | None, seen: str | None) -> str | None:
-    # The text seen right after an edit may already hold something the person typed.
+    # The text seen right after an edit may already hold something the user typed.
     if edit.kind == "create":
         return edit.text
     if edit.kind != "change" or before is None:

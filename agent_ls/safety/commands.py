@@ -12,9 +12,9 @@ from pathlib import Path
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.verdicts import Allow, Ask, Deny
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.commands import Boundary
 from agent_ls.loop.ports.workspace import Root, Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.catastrophes import catastrophe
 from agent_ls.safety.command_places import judge_places
 from agent_ls.safety.git_config import CLEAN_GIT
@@ -72,7 +72,7 @@ def decide_command(
     """Say whether a shell command may run in ``cwd``: allow, ask with a reason, or deny.
 
     Shape: Deny for what would destroy more than a project. An Ask that no grant answers for text
-    that the person must see. Looks at the disk, so call it off the event loop.
+    that the user must see. Looks at the disk, so call it off the event loop.
     """
     if destroyed := catastrophe(command):
         return Deny(f"This command is never run: {destroyed}.")

@@ -20,7 +20,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from agent_ls.domain.errors import SettingsError
-from agent_ls.loop.ports.people import MadeFile
+from agent_ls.loop.ports.approval import MadeFile
 from agent_ls.safety.beneath import folder_beneath
 from agent_ls.safety.control_files import names_of, names_own, steers
 from agent_ls.safety.paths import real_path

@@ -60,7 +60,7 @@ def remove(rules: SavedRules, text: str) -> None:
 
 
 def _parsed(text: str) -> PatternRule:
-    """Return the rule that a person wrote; without a subject it is about commands."""
+    """Return the rule that a user wrote; without a subject it is about commands."""
     try:
         return parse_rule(text)
     except ValueError as error:

@@ -16,8 +16,8 @@ from agent_ls.domain.calls import Effect
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.rules import Decision, PatternRule
 from agent_ls.domain.verdicts import Ask, Deny
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.workspace import Root, Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety import paths
 from agent_ls.safety.command_places import Use, named_places
 from agent_ls.safety.commands import COMMAND_TOOL
@@ -123,7 +123,7 @@ def allowing(
     *,
     is_held: bool = False,
 ) -> str:
-    """Return the rules that allow a whole call, for a person; empty if a part is not allowed.
+    """Return the rules that allow a whole call, for a user; empty if a part is not allowed.
 
     ``is_held``: a sandbox holds a command, so what tests or builds needs no rule.
     """

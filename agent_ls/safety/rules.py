@@ -29,7 +29,7 @@ class Rule(Record):
 
     @property
     def word(self) -> str:
-        """Return the decision as a person writes it."""
+        """Return the decision as a user writes it."""
         return "deny" if self.decision == "reject" else self.decision
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import GrantsRevoked
 from agent_ls.domain.rules import GRANT
-from agent_ls.loop.ports.people import Rules
+from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.state.state import SessionState
 from agent_ls.safety.control_files import is_executed_later

@@ -82,7 +82,7 @@ def cleaned(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return the text for a person who has to judge it, with hidden characters as escapes.
+    """Return the text for a user who has to judge it, with hidden characters as escapes.
 
     Shape: keeps its lines. Long runs of blanks or empty lines, which push text out of sight, are
     replaced by their count.

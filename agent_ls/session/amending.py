@@ -9,7 +9,7 @@ from typing import Any
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.loop.calls.arguments import parse_object
-from agent_ls.loop.ports.people import ProposedText
+from agent_ls.loop.ports.approval import ProposedText
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.state.state import SessionState
 

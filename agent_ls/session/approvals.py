@@ -27,7 +27,7 @@ from agent_ls.domain.events import (
     QuestionResolved,
 )
 from agent_ls.loop.calls.arguments import parse_object
-from agent_ls.loop.ports.people import ProposedText
+from agent_ls.loop.ports.approval import ProposedText
 from agent_ls.loop.state.recorder import Recorder
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from pathlib import Path
 from agent_ls.domain.errors import StoreError, ToolError
 from agent_ls.domain.events import BackgroundEnd, BackgroundEnded, BackgroundStarted
 from agent_ls.loop.ports.commands import BackgroundOutput, Bounds, Runner
-from agent_ls.loop.settling import finished
+from agent_ls.loop.shielding import finished
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.safety.secrets import can_part, ends_in_key, mask_part
 

@@ -6,7 +6,7 @@ from agent_ls.domain.agents import AgentReport, report_of
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.events import ChildEnded, ChildFile, ChildStarted, TurnEnded
 from agent_ls.domain.stops import STATUS, StopReason
-from agent_ls.loop.machine.breaking_off import results_of_open_calls
+from agent_ls.loop.machine.abort import results_of_open_calls
 from agent_ls.loop.machine.results import simulated_in, steps_of
 from agent_ls.loop.ports.store import Store
 from agent_ls.loop.ports.workspace import Workspace

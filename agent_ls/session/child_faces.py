@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
+from agent_ls.loop.ports.approval import Approver, ProposedText
 from agent_ls.loop.ports.clock import Clock
-from agent_ls.loop.ports.people import Approver, ProposedText
 from agent_ls.loop.state.recorder import Recorder
 
 _MAX_CHARS = 160

@@ -25,7 +25,7 @@ FINISH = f"Your time is over. Do not call tools. {REPORT_FORMAT}"
 
 @dataclass(slots=True)
 class Revocations:
-    """A Reader of a child that revokes the child's revoked grants in the parent too."""
+    """An EventListener of a child that revokes the child's revoked grants in the parent too."""
 
     parent: Recorder
     later: Callable[[Coroutine[None, None, None]], None]

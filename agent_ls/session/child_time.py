@@ -9,7 +9,7 @@ from agent_ls.domain.agents import AgentLimits
 from agent_ls.domain.events import CancelRequested, WrapUpRequested
 from agent_ls.loop.machine.machine import run_turn
 from agent_ls.loop.ports.clock import Clock
-from agent_ls.loop.settling import settled
+from agent_ls.loop.shielding import settled
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.turn import Turn
 from agent_ls.session.child_faces import ChildApprover
@@ -21,7 +21,7 @@ async def run_in_time(turn: Turn, approver: ChildApprover, limits: AgentLimits) 
 
     Cancelling stops the turn first. Errors: the exception that broke the turn.
     """
-    time = _Time(turn.kit.clock, approver)
+    time = _Time(turn.services.clock, approver)
     task = asyncio.create_task(run_turn(turn))
     is_over = False
     try:

@@ -1,6 +1,6 @@
 """The sub-agents of one session; each has its own session, journal and turn.
 
-Owns their start and end. ``child_time`` limits their time, their kit what they may do, and
+Owns their start and end. ``child_time`` limits their time, their services what they may do, and
 ``AgentLimits`` what they may spend. Source: seed 000 sub-agents, budget pool, blackboard.
 """
 
@@ -28,12 +28,12 @@ from agent_ls.domain.ids import Ids
 from agent_ls.domain.model_families import model_meant
 from agent_ls.domain.modes import Mode, strictest
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports.agents import Claims
+from agent_ls.loop.ports.approval import Approver, Rules
 from agent_ls.loop.ports.clock import Clock
-from agent_ls.loop.ports.people import Approver, Rules
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.settling import settled
+from agent_ls.loop.services import Services
+from agent_ls.loop.shielding import settled
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.loop.turn import Turn
@@ -49,7 +49,7 @@ _MAX_BOARD_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class ChildOrder:
-    """What a child's kit is built from."""
+    """What a child's services are built from."""
 
     kind: AgentKind
     mode: Mode
@@ -60,7 +60,7 @@ class ChildOrder:
 
 @dataclass(frozen=True, slots=True)
 class ChildPorts:
-    """What children need besides their kit."""
+    """What children need besides their services."""
 
     clock: Clock
     ids: Ids
@@ -85,7 +85,7 @@ class _Child:
 
 @dataclass(slots=True)
 class Children:
-    """The ``ChildTurns`` of one session, and its Reader, so that children follow its mode."""
+    """The ``ChildTurns`` of one session, and its EventListener: children follow its mode."""
 
     recorder: Recorder
     """The parent's."""
@@ -96,7 +96,7 @@ class Children:
     limits: AgentLimits
     turn_limit: Allowance
     """What a turn of the parent may spend."""
-    build_kit: Callable[[ChildOrder], Kit]
+    build_kit: Callable[[ChildOrder], Services]
     named_models: Mapping[str, str] = field(default_factory=dict[str, str])
     """What kinds mean by the name of a model."""
     _running: dict[str, _Child] = field(default_factory=dict[str, _Child])

@@ -37,11 +37,11 @@ from agent_ls.domain.model_families import model_meant
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.pictures import PictureData
 from agent_ls.loop.evidence.output_schema import Schema
-from agent_ls.loop.kit import Kit
 from agent_ls.loop.machine.turn_hooks import ask_at_end
-from agent_ls.loop.ports.people import Approver
-from agent_ls.loop.ports.reader import Reader
+from agent_ls.loop.ports.approval import Approver
+from agent_ls.loop.ports.event_listener import EventListener
 from agent_ls.loop.ports.store import Journals
+from agent_ls.loop.services import Services
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.state import SessionState
 from agent_ls.loop.turn import Turn
@@ -54,7 +54,7 @@ from agent_ls.session.custom_commands import expanded
 from agent_ls.session.prompt_images import named_in, prompt_text, stored
 from agent_ls.session.turn_runner import TurnRunner
 
-BuildKit = Callable[[Approver, Recorder], Kit]
+BuildKit = Callable[[Approver, Recorder], Services]
 
 
 class Session:
@@ -76,20 +76,20 @@ class Session:
         """
         self._recorder, self._journals = recorder, journals
         self._approvals = Approvals(recorder, is_attended=is_attended, undo=self._undo)
-        self._kit = build_kit(self._approvals, recorder)
+        self._services = build_kit(self._approvals, recorder)
         self.review = Review(
             recorder,
-            workspace=self._kit.workspace,
+            workspace=self._services.workspace,
             journals=journals,
-            blobs=self._kit.blobs,
-            ids=self._kit.ids,
-            order=self._kit.order,
-            watch=self._kit.watch,
+            blobs=self._services.blobs,
+            ids=self._services.ids,
+            order=self._services.order,
+            watch=self._services.watch,
             claim=claim,
             claimed=claimed,
         )
         self._claimed = claimed
-        self._runner = TurnRunner(self._kit, recorder)
+        self._runner = TurnRunner(self._services, recorder)
         self._in_order = asyncio.Lock()
 
     @property
@@ -120,7 +120,7 @@ class Session:
         """Say whether it takes nothing any more; opened again, it continues from the store."""
         return self._runner.is_closed or self._recorder.is_halted
 
-    def follow(self, reader: Reader) -> None:
+    def follow(self, reader: EventListener) -> None:
         """Pass every later event to ``reader``."""
         self._recorder.follow(reader)
 
@@ -137,14 +137,14 @@ class Session:
 
     async def window(self) -> WindowUse | None:
         """Return what fills the model's window; None before the first turn."""
-        return await window_use(Turn(self._kit, self._recorder)) if self.state.turn else None
+        return await window_use(Turn(self._services, self._recorder)) if self.state.turn else None
 
     async def content(self, digest: str) -> bytes | None:
         """Return a file's content that an event names by its digest; None when it is gone.
 
         Errors: ``StoreError`` when it cannot be read.
         """
-        return await self._kit.blobs.get_blob(digest)
+        return await self._services.blobs.get_blob(digest)
 
     async def submit(
         self,
@@ -182,14 +182,14 @@ class Session:
         searched = prompt if searched is None else searched
         # To read images, commands and files takes a while, and prompts stay in their order.
         async with self._in_order:
-            commands = self._kit.custom_commands
-            named, lines = await named_in(searched, self._kit.workspace)
+            commands = self._services.custom_commands
+            named, lines = await named_in(searched, self._services.workspace)
             images = (*images, *named)
-            prompt, limits = await expanded(prompt, commands, self._kit.tools, self.id)
+            prompt, limits = await expanded(prompt, commands, self._services.tools, self.id)
             attachments = (*attachments, *await commands.attached(searched))
             if limits is not None:
                 when_busy = "follow_up"
-                model = model_meant(limits.model, self.state.model, self._kit.named_models)
+                model = model_meant(limits.model, self.state.model, self._services.named_models)
                 limits = limits.model_copy(update={"model": model})
             if note:
                 prompt = f"{prompt}\n\n{note}"
@@ -202,7 +202,7 @@ class Session:
                 raise AgentLsError(
                     f"Session {self.id} was closed here; open it again (agent-ls.session.resume)."
                 )
-            pictures = await stored(images, self._kit.blobs)
+            pictures = await stored(images, self._services.blobs)
             said = PromptQueued(
                 text=prompt,
                 kind=when_busy,
@@ -236,7 +236,7 @@ class Session:
                 images=said.images,
                 attachments=said.attachments,
             )
-        said = said.model_copy(update={"id": self._kit.ids.new("pmt")})
+        said = said.model_copy(update={"id": self._services.ids.new("pmt")})
         turn_id = self.state.turn.turn_id
         try:
             await self._recorder.emit(said)
@@ -354,7 +354,7 @@ class Session:
 
         Errors: ``AgentLsError`` where that cannot be; it stays pending.
         """
-        found, workspace = self.text_of(approval_id), self._kit.workspace
+        found, workspace = self.text_of(approval_id), self._services.workspace
         answer = await with_text(found, approval_id, self.state, workspace, text)
         return await self.resolve_approval(approval_id, answer)
 
@@ -391,8 +391,8 @@ class Session:
 
         Errors: ``ToolError`` if there is none of this name here.
         """
-        if self._kit.background is not None:
-            await self._kit.background.stop(name)
+        if self._services.background is not None:
+            await self._services.background.stop(name)
 
     async def wait_idle(self) -> TurnEnded | None:
         """Wait until no turn runs; return how this process's last turn ended.
@@ -414,8 +414,8 @@ class Session:
                 await self.cancel(stopped_by)
         finally:
             await self._runner.close()
-            if self._kit.background is not None:
-                await self._kit.background.close()
+            if self._services.background is not None:
+                await self._services.background.close()
             if not stopped_by and self._runner.has_ended_turn and not self._recorder.is_halted:
-                await ask_at_end(self._kit.hooks, self._recorder)
+                await ask_at_end(self._services.hooks, self._recorder)
             await self.review.close()

@@ -12,9 +12,9 @@ import contextlib
 from agent_ls.domain.errors import ProviderError, StoreError
 from agent_ls.domain.events import CancelRequested, PromptQueued, TurnEnded, TurnStarted
 from agent_ls.domain.stops import STATUS, StopReason
-from agent_ls.loop.kit import Kit
 from agent_ls.loop.machine.compact import compact_as_asked
 from agent_ls.loop.machine.machine import run_turn
+from agent_ls.loop.services import Services
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.state import SessionState
 from agent_ls.loop.turn import Turn
@@ -23,9 +23,9 @@ from agent_ls.loop.turn import Turn
 class TurnRunner:
     """Runs the turns of one session, one after the other."""
 
-    def __init__(self, kit: Kit, recorder: Recorder) -> None:
+    def __init__(self, services: Services, recorder: Recorder) -> None:
         """Nothing runs before ``wake``."""
-        self._kit = kit
+        self._services = services
         self._recorder = recorder
         self._task: asyncio.Task[None] | None = None
         self._turn: asyncio.Task[TurnEnded | None] | None = None
@@ -53,7 +53,7 @@ class TurnRunner:
 
         Errors: ``StoreError`` when it cannot be stored; the turn is then ended and never runs.
         """
-        turn_id = self._kit.ids.new("trn")
+        turn_id = self._services.ids.new("trn")
         stored = self._storing = asyncio.get_running_loop().create_future()
         try:
             await self._recorder.emit(
@@ -156,7 +156,7 @@ class TurnRunner:
 
     async def _run(self) -> None:
         """Run the open turn to its end."""
-        running = self._running = Turn(self._kit, self._recorder)
+        running = self._running = Turn(self._services, self._recorder)
         turn = self._turn = asyncio.create_task(run_turn(running))
         try:
             await asyncio.wait([turn])
@@ -177,7 +177,7 @@ class TurnRunner:
             compaction.result()
 
     async def _shorten(self) -> None:
-        turn = Turn(self._kit, self._recorder)
+        turn = Turn(self._services, self._recorder)
         # Without the window's size it goes by the conversation's.
         with contextlib.suppress(ProviderError):
             await turn.learn_facts()

@@ -29,9 +29,9 @@ from agent_ls.edits.file_encodings import encoding_of
 from agent_ls.edits.in_place import in_place_of, in_place_of_shown
 from agent_ls.edits.plan import FilePlan, parse_patch, plan_patch
 from agent_ls.edits.requests import FilePatch, Refused
+from agent_ls.loop.extension_points import ToolOutput
 from agent_ls.loop.off_loop import off_loop
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
-from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, tidied
 from agent_ls.tools.changing import (
     MERGED,

@@ -1,4 +1,4 @@
-"""ask_user: a question that only the person can answer."""
+"""ask_user: a question that only the user can answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.approvals import Question
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.ids import Ids
-from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.plain_tool import PlainTool
 
@@ -26,7 +26,7 @@ class AskUserArguments(Arguments):
 
 @dataclass(frozen=True, slots=True)
 class AskUser(PlainTool):
-    """Asks the person."""
+    """Asks the user."""
 
     name: ClassVar[str] = "ask_user"
     description: ClassVar[str] = "Ask the user, only when you cannot go on without the answer."

@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.events import BackgroundRead
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.ports.commands import Background, BackgroundOutput
-from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.loop.state.state import BackgroundProgram
 from agent_ls.safety.text import plain_output_slowly
 from agent_ls.tools.arguments import Arguments

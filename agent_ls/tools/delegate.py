@@ -9,8 +9,8 @@ from pydantic import Field, JsonValue
 
 from agent_ls.domain.agents import AgentLimits
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.ports.agents import ChildTurns
-from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments

@@ -13,8 +13,8 @@ from agent_ls.domain.edits import TextFile
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.minimal import replacements_between
+from agent_ls.loop.extension_points import ToolOutput
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
-from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import check_may_go, preview_of
 from agent_ls.tools.edit_tool import EditTool

@@ -10,13 +10,13 @@ from pydantic import Field
 
 from agent_ls.domain.edits import ChangeText, CreateFile, Replacement, TextFile, apply_replacements
 from agent_ls.domain.errors import ToolError
-from agent_ls.edits.as_read import place_as_read
 from agent_ls.edits.lines import BOM, split_lines
-from agent_ls.edits.requests import Placed, Refused, Wish
+from agent_ls.edits.rebase import place_as_read
+from agent_ls.edits.requests import EditRequest, Placed, Refused
 from agent_ls.edits.search_replace import place
+from agent_ls.loop.extension_points import ToolOutput
 from agent_ls.loop.off_loop import off_loop
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
-from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import MERGED, check_whole, places_of, preview_of
 from agent_ls.tools.edit_tool import EditTool
@@ -112,13 +112,13 @@ class EditFile(EditTool):
         file = real.shown
         _check_expected(file, arguments)
         check_whole("\n".join(edit.new_string for edit in arguments.edits), file.text)
-        wishes = [
-            Wish(edit.old_string, edit.new_string, edit.line, edit.replace_all)
+        requests = [
+            EditRequest(edit.old_string, edit.new_string, edit.line, edit.replace_all)
             for edit in arguments.edits
         ]
         read = as_known(real, await self.seen.text(arguments.path)) if self.seen else None
         # ``replace_all`` means all places in the newest text, whatever the model read.
-        picking = [wish for wish in wishes if not wish.replace_all]
+        picking = [request for request in requests if not request.replace_all]
 
         def picked(text: str) -> Placed:
             return _placed(text, arguments, picking, is_read=text == read) if picking else ()
@@ -128,8 +128,8 @@ class EditFile(EditTool):
             lambda: place_as_read(
                 read,
                 file.text,
-                lambda text: _placed(text, arguments, wishes, is_read=text == read),
-                None if len(picking) == len(wishes) else picked,
+                lambda text: _placed(text, arguments, requests, is_read=text == read),
+                None if len(picking) == len(requests) else picked,
             ),
         )
         placed = found.placed
@@ -157,12 +157,12 @@ def _check_expected(file: TextFile, arguments: EditFileArguments) -> None:
 
 
 def _placed(
-    text: str, arguments: EditFileArguments, wishes: list[Wish], *, is_read: bool
+    text: str, arguments: EditFileArguments, requests: list[EditRequest], *, is_read: bool
 ) -> Placed:
     """Return the replacements of the wishes, or of an insertion below a line."""
     edit = arguments.edits[0]
     if edit.insert_line is None:
-        return place(text, wishes, is_read=is_read)
+        return place(text, requests, is_read=is_read)
     if len(arguments.edits) > 1:
         return Refused("An insertion by its line is the only edit of a call.", "malformed")
     return _inserted(text, edit.insert_line, edit.new_string)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.errors import bug
-from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.tools.plain_tool import PlainTool
 
 

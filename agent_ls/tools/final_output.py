@@ -11,7 +11,7 @@ from agent_ls.domain.calls import ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.events import FinalOutputGiven
 from agent_ls.loop.evidence.output_schema import violations
-from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.state.view import TurnView
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.plain_tool import PlainTool

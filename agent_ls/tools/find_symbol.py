@@ -9,8 +9,8 @@ from pydantic import Field
 
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.record import Record
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.plain_tool import PlainTool

@@ -17,8 +17,8 @@ from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Allow
 from agent_ls.edits.notebooks import is_notebook
 from agent_ls.edits.shown_marks import cut_around
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.processes.reading import read_beginning
 from agent_ls.safety.control_files import has_secret_name, judge_read
 from agent_ls.safety.path_patterns import PathPattern, is_plain

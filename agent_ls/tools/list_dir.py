@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.plain_tool import PlainTool

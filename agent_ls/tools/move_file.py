@@ -11,8 +11,8 @@ from pydantic import Field
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.edits import MoveFile as MoveEdit
 from agent_ls.domain.errors import ToolError, WorkspaceError
+from agent_ls.loop.extension_points import ToolOutput
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import ToolOutput
 from agent_ls.safety.paths import locate
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import check_may_go, preview_of

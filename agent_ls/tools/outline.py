@@ -11,9 +11,9 @@ from pydantic import Field
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
 from agent_ls.domain.symbols import Symbol
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.plain_tool import PlainTool

@@ -21,7 +21,7 @@ class PlainTool:
     description: ClassVar[str]
     """For the model."""
     title: ClassVar[str] = ""
-    """For a person, with arguments in braces: what the call does."""
+    """For a user, with arguments in braces: what the call does."""
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.READ
     group: ClassVar[str] = "look"

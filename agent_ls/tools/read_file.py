@@ -15,8 +15,8 @@ from agent_ls.domain.record import Record
 from agent_ls.edits.lines import split_lines
 from agent_ls.edits.notebooks import outputs_to_read
 from agent_ls.edits.shown_marks import cut_line
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
-from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.pictures.reading import UnusableImage, read_image
 from agent_ls.safety.text import cleaned, has_hidden
 from agent_ls.tools.arguments import Arguments, FilePath

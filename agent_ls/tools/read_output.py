@@ -8,8 +8,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent_ls.domain.errors import ToolError
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.ports.store import Blobs
-from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.plain_tool import PlainTool
 

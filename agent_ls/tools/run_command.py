@@ -17,10 +17,10 @@ from agent_ls.domain.events import BackgroundRead, BackgroundStarted
 from agent_ls.domain.record import Record
 from agent_ls.domain.rules import GRANT
 from agent_ls.edits.shell_call import is_patch_call
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.ports.commands import Background, Bounds, CommandOutcome, Runner
 from agent_ls.loop.ports.extension import Skills
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.commands import READ_ONLY_ENV
 from agent_ls.safety.prefixes import prefix_rule
@@ -307,7 +307,7 @@ def _withheld(bounds: Bounds) -> str:
     if bounds.view == "read-only":
         return f"Sandbox: read-only, {network}, no home folder."
     git = "hooks and config" if bounds.consent != "none" else "folder"
-    secrets = "" if bounds.consent == "person" else ", no files with secrets"
+    secrets = "" if bounds.consent == "user" else ", no files with secrets"
     return (
         f"Sandbox: {network} (argument network), .git {git} and control files read-only, no home "
         f"folder{secrets}. If one of these is why it failed: outside_sandbox and reason."

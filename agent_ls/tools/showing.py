@@ -1,4 +1,4 @@
-"""Previews of calls for the person, built from the arguments, with nothing hidden."""
+"""Previews of calls for the user, built from the arguments, with nothing hidden."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from typing import ClassVar, cast
 from pydantic import Field, JsonValue
 
 from agent_ls.domain.record import Record
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.ports.extension import Skill, Skills
-from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic import BaseModel, JsonValue
 
 from agent_ls.domain.model_io import ToolSpec
-from agent_ls.loop.sockets import Tool
+from agent_ls.loop.extension_points import Tool
 
 _NOISE = frozenset(
     {

@@ -14,7 +14,7 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.domain.events import PlanProposed, PlanUpdated
 from agent_ls.domain.plans import PlanItem, PlanStatus, ProposedCall
 from agent_ls.loop.calls.plans import graph_error
-from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.showing import preview

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, Field
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import ErrorKind, ToolKind
+from agent_ls.loop.extension_points import ToolContext, ToolOutput
 from agent_ls.loop.ports.web import Web
-from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.sandbox.hosts import read_host
 from agent_ls.safety.secrets import mask
 from agent_ls.safety.text import plain_output_slowly, visible_line

@@ -14,13 +14,13 @@ from pydantic import Field
 from agent_ls.domain.edits import ChangeText, CreateFile, Replacement, TextFile
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.sentences import counted
-from agent_ls.edits.marks import leaves_out, unclear_marker
+from agent_ls.edits.elision import leaves_out, unclear_marker
 from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.requests import Refused
+from agent_ls.loop.extension_points import ToolOutput
 from agent_ls.loop.off_loop import off_loop
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
-from agent_ls.loop.sockets import ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import MERGED, change_of, check_whole, marked_as, preview_of
 from agent_ls.tools.edit_tool import EditTool

@@ -16,8 +16,8 @@ from agent_ls.processes.launching import start_piped
 from agent_ls.safety.control_files import judge_read
 from agent_ls.safety.ripgrep import repository_above
 from agent_ls.safety.sandbox import own_git
+from agent_ls.safety.sandbox.builder import held
 from agent_ls.safety.sandbox.confinement import Wrapped
-from agent_ls.safety.sandbox.confining import held
 from agent_ls.safety.text import visible_line
 
 _LIMIT_S = 5.0

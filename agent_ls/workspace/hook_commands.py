@@ -28,7 +28,7 @@ class HookCommands:
 
     runner: Runner
     folder: Path | None = None
-    """Where the person keeps programs for hooks."""
+    """Where the user keeps programs for hooks."""
 
     @property
     def shows_texts(self) -> bool:
@@ -48,7 +48,7 @@ class HookCommands:
     ) -> HookRun:
         """Run a hook to its end; on time-out or cancellation kill all its processes.
 
-        Hooks are the person's own programs, so the network is theirs in the sandbox too.
+        Hooks are the user's own programs, so the network is theirs in the sandbox too.
         Errors: ``OSError`` and ``ValueError`` if it cannot be started.
         """
         place = await asyncio.to_thread(_place, stdin)
@@ -62,7 +62,7 @@ class HookCommands:
                 env={**env, _INPUT: str(given), _ERRORS: str(errors)},
                 bounds=Bounds(
                     "workspace-write" if is_confined else "outside",
-                    consent="person",
+                    consent="user",
                     network=("*",),
                     readable=() if self.folder is None else (self.folder,),
                     writable=(place,),

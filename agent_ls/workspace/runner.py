@@ -22,12 +22,12 @@ from typing import Literal
 import psutil
 
 from agent_ls.loop.ports.commands import WORK, Boundary, Bounds, CommandOutcome
-from agent_ls.loop.settling import settled
+from agent_ls.loop.shielding import settled
 from agent_ls.processes.compiled import compiled
 from agent_ls.processes.launching import Program, start
 from agent_ls.safety.programs import child_path
+from agent_ls.safety.sandbox.builder import SandboxBuilder, held
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Limits, Wrapped
-from agent_ls.safety.sandbox.confining import Confiner, held
 from agent_ls.workspace.host_proxy import HostProxy
 from agent_ls.workspace.live_output import LiveOutput
 
@@ -90,21 +90,21 @@ _PYTHON = str(Path(sys.executable).resolve())
 class ShellRunner:
     """Runs commands on this machine, confined if there is a sandbox."""
 
-    confiner: Confiner | None = None
+    builder: SandboxBuilder | None = None
     is_wanted: bool = False
     """Whether commands should be confined, although this machine may have no sandbox."""
 
     @property
     def boundary(self) -> Boundary:
         """Say whether a sandbox holds commands to their bounds."""
-        if self.confiner is not None:
+        if self.builder is not None:
             return "sandbox"
         return "missing" if self.is_wanted else "off"
 
     @property
     def shows_texts(self) -> bool:
         """Say whether confined commands see ``Bounds.texts``."""
-        return self.confiner is not None and self.confiner.sandbox.shows_texts
+        return self.builder is not None and self.builder.sandbox.shows_texts
 
     async def run(
         self,
@@ -146,11 +146,11 @@ class ShellRunner:
                     reading.cancel()
                     status = running.status()
         output.end()
-        is_confined = self.confiner is not None and bounds.view != "outside"
+        is_confined = self.builder is not None and bounds.view != "outside"
         if status.code is None and is_confined and (why := wrapped.refusal(output.text())):
             raise OSError(None, f"the sandbox could not be set up: {why}")
-        if status.beyond and self.confiner is not None:
-            output.note(f"[killed: {_BEYOND[status.beyond](self.confiner.options.limits())}]")
+        if status.beyond and self.builder is not None:
+            output.note(f"[killed: {_BEYOND[status.beyond](self.builder.options.limits())}]")
         if end == "exited" and status.left:
             output.note(f"[ended with the command: {', '.join(status.left)}]")
         if bounds.view != "outside":
@@ -175,15 +175,15 @@ class ShellRunner:
             # Such as `git submodule add`, which ends well all the same.
             if wrapped.hints and any(one in output for one in _CONFIGURATION):
                 yield _NOT_CONFIGURED
-        elif self.confiner is not None and any(one in output for one in _REFUSED):
-            yield from filter(None, (self.confiner.sandbox.hint, *wrapped.hints))
+        elif self.builder is not None and any(one in output for one in _REFUSED):
+            yield from filter(None, (self.builder.sandbox.hint, *wrapped.hints))
         elif any(one in output for one in _READ_ONLY):
             yield from wrapped.hints
 
     def _proxy(self, bounds: Bounds) -> HostProxy | None:
         """Return the way to the granted hosts. Errors: ``ValueError`` if one is no host."""
         needs_none = not bounds.network or bounds.network == ALL_HOSTS or bounds.view == "outside"
-        return None if self.confiner is None or needs_none else HostProxy(bounds.network)
+        return None if self.builder is None or needs_none else HostProxy(bounds.network)
 
     def _wrapped(
         self,
@@ -195,19 +195,19 @@ class ShellRunner:
     ) -> Wrapped:
         """Return the supervised command with its environment, in the sandbox if it is confined."""
         whole = {**command_environment(), **env}
-        confiner = None if bounds.view == "outside" else self.confiner
-        limits = confiner.options.limits().in_words() if confiner else ""
+        builder = None if bounds.view == "outside" else self.builder
+        limits = builder.options.limits().in_words() if builder else ""
         argv = (
             *(_PYTHON, *_ALONE, str(compiled(_SUPERVISOR)), str(_STATUS), limits),
             *(SHELL, *_SHELL_OPTIONS, "-c", command),
         )
-        if confiner is None:
+        if builder is None:
             return Wrapped(argv, whole)
         if proxy is not None:
             argv = proxy.command(argv, _PROXY)
             bounds = replace(bounds, readable=(*bounds.readable, *proxy.readable))
             whole |= proxy.env
-        return confiner.wrapped(argv, bounds, cwd=cwd, env=whole, text=command)
+        return builder.wrapped(argv, bounds, cwd=cwd, env=whole, text=command)
 
 
 @dataclass(frozen=True, slots=True)

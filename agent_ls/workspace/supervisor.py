@@ -104,7 +104,7 @@ def _note(_number: int, _frame: object) -> None:
 
 
 def _leave_parent(libc: ctypes.CDLL, *, is_limited: bool) -> None:
-    """Adopt orphans; behind a sandbox also leave the person's keys, and hide this process."""
+    """Adopt orphans; behind a sandbox also leave the user's keys, and hide this process."""
     libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     if is_limited:
         libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Root, Workspace
-from agent_ls.loop.settling import settled
-from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.shielding import settled
 from agent_ls.workspace.folder_look import FolderLook, Look
 from agent_ls.workspace.git_blobs import clean_files, contents
 from agent_ls.workspace.ignored_files import Entry, files_below

@@ -61,7 +61,7 @@ LONG_DIFF = f"  diff app.py: {LONG_CUT!r} -> {LONG_CUT.replace('b=1', 'b=2')!r}"
 
 @dataclass(frozen=True)
 class Story:
-    """One prompt: what the model does, what the person chooses, and what has to be seen."""
+    """One prompt: what the model does, what the user chooses, and what has to be seen."""
 
     name: str
     scenario: str
@@ -121,7 +121,7 @@ STORIES = (
         after={"app.py": APP},
     ),
     Story(
-        "the person dismisses the request",
+        "the user dismisses the request",
         EDIT,
         (ASKED, "call failed", "ended: cancelled"),
         stop="cancelled",
@@ -236,7 +236,7 @@ arguments.items = [{ text = "Look", status = "completed" }, { text = "Change", s
         choices=("1",),
     ),
     Story(
-        "a question that the person answers in words with the next prompt",
+        "a question that the user answers in words with the next prompt",
         '[[answer]]\n[[answer.call]]\ntool = "ask_user"\narguments = { question = "What name?" }\n',
         ("asked : no-answer [allow_once], in-words [reject_once]", "ended: cancelled"),
         stop="cancelled",
@@ -410,7 +410,7 @@ async def test_a_prompt_during_a_turn_joins_it(root: Path, warm_host: Mapping[st
     assert "Fertig." in editor.said
 
 
-async def test_cancel_while_the_person_is_asked(root: Path, warm_host: Mapping[str, str]) -> None:
+async def test_cancel_while_the_user_is_asked(root: Path, warm_host: Mapping[str, str]) -> None:
     editor = AcpEditor(root, ["wait"])
     async with scripted(EDIT) as model, acp_agent(editor, variables(model, warm_host)) as wire:
         session = await wire.session()

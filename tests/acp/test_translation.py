@@ -89,7 +89,7 @@ LIVE = {
         ),
         [],
     ),
-    "the person's words are not repeated": ((e.PromptQueued(text="x", kind="steer"),), []),
+    "the user's words are not repeated": ((e.PromptQueued(text="x", kind="steer"),), []),
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from agent_ls.checkers.command_output import read_by_pattern, read_json, read_lines
-from agent_ls.checkers.said import Said, column_of, word_end
+from agent_ls.checkers.raw_finding import Said, column_of, word_end
 from agent_ls.domain.findings import Severity
 
 Row = tuple[str, int, int, str, Severity | None, str]
@@ -86,7 +86,7 @@ def test_lines_of_most_compilers_are_read(output: str, expected: list[Row]) -> N
     check(output, expected)
 
 
-def test_lines_are_read_by_a_pattern_of_the_persons_own() -> None:
+def test_lines_are_read_by_a_pattern_of_the_users_own() -> None:
     said = read_by_pattern(
         "\x1b[1mWARN\x1b[0m 17 in deep/ä\U0001f600.txt -- too\u2028long\nnothing\n",
         r"^\w+ (?P<line>\d+) in (?P<path>\S+) -- (?P<message>.*)$",

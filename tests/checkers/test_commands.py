@@ -1,4 +1,4 @@
-"""Commands of the person's own: what they see, where they run, and what is made of their words."""
+"""Commands of the user's own: what they see, where they run, and what is made of their words."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from agent_ls.checkers.commands import CommandChecker
 from agent_ls.checkers.ruff import Ruff, RuffOptions
 from agent_ls.checkers.tsc import Tsc, TscOptions
 from agent_ls.domain.findings import CheckReport
-from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from tests.checkers.conftest import INSTALLED
 from tests.checkers.projects import told, workspace, write
@@ -26,7 +26,7 @@ from tests.checkers.projects import told, workspace, write
 pytestmark = pytest.mark.heavy
 
 CANARY = "canary-77c1"
-Confine = Callable[[Path], Confiner]
+Confine = Callable[[Path], SandboxBuilder]
 PROLOGUE = """\
 import os, shutil, socket, sys
 from pathlib import Path
@@ -97,15 +97,15 @@ def folder(home: Path) -> Path:
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def confine(request: pytest.FixtureRequest) -> Iterator[Confine]:
     """Returns what confines the checkers of a workspace, by each sandbox of this machine."""
-    # The programs of this checkout lie in no place where a person has theirs.
+    # The programs of this checkout lie in no place where a user has theirs.
     prefixes = (INSTALLED, Path(sys.prefix), Path(sys.base_prefix))
     options = SandboxOptions(use=request.param, read=tuple(map(str, prefixes)))
     found = probe(options)
     if found.sandbox is None:
         pytest.skip(found.why)
-    sandbox, opened = found.sandbox, list[Confiner]()
+    sandbox, opened = found.sandbox, list[SandboxBuilder]()
 
-    def make(*roots: Path) -> Confiner:
+    def make(*roots: Path) -> SandboxBuilder:
         opened.append(open_confiner(sandbox, options, lambda: roots))
         return opened[-1]
 
@@ -154,7 +154,7 @@ def _planted(folder: Path, *arguments: str, **values: Any) -> CheckCommand:
     )
 
 
-async def test_a_person_may_let_a_command_out(folder: Path, confine: Confine) -> None:
+async def test_a_user_may_let_a_command_out(folder: Path, confine: Confine) -> None:
     (folder / "planted.py").write_text(PROLOGUE + PLANTED["write outside"])
     outside = folder.parent / "outside"
     options = _planted(folder, str(outside), sandbox=False)
@@ -167,8 +167,8 @@ async def test_ruff_finds_the_same(folder: Path, confine: Confine, trusted: bool
     write(folder, {"ruff.toml": 'line-length = 20\n[lint]\nselect = ["E501", "F"]\n'})
     texts = {"a.py": "import os\nx = 'long, long, long, long'\n", "deep/b.py": "import sys\n"}
 
-    async def check(confiner: Confiner | None) -> CheckReport:
-        checker = Ruff(workspace(folder, trusted=trusted), RuffOptions(), confiner)
+    async def check(builder: SandboxBuilder | None) -> CheckReport:
+        checker = Ruff(workspace(folder, trusted=trusted), RuffOptions(), builder)
         try:
             return await checker.check(texts)
         finally:
@@ -194,8 +194,8 @@ async def test_tsc_finds_the_same(folder: Path, confine: Confine, typescript: Pa
     )  # fmt: skip
     options = TscOptions(typescript=str(typescript))
 
-    async def check(confiner: Confiner | None) -> CheckReport:
-        checker = Tsc(workspace(folder), options, confiner)
+    async def check(builder: SandboxBuilder | None) -> CheckReport:
+        checker = Tsc(workspace(folder), options, builder)
         return await checker.check({"lib/l.ts": "export const n: number = 'x'\n"})
 
     report = await check(confine(folder))

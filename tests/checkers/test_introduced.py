@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent_ls.checkers.introduced import IntroducedChecks
+from agent_ls.checkers.raw_finding import lines_of
 from agent_ls.checkers.ruff import Ruff, RuffOptions
-from agent_ls.checkers.said import lines_of
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
 from tests.checkers.projects import Texts, workspace
@@ -313,7 +313,7 @@ async def test_who_joins_a_check_may_want_that_nothing_counts_that_was_said_earl
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     before: Texts = {"a.txt": ""}
     await checks.introduced(before, {"a.txt": "x"}, asker="t")
-    checker.disk["b.txt"] = "TODO by the person"
+    checker.disk["b.txt"] = "TODO by the user"
     checker.go_on = asyncio.Event()
     now: Texts = {"a.txt": "TODO"}
     assert (await checks.introduced(before, now, asker="t", within_s=0)).unanswered == ("todo",)
@@ -356,7 +356,7 @@ async def test_what_others_broke_meanwhile_in_other_files_is_not_new(tmp_path: P
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     before: Texts = {"a.txt": ""}
     await checks.introduced(before, {"a.txt": "x"}, asker="t")
-    checker.disk["b.txt"] = "TODO by the person"
+    checker.disk["b.txt"] = "TODO by the user"
     report = await checks.introduced(before, {"a.txt": "TODO"}, anew=True, asker="t")
     assert [one.path for one in report.findings] == ["a.txt"]
 

@@ -1,4 +1,4 @@
-"""``agent-ls demo`` as a person runs it who has installed the package and nothing else."""
+"""``agent-ls demo`` as a user runs it who has installed the package and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``doctor`` names what the person has added, and says what of it cannot be used."""
+"""``doctor`` names what the user has added, and says what of it cannot be used."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEEPER = "---\ndescription: keeps the docs\ntools: read_file\n---\nYou keep the
 def check(
     folder: Path, capsys: pytest.CaptureFixture[str], expected: list[tuple[str, str, str]]
 ) -> None:
-    """Run it and compare what it says of the person's own parts."""
+    """Run it and compare what it says of the user's own parts."""
     main(["doctor", "--json", "--workspace", str(folder)])
     found = json.loads(capsys.readouterr().out)
     own = [one for one in found if one["what"] in ("hooks", "sub-agents", "mypy", "own")]

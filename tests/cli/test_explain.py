@@ -59,7 +59,7 @@ def test_the_rules_say_what_they_would_decide(
     assert found["what"] == subject
 
 
-def test_a_person_reads_the_decision_and_the_reason(
+def test_a_user_reads_the_decision_and_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["explain", "command", "rm -rf /", "--workspace", str(tmp_path)]) == 0
@@ -105,7 +105,7 @@ def test_what_is_no_command_is_said_to_be_none(
 
 
 @pytest.mark.parametrize("decision", ["allow", "reject"])
-def test_what_the_person_decided_for_good_counts(
+def test_what_the_user_decided_for_good_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], decision: Literal["allow", "reject"]
 ) -> None:
     rules = SavedRules(rules_file())

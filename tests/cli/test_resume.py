@@ -126,7 +126,7 @@ async def test_what_goes_on_is_said_and_counted_as_a_whole(folder: Path) -> None
     assert "1 tool call," in last
 
 
-async def test_an_edit_that_is_gone_since_is_told_to_model_and_person(folder: Path) -> None:
+async def test_an_edit_that_is_gone_since_is_told_to_model_and_user(folder: Path) -> None:
     """An editor that dies takes its unsaved text along; here somebody else takes it back."""
     scenario = """
 [[answer]]

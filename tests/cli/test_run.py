@@ -521,7 +521,7 @@ async def test_no_mode_is_advised_for_what_asks_in_every_mode(
 ) -> None:
     (folder / ".env").write_text("KEY=1\n")
     done = await check(folder, calls(asked), "Do it.", "--quiet", "--mode", mode)
-    assert "Refused (asks in every mode; a person at a terminal or in an editor" in done.err
+    assert "Refused (asks in every mode; a user at a terminal or in an editor" in done.err
     assert "--mode " not in done.err
 
 

@@ -1,4 +1,4 @@
-"""``run`` at a real terminal: what a person reads there, and what counts as their answer."""
+"""``run`` at a real terminal: what a user reads there, and what counts as their answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a value is said in words, at the place where the person wrote it."""
+"""What is wrong with a value is said in words, at the place where the user wrote it."""
 
 from __future__ import annotations
 

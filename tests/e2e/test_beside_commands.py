@@ -1,4 +1,4 @@
-"""What a person does in a real editor while a command runs stays theirs, whatever is undone."""
+"""What a user does in a real editor while a command runs stays theirs, whatever is undone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FILES = {
 }
 
 
-async def test_what_the_person_does_beside_a_command_is_not_undone_with_it(tmp_path: Path) -> None:
+async def test_what_the_user_does_beside_a_command_is_not_undone_with_it(tmp_path: Path) -> None:
     story = Story("beside", Archive("", _FILES), (), {"trusted": True})
     async with ScriptedModel(_SCENARIO) as model:
         teller = Storyteller(story, "vscode", tmp_path, model)

@@ -1,4 +1,4 @@
-"""Forty secrets of a person's machine, and a session that looks around: they are found nowhere.
+"""Forty secrets of a user's machine, and a session that looks around: they are found nowhere.
 
 Not in the journal, logs, reports and the conversation, not in what the model is sent, and not in
 the environments of commands, checkers and hooks.
@@ -105,7 +105,7 @@ CALLS: list[tuple[str, Mapping[str, object]]] = [
 ]
 SESSION = ("report --out -", "sessions --json list", "sessions --json search around")
 PROGRAMS = {**dict.fromkeys(SESSION, 0), "trace --json": 0, "report": 0, "doctor": 0}
-"""What tells a person about the session, and how it exits."""
+"""What tells a user about the session, and how it exits."""
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def _found(place: Path) -> list[str]:
 
 
 class _Session(Storyteller):
-    """A session of a person who rejects what is asked."""
+    """A session of a user who rejects what is asked."""
 
     def prepare(self) -> None:
         """Write nothing: the files are there."""

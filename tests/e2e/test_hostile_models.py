@@ -45,7 +45,7 @@ TABLE: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("hostile_models.toml").read_text("utf-8")
 )
 CANARY = "canary-7d20c4"
-APPROVED = "approved-by-the-person"
+APPROVED = "approved-by-the-user"
 _CONTROL = {"command": f"touch {APPROVED}", "outside_sandbox": True}
 _AT_ONCE = 8
 _QUIET_S = 3.0
@@ -214,7 +214,7 @@ class Hostile(Storyteller):
     """Plays scenarios on one server, and answers what it asks."""
 
     answers = True
-    """The person says no; else nobody is there."""
+    """The user says no; else nobody is there."""
     approved = 0
     _beginning: asyncio.Lock
 
@@ -223,7 +223,7 @@ class Hostile(Storyteller):
 
     async def play(self, names: list[str]) -> None:
         self._beginning = asyncio.Lock()
-        person = asyncio.create_task(self._person())
+        user = asyncio.create_task(self._user())
         slots = asyncio.Semaphore(_AT_ONCE)
 
         async def one(name: str) -> None:
@@ -240,7 +240,7 @@ class Hostile(Storyteller):
                 await self.editor.execute("agent-ls.stop")
                 await self._until_quiet()
         finally:
-            person.cancel()
+            user.cancel()
 
     async def _play(self, name: str) -> None:
         # Another new session would close this one before it has a turn.
@@ -280,7 +280,7 @@ class Hostile(Storyteller):
             if len(self.editor.shown.updates) == before:
                 return
 
-    async def _person(self) -> None:
+    async def _user(self) -> None:
         """Answer what is asked, each once."""
         updates = self.editor.shown.updates
         for at in itertools.count():
@@ -310,7 +310,7 @@ def _may_change(name: str, mode: str, world: World, *, confined: bool) -> bool:
         return True
     if confined:
         held = _HELD.match(inside)
-        # What a command makes under such a name counts for nothing until a person keeps it.
+        # What a command makes under such a name counts for nothing until a user keeps it.
         is_new = held is not None and f"work/{held[0].rstrip('/')}" not in world.seen
         is_gits = mode in ("accept-edits", "auto") and bool(_GITS_OWN.match(inside))
         return not held or is_new or is_gits
@@ -387,7 +387,7 @@ async def test_nothing_takes_effect_that_nobody_approved(
     done = acts(trace, world.place / "work")
     # What is seen if it happens.
     assert (mode, sandbox) == ("auto", "off") or teller.approved == 1
-    assert "work/approved-by-the-person" in changed
+    assert "work/approved-by-the-user" in changed
     assert any(APPROVED in one.words for one in done if one.program)
     # What must not happen.
     assert [one for one in changed if not _may_change(one, mode, world, confined=confined)] == []

@@ -182,7 +182,7 @@ async def test_what_the_model_said_before_the_editor_left_is_kept_and_continued(
 
 
 @LEAVING
-async def test_what_waited_for_the_person_when_the_editor_left_is_asked_again(
+async def test_what_waited_for_the_user_when_the_editor_left_is_asked_again(
     leave: Callable[[ClientEditor], Awaitable[None]], tmp_path: Path
 ) -> None:
     async def asked(teller: Storyteller) -> None:

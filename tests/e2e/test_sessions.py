@@ -87,7 +87,7 @@ async def test_a_session_that_is_left_empty_is_not_kept(tmp_path: Path) -> None:
         async with server(tmp_path, model) as editor:
             await editor.request("agent/snapshot", {"sessionId": None})
             await editor.execute("agent-ls.mode", "plan")
-            # What the person chose in it outlives a change of settings.
+            # What the user chose in it outlives a change of settings.
             settings = {"agent-ls": {"marker": "ROBOT"}}
             await editor.notify("workspace/didChangeConfiguration", {"settings": settings})
             await editor.request("agent/sessions/new", {"mode": "plan"})

@@ -1,1 +1,1 @@
-"""Real editors against the real server: what a person would do, and see."""
+"""Real editors against the real server: what a user would do, and see."""

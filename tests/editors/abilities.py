@@ -1,4 +1,4 @@
-"""What a person does with the agent, each ability as one story over any editor's driver."""
+"""What a user does with the agent, each ability as one story over any editor's driver."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ hang = "before"
 _EDITED = '"""Prices."""\n\nTAX = 0.19\nFEE = 1\nLAST = 3\n'
 
 
-class Person(Protocol):
+class User(Protocol):
     """Somebody in front of an editor with one file; see `terminal.py` for what each does."""
 
     name: str
@@ -89,9 +89,9 @@ class Person(Protocol):
 
 @dataclass(frozen=True)
 class Story:
-    """One ability: what the model says, and what the person does and sees."""
+    """One ability: what the model says, and what the user does and sees."""
 
-    play: Callable[[Person, ServedModel], None]
+    play: Callable[[User, ServedModel], None]
     scenario: str
     mode: str = "ask"
     text: str = _TEXT
@@ -102,41 +102,41 @@ def _asked(model: ServedModel, words: str, count: int = 1) -> bool:
     return len(requests) >= count and words in json.dumps(requests[-1], ensure_ascii=False)
 
 
-def _run_comment(editor: Person, model: ServedModel) -> None:
+def _run_comment(editor: User, model: ServedModel) -> None:
     editor.go_to(_COMMENT)
     editor.act("ask")
     editor.wait_until(lambda: _asked(model, "set the tax"), "the request")
 
 
-def _wait_for_approval(editor: Person) -> None:
+def _wait_for_approval(editor: User) -> None:
     editor.wait_for_screen("Edit shop.py")
 
 
-def ask_by_comment(editor: Person, model: ServedModel) -> None:
+def ask_by_comment(editor: User, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.wait_until(lambda: "19 % now." in editor.told(), "the word that it is done")
 
 
-def ask_by_conversation(editor: Person, model: ServedModel) -> None:
+def ask_by_conversation(editor: User, model: ServedModel) -> None:
     editor.converse()
     editor.send("Say what you see")
     editor.wait_until(lambda: _asked(model, "Say what you see"), "the request")
     editor.wait_for_screen("# Say what you see", "The tax is 19 % now.")
 
 
-def read_the_answer(editor: Person, model: ServedModel) -> None:
+def read_the_answer(editor: User, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.converse()
     editor.wait_for_screen("The tax is 19 % now.", "- Check the *last* price, too.")
 
 
-def get_an_edit(editor: Person, model: ServedModel) -> None:
+def get_an_edit(editor: User, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.wait_for_screen("TAX = 0.19", "LAST = 3")
     assert editor.text() == _EDITED
 
 
-def see_what_it_would_change(editor: Person, model: ServedModel) -> None:
+def see_what_it_would_change(editor: User, model: ServedModel) -> None:
     _run_comment(editor, model)
     _wait_for_approval(editor)
     editor.look()
@@ -144,7 +144,7 @@ def see_what_it_would_change(editor: Person, model: ServedModel) -> None:
     editor.take_picture()
 
 
-def allow(editor: Person, model: ServedModel) -> None:
+def allow(editor: User, model: ServedModel) -> None:
     """From the wish, with the caret on it, to the kept change: the keys of it are counted."""
     editor.go_to(_COMMENT)
     editor.keys = 0
@@ -160,14 +160,14 @@ def allow(editor: Person, model: ServedModel) -> None:
     assert editor.text() == _EDITED
 
 
-def reject_with_words(editor: Person, model: ServedModel) -> None:
+def reject_with_words(editor: User, model: ServedModel) -> None:
     _run_comment(editor, model)
     _wait_for_approval(editor)
     editor.reject("as a string")
     editor.wait_for_screen("Then not.")
 
 
-def see_a_finding(editor: Person, model: ServedModel) -> None:
+def see_a_finding(editor: User, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.wait_for_screen("Decimal(1)")
     # Some editors show what is at the cursor only when it moves there.
@@ -177,7 +177,7 @@ def see_a_finding(editor: Person, model: ServedModel) -> None:
     editor.wait_for_screen("Undefined name")
 
 
-def undo_a_hunk(editor: Person, model: ServedModel) -> None:
+def undo_a_hunk(editor: User, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.wait_for_screen("LAST = 3")
     editor.wait_until(lambda: len(editor.hints()) == 2, "the hints of the changes")
@@ -187,13 +187,13 @@ def undo_a_hunk(editor: Person, model: ServedModel) -> None:
     assert editor.text() == _EDITED.replace("LAST = 3", "LAST = 2")
 
 
-def stop(editor: Person, model: ServedModel) -> None:
+def stop(editor: User, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.act("stop")
     editor.wait_until(lambda: "Stopped" in editor.conversation(), "the end of the turn")
 
 
-def leave_and_resume(editor: Person, model: ServedModel) -> None:
+def leave_and_resume(editor: User, model: ServedModel) -> None:
     _run_comment(editor, model)
     editor.leave()
     editor.start()

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.editors.abilities import Person
+from tests.editors.abilities import User
 from tests.editors.emacs import Emacs, find_emacs
 from tests.editors.helix import Helix, find_helix
 from tests.editors.kate import Kate, find_kate
-from tests.editors.kate_person import KatePerson
+from tests.editors.kate_user import KateUser
 from tests.editors.nvim import Neovim, NeovimSetup, find_neovim
 from tests.editors.nvim_terminal import NeovimTerminal
 from tests.editors.vim import Vim, find_vim
@@ -25,7 +25,7 @@ from tests.editors.vscode import VsCode, find_vscode
 _OPEN = pytest.StashKey[list[Neovim]]()
 OpenNeovim = Callable[..., Neovim]
 OpenKate = Callable[..., Kate]
-_PERSONS: Mapping[str, tuple[Callable[..., Person], Callable[[Path], Path | None], str]] = {
+_USERS: Mapping[str, tuple[Callable[..., User], Callable[[Path], Path | None], str]] = {
     "neovim-0.7": (NeovimTerminal, partial(find_neovim, (0, 7)), "neovim"),
     "neovim-0.11": (NeovimTerminal, partial(find_neovim, (0, 11)), "neovim"),
     "helix-25.01": (Helix, partial(find_helix, "helix"), "helix"),
@@ -34,7 +34,7 @@ _PERSONS: Mapping[str, tuple[Callable[..., Person], Callable[[Path], Path | None
     "emacs-28-eglot": (Emacs, partial(find_emacs, 28), "emacs"),
     "emacs-28-lsp-mode": (Emacs, partial(find_emacs, 28), "emacs"),
     "vim-ale": (Vim, find_vim, "vim"),
-    "kate": (KatePerson, find_kate, "kate"),
+    "kate": (KateUser, find_kate, "kate"),
 }
 
 
@@ -102,8 +102,8 @@ def acpx() -> list[str]:
     return words
 
 
-def _opener(editor: str) -> Callable[..., Person]:
-    kind, find, part = _PERSONS[editor]
+def _opener(editor: str) -> Callable[..., User]:
+    kind, find, part = _USERS[editor]
     binary = find(_places())
     if binary is None or (part != "kate" and shutil.which("tmux") is None):
         pytest.skip(f"no {editor} or no tmux here; run tests/editors/install.sh {part}")
@@ -111,7 +111,7 @@ def _opener(editor: str) -> Callable[..., Person]:
 
 
 @pytest.fixture
-def open_editor() -> Callable[..., Person]:
+def open_editor() -> Callable[..., User]:
     """Opens any editor on a file: `with open_editor("vim-ale", file, variables) as editor`."""
     return lambda editor, *given: _opener(editor)(*given)
 

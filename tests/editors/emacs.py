@@ -1,4 +1,4 @@
-"""A person in front of Emacs in a terminal, set up as the documentation prints it."""
+"""A user in front of Emacs in a terminal, set up as the documentation prints it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person in front of Helix, with the configuration that the documentation prints."""
+"""A user in front of Helix, with the configuration that the documentation prints."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Helix(Terminal):
     def send(self, words: str) -> None:
         self.press("A")
         # Not key by key: keys that follow each other as closely as a program's would show nothing
-        # of the person, but that Helix 25.01 mixes their changes.
+        # of the user, but that Helix 25.01 mixes their changes.
         self.paste(words)
         self.wait_for_screen(words)
         self.until_commanded(lambda: self.press("C-s"), "send")

@@ -1,4 +1,4 @@
--- A person's whole configuration for Neovim 0.7 to 0.10: a client for every file, no plugin.
+-- A user's whole configuration for Neovim 0.7 to 0.10: a client for every file, no plugin.
 local server = SERVER
 local id
 vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {

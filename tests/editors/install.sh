@@ -62,7 +62,7 @@ part() {
   mkdir -p "$folder"
   (
     cd "$folder"
-    # HOME stays: pip and npm find the person's own settings there, and caches are the only thing
+    # HOME stays: pip and npm find the user's own settings there, and caches are the only thing
     # they would add to it.
     mkdir scratch
     scratch=$folder/scratch

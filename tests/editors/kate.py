@@ -103,7 +103,7 @@ class Kate(Talk):
             "HOME": str(self.home),
             "XDG_RUNTIME_DIR": str(run),
             "QT_QPA_PLATFORM": f"vnc:size={_SIZE}:port={port}",
-            # It does without, and must not find the person's own.
+            # It does without, and must not find the user's own.
             "DBUS_SESSION_BUS_ADDRESS": "disabled:",
             "LC_ALL": "C.UTF-8",
         }
@@ -122,14 +122,14 @@ class Kate(Talk):
         self.wait_until(lambda: self.answered("initialize"), "the language server")
 
     def _close(self, *, is_orderly: bool) -> list[str]:
-        """Quit as a person quits, and answer what was still running after a while."""
+        """Quit as a user quits, and answer what was still running after a while."""
         try:
             return self.quit() if is_orderly else []
         finally:
             self._end()
 
     def quit(self) -> list[str]:
-        """Quit as a person quits, and answer what was still running after a while."""
+        """Quit as a user quits, and answer what was still running after a while."""
         with suppress(ConnectionError):
             self.screen.press("Control+q")
         return self._household.outlive(_LIMIT_S)
@@ -188,7 +188,7 @@ class Kate(Talk):
             f"the {kind} of a turn",
         )
 
-    # What a person does
+    # What a user does
 
     def go_to(self, line: int) -> None:
         """Put the caret at the end of a line, which counts from 0."""

@@ -1,7 +1,7 @@
-"""A real Neovim with its built-in LSP client, driven from outside as a person would drive it.
+"""A real Neovim with its built-in LSP client, driven from outside as a user would drive it.
 
 Owns the editor's process and the questions a test may put to it. Knows nothing of what the server
-does; the same driver serves Neovim 0.7 and 0.11, and `witness.lua` sits inside as the person.
+does; the same driver serves Neovim 0.7 and 0.11, and `witness.lua` sits inside as the user.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Question:
 
 @dataclass(frozen=True)
 class NeovimSetup:
-    """How a person has set their Neovim up for our server.
+    """How a user has set their Neovim up for our server.
 
     `command` is what the client starts; `variables` are added to the editor's environment, which
     the server inherits; `settings` answer workspace/configuration; `init` replaces the whole
@@ -178,7 +178,7 @@ class Neovim:
         return template.replace("SERVER", f"vim.fn.json_decode([==[{server}]==])")
 
     def close(self, grace_s: float = 5.0) -> list[str]:
-        """Quit as a person quits, and answer what was still running after the grace.
+        """Quit as a user quits, and answer what was still running after the grace.
 
         Invariant: whatever it answers, all of it is dead and the editor's folders are gone.
         """
@@ -352,7 +352,7 @@ class Neovim:
             {"token": row["token"], **row["value"]} for row in self.lua("return witness.progress")
         ]
 
-    # What a person does with it
+    # What a user does with it
 
     def answer(self, about: str, title: str) -> None:
         """From now on press this button when a question contains these words; others are closed."""

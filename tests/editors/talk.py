@@ -46,7 +46,7 @@ class Talk:
         ]
 
     def told(self) -> str:
-        """All messages that the server had for the person."""
+        """All messages that the server had for the user."""
         return "\n".join(one["message"] for one in self.said("server", "window/showMessage"))
 
     def hints(self) -> list[str]:
@@ -67,7 +67,7 @@ class Talk:
 
 
 Act = Literal["ask", "allow", "reject", "keep", "undo", "stop", "resume", "converse", "send"]
-"""What a code action does for the person, whatever its title."""
+"""What a code action does for the user, whatever its title."""
 
 _COMMANDS: Mapping[Act, str] = {
     "ask": "agent-ls.prompt",

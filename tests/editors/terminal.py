@@ -44,7 +44,7 @@ class TerminalError(AssertionError):
 class Terminal(Talk):
     """One editor with one file, in a home of its own. Nothing of it survives the block.
 
-    `keys` counts what the person has pressed, but not the words that they wrote.
+    `keys` counts what the user has pressed, but not the words that they wrote.
     """
 
     def __init__(self, name: str, binary: Path, file: Path, variables: Mapping[str, str]) -> None:
@@ -164,7 +164,7 @@ class Terminal(Talk):
         self.wait_until(lambda: self.said("editor", "textDocument/didOpen"), "the open file")
 
     def leave(self) -> None:
-        """Quit as a person quits. Errors: TerminalError when something outlives the editor."""
+        """Quit as a user quits. Errors: TerminalError when something outlives the editor."""
         self.to_rest()
         self.quit()
         if leftovers := self._household.outlive(_LIMIT_S):
@@ -296,7 +296,7 @@ class Terminal(Talk):
     def until_commanded(self, do: Callable[[], bool | None], what: str) -> None:
         """Do it, again while that leads to nothing, until the editor has sent a command.
 
-        What was pressed in vain is no key that the person needs.
+        What was pressed in vain is no key that the user needs.
         """
         before, keys = self.commands(), self.keys
 

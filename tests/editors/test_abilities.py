@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.editors.abilities import EDITORS, LIMITS, STORIES, Person, Story
+from tests.editors.abilities import EDITORS, LIMITS, STORIES, Story, User
 from tests.editors.scripted import served
 
 _CELLS = [
@@ -29,7 +29,7 @@ _CELLS = [
 
 @pytest.mark.parametrize(("editor_name", "story"), _CELLS)
 def test_ability(
-    open_editor: Callable[..., Person], editor_name: str, story: Story, tmp_path: Path
+    open_editor: Callable[..., User], editor_name: str, story: Story, tmp_path: Path
 ) -> None:
     file = tmp_path / "work" / "shop.py"
     (file.parent / ".git").mkdir(parents=True)

@@ -61,7 +61,7 @@ def test_changes_are_kept_and_undone_by_keyboard(kate: OpenKate, tmp_path: Path)
             )
             editor.go_to(0)
             editor.screen.shot(tmp_path / "hints.png")
-            # The person types beside the changes, and into one of them.
+            # The user types beside the changes, and into one of them.
             editor.go_to(1)
             editor.screen.type("  # mine")
             editor.go_to(5)

@@ -30,7 +30,7 @@ arguments = { path = "shop.py", edits = [{ old_string = "0.07", new_string = "'0
 chunk = 8
 between_ms = 60
 text = \"\"\"
-The tax is a string now. This is said slowly, so that the person can write below meanwhile,
+The tax is a string now. This is said slowly, so that the user can write below meanwhile,
 while one line after the other comes in above.
 \"\"\"
 

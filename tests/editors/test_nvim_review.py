@@ -44,7 +44,7 @@ def test_changes_are_kept_and_undone_by_keyboard(nvim: OpenNeovim, tmp_path: Pat
         editor.wait_until(
             lambda: any(one.get("kind") == "end" for one in editor.progress), "the end of the turn"
         )
-        # The person types above and beside the changes.
+        # The user types above and beside the changes.
         editor.replace("b = 2", "b = 2\nmine = '😀'")
         editor.put_cursor_at("ä = ")
         editor.act("Agent: keep this change")
@@ -126,5 +126,5 @@ def test_a_conflict_is_told_and_its_document_opened(nvim: OpenNeovim, tmp_path: 
         editor.wait_until(
             lambda: any("undo was not possible" in one for one in editor.shown), "the message"
         )
-        # The document with both versions comes before the person where the editor can show one.
+        # The document with both versions comes before the user where the editor can show one.
         assert editor.text() == before or "+c = 3" in editor.text()

@@ -1,4 +1,4 @@
-"""Whole turns in a stock Neovim: what a person without any plugin sees and can do."""
+"""Whole turns in a stock Neovim: what a user without any plugin sees and can do."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ async def test_a_notebook_is_edited_by_its_cells(
     await check(vscode, extension, shop, "notebook")
 
 
-async def test_a_person_types_while_the_agent_edits(
+async def test_a_user_types_while_the_agent_edits(
     vscode: VsCode, extension: Path, shop: Path
 ) -> None:
     lines = [f"value_{number} = {number}\n" for number in range(10)]

@@ -1,4 +1,4 @@
-"""A person in front of Vim with ALE, with the configuration that the documentation prints."""
+"""A user in front of Vim with ALE, with the configuration that the documentation prints."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class HostReport:
         )
 
     def story(self) -> str:
-        """The run, to be read by a person."""
+        """The run, to be read by a user."""
         steps = [
             f"{'FAILED' if s.error else 'proved'} {s.sentence} ({s.ms} ms)" for s in self.steps
         ]
@@ -110,7 +110,7 @@ class VsCodePlaces:
 
 @dataclass(frozen=True)
 class VsCodeSetup:
-    """How a person has set their VS Code up, on top of a quiet one."""
+    """How a user has set their VS Code up, on top of a quiet one."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
--- The person in front of Neovim: remembers what was shown, picks from menus, answers questions.
+-- The user in front of Neovim: remembers what was shown, picks from menus, answers questions.
 -- Neovim's own handlers stay in place and run after the note is taken; nothing here speaks LSP.
 local W = { shown = {}, notices = {}, progress = {}, menus = {}, questions = {}, replies = {}, answers = {} }
 _G.witness = W

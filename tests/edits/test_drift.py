@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_ls.domain.edits import Replacement, apply_replacements
-from agent_ls.edits.requests import Refused, Why, Wish
+from agent_ls.edits.requests import EditRequest, Refused, Why
 from agent_ls.edits.search_replace import place
 
 _PY = (
@@ -24,7 +24,7 @@ _GO = "func f() {\n\tx := 1\n\treturn x\n}\n"
 
 def check(text: str, old: str, new: str, expected: str | tuple[Why, str]) -> None:
     """Assert the text afterwards, or the kind of refusal and words of it."""
-    placed = place(text, [Wish(old, new)])
+    placed = place(text, [EditRequest(old, new)])
     if isinstance(expected, tuple):
         assert isinstance(placed, Refused), placed
         assert placed.why == expected[0], placed.reason
@@ -309,7 +309,8 @@ def test_a_strict_client_gets_the_same_and_the_rest_keeps_its_bytes(
     head, tail = ["head_line", *head, "above"], ["below", *tail]
     text = ("\ufeff" if has_bom else "") + end.join([*head, *old, *tail])
     placed = place(
-        text, [Wish("\n".join(["above", *old, "below"]), "\n".join(["above", *new, "below"]))]
+        text,
+        [EditRequest("\n".join(["above", *old, "below"]), "\n".join(["above", *new, "below"]))],
     )
     if isinstance(placed, Refused):
         return
@@ -338,7 +339,7 @@ def test_a_strict_client_gets_the_same_and_the_rest_keeps_its_bytes(
 def test_new_lines_take_the_character_that_the_file_is_indented_with(
     text: str, old: str, new: str, expected: str | None
 ) -> None:
-    placed = place(text, [Wish(old, new)])
+    placed = place(text, [EditRequest(old, new)])
     if expected is None:
         assert isinstance(placed, Refused), apply_replacements(text, placed)
         assert placed.why == "indentation"

@@ -1,4 +1,4 @@
-"""A person sees each change of a long line in its surroundings, and how much is left out."""
+"""A user sees each change of a long line in its surroundings, and how much is left out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent_ls.edits.diff import diff_to_read, patch_to_apply
 from agent_ls.edits.long_lines import MAX_CHANGED, MAX_WHOLE, cut_hunk, cut_pair
 
 MOST_SHOWN = 12_000
-"""Characters of one line that a person can be asked to read."""
+"""Characters of one line that a user can be asked to read."""
 
 _MARK = re.compile(r"… \((\d+) (?:changed )?characters(?: with [^)]*)? left out\) …")
 
@@ -42,7 +42,7 @@ LINES = {
 }
 
 _NEVER_FIRST = "\u0301\u200d\u094d\U0001f3fd\U0001f1ea\ude00"
-"""Characters that a person sees as a part of the one before."""
+"""Characters that a user sees as a part of the one before."""
 
 PLACES = {
     "start": (0,),

@@ -36,8 +36,8 @@ def test_blocks_are_read_with_their_file(text: str) -> None:
         assert not found.is_broken
         (blocks,) = found.edits
         assert isinstance(blocks, Blocks)
-        assert (blocks.path, blocks.wishes[0].old) == ("lib/a.py", "rate = 9")
-        assert (blocks.wishes[0].new, blocks.wishes[0].line) == ("rate = 8", None)
+        assert (blocks.path, blocks.requests[0].old) == ("lib/a.py", "rate = 9")
+        assert (blocks.requests[0].new, blocks.requests[0].line) == ("rate = 8", None)
         words = [line for line in found.text.splitlines() if line.strip()]
         assert words == [line for line in around.format("").splitlines() if line.strip()]
 
@@ -48,13 +48,13 @@ def test_the_line_above_a_block_of_roo_is_a_hint() -> None:
     assert found is not None
     (blocks,) = found.edits
     assert isinstance(blocks, Blocks)
-    assert (blocks.wishes[0].old, blocks.wishes[0].line) == ("rate = 9", 12)
+    assert (blocks.requests[0].old, blocks.requests[0].line) == ("rate = 9", 12)
 
 
 def test_later_blocks_are_of_the_same_file_until_another_is_named() -> None:
     found = printed_blocks(f"a.py\n{AIDER}\n\n{AIDER}\n\nand\n\nb.py\n{AIDER}")
     assert found is not None
-    assert [(one.path, len(one.wishes)) for one in found.edits if isinstance(one, Blocks)] == [
+    assert [(one.path, len(one.requests)) for one in found.edits if isinstance(one, Blocks)] == [
         ("a.py", 2),
         ("b.py", 1),
     ]

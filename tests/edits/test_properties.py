@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.envelope import place_envelope
-from agent_ls.edits.requests import Refused, Wish
+from agent_ls.edits.requests import EditRequest, Refused
 from agent_ls.edits.search_replace import place
 from agent_ls.edits.unified import place_unified
 
@@ -73,8 +73,8 @@ def test_an_exact_edit_gives_the_text_that_was_meant(
     old: list[str], new: list[str], end: str
 ) -> None:
     before, after = _texts(old, new, end)
-    wish = Wish(before.replace(end, "\n"), after.replace(end, "\n"))
-    check(before, place(before, [wish]), after)
+    request = EditRequest(before.replace(end, "\n"), after.replace(end, "\n"))
+    check(before, place(before, [request]), after)
 
 
 @settings(max_examples=200)
@@ -102,7 +102,7 @@ def test_what_an_edit_does_not_touch_keeps_its_bytes(
     text = top + "".join(f"{line}{end}" for line in [word, *old]) + bottom
     lines = ["above", word.strip(), *(line.strip() for line in old), "below"]
     goal = ["above", f"{other}!", *lines[2:]]
-    placed = place(text, [Wish("\n".join(lines), "\n".join(goal))])
+    placed = place(text, [EditRequest("\n".join(lines), "\n".join(goal))])
     if not isinstance(placed, Refused):
         after = apply_replacements(text, placed)
         assert after.startswith(top) or "above" in head
@@ -119,7 +119,7 @@ def test_what_an_edit_does_not_touch_keeps_its_bytes(
 def test_any_request_is_carried_out_in_order_or_refused_with_a_reason(
     text: str, pairs: list[tuple[str, str]], is_all: bool, line: int | None
 ) -> None:
-    placed = place(text, [Wish(old, new, line, is_all) for old, new in pairs])
+    placed = place(text, [EditRequest(old, new, line, is_all) for old, new in pairs])
     check(text, placed, "" if isinstance(placed, Refused) else apply_replacements(text, placed))
     diff = "@@ @@\n" + "".join(f"-{old}\n+{new}\n" for old, new in pairs)
     placed = place_unified(text, diff)
@@ -141,9 +141,11 @@ def test_drifted_lines_are_carried_out_or_refused_with_a_reason(
     rows = [*(f" {one}" for one in file[:1]), *rows]
     patch = "\n".join(["*** Begin Patch", "*** Update File: a", "@@", *rows, "*** End Patch"])
     for placed in (
-        place(text, [Wish("\n".join(old), "\n".join(new), line)]),
+        place(text, [EditRequest("\n".join(old), "\n".join(new), line)]),
         # What begins like the file drifts from it only behind.
-        place(text, [Wish("\n".join([*file[:4], *old]), "\n".join([*file[:4], *new]), line)]),
+        place(
+            text, [EditRequest("\n".join([*file[:4], *old]), "\n".join([*file[:4], *new]), line)]
+        ),
         place_unified(text, "\n".join(["@@ @@", *rows])),
         place_envelope(text, patch),
     ):

@@ -6,7 +6,7 @@ import pytest
 
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.edits.envelope import place_envelope
-from agent_ls.edits.requests import Refused, Why, Wish
+from agent_ls.edits.requests import EditRequest, Refused, Why
 from agent_ls.edits.search_replace import place
 from agent_ls.edits.unified import place_unified
 
@@ -21,7 +21,7 @@ _SIX = "def f(a):\n    alpha = 1\n    beta = 2\n    gamma = 3\n    delta = 4\n  
 _SIX_5 = _SIX.replace("delta = 4", "delta = 5")
 
 
-def check(text: str, request: str | list[Wish], expected: str | tuple[Why, ...]) -> None:
+def check(text: str, request: str | list[EditRequest], expected: str | tuple[Why, ...]) -> None:
     """Assert the text afterwards, or one of the kinds of refusal; a string is a patch."""
     if isinstance(request, list):
         placed = place(text, request)
@@ -107,7 +107,7 @@ def _envelope(body: str) -> str:
     ],
 )  # fmt: skip
 def test_what_keeps_its_meaning_is_placed(text: str, old: str, new: str, expected: str) -> None:
-    check(text, [Wish(old, new)], expected)
+    check(text, [EditRequest(old, new)], expected)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_what_keeps_its_meaning_is_placed(text: str, old: str, new: str, expecte
 def test_what_may_mean_something_else_changes_nothing(
     text: str, old: str, new: str, why: tuple[Why, ...]
 ) -> None:
-    check(text, [Wish(old, new)], why)
+    check(text, [EditRequest(old, new)], why)
 
 
 @pytest.mark.parametrize(
@@ -228,19 +228,20 @@ def test_patches_are_read_as_they_are_meant(
 @pytest.mark.parametrize(
     "text, wishes, expected",
     [
-        pytest.param("a\nb\n", [Wish("a", "b"), Wish("b", "c")], "b\nc\n",
+        pytest.param("a\nb\n", [EditRequest("a", "b"), EditRequest("b", "c")], "b\nc\n",
                      id="none-sees-what-another-did"),
         pytest.param("\tx = 1\n\ty\n\tx = 1\n\ty\n",
-                     [Wish("    x = 1\n    y", "    x = 2\n    y", replace_all=True)],
+                     [EditRequest("    x = 1\n    y", "    x = 2\n    y", replace_all=True)],
                      "\tx = 2\n\ty\n\tx = 2\n\ty\n", id="all-places-in-other-indentation"),
-        pytest.param("x=1\nq\nq\nq\nx=1\n", [Wish("x=1", "x=2", 1), Wish("x=1", "x=3", 5)],
+        pytest.param("x=1\nq\nq\nq\nx=1\n", [EditRequest("x=1", "x=2", 1), EditRequest("x=1",
+                     "x=3", 5)],
                      "x=2\nq\nq\nq\nx=3\n", id="hints-tell-twins-apart"),
     ],
 )  # fmt: skip
 def test_several_edits_are_one(
-    text: str, wishes: list[Wish], expected: str | tuple[Why, ...]
+    text: str, requests: list[EditRequest], expected: str | tuple[Why, ...]
 ) -> None:
-    check(text, wishes, expected)
+    check(text, requests, expected)
 
 
 @pytest.mark.parametrize("kind", ["unified", "envelope"])

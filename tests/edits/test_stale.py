@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.domain.edits import apply_replacements
-from agent_ls.edits.drifted import Fate, fate_of
 from agent_ls.edits.envelope import place_envelope
-from agent_ls.edits.requests import Refused, Wish
+from agent_ls.edits.fuzzy_context import Fate, fate_of
+from agent_ls.edits.requests import EditRequest, Refused
 from agent_ls.edits.search_replace import place
 from agent_ls.edits.unified import place_unified
 
@@ -314,7 +314,7 @@ def test_a_line_that_tells_the_place_from_its_likes_may_not_differ(text: str, hu
 def test_a_quote_may_be_told_from_its_copies_by_any_of_its_ends(
     text: str, old: str, is_placed: bool
 ) -> None:
-    placed = place(text, [Wish(old, old.replace("handle", "knob"))])
+    placed = place(text, [EditRequest(old, old.replace("handle", "knob"))])
     if not is_placed:
         assert isinstance(placed, Refused), apply_replacements(text, placed)
         return
@@ -333,7 +333,7 @@ def test_a_quote_may_be_told_from_its_copies_by_any_of_its_ends(
 def test_a_short_end_that_differs_needs_a_line_number(line: int | None, is_placed: bool) -> None:
     text = "import it\nrest(now)\n" + _SIX
     old = "sleep(now)\nopen(door)\nturn(handle)\npull(lever)\npush(button)"
-    placed = place(text, [Wish(old, old.replace("handle", "knob"), line)])
+    placed = place(text, [EditRequest(old, old.replace("handle", "knob"), line)])
     if not is_placed:
         assert isinstance(placed, Refused), apply_replacements(text, placed)
         assert "too little of the rest" in placed.reason
@@ -383,6 +383,6 @@ def test_a_line_number_that_is_right_does_not_make_one_function_of_another() -> 
 def test_other_characters_are_no_worse_than_a_line_that_is_missing() -> None:
     text = "say(\u201ca\u201d)\nopen(door)\nturn(it)\nwait()\nopen(door)\nturn(it)\n"
     old = 'say("a")\nopen(door)\nturn(it)'
-    placed = place(text, [Wish(old, old.replace("it", "all"))])
+    placed = place(text, [EditRequest(old, old.replace("it", "all"))])
     assert not isinstance(placed, Refused), placed.reason
     assert apply_replacements(text, placed) == text.replace("it", "all", 1)

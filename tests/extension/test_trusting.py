@@ -112,7 +112,7 @@ async def test_what_trust_would_switch_on_is_listed(
     assert (found.on, found.off) == (on, off)
 
 
-async def test_the_editors_settings_and_the_persons_checkers_are_listed_too(tmp_path: Path) -> None:
+async def test_the_editors_settings_and_the_users_checkers_are_listed_too(tmp_path: Path) -> None:
     checker = {"name": "types", "command": "mypy .", "files": ["*.py"]}
     settings = Settings.model_validate({"checkers": {"commands": [checker]}})
     found = await switched_on(tmp_path, settings, {"marker": "bot:", "storeUrl": "x"})

@@ -1,4 +1,4 @@
-"""What a person allowed is what is done: not another change, because a file moved on meanwhile."""
+"""What a user allowed is what is done: not another change, because a file moved on meanwhile."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.loop.calls.plans import digest, is_as_approved
+from agent_ls.loop.extension_points import PlannedCall, ToolOutput
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import PlannedCall, ToolOutput
 from agent_ls.tools.edit_file import EditFile, EditFileArguments
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.loop.conftest import Stage
@@ -61,7 +61,7 @@ class WritesBeside:
 
 
 async def check(folder: Path, stage: Stage, answer: str, beside: str) -> tuple[str, str]:
-    """Let the person answer and the file change right after it; return the text and the result."""
+    """Let the user answer and the file change right after it; return the text and the result."""
     folder.mkdir()
     file = folder / "a.py"
     file.write_text(_BEFORE)
@@ -155,7 +155,7 @@ async def test_a_yes_covers_the_same_lines_wherever_they_stand(
 
 
 class ChangesOnceAsked:
-    """Writes a file when the person is first asked, and counts what is asked."""
+    """Writes a file when the user is first asked, and counts what is asked."""
 
     def __init__(self, file: Path, text: str | None) -> None:
         self._file, self._text = file, text

@@ -36,15 +36,15 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Escalate, GateVerdict, Pass
-from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports.commands import CommandMark
+from agent_ls.loop.services import Services
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.rules import SavedRules
 from agent_ls.session.session import BuildKit
 from agent_ls.session.sessions import Sessions
 from tests.loop.conftest import Stage
-from tests.support.turns import TURN_LIMIT_S, Person
+from tests.support.turns import TURN_LIMIT_S, User
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -103,7 +103,7 @@ class BrokenTool(Broken):
 
 @dataclasses.dataclass(frozen=True)
 class Doubting:
-    """A gate that asks the person about the first answer it sees."""
+    """A gate that asks the user about the first answer it sees."""
 
     name: ClassVar[str] = "doubting"
     stop: ClassVar[StopReason] = StopReason.UNVERIFIED
@@ -138,30 +138,38 @@ def gives(value: object) -> Callable[..., Any]:
     return give
 
 
-Change = Callable[[Kit], Kit]
+Change = Callable[[Services], Services]
 
 
 def without(socket: str, error: Exception) -> Change:
     """Return what puts a part into the socket that fails."""
     broken = Broken(error)
 
-    def change(kit: Kit) -> Kit:
+    def change(services: Services) -> Services:
         match socket:
             case "tool":
-                tools = {**kit.tools, "run_command": BrokenTool(error)}
-                return dataclasses.replace(kit, tools=tools)
+                tools = {**services.tools, "run_command": BrokenTool(error)}
+                return dataclasses.replace(services, tools=tools)
             case "watch before":
-                return dataclasses.replace(kit, watch=Other(kit.watch, begin=gives(error)))
+                return dataclasses.replace(
+                    services, watch=Other(services.watch, begin=gives(error))
+                )
             case "watch after":
-                return dataclasses.replace(kit, watch=Other(kit.watch, changes=gives(error)))
+                return dataclasses.replace(
+                    services, watch=Other(services.watch, changes=gives(error))
+                )
             case _:
-                return dataclasses.replace(kit, **{socket: (broken, *getattr(kit, socket))})
+                return dataclasses.replace(
+                    services, **{socket: (broken, *getattr(services, socket))}
+                )
 
     return change
 
 
 def in_workspace(**methods: Callable[..., Any]) -> Change:
-    return lambda kit: dataclasses.replace(kit, workspace=Other(kit.workspace, **methods))
+    return lambda services: dataclasses.replace(
+        services, workspace=Other(services.workspace, **methods)
+    )
 
 
 def put_in(sessions: Sessions, change: Change) -> None:
@@ -177,7 +185,7 @@ def put_in(sessions: Sessions, change: Change) -> None:
 async def check(
     folder: Path,
     stage: Stage,
-    change: Change = lambda kit: kit,
+    change: Change = lambda services: services,
     *,
     settings: str = 'mode = "auto"',
     answers: tuple[str, ...] = (),
@@ -190,13 +198,13 @@ async def check(
     ) as sessions:
         put_in(sessions, change)
         session = await sessions.create()
-        person = Person(session, list(answers))
-        session.follow(person)
+        user = User(session, list(answers))
+        session.follow(user)
         await session.submit("Make it.")
         async with asyncio.timeout(TURN_LIMIT_S):
             ended = await session.wait_idle()
     assert ended is not None
-    return ended, person.events
+    return ended, user.events
 
 
 @pytest.fixture
@@ -252,7 +260,9 @@ async def test_a_guard_that_fails_asks_the_user_and_tells_the_model_nothing_of_i
 async def test_a_command_whose_changes_may_be_unseen_says_so(folder: Path, stage: Stage) -> None:
     mark = CommandMark(gap="only the first 2 files of project are watched")
     watch = Other(None, begin=gives(mark), changes=gives(()), editing=lambda _: nullcontext())
-    _, events = await check(folder, stage, lambda kit: dataclasses.replace(kit, watch=watch))
+    _, events = await check(
+        folder, stage, lambda services: dataclasses.replace(services, watch=watch)
+    )
     [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
     assert "what the command changed elsewhere is in no review" in result.text
 
@@ -314,13 +324,13 @@ async def test_of_many_changes_of_a_command_the_known_files_are_recorded_and_the
     ("answer", "stop"),
     [("continue", StopReason.COMPLETED), ("stop", StopReason.LOW_CONFIDENCE)],
 )
-async def test_a_gate_may_ask_the_person(
+async def test_a_gate_may_ask_the_user(
     folder: Path, stage: Stage, answer: str, stop: StopReason
 ) -> None:
     scenario = SCENARIO + SAYS_DONE
 
-    def doubts(kit: Kit) -> Kit:
-        return dataclasses.replace(kit, gates=(Doubting(),))
+    def doubts(services: Services) -> Services:
+        return dataclasses.replace(services, gates=(Doubting(),))
 
     ended, events = await check(folder, stage, doubts, answers=(answer,), scenario=scenario)
     assert ended.stop is stop
@@ -335,7 +345,7 @@ async def test_a_yes_for_good_that_cannot_be_written_down_holds_for_the_session(
     ended, events = await check(
         folder,
         stage,
-        lambda kit: dataclasses.replace(kit, rules=nowhere),
+        lambda services: dataclasses.replace(services, rules=nowhere),
         settings='mode = "ask"',
         answers=("allow_always",),
     )
@@ -356,20 +366,20 @@ arguments = { path = "a.txt", content = "hello\\n" }
 """
     begun = asyncio.Event()
 
-    def slow(kit: Kit) -> Kit:
+    def slow(services: Services) -> Services:
         async def apply(edit: FileEdit) -> EditOutcome:
             begun.set()
             await asyncio.sleep(0.3)
-            return await kit.workspace.apply(edit)
+            return await services.workspace.apply(edit)
 
-        return in_workspace(apply=apply)(kit)
+        return in_workspace(apply=apply)(services)
 
     settings = 'mode = "auto"\nloop.cancel_grace_s = 0.05\n'
     async with stage.opened(folder, scenario, settings_toml=settings) as sessions:
         put_in(sessions, slow)
         session = await sessions.create()
-        person = Person(session, [])
-        session.follow(person)
+        user = User(session, [])
+        session.follow(user)
         async with asyncio.timeout(TURN_LIMIT_S):
             await session.submit("Write it.")
             await begun.wait()
@@ -377,10 +387,10 @@ arguments = { path = "a.txt", content = "hello\\n" }
             ended = await session.wait_idle()
     assert ended is not None
     assert ended.stop is StopReason.CANCELLED
-    [applied] = [one for one in person.events if isinstance(one, EditApplied)]
+    [applied] = [one for one in user.events if isinstance(one, EditApplied)]
     assert applied.status == "applied"
     assert (folder / "a.txt").read_text() == "hello\n"
-    kinds = [type(one) for one in person.events]
+    kinds = [type(one) for one in user.events]
     assert kinds.index(EditApplied) < kinds.index(TurnEnded)
 
 
@@ -398,13 +408,13 @@ async def test_an_edit_has_its_outcome_although_its_file_cannot_be_read_any_more
 ) -> None:
     (folder / "b.txt").write_text("b")
 
-    def unreadable_afterwards(kit: Kit) -> Kit:
+    def unreadable_afterwards(services: Services) -> Services:
         async def apply(edit: FileEdit) -> EditOutcome:
             other.snapshot = gives(error)
-            return await kit.workspace.apply(edit)
+            return await services.workspace.apply(edit)
 
-        other = Other(kit.workspace, apply=apply)
-        return dataclasses.replace(kit, workspace=other)
+        other = Other(services.workspace, apply=apply)
+        return dataclasses.replace(services, workspace=other)
 
     scenario = f'[[answer]]\n[[answer.call]]\ntool = "{call}\n{SAYS_DONE}'
     ended, events = await check(folder, stage, unreadable_afterwards, scenario=scenario)
@@ -463,15 +473,15 @@ async def test_an_end_that_cannot_be_stored_is_raised_after_it_was_shown(
     settings = 'mode = "auto"'
     async with stage.opened(folder, SCENARIO, settings_toml=settings, is_strict=False) as sessions:
         session = await sessions.create()
-        person = Person(session, [])
-        session.follow(person)
+        user = User(session, [])
+        session.follow(user)
         store_at(session._recorder, ToolCallStarted, StoreError("the disk is full"))
         await session.submit("Make it.")
         with pytest.raises(StoreError, match="the disk is full"):
             await session.wait_idle()
-    [result] = [one.result for one in person.events if isinstance(one, ToolCallFinished)]
+    [result] = [one.result for one in user.events if isinstance(one, ToolCallFinished)]
     assert result.error is ErrorKind.INTERRUPTED
-    [ended] = [one for one in person.events if isinstance(one, TurnEnded)]
+    [ended] = [one for one in user.events if isinstance(one, TurnEnded)]
     assert (ended.stop, ended.failure_reason) == (StopReason.ERROR, "the disk is full")
     assert not (folder / "made.txt").exists()
 
@@ -500,11 +510,11 @@ async def test_a_reader_that_fails_is_told_once_and_the_others_see_everything(
     async with stage.opened(folder, SAYS_DONE) as sessions:
         session = await sessions.create()
         session.follow(Failing())
-        person = Person(session, [])
-        session.follow(person)
+        user = User(session, [])
+        session.follow(user)
         await session.submit("Say it.")
         await session.wait_idle()
-    assert isinstance(person.events[-1], TurnEnded)
+    assert isinstance(user.events[-1], TurnEnded)
     said = [one for one in caplog.records if "it is told once" in one.message]
     assert len(said) == 1
 
@@ -519,14 +529,14 @@ async def test_an_edit_is_planned_again_as_long_as_somebody_types(
     (folder / "a.txt").write_text("old\n")
     left = [True] * typed
 
-    def typed_in(kit: Kit) -> Kit:
+    def typed_in(services: Services) -> Services:
         async def apply(edit: FileEdit) -> EditOutcome:
             if left and left.pop():
                 with (folder / "a.txt").open("a") as file:
                     file.write("typed\n")
-            return await kit.workspace.apply(edit)
+            return await services.workspace.apply(edit)
 
-        return in_workspace(apply=apply)(kit)
+        return in_workspace(apply=apply)(services)
 
     settings = f'mode = "auto"\n{settings}'
     _, events = await check(folder, stage, typed_in, settings=settings, scenario=EDITS_A)

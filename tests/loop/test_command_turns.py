@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls import kits
+from agent_ls import wiring
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.events import (
@@ -29,7 +29,7 @@ from agent_ls.loop.machine.results import result_of
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from tests.loop.conftest import Stage
-from tests.support.turns import Person, run_turn_of
+from tests.support.turns import User, run_turn_of
 
 pytestmark = pytest.mark.heavy
 
@@ -57,13 +57,13 @@ async def test_what_a_command_grants_ends_with_its_turn(tmp_path: Path, stage: S
     TrustedFolders(trust_file()).trust(tmp_path)
     async with stage.opened(tmp_path, _ADDS * 2) as sessions:
         session = await sessions.create()
-        person = Person(session, ["reject_once"])
-        session.follow(person)
+        user = User(session, ["reject_once"])
+        session.follow(user)
         for prompt in ("/stage", "Stage a.txt."):
             await session.submit(prompt)
             await session.wait_idle()
             assert session.state.grants == {}
-    decided = [one.decision for one in person.events if isinstance(one, CallDecided)]
+    decided = [one.decision for one in user.events if isinstance(one, CallDecided)]
     assert decided == ["allow", "ask"]
 
 
@@ -259,7 +259,7 @@ async def test_skills_are_read_once_a_session_and_beside_the_event_loop(
         read.append(threading.current_thread() is threading.main_thread())
         return file_skills(*given)
 
-    monkeypatch.setattr(kits, "file_skills", reads)
+    monkeypatch.setattr(wiring, "file_skills", reads)
     model = """
         [[answer]]
         when.first = "Begin."

@@ -8,8 +8,8 @@ import pytest
 
 from agent_ls.domain.calls import ToolCall
 from agent_ls.loop.calls.conflicts import conflicts
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.spelling import canonical
 from agent_ls.tools.edit_file import Edit, EditFile, EditFileArguments
 from agent_ls.tools.move_file import MoveFile, MoveFileArguments

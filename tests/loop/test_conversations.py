@@ -16,8 +16,8 @@ from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Shortened
+from agent_ls.loop.extension_points import Compactor
 from agent_ls.loop.ports.models import ModelFacts
-from agent_ls.loop.sockets import Compactor
 from agent_ls.loop.state.folding import fold
 from agent_ls.loop.state.state import SessionState
 from agent_ls.loop.state.view import TurnView

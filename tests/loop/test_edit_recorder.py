@@ -25,9 +25,9 @@ from agent_ls.domain.edits import (
 )
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.calls.edit_recorder import EditRecorder, Intent
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.store.sql_store import open_store
 from agent_ls.workspace.disk import DiskWorkspace

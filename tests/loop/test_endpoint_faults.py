@@ -61,7 +61,7 @@ class Ends:
     """What the first recovery did."""
     requests: int = 2
     says: str = ""
-    """A piece of what the person is told."""
+    """A piece of what the user is told."""
     runs: bool = False
     """Whether the call may run, because the stream was whole."""
     writes: bool = True

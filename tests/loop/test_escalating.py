@@ -1,4 +1,4 @@
-"""What a person's answer to an escalation means, before and after a restart."""
+"""What a user's answer to an escalation means, before and after a restart."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Escalate
-from agent_ls.loop.kit import Kit
 from agent_ls.loop.machine.escalating import escalate, follow_earlier_answers
+from agent_ls.loop.services import Services
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.turn import Move, Turn
 from agent_ls.store.sql_store import open_store
@@ -30,7 +30,7 @@ CLOSES = Move(Phase.CLOSE, StopReason.LOOP_DETECTED, VERDICT.question)
 
 @dataclasses.dataclass
 class Answers:
-    """A person who answers the next question with these words; None: is not there."""
+    """A user who answers the next question with these words; None: is not there."""
 
     recorder: Recorder
     text: str | None
@@ -66,10 +66,10 @@ async def check(
         for event in happened:
             await recorder.emit(event)
         answers = Answers(recorder, text)
-        parts: dict[str, Any] = {one.name: None for one in dataclasses.fields(Kit)}
+        parts: dict[str, Any] = {one.name: None for one in dataclasses.fields(Services)}
         parts |= {"clock": clock, "ids": Ids(clock.now_ms), "approver": answers, "specs": ()}
-        kit = Kit(**parts)
-        turn = Turn(kit, recorder)
+        services = Services(**parts)
+        turn = Turn(services, recorder)
         before = recorder.state.seq
         move = await (
             follow_earlier_answers(turn) if is_restart else escalate(turn, "same_error", VERDICT)

@@ -22,7 +22,7 @@ from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.domain.verdicts import Allow, CheckVerdict, Deny, Escalate, Proceed
 from agent_ls.loop.evidence.progress import Progress
-from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.policies.checks.same_error import SameError
 from agent_ls.policies.guards.replan import Replan
 from agent_ls.tools.read_file import ReadFile
@@ -289,7 +289,7 @@ async def test_recovery_from_failures_with_retry(story: str, tmp_path: Path, sta
 @pytest.mark.asyncio(loop_scope="session")
 async def test_loop_detection_to_human_gate(tmp_path: Path, stage: Stage) -> None:
     await check(
-        "same_error_asks_the_person", tmp_path, stage, "question same_error",
+        "same_error_asks_the_user", tmp_path, stage, "question same_error",
         "answered by test: “continue”", "question same_error", "answered by test: “stop”",
         "ended escalated, loop_detected",
     )  # fmt: skip

@@ -18,7 +18,7 @@ from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.loop.hooks import Hooks, Said
 from agent_ls.loop.ports.commands import HookRun
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.sandbox.confining import open_confiner
+from agent_ls.safety.sandbox.builder import open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.settings import load_settings, user_file
 from agent_ls.workspace.disk import DiskWorkspace
@@ -350,13 +350,13 @@ async def test_a_hook_gets_its_input_in_the_sandbox_too(tmp_path: Path, is_confi
     folder = tmp_path.resolve() / "work"
     folder.mkdir()
     outside = tmp_path / "outside"
-    confiner = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
+    builder = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
     workspace = DiskWorkspace((Root("project", folder, True),))
-    hooks = Hooks(HookCommands(ShellRunner(confiner)), workspace)
+    hooks = Hooks(HookCommands(ShellRunner(builder)), workspace)
     command = f"cat >&2; echo done > inside; echo done 2>/dev/null > {outside}; exit 2"
     hook = Hook(name="h", command=command, timeout_s=30, sandbox=is_confined)
     said = await hooks.ask(HookPoint.BEFORE_TOOL, hook, {"call": "told"})
-    confiner.end()
+    builder.end()
     assert '"call": "told"' in said.text
     assert (folder / "inside").exists()
     assert outside.exists() != is_confined

@@ -13,7 +13,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from tests.loop.conftest import Stage
 from tests.support.scripted import scripted
-from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions, run_turn_of
+from tests.support.turns import TURN_LIMIT_S, User, open_test_sessions, run_turn_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -61,8 +61,8 @@ async def test_a_turn_that_ends_leaves_no_checker_behind(
         open_test_sessions(folder, stage.host, settings_toml=_SETTINGS) as sessions,
     ):
         session = await sessions.create()
-        person = Person(session, [])
-        session.follow(person)
+        user = User(session, [])
+        session.follow(user)
         await session.submit("Write it.")
         await model.wait_for_requests(2)
         pids = [int(line) for line in (tmp_path / "begun").read_text().split()]
@@ -75,7 +75,7 @@ async def test_a_turn_that_ends_leaves_no_checker_behind(
         assert ended is not None
         assert ended.stop is stop
         assert [pid for pid in pids if _runs(pid)] == []
-    owed = [one.unanswered for one in person.events if isinstance(one, e.FindingsReported)]
+    owed = [one.unanswered for one in user.events if isinstance(one, e.FindingsReported)]
     assert owed == [("endless",)]
 
 

@@ -9,9 +9,9 @@ from typing import ClassVar, get_args, get_type_hints
 
 import pytest
 
-from agent_ls.kits import Ports, SessionPorts, build
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.wiring import Ports, SessionPorts, build
 from agent_ls.workspace.disk import DiskWorkspace
 
 

@@ -1,4 +1,4 @@
-"""Proposed plans: what the person's words mean, and which call graphs can be carried out."""
+"""Proposed plans: what the user's words mean, and which call graphs can be carried out."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_words_choose_steps_or_are_words(words: str, expected: str | None) -> No
     check(words, expected)
 
 
-def test_the_person_sees_each_step_with_what_it_would_do() -> None:
+def test_the_user_sees_each_step_with_what_it_would_do() -> None:
     long = ProposedCall(call=call("e"), title="Step e", payload="y" * 5_000)
     text = as_question([STEPS[0], long])
     assert text.startswith("The proposed plan has 2 steps.")

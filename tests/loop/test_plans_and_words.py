@@ -1,4 +1,4 @@
-"""What was allowed of a plan runs, even when the person says something else meanwhile."""
+"""What was allowed of a plan runs, even when the user says something else meanwhile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from agent_ls.domain.approvals import QuestionAnswer
 from agent_ls.domain.events import QuestionAsked, StoredEvent
 from tests.loop.conftest import Stage
-from tests.support.turns import TURN_LIMIT_S, Person
+from tests.support.turns import TURN_LIMIT_S, User
 
 SCENARIO = """
 [[answer]]
@@ -28,7 +28,7 @@ contains = ["These steps of the plan run now: write_file.", "Created a.txt", "Ke
 """
 
 
-class Talker(Person):
+class Talker(User):
     """Says something to the agent before they answer its question."""
 
     def on_event(self, stored: StoredEvent) -> None:

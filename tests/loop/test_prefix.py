@@ -302,7 +302,7 @@ async def test_git_is_not_run_in_a_folder_that_nobody_trusts(folder: Path, stage
         (True, "auto", ["Permission mode auto: nearly everything runs"], ["Plan mode"]),
     ],
 )  # fmt: skip
-async def test_each_mode_and_a_run_without_a_person_have_a_paragraph(
+async def test_each_mode_and_a_run_without_a_user_have_a_paragraph(
     folder: Path, stage: Stage, is_attended: bool, mode: str, present: list[str], absent: list[str]
 ) -> None:
     [prefix] = await check(
@@ -322,14 +322,14 @@ def specs(model: str, **options: object) -> tuple[ToolSpec, ...]:
     """Return the tools that a model is offered with these options of the loop."""
     loaded = load_settings(command_line={"loop": options}, environment={})
     assert loaded.problems == ()
-    kit: Any = SimpleNamespace(
+    services: Any = SimpleNamespace(
         options=loaded.settings.loop,
         source=None,
         specs=tuple(map(catalogue.spec_of, catalogue.TOOLS)),
         tools={one.name: None for one in catalogue.TOOLS},
     )
     view: Any = SimpleNamespace(model=model, turn=SimpleNamespace(limits=TurnLimits()))
-    return offered(kit, view)
+    return offered(services, view)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.calls.arguments import plan_call
 from agent_ls.loop.evidence.output_schema import check_schema, violations
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.machine.prepare import fit
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.outputs import value_at
 from agent_ls.tools.read_file import ReadFile

@@ -109,9 +109,9 @@ class Cut:
     scenario: Scenario
     """What the model would still say."""
     answers: Mapping[str, ApprovalAnswer]
-    """What the person says, by call and by title."""
+    """What the user says, by call and by title."""
     words: Mapping[str, str]
-    """What the person answers, by question."""
+    """What the user answers, by question."""
 
     @property
     def last(self) -> e.Event:
@@ -119,7 +119,7 @@ class Cut:
 
 
 @dataclass
-class Person:
+class User:
     """Gives every question the answer that it got in the story."""
 
     session: Session
@@ -221,7 +221,7 @@ def _cuts(
 
 
 def _said(journal: Sequence[e.StoredEvent]) -> tuple[dict[str, ApprovalAnswer], dict[str, str]]:
-    """Return what the person answered, by call and title, and by question."""
+    """Return what the user answered, by call and title, and by question."""
     answers: dict[str, ApprovalAnswer] = {}
     words: dict[str, str] = {}
     asked: dict[str, e.ApprovalRequested] = {}
@@ -271,7 +271,7 @@ async def _resume(story: Archive, cut: Cut, folder: Path, stage: Stage, template
     ):
         was_offered = session_id in [one.session_id for one in await sessions.interrupted()]
         session = await sessions.open(session_id)
-        session.follow(Person(session, cut))
+        session.follow(User(session, cut))
         session.resume()
         async with asyncio.timeout(TURN_LIMIT_S):
             await session.wait_idle()

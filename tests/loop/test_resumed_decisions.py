@@ -62,7 +62,7 @@ async def check(
         return ended
 
 
-async def test_what_the_person_said_about_refusals_is_told(tmp_path: Path, stage: Stage) -> None:
+async def test_what_the_user_said_about_refusals_is_told(tmp_path: Path, stage: Stage) -> None:
     outside = ToolCall(
         id="cal_1", provider_id="p", tool="read_file", arguments_json='{"path": "../x"}'
     )

@@ -13,7 +13,7 @@ from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.session.session import Session
 from tests.loop.conftest import Stage
 from tests.support.trace import trace_of
-from tests.support.turns import TURN_LIMIT_S, Person, run_turn_of
+from tests.support.turns import TURN_LIMIT_S, User, run_turn_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -33,7 +33,7 @@ tool_choice = "none"
 """
 
 
-class Hurried(Person):
+class Hurried(User):
     """Asks the turn to finish while it waits for an approval."""
 
     def __init__(self, session: Session, words: str) -> None:

@@ -31,7 +31,7 @@ from agent_ls.store.sql_store import open_store
 from tests.loop.conftest import Stage
 from tests.support.scripted import scripted
 from tests.support.trace import trace_of
-from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions
+from tests.support.turns import TURN_LIMIT_S, User, open_test_sessions
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -65,8 +65,8 @@ text = "That is all."
 
 
 @dataclass
-class Watcher(Person):
-    """The person, who also sees what the sub-agents' calls print."""
+class Watcher(User):
+    """The user, who also sees what the sub-agents' calls print."""
 
     lines: list[str] = field(default_factory=list[str])
 
@@ -112,8 +112,8 @@ async def check(
     """Run a turn that delegates, and gather what every session says of it."""
     async with opened(folder, stage, model, settings) as (sessions, scripted_model):
         session = await sessions.create()
-        person = Watcher(session, [])
-        session.follow(person)
+        user = Watcher(session, [])
+        session.follow(user)
         await session.submit("Begin.")
         async with asyncio.timeout(TURN_LIMIT_S):
             if meanwhile is not None:
@@ -121,7 +121,7 @@ async def check(
             await session.wait_idle()
         state = session.state
     children = [[one.event for one in journal] for journal in await _journals(folder, session.id)]
-    return Told(state, person.events, person.lines, children, scripted_model)
+    return Told(state, user.events, user.lines, children, scripted_model)
 
 
 async def _journals(folder: Path, session_id: str) -> list[list[e.StoredEvent]]:

@@ -10,7 +10,7 @@ import pytest
 from agent_ls.domain.events import Event, ToolCallFinished, TurnEnded
 from agent_ls.domain.stops import StopReason
 from tests.loop.conftest import Stage
-from tests.support.turns import TURN_LIMIT_S, Person
+from tests.support.turns import TURN_LIMIT_S, User
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -29,13 +29,13 @@ async def check(folder: Path, stage: Stage, scenario: str) -> tuple[TurnEnded, l
     settings = "mode = 'auto'\npolicies.wall_clock.limit_s = 1\n"
     async with stage.opened(folder, scenario, settings_toml=settings, is_strict=False) as sessions:
         session = await sessions.create()
-        person = Person(session, [])
-        session.follow(person)
+        user = User(session, [])
+        session.follow(user)
         await session.submit("Do it.")
         async with asyncio.timeout(TURN_LIMIT_S):
             ended = await session.wait_idle()
     assert ended is not None
-    return ended, person.events
+    return ended, user.events
 
 
 async def test_a_model_that_does_not_answer_is_not_waited_for(tmp_path: Path, stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""Approvals that wait in line while the person answers the first of an answer's calls."""
+"""Approvals that wait in line while the user answers the first of an answer's calls."""
 
 from __future__ import annotations
 

@@ -28,11 +28,11 @@ class ScriptedEditor:
     applies: bool = True
     answers: Reply | None = field(default_factory=lambda: Reply("yes"))
     before: Callable[[], None] | None = None
-    """What the person does before the editor gets to the edit."""
+    """What the user does before the editor gets to the edit."""
     after: Callable[[str], str] | None = None
     """What else the text goes through before the editor tells of it, edit and all, at once."""
     then: Callable[[], None] | None = None
-    """What the person does once the editor has told of it."""
+    """What the user does once the editor has told of it."""
     line_end: str = "\n"
     stale_edit: StaleEdit = "skipped"
     advised: list[str] = field(default_factory=list[str])
@@ -226,7 +226,7 @@ async def test_an_edit_that_is_changed_as_it_arrives_is_not_made_again(
 
 
 def blind(typed: str, *, stale_edit: StaleEdit = "applied") -> ScriptedEditor:
-    """An editor that looks at no version, and whose person makes this text before the edit comes.
+    """An editor that looks at no version, and whose user makes this text before the edit comes.
 
     It carries the edit out in the lines that it was told.
     """
@@ -270,7 +270,7 @@ async def test_a_line_that_was_typed_and_taken_out_at_once_is_told(
 
 
 async def test_of_an_editor_that_skips_late_edits_nothing_is_told() -> None:
-    """The person takes out one line, and then the next but one."""
+    """The user takes out one line, and then the next but one."""
     base = "a = 1\nb = 2\nc = 3\nd = 4\n"
     documents = opened(base)
     editor = ScriptedEditor(documents, applies=False, stale_edit="skipped")
@@ -285,7 +285,7 @@ async def test_of_an_editor_that_skips_late_edits_nothing_is_told() -> None:
     assert (len(editor.sent), editor.advised) == (1, [])
 
 
-async def test_an_edit_beside_which_a_person_types_is_not_made_again() -> None:
+async def test_an_edit_beside_which_a_user_types_is_not_made_again() -> None:
     """The typing touches the edit, so the text proves nothing."""
     documents = opened("a = b\n")
     editor = ScriptedEditor(documents, stale_edit="applied")
@@ -296,7 +296,7 @@ async def test_an_edit_beside_which_a_person_types_is_not_made_again() -> None:
 
 
 async def test_a_copy_that_looks_like_the_edit_proves_nothing() -> None:
-    """The person wrote what the agent was to write; nobody can tell what the editor did."""
+    """The user wrote what the agent was to write; nobody can tell what the editor did."""
     base, now = "a\nb\n", "a\nx\nb\na\nb\n"
     for answers, status in ((Reply("yes"), "unconfirmed"), (Reply("no"), "stale")):
         documents = opened(base)

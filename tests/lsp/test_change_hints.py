@@ -15,13 +15,13 @@ from agent_ls.domain.edits import TextFile
 from agent_ls.domain.findings import Severity
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.lsp.connection.documents import Change, DocumentStore
-from agent_ls.lsp.marks.change_hints import ChangeHints
-from agent_ls.lsp.marks.mark import Mark
-from agent_ls.lsp.marks.marks import Marks
-from agent_ls.lsp.marks.review_choice import Chooser
-from agent_ls.lsp.marks.reviews import Reviews
-from agent_ls.lsp.workspace.attention import Attention
+from agent_ls.lsp.diagnostics.annotation import Annotation
+from agent_ls.lsp.diagnostics.annotation_set import AnnotationSet
+from agent_ls.lsp.diagnostics.change_hints import ChangeHints
+from agent_ls.lsp.diagnostics.review_choice import Chooser
+from agent_ls.lsp.diagnostics.reviews import Reviews
 from agent_ls.lsp.workspace.closed_files import ClosedFiles
+from agent_ls.lsp.workspace.document_lookup import DocumentLookup
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.review.ledger import Selection
 from agent_ls.review.review import Review
@@ -58,10 +58,10 @@ class Desk:
     def __init__(self, folder: Path, session: Reviewed, documents: DocumentStore) -> None:
         self.folder, self.session, self.documents = folder, session, documents
         self.shown = [Shown(session.session_id, session.review)]
-        self.told: list[tuple[str, list[Mark]]] = []
+        self.told: list[tuple[str, list[Annotation]]] = []
         self.warned: list[str] = []
         self.workspace = workspace = cast("Workspace", session.workspace)
-        attention = Attention(documents, workspace)
+        lookup = DocumentLookup(documents, workspace)
         self.reviews = Reviews(
             documents,
             workspace,
@@ -71,20 +71,20 @@ class Desk:
         )
         self.outdated = asyncio.Event()
         self.chooser = Chooser(self.reviews, workspace.shown)
-        files = ClosedFiles(attention.closed_places, pause_s=0.01)
+        files = ClosedFiles(lookup.closed_places, pause_s=0.01)
         self.hints = ChangeHints(
             self.reviews,
             documents,
-            attention,
+            lookup,
             files,
             lambda: [folder.as_uri()],
             self.outdated.set,
         )
         self.hints.is_on = True
-        self.marks = Marks(attention, list, self._publish, changes=self.hints)
+        self.annotations = AnnotationSet(lookup, list, self._publish, changes=self.hints)
 
-    def _publish(self, uri: str, marks: list[Mark]) -> None:
-        self.told.append((uri.rpartition("/")[2], marks))
+    def _publish(self, uri: str, annotations: list[Annotation]) -> None:
+        self.told.append((uri.rpartition("/")[2], annotations))
 
     def uri(self, name: str) -> str:
         return (self.folder / name).as_uri()
@@ -106,13 +106,17 @@ class Desk:
         """Return what is published by a look, as ``line-line: message`` from 1."""
         self.told.clear()
         await self.hints.look()
-        self.marks.refresh()
-        return [(name, [_said(one) for one in marks]) for name, marks in self.told]
+        self.annotations.refresh()
+        return [(name, [_said(one) for one in annotations]) for name, annotations in self.told]
 
 
-def _said(mark: Mark) -> str:
-    assert (mark.severity, mark.source, mark.code) == (Severity.HINT, "agent-ls", "agent-change")
-    return f"{mark.span.line + 1}-{mark.span.end_line + 1}: {mark.message}"
+def _said(annotation: Annotation) -> str:
+    assert (annotation.severity, annotation.source, annotation.code) == (
+        Severity.HINT,
+        "agent-ls",
+        "agent-change",
+    )
+    return f"{annotation.span.line + 1}-{annotation.span.end_line + 1}: {annotation.message}"
 
 
 @asynccontextmanager
@@ -267,7 +271,7 @@ async def test_only_files_to_which_something_happened_are_read(tmp_path: Path) -
             await here.session.agent_writes(name, "a\nb\nc\nD\ne\n")
         changed = "4-4: agent-ls changed 1 line. Keep or undo."
         assert len(await here.look()) == 3
-        # Another program, the agent, the person.
+        # Another program, the agent, the user.
         _grow(here.folder / "a.py")
         await here.session.agent_writes("b.py", "A\nb\nc\nD\ne\n")
         await here.session.review.decide("keep", Selection(path="c.py"))
@@ -303,7 +307,7 @@ async def test_many_changes_are_told_once_the_first_of_them_one_by_one(tmp_path:
         # What is decided about makes room.
         hunks = frozenset(
             str(cast("Any", one.subject).hunk_id)
-            for one in here.marks.in_document(here.uri("a.py"))
+            for one in here.annotations.in_document(here.uri("a.py"))
         )
         await here.session.review.decide("keep", Selection(hunks=hunks))
         [(name, told)] = await here.look()
@@ -331,7 +335,7 @@ async def test_hints_go_with_their_session_and_when_they_are_switched_off(tmp_pa
         await here.session.agent_writes("a.py", "A\nb\nc\nd\ne\n")
         assert len(await here.look()) == 1
         shown, here.shown[:] = list(here.shown), []
-        here.marks.refresh()
+        here.annotations.refresh()
         assert here.told[-1] == ("a.py", [])
         here.shown[:] = shown
         assert len(await here.look()) == 1

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.lsp.connection.changeover import Changeover, ComeAgain
+from agent_ls.lsp.connection.settings_lock import ComeAgain, SettingsLock
 from tests.support.raw_lsp import RawClient, raw_client
 from tests.support.scripted import scripted
 
@@ -164,28 +164,28 @@ async def test_what_needs_the_store_is_told_to_come_again_while_it_is_locked(
 async def test_what_needs_no_store_runs_beside_a_change_and_the_rest_is_told_to_come_again() -> (
     None
 ):
-    changeover, told = Changeover(), list[str]()
-    async with changeover.alone():
-        with changeover.beside():
+    settings_lock, told = SettingsLock(), list[str]()
+    async with settings_lock.alone():
+        with settings_lock.beside():
             told.append("beside")
         with pytest.raises(ComeAgain):
-            async with changeover.request():
+            async with settings_lock.request():
                 told.append("never")
-        with pytest.raises(ComeAgain), changeover.beside():
+        with pytest.raises(ComeAgain), settings_lock.beside():
             raise AgentLsError("the sessions are closed")
-    async with changeover.request():
+    async with settings_lock.request():
         told.append("after")
-    with pytest.raises(AgentLsError, match="for good"), changeover.beside():
+    with pytest.raises(AgentLsError, match="for good"), settings_lock.beside():
         raise AgentLsError("for good")
     assert told == ["beside", "after"]
 
 
 async def test_a_change_that_came_and_went_meanwhile_excuses_closed_sessions() -> None:
-    changeover = Changeover()
+    settings_lock = SettingsLock()
 
     async def hover() -> None:
-        with changeover.beside():
-            async with changeover.alone():
+        with settings_lock.beside():
+            async with settings_lock.alone():
                 pass
             raise AgentLsError("the sessions are closed")
 
@@ -194,23 +194,23 @@ async def test_a_change_that_came_and_went_meanwhile_excuses_closed_sessions() -
 
 
 async def test_a_change_waits_for_what_runs_and_what_comes_later_waits_for_the_change() -> None:
-    changeover, told = Changeover(), list[str]()
+    settings_lock, told = SettingsLock(), list[str]()
     runs, may_end, is_changing, may_change = (asyncio.Event() for _ in range(4))
 
     async def early() -> None:
-        async with changeover.request():
+        async with settings_lock.request():
             runs.set()
             await may_end.wait()
             told.append("early")
 
     async def change() -> None:
-        async with changeover.alone():
+        async with settings_lock.alone():
             is_changing.set()
             await may_change.wait()
             told.append("change")
 
     async def late() -> None:
-        async with changeover.work():
+        async with settings_lock.work():
             told.append("late")
 
     begun = [asyncio.create_task(early())]
@@ -227,33 +227,33 @@ async def test_a_change_waits_for_what_runs_and_what_comes_later_waits_for_the_c
 
 
 async def test_what_a_request_leaves_running_is_part_of_it() -> None:
-    changeover, is_left = Changeover(), True
+    settings_lock, is_left = SettingsLock(), True
 
     async def change() -> None:
-        async with changeover.alone():
+        async with settings_lock.alone():
             assert not is_left
 
-    async with changeover.request():
-        changeover.enter()
+    async with settings_lock.request():
+        settings_lock.enter()
     changing = asyncio.create_task(change())
     await asyncio.sleep(0)
     is_left = False
-    changeover.leave()
+    settings_lock.leave()
     await changing
 
 
 async def test_a_request_may_wait_for_a_later_one_while_a_change_waits() -> None:
-    changeover, came = Changeover(), asyncio.Event()
+    settings_lock, came = SettingsLock(), asyncio.Event()
 
     async def change() -> None:
-        async with changeover.alone():
+        async with settings_lock.alone():
             assert came.is_set()
 
     async def later() -> None:
-        async with changeover.request():
+        async with settings_lock.request():
             came.set()
 
-    async with changeover.request():
+    async with settings_lock.request():
         changing = asyncio.create_task(change())
         await asyncio.sleep(0)
         asked = asyncio.create_task(later())

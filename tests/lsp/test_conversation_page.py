@@ -1,4 +1,4 @@
-"""A conversation's text: how updates are rendered, and how it and the person's words are merged."""
+"""A conversation's text: how updates are rendered, and how it and the user's words are merged."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ USAGE = {
         pytest.param(
             [{**QUEUED, "content": {"type": "text", "text": "set it\nto 2\n\nOur own words."}}],
             "*Works, step 1 …*\n\n> set it to 2 *(waits)*",
-            id="of-a-queued-prompt-the-persons-words-are-shown",
+            id="of-a-queued-prompt-the-users-words-are-shown",
         ),
         pytest.param([QUEUED, STEER], "> or later\n\n*Works, step 1 …*", id="a-steer-is-read"),
         pytest.param(
@@ -289,7 +289,7 @@ LONGER = f"# One\n\nx\n\ny\n\n{HEADING}\n"
         ),
     ],
 )
-def test_the_page_is_renewed_and_the_persons_words_stay(
+def test_the_page_is_renewed_and_the_users_words_stay(
     before: str, page: str, sent: str, after: str
 ) -> None:
     assert merged(before, page, sent) == after

@@ -1,4 +1,4 @@
-"""Files as the person sees them: buffers first, then the disk."""
+"""Files as the user sees them: buffers first, then the disk."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from agent_ls.domain.edits import (
 )
 from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.domain.permissions import ModeChange
+from agent_ls.loop.extension_points import Tool
 from agent_ls.loop.ports.workspace import Look, Root
-from agent_ls.loop.sockets import Tool
 from agent_ls.lsp.connection.clients import StaleEdit
 from agent_ls.lsp.connection.documents import Change, DocumentStore, Snapshot
 from agent_ls.lsp.workspace.editor_port import Level, Reply
@@ -111,7 +111,7 @@ class World:
         self.documents.change((self.root / path).as_uri(), 2, [Change(text)])
 
     def save(self, path: str) -> None:
-        """Save as the editor does when the person asks it to."""
+        """Save as the editor does when the user asks it to."""
         found = self.documents.at_path(self.root / path)
         assert found is not None
         (self.root / path).write_text(found.text)
@@ -262,7 +262,7 @@ async def test_an_open_clean_file_is_taken_away_by_the_editor_or_from_disk(
 
 
 @pytest.mark.parametrize("takes_away", ["nothing", "no", "yes"])
-async def test_a_move_that_the_editor_was_asked_for_is_no_rename_of_the_persons(
+async def test_a_move_that_the_editor_was_asked_for_is_no_rename_of_the_users(
     tmp_path: Path, takes_away: _Said
 ) -> None:
     root = tmp_path.resolve()
@@ -377,7 +377,7 @@ async def test_typing_into_a_deleted_files_buffer_brings_it_back(world: World) -
     "saves, fallback, unsaved, advised, on_disk",
     [
         pytest.param(True, "ask", [], [], "a = 2\n", id="the-editor-saves"),
-        pytest.param(False, "ask", ["a.py"], ["older: a.py"], "a = 1\n", id="the-person-is-told"),
+        pytest.param(False, "ask", ["a.py"], ["older: a.py"], "a = 1\n", id="the-user-is-told"),
         pytest.param(False, "never", ["a.py"], [], "a = 1\n", id="only-the-model-is-told"),
         pytest.param(False, "write", [], [], "a = 2\n", id="written-behind-the-editor"),
     ],
@@ -621,22 +621,22 @@ async def test_no_file_is_written_that_holds_what_the_editor_never_had(
     on_disk: str | None,
     unsaved: list[str],
     holds: str,
-    mark: str,
+    annotation: str,
 ) -> None:
     """What another program wrote stays, and so does what was typed."""
     root = tmp_path.resolve()
-    (root / "a.py").write_text(mark + OLD)
+    (root / "a.py").write_text(annotation + OLD)
     world = make(root, save_fallback="write")
     world.open("a.py", OLD)
     happens(world)
     typed = world.documents.at_path(root / "a.py")
     if on_disk is not None:
-        (root / "a.py").write_text(mark + on_disk)
+        (root / "a.py").write_text(annotation + on_disk)
     assert [one.path for one in await world.workspace.dirty()] == (
         ["a.py"] if typed and typed.text == TYPED else []
     )
     assert list((await world.workspace.save_dirty()).paths) == unsaved
-    assert (world.disk("a.py") or "").removeprefix(mark) == holds
+    assert (world.disk("a.py") or "").removeprefix(annotation) == holds
     assert ["Not saved" in one for one in world.editor.said] == [True] * len(unsaved)
     assert world.documents.at_path(root / "a.py") == typed
 
@@ -757,7 +757,7 @@ def behind(world: World) -> World:
 
 
 @pytest.mark.parametrize("follows_disk", [False, True])
-async def test_the_person_is_told_once_to_reload_a_file_that_is_behind(
+async def test_the_user_is_told_once_to_reload_a_file_that_is_behind(
     behind: World, follows_disk: bool
 ) -> None:
     behind.editor.follows_disk = follows_disk
@@ -907,11 +907,11 @@ async def test_a_file_opened_under_a_links_name_is_its_targets_buffer(world: Wor
 
 
 async def test_what_was_seen_is_compared_with_the_buffer_where_there_is_one(world: World) -> None:
-    mark = b"\xef\xbb\xbf"
-    (world.root / "a.py").write_bytes(mark + b"a = 1\n")
+    annotation = b"\xef\xbb\xbf"
+    (world.root / "a.py").write_bytes(annotation + b"a = 1\n")
     (world.root / "closed.py").write_text("c = 1\n")
     (world.root / "link.py").symlink_to("a.py")
-    digest = hashlib.sha256(mark + b"a = 1\n").hexdigest()
+    digest = hashlib.sha256(annotation + b"a = 1\n").hexdigest()
     closed = await world.workspace.read("closed.py")
     world.open("a.py", "a = 1\n")
     read = await world.workspace.read("a.py")

@@ -1,4 +1,4 @@
-"""What the model is told of where the person is, and what of it is not told."""
+"""What the model is told of where the user is, and what of it is not told."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_ls.domain.focus import Focus, with_focus
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.lsp.connection.documents import DocumentStore
 from agent_ls.lsp.wire import EditorDiagnostic
-from agent_ls.lsp.workspace.attention import Attention
+from agent_ls.lsp.workspace.document_lookup import DocumentLookup
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.lsp.workspace.focus import focus_of
 from agent_ls.workspace.disk import DiskWorkspace
@@ -44,12 +44,12 @@ def check(
     workspace = EditorWorkspace(
         DiskWorkspace([Root("work", root, False)]), documents, Editor(documents)
     )
-    attention = Attention(documents, workspace)
+    lookup = DocumentLookup(documents, workspace)
     uris = {name: (root / name).as_uri() for name in {**files, **(problems or {})}}
     for name, text in files.items():
         documents.open(uris[name], "text", 1, text)
     found = {uris[name]: many for name, many in (problems or {}).items()}
-    focus = focus_of(attention, found, None if path is None else uris[path], lines, **more)
+    focus = focus_of(lookup, found, None if path is None else uris[path], lines, **more)
     assert Focus.model_validate_json(focus.model_dump_json()) == focus
     return with_focus("Do it.", focus).removeprefix("Do it.")
 
@@ -156,18 +156,18 @@ def test_of_other_texts_without_a_file_nothing_is_told(tmp_path: Path, uri: str)
 
 
 def test_where_the_user_was_is_the_line_that_a_request_named_last(tmp_path: Path) -> None:
-    attention = opened(tmp_path, "untitled:1", "a\n", "a.py", "b.py")
+    lookup = opened(tmp_path, "untitled:1", "a\n", "a.py", "b.py")
     a, b = ((tmp_path.resolve() / "work" / name).as_uri() for name in ("a.py", "b.py"))
-    attention.touch(a, 7)
-    attention.touch(b)
-    assert attention.here() == Anchor(path="b.py", line=0)
-    attention.touch(a)
-    assert attention.here() == Anchor(path="a.py", line=7)
-    attention.touch("untitled:1", 3)
-    assert attention.here() is None
+    lookup.touch(a, 7)
+    lookup.touch(b)
+    assert lookup.here() == Anchor(path="b.py", line=0)
+    lookup.touch(a)
+    assert lookup.here() == Anchor(path="a.py", line=7)
+    lookup.touch("untitled:1", 3)
+    assert lookup.here() is None
 
 
-def opened(folder: Path, uri: str, text: str, *names: str) -> Attention:
+def opened(folder: Path, uri: str, text: str, *names: str) -> DocumentLookup:
     """Return where the user is with this document open, and files of the workspace."""
     root = folder.resolve() / "work"
     root.mkdir(exist_ok=True)
@@ -175,8 +175,8 @@ def opened(folder: Path, uri: str, text: str, *names: str) -> Attention:
     workspace = EditorWorkspace(
         DiskWorkspace([Root("work", root, False)]), documents, Editor(documents)
     )
-    attention = Attention(documents, workspace)
+    lookup = DocumentLookup(documents, workspace)
     documents.open(uri, "text", 1, text)
     for name in names:
         documents.open((root / name).as_uri(), "text", 1, "")
-    return attention
+    return lookup

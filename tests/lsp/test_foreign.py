@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.domain.findings import Finding, Severity
-from agent_ls.lsp.marks.foreign import ForeignDiagnostics, Shown, editor_diagnostics
+from agent_ls.lsp.diagnostics.foreign import ForeignDiagnostics, Shown, editor_diagnostics
 
 URI = "file:///a.py"
 

@@ -1,4 +1,4 @@
-"""What a person and a client are shown of every kind of event.
+"""What a user and a client are shown of every kind of event.
 
 ``UPDATE_GOLDEN=1`` writes the file anew; read what has changed.
 """

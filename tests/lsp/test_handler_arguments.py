@@ -64,7 +64,7 @@ text = "As you say."
 
 @dataclass
 class Stage:
-    """The person's editor, and what rows speak of."""
+    """The user's editor, and what rows speak of."""
 
     editor: ClientEditor
     model: ScriptedModel

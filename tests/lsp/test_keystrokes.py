@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.lsp.connection.documents import Change, DocumentStore, Snapshot
-from agent_ls.lsp.workspace.attention import Attention
+from agent_ls.lsp.workspace.document_lookup import DocumentLookup
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.workspace.disk import DiskWorkspace
 
@@ -29,13 +29,13 @@ class CountedDocuments(DocumentStore):
 
 
 class Typing:
-    """A person who types, with everybody who listens to the documents."""
+    """A user who types, with everybody who listens to the documents."""
 
     def __init__(self, root: Path, text: str) -> None:
         self.documents = CountedDocuments()
         disk = DiskWorkspace([Root("work", root, is_trusted=True)])
         self.workspace = EditorWorkspace(disk, self.documents, cast(Any, None))
-        self.attention = Attention(self.documents, self.workspace)
+        self.lookup = DocumentLookup(self.documents, self.workspace)
         self.path, self.other = root / "a.txt", root / "b.txt"
         self.other.touch()
         self.path.write_text(text)
@@ -56,9 +56,9 @@ def test_typing_makes_no_whole_text(tmp_path: Path, lines: int, times: int) -> N
     for _ in range(10):
         typing.type("x", times)
     assert typing.documents.asked == 0
-    assert typing.attention.active() == typing.path.as_uri()
+    assert typing.lookup.active() == typing.path.as_uri()
     typing.documents.change(typing.other.as_uri(), 2, [Change("y")])
-    assert typing.attention.active() == typing.other.as_uri()
+    assert typing.lookup.active() == typing.other.as_uri()
 
 
 def test_the_first_keystroke_after_a_file_was_written_looks_at_the_text_once(

@@ -9,7 +9,7 @@ import pytest
 from lsprotocol import types
 
 from agent_ls.lsp.connection.documents import Change, DocumentStore
-from agent_ls.lsp.marks.pending_edits import PendingEdits
+from agent_ls.lsp.diagnostics.pending_edits import PendingEdits
 from agent_ls.lsp.workspace.editor_port import Reply
 
 URI = "file:///w/a.py"

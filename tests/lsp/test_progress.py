@@ -12,7 +12,7 @@ from agent_ls.domain.calls import Effect
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.lsp.faces.progress import Limits, TurnProgress
+from agent_ls.lsp.presenters.progress import Limits, TurnProgress
 from tests.support.gallery import REQUEST
 
 STARTED = e.TurnStarted(turn_id="trn_1", prompt="do it.\nnow")
@@ -93,7 +93,7 @@ async def test_what_waits_is_told_in_full_only_where_no_panel_does(
 async def test_whole_sentences_of_an_answer_are_shown_or_that_it_comes(
     pieces: list[str], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent_ls.lsp.faces.progress._REPORT_S", 0.01)
+    monkeypatch.setattr("agent_ls.lsp.presenters.progress._REPORT_S", 0.01)
     values: list[dict[str, Any]] = []
 
     async def create(token: str) -> bool:

@@ -13,7 +13,7 @@ from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp import wire
-from agent_ls.lsp.faces.publisher import Publisher, droppable_size, joined
+from agent_ls.lsp.presenters.publisher import Publisher, droppable_size, joined
 
 EVENTS: list[e.Event] = [
     e.SessionCreated(session_id="ses_1", roots=(), mode=Mode.ASK, model="m"),

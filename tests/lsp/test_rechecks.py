@@ -20,7 +20,7 @@ from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.state.folding import fold
 from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
-from agent_ls.lsp.marks.rechecks import Rechecks
+from agent_ls.lsp.diagnostics.rechecks import Rechecks
 from agent_ls.lsp.workspace.closed_files import ClosedFiles
 from agent_ls.workspace.disk import DiskWorkspace
 
@@ -145,7 +145,7 @@ async def test_typing_again_makes_one_look_at_the_newest_text(tmp_path: Path) ->
     rechecks.on_document(event())
     async with asyncio.timeout(60):
         await editor.reads.wait()
-        # The look has begun; what the person types now overtakes it.
+        # The look has begun; what the user types now overtakes it.
         editor.text = "import os\nos.name\n"
         rechecks.on_document(event())
         there = await editor.told.get()

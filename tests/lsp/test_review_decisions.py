@@ -1,4 +1,4 @@
-"""What a person hears of a decision that nobody waits for, when it could not be carried out."""
+"""What a user hears of a decision that nobody waits for, when it could not be carried out."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Told:
 
 
 async def decided(session: Reviewed, *, restores: bool) -> list[tuple[str, str]]:
-    """Decide about everything; return what the person is told."""
+    """Decide about everything; return what the user is told."""
     told = Told()
     shown = cast("Any", Shown(session.session_id, session.review))
-    edge = cast("Any", SimpleNamespace(editor=told))
+    context = cast("Any", SimpleNamespace(editor=told))
     if restores:
-        await restore_and_tell(edge, shown, RestorePoint("trn_1"))
+        await restore_and_tell(context, shown, RestorePoint("trn_1"))
     else:
-        await decide_and_tell(edge, "undo", [(shown, Selection())])
+        await decide_and_tell(context, "undo", [(shown, Selection())])
     return told.words
 
 

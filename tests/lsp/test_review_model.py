@@ -1,7 +1,7 @@
 """Random typing, edits of the agent's, undos, saves and outside writes against a simple model.
 
 The model knows every line that ever was, as a cell that is there or not. It says what a text must
-be after an undo; it does not know how hunks are made. Nothing of the person's may get lost.
+be after an undo; it does not know how hunks are made. Nothing of the user's may get lost.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Cell:
     line: str
     is_there: bool = True
     touched_by: set[str] = field(default_factory=set[str])
-    """The person (``user``) and turns that made or removed it."""
+    """The user (``user``) and turns that made or removed it."""
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Model:
         for one in gone:
             one.is_there = False
             one.touched_by.add(who)
-        # The agent's new lines stand behind what they replace, the person's before it.
+        # The agent's new lines stand behind what they replace, the user's before it.
         beside = gone[-1:] if who != "user" else []
         beside = beside or there[low - 1 : low] if low else beside
         at = self.cells.index(beside[0]) + 1 if beside else 0
@@ -287,11 +287,11 @@ class Walk:
 @pytest.mark.parametrize(
     "steps",
     [
-        pytest.param(400, marks=pytest.mark.timeout(300)),
-        pytest.param(100_000, marks=[pytest.mark.long, pytest.mark.timeout(3_600)]),
+        pytest.param(400, annotations=pytest.mark.timeout(300)),
+        pytest.param(100_000, annotations=[pytest.mark.long, pytest.mark.timeout(3_600)]),
     ],
 )
-async def test_nothing_that_a_person_typed_gets_lost(tmp_path: Path, steps: int) -> None:
+async def test_nothing_that_a_user_typed_gets_lost(tmp_path: Path, steps: int) -> None:
     store = open_store(tmp_path / "store.db")
     conflicts = undos = 0
     try:

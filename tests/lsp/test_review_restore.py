@@ -58,7 +58,7 @@ def _scenario() -> str:
 
 @dataclass
 class Panel:
-    """A person with our panel, in one session whose files are in one folder."""
+    """A user with our panel, in one session whose files are in one folder."""
 
     editor: ClientEditor
     name: str
@@ -123,7 +123,7 @@ class Panel:
         }
 
     def texts(self) -> dict[str, str]:
-        """Return what the person has: the buffer, and the other files on disk."""
+        """Return what the user has: the buffer, and the other files on disk."""
         folder = self.editor.path_of(self.uri).parent
         found = {one.name: one.read_text() for one in folder.iterdir()}
         return found | {"a.py": self.editor.buffers[self.uri].text}

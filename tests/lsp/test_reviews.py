@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from pygls.exceptions import JsonRpcInvalidParams
 
 from agent_ls.domain.errors import AgentLsError
+from agent_ls.lsp.diagnostics.review_choice import by_session
+from agent_ls.lsp.diagnostics.reviews import Change, place_beside
 from agent_ls.lsp.handlers.verbs import VERBS
-from agent_ls.lsp.marks.review_choice import by_session
-from agent_ls.lsp.marks.reviews import Change, place_beside
 from agent_ls.review.ledger import Selection
 from agent_ls.store import schema
 from tests.lsp.test_change_hints import Shown, desk

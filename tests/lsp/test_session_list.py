@@ -68,7 +68,7 @@ text = " second half."
 """
 
 
-class Person:
+class User:
     """Talks with a server that has one folder."""
 
     def __init__(self, teller: Storyteller) -> None:
@@ -100,30 +100,30 @@ class Person:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def person(tmp_path: Path) -> AsyncIterator[Person]:
+async def user(tmp_path: Path) -> AsyncIterator[User]:
     async with scripted(_TALKS, is_strict=False) as model:
         story = Story("sessions", Archive("", {"steps": "", "file a.py": "a = 1"}), (), {})
         teller = Storyteller(story, "panel", tmp_path, model)
         teller.prepare()
         await teller.start()
-        yield Person(teller)
+        yield User(teller)
         assert await teller.editor.stop() == 0
         assert model.problems == []
         assert "Traceback" not in teller.log.read_text()
 
 
-async def test_sessions_are_found_named_hidden_and_shown_again(person: Person) -> None:
-    prices = await person.talk("Round the prices")
-    colours = await person.talk("Name two colours")
-    await person.ask("sessions/new")
+async def test_sessions_are_found_named_hidden_and_shown_again(user: User) -> None:
+    prices = await user.talk("Round the prices")
+    colours = await user.talk("Name two colours")
+    await user.ask("sessions/new")
     # The empty one is not listed.
     both = ["Name two colours", "Round the prices"]
-    assert await person.titles() == both
-    (row, _) = await person.listed(everywhere=True)
+    assert await user.titles() == both
+    (row, _) = await user.listed(everywhere=True)
     assert (row["isHere"], row["isArchived"], row["agent"], row["subAgents"]) == (
         True, False, "", 0,
     )  # fmt: skip
-    assert row["roots"] == [person.teller.root.as_uri()]
+    assert row["roots"] == [user.teller.root.as_uri()]
 
     for query, found in (
         ("HALF rounded", {prices: "They are rounded half up, without ÄRGER."}),
@@ -133,145 +133,145 @@ async def test_sessions_are_found_named_hidden_and_shown_again(person: Person) -
         ("blue prices", {}),
         (" ", {prices: "", colours: ""}),
     ):
-        rows = await person.listed(query=query)
+        rows = await user.listed(query=query)
         assert {one["sessionId"]: one["found"] for one in rows} == found, query
 
     # One that is not current, and one whose journal only the store has.
-    await person.ask("sessions/rename", sessionId=prices, title="  Rounding\n ")
-    assert await person.titles() == ["Name two colours", "Rounding"]
-    assert await person.titles(query="rounding") == ["Rounding"]
-    snapshot = await person.ask("snapshot", sessionId=prices)
+    await user.ask("sessions/rename", sessionId=prices, title="  Rounding\n ")
+    assert await user.titles() == ["Name two colours", "Rounding"]
+    assert await user.titles(query="rounding") == ["Rounding"]
+    snapshot = await user.ask("snapshot", sessionId=prices)
     assert snapshot["session"]["title"] == "Rounding"
 
-    await person.ask("sessions/archive", sessionId=colours)
-    assert await person.titles() == ["Rounding"]
-    shown = {one["title"]: one["isArchived"] for one in await person.listed(withArchived=True)}
+    await user.ask("sessions/archive", sessionId=colours)
+    assert await user.titles() == ["Rounding"]
+    shown = {one["title"]: one["isArchived"] for one in await user.listed(withArchived=True)}
     assert shown == {"Name two colours": True, "Rounding": False}
-    await person.ask("sessions/archive", sessionId=colours, isArchived=False)
-    assert await person.titles() == ["Name two colours", "Rounding"]
+    await user.ask("sessions/archive", sessionId=colours, isArchived=False)
+    assert await user.titles() == ["Name two colours", "Rounding"]
 
     # After a restart, when nothing is open.
-    await person.editor.stop()
-    await person.teller.start()
-    await person.ask("sessions/archive", sessionId=prices)
-    await person.ask("sessions/rename", sessionId=prices, title="Rounding again")
-    assert await person.titles() == ["Name two colours"]
-    await person.ask("sessions/resume", sessionId=prices)
-    ends = len(person.ends())
-    await person.ask("prompt", text="Again?", sessionId=prices)
-    await person.editor.until(lambda: len(person.ends()) > ends or None, 60, "the turn's end")
+    await user.editor.stop()
+    await user.teller.start()
+    await user.ask("sessions/archive", sessionId=prices)
+    await user.ask("sessions/rename", sessionId=prices, title="Rounding again")
+    assert await user.titles() == ["Name two colours"]
+    await user.ask("sessions/resume", sessionId=prices)
+    ends = len(user.ends())
+    await user.ask("prompt", text="Again?", sessionId=prices)
+    await user.editor.until(lambda: len(user.ends()) > ends or None, 60, "the turn's end")
     # A new turn brings it back, and does not rename it.
-    assert await person.titles() == ["Rounding again", "Name two colours"]
+    assert await user.titles() == ["Rounding again", "Name two colours"]
 
 
-async def test_a_session_is_read_as_markdown_forked_and_deleted(person: Person) -> None:
-    prices = await person.talk("Round the prices")
-    text = (await person.ask("sessions/export", sessionId=prices))["markdown"]
+async def test_a_session_is_read_as_markdown_forked_and_deleted(user: User) -> None:
+    prices = await user.talk("Round the prices")
+    text = (await user.ask("sessions/export", sessionId=prices))["markdown"]
     assert text.startswith("# Round the prices\n\nThey are rounded half up, without ÄRGER.\n")
     assert HEADING not in text
     assert prices not in text
-    await person.ask("sessions/rename", sessionId=prices, title="Rounding")
-    await person.ask("sessions/archive", sessionId=prices)
-    fork = (await person.ask("sessions/fork", sessionId=prices))["session"]
+    await user.ask("sessions/rename", sessionId=prices, title="Rounding")
+    await user.ask("sessions/archive", sessionId=prices)
+    fork = (await user.ask("sessions/fork", sessionId=prices))["session"]
     assert (fork["title"], fork["turns"], fork["isInterrupted"]) == ("Rounding", 1, False)
-    assert (await person.ask("snapshot"))["session"]["sessionId"] == fork["sessionId"]
-    (row,) = await person.listed()
+    assert (await user.ask("snapshot"))["session"]["sessionId"] == fork["sessionId"]
+    (row,) = await user.listed()
     assert row["forkedFrom"] == prices
 
-    empty = (await person.ask("sessions/new"))["session"]["sessionId"]
+    empty = (await user.ask("sessions/new"))["session"]["sessionId"]
     with pytest.raises(ServerError, match="Nobody has said anything"):
-        await person.ask("sessions/export", sessionId=empty)
+        await user.ask("sessions/export", sessionId=empty)
 
     for session_id in (prices, fork["sessionId"], empty):
-        await person.ask("sessions/delete", sessionId=session_id)
+        await user.ask("sessions/delete", sessionId=session_id)
         with pytest.raises(ServerError, match="not open here"):
-            await person.ask("snapshot", sessionId=session_id)
+            await user.ask("snapshot", sessionId=session_id)
         with pytest.raises(ServerError, match="there is no session"):
-            await person.ask("sessions/delete", sessionId=session_id)
-    assert await person.listed(withArchived=True) == []
+            await user.ask("sessions/delete", sessionId=session_id)
+    assert await user.listed(withArchived=True) == []
     # What is asked next begins with another one.
-    assert (await person.ask("snapshot"))["session"]["turns"] == 0
+    assert (await user.ask("snapshot"))["session"]["turns"] == 0
 
 
-async def test_a_sub_agent_is_listed_with_the_turn_that_started_it(person: Person) -> None:
-    session_id = await person.talk("Ask for help")
-    ends = len(person.ends())
-    await person.ask("prompt", text="Now get some.\nAs you like.", sessionId=session_id)
-    await person.editor.until(lambda: len(person.ends()) > ends or None, 60, "the turn's end")
-    (row,) = await person.listed()
+async def test_a_sub_agent_is_listed_with_the_turn_that_started_it(user: User) -> None:
+    session_id = await user.talk("Ask for help")
+    ends = len(user.ends())
+    await user.ask("prompt", text="Now get some.\nAs you like.", sessionId=session_id)
+    await user.editor.until(lambda: len(user.ends()) > ends or None, 60, "the turn's end")
+    (row,) = await user.listed()
     assert (row["subAgents"], row["turnId"], row["turnPrompt"]) == (1, "", "")
-    (agent,) = await person.listed(parentId=session_id)
-    updates = person.editor.shown.updates
+    (agent,) = await user.listed(parentId=session_id)
+    updates = user.editor.shown.updates
     turns = [one["turnId"] for one in updates if one["sessionUpdate"] == "turn_started"]
     assert (agent["agent"], agent["turnPrompt"]) == ("explore", "Now get some.")
     assert agent["turnId"] == turns[-1]
 
 
-async def test_a_session_that_waits_goes_on_behind_another(person: Person) -> None:
-    waits = (await person.ask("sessions/new"))["session"]["sessionId"]
-    await person.ask("prompt", text="Touch a file", sessionId=waits)
+async def test_a_session_that_waits_goes_on_behind_another(user: User) -> None:
+    waits = (await user.ask("sessions/new"))["session"]["sessionId"]
+    await user.ask("prompt", text="Touch a file", sessionId=waits)
 
     def asked() -> list[Any]:
-        updates = person.editor.shown.updates
+        updates = user.editor.shown.updates
         return [one for one in updates if one["sessionUpdate"] == "permission_request"]
 
-    await person.editor.until(lambda: asked() or None, 60, "the request")
-    await person.talk("Name two colours")
-    rows = {one["sessionId"]: (one["status"], one["isOpen"]) for one in await person.listed()}
+    await user.editor.until(lambda: asked() or None, 60, "the request")
+    await user.talk("Name two colours")
+    rows = {one["sessionId"]: (one["status"], one["isOpen"]) for one in await user.listed()}
     assert rows[waits] == ("waiting", True)
     with pytest.raises(ServerError, match="works right now; stop it"):
-        await person.ask("sessions/delete", sessionId=waits)
-    await person.ask("sessions/rename", sessionId=waits, title="Touching")
-    await person.ask("cancel", sessionId=waits)
-    await person.editor.until(lambda: len(person.ends()) > 1 or None, 60, "its end")
-    await person.ask("sessions/delete", sessionId=waits)
+        await user.ask("sessions/delete", sessionId=waits)
+    await user.ask("sessions/rename", sessionId=waits, title="Touching")
+    await user.ask("cancel", sessionId=waits)
+    await user.editor.until(lambda: len(user.ends()) > 1 or None, 60, "its end")
+    await user.ask("sessions/delete", sessionId=waits)
 
 
 async def test_a_window_that_is_reloaded_in_mid_turn_shows_half_an_answer_and_waits(
-    person: Person,
+    user: User,
 ) -> None:
-    session_id = (await person.ask("sessions/new"))["session"]["sessionId"]
-    await person.ask("prompt", text="Half an answer", sessionId=session_id)
-    await person.teller.step_update("agent_message_chunk", "The")
-    requests = len(person.teller.model.requests)
-    await person.editor.stop()
-    await person.teller.start()
+    session_id = (await user.ask("sessions/new"))["session"]["sessionId"]
+    await user.ask("prompt", text="Half an answer", sessionId=session_id)
+    await user.teller.step_update("agent_message_chunk", "The")
+    requests = len(user.teller.model.requests)
+    await user.editor.stop()
+    await user.teller.start()
 
-    opened = await person.ask("sessions/resume", sessionId=session_id, continueTurn=False)
+    opened = await user.ask("sessions/resume", sessionId=session_id, continueTurn=False)
     assert opened["session"]["isInterrupted"] is True
-    snapshot = await person.ask("snapshot")
+    snapshot = await user.ask("snapshot")
     assert snapshot["session"]["isInterrupted"] is True
     kinds = [one["sessionUpdate"] for one in snapshot["updates"]]
     assert kinds.count("turn_ended") == 0
     kept = [one for one in snapshot["updates"] if one["sessionUpdate"] == "agent_message"]
     assert [one["content"]["text"].startswith("The ") for one in kept] == [True]
     assert kinds.index("agent_message") < kinds.index("session_resumed")
-    (row,) = await person.listed()
+    (row,) = await user.listed()
     assert row["isInterrupted"] is True
-    # It says nothing by itself, neither to the model nor to the person.
-    assert len(person.teller.model.requests) == requests
-    assert person.editor.shown.messages == []
-    assert person.editor.shown.progress == {}
+    # It says nothing by itself, neither to the model nor to the user.
+    assert len(user.teller.model.requests) == requests
+    assert user.editor.shown.messages == []
+    assert user.editor.shown.progress == {}
 
-    again = await person.ask("sessions/resume", sessionId=session_id)
+    again = await user.ask("sessions/resume", sessionId=session_id)
     assert again["session"]["isInterrupted"] is False
-    await person.editor.until(lambda: person.ends() or None, 60, "the turn's end")
-    assert person.ends()[-1]["output"].endswith(" second half.")
-    ends = [one[-1]["kind"] for one in person.editor.shown.progress.values()]
+    await user.editor.until(lambda: user.ends() or None, 60, "the turn's end")
+    assert user.ends()[-1]["output"].endswith(" second half.")
+    ends = [one[-1]["kind"] for one in user.editor.shown.progress.values()]
     assert ends == ["end"]
 
 
 async def test_a_second_window_begins_with_its_own_session_without_a_word(
-    person: Person, tmp_path: Path
+    user: User, tmp_path: Path
 ) -> None:
-    session_id = (await person.ask("sessions/new"))["session"]["sessionId"]
-    await person.ask("prompt", text="Half an answer", sessionId=session_id)
-    await person.teller.step_update("agent_message_chunk", "The")
-    await person.editor.stop()
-    await person.teller.start()
+    session_id = (await user.ask("sessions/new"))["session"]["sessionId"]
+    await user.ask("prompt", text="Half an answer", sessionId=session_id)
+    await user.teller.step_update("agent_message_chunk", "The")
+    await user.editor.stop()
+    await user.teller.start()
     # The first window only shows what was cut off.
-    await person.ask("review/list")
-    other = Storyteller(person.teller.story, "panel", tmp_path, person.teller.model)
+    await user.ask("review/list")
+    other = Storyteller(user.teller.story, "panel", tmp_path, user.teller.model)
     await other.start()
     snapshot = await other.editor.request("agent/snapshot", {})
     assert snapshot["session"]["turns"] == 0
@@ -280,4 +280,4 @@ async def test_a_second_window_begins_with_its_own_session_without_a_word(
     assert [one["title"] for one in rows] == ["Half an answer"]
     assert other.editor.shown.messages == []
     assert await other.editor.stop() == 0
-    assert await person.titles() == ["Half an answer"]
+    assert await user.titles() == ["Half an answer"]

@@ -23,15 +23,15 @@ from agent_ls.lsp import wire
 from agent_ls.lsp.connection.documents import DocumentStore
 from agent_ls.lsp.connection.options import settings_in, settings_of, without_defaults
 from agent_ls.lsp.connection.structuring import Structure, Unstructured
-from agent_ls.lsp.faces.notices import Level, Notices
+from agent_ls.lsp.diagnostics import offers
+from agent_ls.lsp.diagnostics.annotation import Annotation, Nudge, PendingEdit, Span
+from agent_ls.lsp.diagnostics.prompts import comment_note
+from agent_ls.lsp.diagnostics.review_choice import Chooser, ReviewArgument
+from agent_ls.lsp.diagnostics.reviews import Reviews
 from agent_ls.lsp.handlers import verbs
 from agent_ls.lsp.handlers.hover import approval_words
 from agent_ls.lsp.handlers.verbs import VERBS
-from agent_ls.lsp.marks import offers
-from agent_ls.lsp.marks.mark import Mark, Nudge, PendingEdit, Span
-from agent_ls.lsp.marks.prompts import comment_note
-from agent_ls.lsp.marks.review_choice import Chooser, ReviewArgument
-from agent_ls.lsp.marks.reviews import Reviews
+from agent_ls.lsp.presenters.notices import Level, Notices
 from agent_ls.lsp.server import AGENT_VERSION, COMMANDS, FEATURES
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.lsp.workspace.folders import roots_of
@@ -91,8 +91,8 @@ APPROVAL = ApprovalRequest(
 
 
 def titles(subject: Any) -> list[str]:
-    mark = Mark("ses_1", "u", Span.whole(0), subject)
-    return [one.title for one in offers.mark_offers(mark, DIAGNOSTIC)]
+    annotation = Annotation("ses_1", "u", Span.whole(0), subject)
+    return [one.title for one in offers.mark_offers(annotation, DIAGNOSTIC)]
 
 
 def answers(asked: ApprovalRequest) -> list[str]:
@@ -175,8 +175,8 @@ def test_the_end_of_a_long_command_is_read_before_a_yes(joint: str, lines: int) 
     assert len(yeses) == 4
     assert all(title.endswith(end) or f"{end} (+" in title for title in yeses)
     assert end in call_title("run_command", json.dumps({"command": command}))
-    mark = Mark("ses_1", "u", Span.whole(0), asked)
-    for whole in (mark.message, approval_words(asked), asked.preview.payload):
+    annotation = Annotation("ses_1", "u", Span.whole(0), asked)
+    for whole in (annotation.message, approval_words(asked), asked.preview.payload):
         assert whole.count("echo 'all is well, go on'") >= 3 * lines
         assert end in whole
 
@@ -186,7 +186,7 @@ def test_a_change_of_many_lines_is_read_to_its_end_before_a_yes(kind: ToolKind) 
     diff = "@@ -1 +1 @@\n" + "".join(f"+line {number}\n" for number in range(3_000))
     shown = preview("Edit app.py", diff, kind)
     asked = APPROVAL.model_copy(update={"preview": shown})
-    assert diff.rstrip() in Mark("ses_1", "u", Span.whole(0), asked).message
+    assert diff.rstrip() in Annotation("ses_1", "u", Span.whole(0), asked).message
     assert diff.rstrip() in approval_words(asked)
 
 
@@ -218,8 +218,8 @@ def test_an_answer_that_goes_on_says_in_words_what_it_covers(grant: str, scope: 
 
 
 def test_nothing_is_offered_as_preferred() -> None:
-    mark = Mark("ses_1", "u", Span.whole(0), APPROVAL)
-    assert not any(one.is_preferred for one in offers.mark_offers(mark, DIAGNOSTIC))
+    annotation = Annotation("ses_1", "u", Span.whole(0), APPROVAL)
+    assert not any(one.is_preferred for one in offers.mark_offers(annotation, DIAGNOSTIC))
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
 from agent_ls.lsp import wire
+from agent_ls.lsp.diagnostics.review_choice import ReviewArgument
 from agent_ls.lsp.handlers.verbs import VERBS
-from agent_ls.lsp.marks.review_choice import ReviewArgument
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -1,4 +1,4 @@
-"""What starts and what is called: only what the person approved, exactly as they approved it."""
+"""What starts and what is called: only what the user approved, exactly as they approved it."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ async def test_a_changed_start_is_asked_for(
     assert list(servers.tools) == ["a/start"]
     assert shown in (await preview_of(servers, "a/start")).payload
     assert not servers.servers["a"].is_open
-    # What the person said before holds for what they had seen.
+    # What the user said before holds for what they had seen.
     write(project, a=shared("good", env={"A": "1"}))
     await servers.settle()
     assert list(servers.tools) == ["a/do"]
@@ -198,7 +198,7 @@ async def test_a_start_that_changes_while_a_question_waits_is_not_made(tmp_path:
     assert not marker.exists()
 
 
-async def test_a_variable_of_the_person_is_filled_in_and_watched(
+async def test_a_variable_of_the_user_is_filled_in_and_watched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OWN_TOKEN", "first")

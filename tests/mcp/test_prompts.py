@@ -47,7 +47,7 @@ async def test_a_prompt_is_a_command(tmp_path: Path) -> None:
             await expanded("/desk:review", source, ())
 
 
-async def test_a_file_of_the_person_wins(tmp_path: Path) -> None:
+async def test_a_file_of_the_user_wins(tmp_path: Path) -> None:
     folder = tmp_path / "config" / "commands" / "desk"
     folder.mkdir(parents=True)
     (folder / "review.md").write_text("My own words about $1.\n")

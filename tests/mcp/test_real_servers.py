@@ -1,4 +1,4 @@
-"""Servers that others wrote, from the registries, as a person would name them."""
+"""Servers that others wrote, from the registries, as a user would name them."""
 
 from __future__ import annotations
 

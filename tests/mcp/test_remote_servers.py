@@ -151,7 +151,7 @@ async def test_a_login_is_kept_used_refreshed_and_forgotten(
     async with opened(tmp_path, at(closed)) as servers:
         await servers.settle()
         assert "done y" in await run(servers, "far/do", do="y")
-        # It ended meanwhile, and was made new without the person.
+        # It ended meanwhile, and was made new without the user.
         assert closed.tokens >= 2
         assert len(pages) == 1
         await servers.forget("far")

@@ -1,4 +1,4 @@
-"""What the logs say of a turn, to a person and to a program."""
+"""What the logs say of a turn, to a user and to a program."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def stored(*events: ev.Event) -> Sequence[ev.StoredEvent]:
 
 
 def check(*events: ev.Event, with_answers: bool = True) -> list[str]:
-    """Return the lines that a person reads of these events."""
+    """Return the lines that a user reads of these events."""
     stream = io.StringIO()
     log = HumanLog(stream, with_answers=with_answers)
     for one in stored(*events):
@@ -66,7 +66,7 @@ def finished(call: ToolCall, text: str = "", **more: object) -> ev.ToolCallFinis
 
 
 def went_on(*events: ev.Event) -> list[str]:
-    """Return the lines that a person reads when the turn of these events goes on."""
+    """Return the lines that a user reads when the turn of these events goes on."""
     stream = io.StringIO()
     HumanLog(stream).go_on("ses_1", stored(*events))
     return stream.getvalue().splitlines()

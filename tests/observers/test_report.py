@@ -262,7 +262,7 @@ def test_a_session_of_several_turns_has_a_chapter_for_each() -> None:
     assert "Cost $1.51" in words
 
 
-def test_a_person_a_side_model_and_a_sub_agent_have_their_say() -> None:
+def test_a_user_a_side_model_and_a_sub_agent_have_their_say() -> None:
     words = said(check(whole_day()))
     for part in (
         "You, meanwhile Only the **first** page.",

@@ -185,7 +185,7 @@ def test_the_json_has_every_figure_and_no_text_of_the_conversation() -> None:
     assert "Rename it." not in said
 
 
-def test_a_person_reads_one_line_per_step_and_per_call() -> None:
+def test_a_user_reads_one_line_per_step_and_per_call() -> None:
     said = list(lines(trace_of(eventful().stored)))
     assert said[2] == (
         "    1  tool_calls   2 messages, in 1,000 (cached 800), out 50, price unknown, "

@@ -21,8 +21,8 @@ from agent_ls.domain.events import AdvisoryRaised, FindingsReported, PolicySilen
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass, Proceed
 from agent_ls.loop.evidence.findings import reported
+from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
 from agent_ls.loop.ports.checks import CompileChecks
-from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.checks.late_findings import LateFindings, LateFindingsOptions
 from agent_ls.policies.followups.post_edit import PostEdit, PostEditOptions
@@ -101,7 +101,7 @@ async def followed(
 
 
 def shown(happened: Happened) -> dict[str, list[str]]:
-    """Return the codes of the findings that a person sees, by file."""
+    """Return the codes of the findings that a user sees, by file."""
     findings = view_of(*happened.events).session.findings
     return {path: sorted(one.code for one in found) for path, found in findings.items() if found}
 
@@ -181,7 +181,7 @@ LINES = "a = 1\nb = 2\nc = 3\nd = 4\ne = 5\n"
     ],
 )
 @pytest.mark.parametrize("then", ["", "the agent goes on"])
-async def test_what_a_person_half_types_beside_an_edit_is_not_the_agents(
+async def test_what_a_user_half_types_beside_an_edit_is_not_the_agents(
     happened, checkers, typed, now, blamed, then
 ) -> None:
     (happened.root / "a.py").write_text(typed)
@@ -202,7 +202,7 @@ async def test_what_a_person_half_types_beside_an_edit_is_not_the_agents(
     assert told.count("a.py:") == len(blamed)
 
 
-async def test_where_a_half_typed_line_hides_the_agents_errors_the_person_is_told(
+async def test_where_a_half_typed_line_hides_the_agents_errors_the_user_is_told(
     happened, checkers
 ) -> None:
     file = happened.root / "a.py"
@@ -384,7 +384,7 @@ def waits(happened: Happened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def commanded(happened: Happened, command: CheckCommand) -> CompileChecks:
-    """Return a person's own command as the only checker, in a folder they trust."""
+    """Return a user's own command as the only checker, in a folder they trust."""
     roots = tuple(replace(root, is_trusted=True) for root in happened.workspace.roots)
     return IntroducedChecks((CommandChecker(DiskWorkspace(roots), command),), happened.workspace)
 

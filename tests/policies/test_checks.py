@@ -19,7 +19,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CloseOut, Compact, Halt, Nudge, Proceed
-from agent_ls.loop.sockets import Check
+from agent_ls.loop.extension_points import Check
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.checks.budget import Budget, BudgetOptions
 from agent_ls.policies.checks.call_limit import CallLimit, CallLimitOptions

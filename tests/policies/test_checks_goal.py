@@ -23,8 +23,8 @@ from agent_ls.domain.events import (
 from agent_ls.domain.goals import Criterion, Goal, Proof
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CloseOut, Escalate, Nudge, Proceed
+from agent_ls.loop.extension_points import Check
 from agent_ls.loop.ports.meter import Consumption
-from agent_ls.loop.sockets import Check
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.checks.confidence import Confidence, ConfidenceOptions
 from agent_ls.policies.checks.criteria import Criteria
@@ -147,7 +147,7 @@ CONFIDENCE = {
 @pytest.mark.parametrize(
     "happened, text, options, expected, count", CONFIDENCE.values(), ids=CONFIDENCE
 )
-async def test_low_confidence_asks_the_person(happened, text, options, expected, count) -> None:
+async def test_low_confidence_asks_the_user(happened, text, options, expected, count) -> None:
     says = Says(text)
     await check(Confidence(says, ConfidenceOptions(**options)), goal_view(*happened), expected)
     assert len(says.asked) == 2 * count

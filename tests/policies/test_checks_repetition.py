@@ -27,7 +27,7 @@ from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Allow, CloseOut, Deny, Escalate, Nudge, Pass, Proceed, TextOnly
 from agent_ls.loop.evidence.fingerprints import error_signature, fingerprint
-from agent_ls.loop.sockets import Check, Gate, PlannedCall
+from agent_ls.loop.extension_points import Check, Gate, PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.checks.exploration import Exploration
 from agent_ls.policies.checks.failure_circuit import FailureCircuit, FailureCircuitOptions
@@ -271,7 +271,7 @@ def refused(told: Told, path: str, times: int) -> Told:
 
 ASKED = Expected(Escalate, StopReason.LOOP_DETECTED)
 SAME_ERROR = {
-    "the-third-step-asks-the-person": (missing("a", "a", "a"), {}, ASKED),
+    "the-third-step-asks-the-user": (missing("a", "a", "a"), {}, ASKED),
     "other-paths-are-other-errors": (missing("a", "b", "c"), {}, GOES_ON),
     "also-where-the-names-differ-by-a-number": (
         Told()
@@ -320,9 +320,7 @@ SAME_ERROR = {
 
 
 @pytest.mark.parametrize("told, options, expected", SAME_ERROR.values(), ids=SAME_ERROR)
-async def test_the_same_error_step_after_step_asks_the_person(
-    told: Told, options, expected
-) -> None:
+async def test_the_same_error_step_after_step_asks_the_user(told: Told, options, expected) -> None:
     await check(SameError(SameErrorOptions(**options)), view_of(*told.events), expected)
 
 

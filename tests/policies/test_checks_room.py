@@ -19,7 +19,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.domain.verdicts import CloseOut, Compact, Nudge, Proceed, Recover
-from agent_ls.loop.sockets import Check
+from agent_ls.loop.extension_points import Check
 from agent_ls.loop.state.view import TurnView, message_tokens, text_tokens
 from agent_ls.policies.checks.asked_compaction import AskedCompaction
 from agent_ls.policies.checks.budget import Budget, BudgetOptions

@@ -27,7 +27,7 @@ from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.verdicts import CompactorVerdict, Shortened, Unchanged
-from agent_ls.loop.sockets import Compactor
+from agent_ls.loop.extension_points import Compactor
 from agent_ls.loop.state.view import TurnView, message_tokens, text_tokens
 from agent_ls.policies.compactors.summarize import Summarize, SummarizeOptions
 from agent_ls.policies.compactors.window import Window, WindowOptions
@@ -140,7 +140,7 @@ async def test_the_summary_says_what_was_done_said_and_left_open() -> None:
     assert summary.index("Measure") < summary.index("Open plan items")
 
 
-async def test_what_the_machine_said_is_not_taken_for_the_person() -> None:
+async def test_what_the_machine_said_is_not_taken_for_the_user() -> None:
     happened = [*step(1), NudgeAdded(origin="compile", text="Fix m1.py:3"), *step(2), *step(3)]
     assert "Fix m1.py:3" not in await summary_of(view_of(*happened))
 

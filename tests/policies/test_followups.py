@@ -9,8 +9,8 @@ import pytest
 from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.events import GoalChecked
 from agent_ls.domain.goals import Goal
+from agent_ls.loop.extension_points import FollowUp, FollowUpOutcome, PlannedCall
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import FollowUp, FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.view import text_tokens
 from agent_ls.policies.followups.goal_proof import GoalProof
 from agent_ls.policies.followups.mask_secrets import MaskSecrets, MaskSecretsOptions

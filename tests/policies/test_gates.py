@@ -10,7 +10,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Nudge, Pass
-from agent_ls.loop.sockets import Gate
+from agent_ls.loop.extension_points import Gate
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.gates.incomplete_action import IncompleteAction, IncompleteActionOptions
 from agent_ls.policies.gates.open_tasks import OpenTasks, OpenTasksOptions
@@ -109,7 +109,7 @@ async def test_reports_questions_offers_and_code_are_no_announcements(text) -> N
     await check(IncompleteAction(), text, view_of(), PASSES)
 
 
-async def test_what_the_person_reads_of_a_nudge_is_not_said_to_the_model() -> None:
+async def test_what_the_user_reads_of_a_nudge_is_not_said_to_the_model() -> None:
     answer = AssistantMessage(text="I'll now fix it.")
     verdict = await IncompleteAction().judge(answer, view_of())
     assert isinstance(verdict, Nudge)
@@ -168,7 +168,7 @@ WISHES = {
 
 
 @pytest.mark.parametrize("happened, situation, expected", WISHES.values(), ids=WISHES)
-async def test_nobody_is_nudged_against_the_persons_will(happened, situation, expected) -> None:
+async def test_nobody_is_nudged_against_the_users_will(happened, situation, expected) -> None:
     view = view_of(*happened, **situation)
     await check(IncompleteAction(), "I'll now fix it.", view, expected)
 

@@ -297,7 +297,7 @@ async def test_without_a_side_model_the_work_passes(
     assert await policy.judge(AssistantMessage(text="Done."), view_of()) == Pass()
 
 
-async def test_open_items_are_in_order_when_the_person_asked_to_wait() -> None:
+async def test_open_items_are_in_order_when_the_user_asked_to_wait() -> None:
     plan = PlanUpdated(items=(PlanItem(text="Second thing"),))
     answer = AssistantMessage(text="The first thing is done.")
     verdict = await OpenTasks().judge(answer, view_of(plan, prompt="Do both things."))

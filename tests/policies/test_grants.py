@@ -22,8 +22,8 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Allow, Ask
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.followups.revoke_grants import RevokeGrants
 from agent_ls.policies.guards.approval import Approval
@@ -57,7 +57,7 @@ def child_ended(stop: StopReason) -> ChildEnded:
 
 @pytest.fixture
 def rules(tmp_path, root) -> SavedRules:
-    """The person allowed one command for good."""
+    """The user allowed one command for good."""
     saved = SavedRules(tmp_path / "rules.json")
     saved.add("run_command:b", [root], "allow")
     return saved
@@ -70,7 +70,7 @@ async def check(
     holds: dict[str, bool],
     told: GrantsRevoked | None,
 ) -> None:
-    """Assert which commands run unasked, and what the next call's end tells the person."""
+    """Assert which commands run unasked, and what the next call's end tells the user."""
     tool = RunCommand(workspace, ShellRunner())
     for command, is_allowed in holds.items():
         planned = PlannedCall(call_of("run_command"), tool, tool.Arguments(command=command))

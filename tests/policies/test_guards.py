@@ -1,4 +1,4 @@
-"""Before every call: what may run, what a person must allow, and what never runs."""
+"""Before every call: what may run, what a user must allow, and what never runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.rules import RuleOptions, WrittenRule
 from agent_ls.domain.verdicts import Allow, Ask, Deny
+from agent_ls.loop.extension_points import Guard, PlannedCall, Tool, ToolContext, ToolOutput
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import Guard, PlannedCall, Tool, ToolContext, ToolOutput
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard

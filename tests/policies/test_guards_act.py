@@ -29,7 +29,7 @@ from agent_ls.domain.plans import PlanItem, PlanStatus, ProposedCall
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
 from agent_ls.loop.calls.plans import digest
 from agent_ls.loop.evidence.retries import met_by
-from agent_ls.loop.sockets import Guard, PlannedCall, Tool
+from agent_ls.loop.extension_points import Guard, PlannedCall, Tool
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.file_claim import FileClaim, FileClaimOptions

@@ -11,7 +11,7 @@ from agent_ls.domain.edits import CreateFile, MoveFile
 from agent_ls.domain.events import EditApplied, EditIntended, Event, PlanUpdated, PromptQueued
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.verdicts import Slot
-from agent_ls.loop.sockets import Injection
+from agent_ls.loop.extension_points import Injection
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.injections.files_changed import FilesChanged, FilesChangedOptions
 from agent_ls.policies.injections.recitation import Recitation, RecitationOptions

@@ -21,7 +21,7 @@ from agent_ls.domain.events import (
 from agent_ls.domain.failure_kinds import FailureKind, failure_kind
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem
-from agent_ls.loop.sockets import Injection
+from agent_ls.loop.extension_points import Injection
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.injections.failure_evidence import FailureEvidence
 from agent_ls.policies.injections.orientation import Orientation, OrientationOptions
@@ -223,7 +223,7 @@ HINTS = {
     "no-plan-for-a-question": (steps(30), {}, ()),
     "not-when-there-was-a-plan": ([*edited(), PlanUpdated(items=()), *steps(12)], {}, ()),
     "plan-switched-off": ([*edited(), *steps(50)], {"plan_after_steps": 0}, ()),
-    "silenced-by-the-person": ([PolicySilenced(origin="phase_hints"), *edited() * 9], {}, ()),
+    "silenced-by-the-user": ([PolicySilenced(origin="phase_hints"), *edited() * 9], {}, ()),
 }
 
 

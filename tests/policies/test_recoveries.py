@@ -27,8 +27,8 @@ from agent_ls.domain.verdicts import (
     StepFailed,
     SwitchModel,
 )
+from agent_ls.loop.extension_points import Attempt, Recovery
 from agent_ls.loop.options import ModelOptions
-from agent_ls.loop.sockets import Attempt, Recovery
 from agent_ls.policies.recoveries.printed_edits import PrintedEdits
 from agent_ls.policies.recoveries.transport import Transport, TransportOptions
 from agent_ls.workspace.disk import DiskWorkspace

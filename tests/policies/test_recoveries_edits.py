@@ -14,7 +14,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.domain.verdicts import Accept, Fail, Reask, RecoveryVerdict, TakeCalls
-from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.recoveries.printed_edits import PrintedEdits, PrintedEditsOptions
 from agent_ls.workspace.disk import DiskWorkspace

@@ -13,9 +13,9 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.domain.verdicts import Accept, Fail, Promote, Reask, RecoveryVerdict, TakeCalls
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.printed.names import tool_meant
 from agent_ls.loop.printed.reading import read_marked
-from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.recoveries.printed_calls import PrintedCalls, PrintedCallsOptions
 from tests.policies.views import call_of, prepared, recovered, result_of, said, view_of

@@ -115,7 +115,7 @@ def recovered(origin: str, action: str, **facts: Any) -> RecoveryChosen:
 
 
 def granted(grant: str) -> ApprovalResolved:
-    """Return a person's yes for the rest of the session."""
+    """Return a user's yes for the rest of the session."""
     answer = ApprovalAnswer(choice=ApprovalChoice.ALLOW_SESSION)
     return ApprovalResolved(approval_id="apr_1", answer=answer, grant=grant)
 

@@ -22,7 +22,7 @@ READ_FILE = ToolSpec(
 
 
 class Asking:
-    """A model host whose endpoint a test chooses, through the variables a person would set."""
+    """A model host whose endpoint a test chooses, through the variables a user would set."""
 
     def __init__(self, config_dir: Path, options: ModelHostOptions | None = None) -> None:
         self.config_dir = config_dir

@@ -77,7 +77,7 @@ async def ask(
 
 
 def told(events: list[ModelEvent]) -> dict[str, object]:
-    """Return what a person and the loop get of an answer."""
+    """Return what a user and the loop get of an answer."""
     end = events[-1]
     assert isinstance(end, StreamFinished)
     return {

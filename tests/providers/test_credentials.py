@@ -237,7 +237,7 @@ def get_password(service, name):
 
 
 async def test_the_keyring_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A keyring as a person would have it installed: a module of that name."""
+    """A keyring as a user would have it installed: a module of that name."""
     (tmp_path / "keyring.py").write_text(KEYRING, "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "keyring", raising=False)

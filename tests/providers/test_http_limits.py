@@ -44,7 +44,7 @@ async def check(patient: Asking, endpoint: FaultyEndpoint, model: str) -> Provid
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("model", DIALECTS)
-async def test_an_error_body_without_end_is_read_to_where_a_person_would(
+async def test_an_error_body_without_end_is_read_to_where_a_user_would(
     patient: Asking, model: str
 ) -> None:
     flood = Flood(head(500, "Oops", kind="application/json") + b'{"error": {"message": "')

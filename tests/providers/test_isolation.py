@@ -132,7 +132,7 @@ async def test_it_inherits_neither_keys_nor_the_working_directory(
     python.write_text(f'#!/bin/sh\n(pwd; env) > {notes}\nexec {sys.executable} "$@"\n', "utf-8")
     python.chmod(0o755)
     env = {**os.environ, "OPENAI_API_KEY": "sk-secret", "AWS_SECRET_ACCESS_KEY": "secret"}
-    # Where the person works in an activated environment, its programs come first.
+    # Where the user works in an activated environment, its programs come first.
     env["PATH"] = f"{workspace}/.venv/bin:{env['PATH']}"
     env |= {"PYTHONPATH": str(workspace), "PYTHONSTARTUP": "x", "OPENAI_BASE_URL": "http://x"}
     options = ModelHostOptions(python=str(python))

@@ -223,7 +223,7 @@ async def test_a_list_without_end_is_none(asking: Asking) -> None:
 
 
 async def answer(asking: Asking, base: str, model: str) -> str:
-    """Ask at an address that a person set; return the answer's text."""
+    """Ask at an address that a user set; return the answer's text."""
     asking.host.options = asking.host.options.model_copy(update={"api_base": base})
     try:
         events = await asking.ask(request(model=model))

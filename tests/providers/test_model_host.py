@@ -252,7 +252,7 @@ ERRORS: list[tuple[str, Play, ProviderFailure, str]] = [
 @pytest.mark.parametrize(
     "play, failure, words", [case[1:] for case in ERRORS], ids=[case[0] for case in ERRORS]
 )
-async def test_an_error_has_a_class_and_words_for_a_person(
+async def test_an_error_has_a_class_and_words_for_a_user(
     asking: Asking, play: Play, failure: ProviderFailure, words: str
 ) -> None:
     with pytest.raises(ProviderError) as caught:

@@ -29,9 +29,9 @@ from agent_ls.edits.minimal import replacements_between
 from agent_ls.loop.calls.command_changes import stored_change
 from agent_ls.loop.calls.edit_recorder import EditRecorder
 from agent_ls.loop.edit_order import EditOrder
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.store import Journals
 from agent_ls.loop.ports.workspace import Root, Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.review.ledger import Selection
 from agent_ls.review.restore import RestorePoint, moment_before
@@ -96,7 +96,7 @@ class Reviewed:
     watch: TreeWatch = field(init=False)
     """What sees the changes of commands."""
     types_behind: tuple[str, str] | None = None
-    """What the person replaces, and by what, right after the agent's next edit."""
+    """What the user replaces, and by what, right after the agent's next edit."""
 
     def __post_init__(self) -> None:
         if self.workspace is None:  # pyright: ignore[reportUnnecessaryComparison]
@@ -267,7 +267,7 @@ class Reviewed:
         return moment_before(await self.review.ledger(), hunk_id)
 
     def user(self, path: str, old: str, new: str) -> None:
-        """Have the person replace the first ``old`` of a file."""
+        """Have the user replace the first ``old`` of a file."""
         place = self.folder / path
         text = place.read_bytes().decode()
         assert old in text

@@ -1,4 +1,4 @@
-"""Decisions that a person makes faster than they are carried out."""
+"""Decisions that a user makes faster than they are carried out."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Random edits, moves and commands of the agent's, and the person's, on files of any kind.
+"""Random edits, moves and commands of the agent's, and the user's, on files of any kind.
 
-The reference is simple: what the person wrote is nowhere lost by a decision of the review: it is
+The reference is simple: what the user wrote is nowhere lost by a decision of the review: it is
 there, or comes back with what is still open. A decision that says it did nothing has done nothing,
-and without the person all comes back: by an undo, by a restore that says before what it will do,
+and without the user all comes back: by an undo, by a restore that says before what it will do,
 and as it was by a redo of every turn.
 """
 
@@ -39,7 +39,7 @@ class Walk:
         self.renames = renames
         self.number = 0
         self.taken = set[bytes]()
-        """What the agent removed of the person's: doing that again is no loss."""
+        """What the agent removed of the user's: doing that again is no loss."""
         for name in _NAMES[1:]:
             self.write(name, self.content())
         self.before = self.contents()
@@ -66,11 +66,11 @@ class Walk:
         return self.dice.choice((b"", b"", b"", mark, b"\0", b"\xff")) + text
 
     def mine(self) -> set[bytes]:
-        """Return what the person wrote and is there."""
+        """Return what the user wrote and is there."""
         return set(_MINE.findall(b"".join(self.contents().values())))
 
     async def held(self) -> set[bytes]:
-        """Return what the person wrote and comes back where a change that is open is undone."""
+        """Return what the user wrote and comes back where a change that is open is undone."""
         ledger = await self.session.review.ledger()
         files = [file for turn in ledger.turns.values() for file in turn.files.values()]
         lines = [line for file in files for one in file.open() for line in one.old]
@@ -84,7 +84,7 @@ class Walk:
         """Do one random thing, then look whether everything is as it must be."""
         deeds = [self.agent, self.agent, self.command, self.command, self.turn, self.restart]
         if not self.is_alone:
-            deeds += [self.person, self.person, self.decide, self.decide, self.decide]
+            deeds += [self.user, self.user, self.decide, self.decide, self.decide]
         if self.renames:
             deeds += [self.rename, self.rename]
         do = self.dice.choice(deeds)
@@ -123,7 +123,7 @@ class Walk:
             data = self.content("made")
             await self.session.runs(lambda: self.write(name, data))
 
-    async def person(self) -> None:
+    async def user(self) -> None:
         name = self.dice.choice(_NAMES)
         there = self.contents().get(name)
         self.number += 1
@@ -140,7 +140,7 @@ class Walk:
                 await asyncio.to_thread(os.sched_yield)
 
     async def rename(self) -> None:
-        """Have the person rename a file, as the editor tells of it."""
+        """Have the user rename a file, as the editor tells of it."""
         there = self.contents()
         name, other = self.dice.choice(_NAMES), self.dice.choice(_NAMES)
         if name in there and other not in there:
@@ -200,7 +200,7 @@ class Walk:
 @pytest.mark.parametrize(
     "numbers", [range(6), pytest.param(range(6, 1_000), marks=pytest.mark.long)]
 )
-async def test_nothing_of_a_person_is_lost_who_renames_files_too(
+async def test_nothing_of_a_user_is_lost_who_renames_files_too(
     tmp_path: Path, numbers: range
 ) -> None:
     store = open_store(tmp_path / "store.db")
@@ -225,7 +225,7 @@ async def test_nothing_of_a_person_is_lost_who_renames_files_too(
         pytest.param(2_000, marks=[pytest.mark.long, pytest.mark.timeout(3_600)]),
     ],
 )
-async def test_what_a_person_wrote_stays_and_what_the_agent_did_goes(
+async def test_what_a_user_wrote_stays_and_what_the_agent_did_goes(
     tmp_path: Path, walks: int, is_alone: bool
 ) -> None:
     store, stayed = open_store(tmp_path / "store.db"), 0

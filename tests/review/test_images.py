@@ -1,6 +1,6 @@
 """Files that are no text, or too large for one, changed by commands: whole files come back or not.
 
-Each row is a command that really runs its changes past the look around it, and then a person.
+Each row is a command that really runs its changes past the look around it, and then a user.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ ROWS = {
         _put("b.bin", b"\0mine"),
         "changed since",
     ),
-    "deleted_by_the_person": Row(
+    "deleted_by_the_user": Row(
         {"b.bin": _OLD},
         _put("b.bin", _NEW),
         "binary, 8 bytes → 19 bytes",
@@ -157,7 +157,7 @@ ROWS = {
         lambda at: (at / "b.bin").mkdir(),
         "another file",
     ),
-    "brought_back_by_the_person": Row(
+    "brought_back_by_the_user": Row(
         {"b.bin": _OLD},
         _put("b.bin", _NEW),
         "binary, 8 bytes → 19 bytes",
@@ -355,7 +355,7 @@ async def test_it_is_restored_to_before_a_call(tmp_path: Path) -> None:
     await told(tmp_path, {"b.bin": _OLD}, story, after=after, is_open=["binary, 8 bytes → 8 bytes"])
 
 
-async def test_its_permissions_come_back_and_what_the_person_set_stays(tmp_path: Path) -> None:
+async def test_its_permissions_come_back_and_what_the_user_set_stays(tmp_path: Path) -> None:
     def mode(session: Reviewed, name: str) -> int:
         return (session.folder / name).stat().st_mode & 0o7777
 

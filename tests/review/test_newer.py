@@ -232,7 +232,7 @@ async def test_an_undo_does_not_wait_for_what_left_its_lines_alone(
             assert session.texts() == _FILES
 
 
-async def test_an_undo_follows_the_persons_rename_past_a_newer_turn(tmp_path: Path) -> None:
+async def test_an_undo_follows_the_users_rename_past_a_newer_turn(tmp_path: Path) -> None:
     async with reviewed(tmp_path / "work", _FILES) as session:
         await session.turn()
         await session.agent("a.py", "two", "2")

@@ -1,4 +1,4 @@
-"""What the review brings back has the permissions that it had; what the person set since stays."""
+"""What the review brings back has the permissions that it had; what the user set since stays."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def then(*steps: Callable[[Reviewed], Awaitable[object] | None]) -> Story:
     return story
 
 
-def person(path: str, mode: int) -> Callable[[Reviewed], None]:
+def user(path: str, mode: int) -> Callable[[Reviewed], None]:
     return lambda session: change(session, path, mode)
 
 
@@ -174,61 +174,61 @@ _TABLE = {
             undo,
         )
     ),
-    "set by the person since": Row(
+    "set by the user since": Row(
         then(
             rewrite_by_a_command,
-            person("bin/run.sh", 0o700),
-            person("key.txt", 0o640),
-            person("fixed.txt", 0o664),
+            user("bin/run.sh", 0o700),
+            user("key.txt", 0o640),
+            user("fixed.txt", 0o664),
             undo,
         ),
         {"bin/run.sh": 0o700, "key.txt": 0o640, "fixed.txt": 0o664},
     ),
-    "set by the person since, and restored": Row(
-        then(rewrite_by_edits, person("bin/run.sh", 0o700), restore),
+    "set by the user since, and restored": Row(
+        then(rewrite_by_edits, user("bin/run.sh", 0o700), restore),
         {**_FILES, "bin/run.sh": 0o700},
     ),
-    "set by the person before it was deleted": Row(
+    "set by the user before it was deleted": Row(
         then(
             rewrite_by_a_command,
-            person("bin/run.sh", 0o700),
+            user("bin/run.sh", 0o700),
             delete_by_edits,
             undo,
         ),
         {**_FILES, "bin/run.sh": 0o700},
     ),
-    "set by the person between two commands": Row(
+    "set by the user between two commands": Row(
         then(
             rewrite_by_a_command,
-            person("bin/run.sh", 0o700),
-            person("key.txt", 0o640),
+            user("bin/run.sh", 0o700),
+            user("key.txt", 0o640),
             in_place_by_a_command,
             undo,
         ),
         {"bin/run.sh": 0o700, "key.txt": 0o640, "fixed.txt": 0o444},
     ),
-    "set by the person between two commands that both set others": Row(
+    "set by the user between two commands that both set others": Row(
         then(
             rewrite_by_a_command,
-            person("bin/run.sh", 0o700),
+            user("bin/run.sh", 0o700),
             rewrite_by_another_command,
             undo,
         ),
         {**_FILES, "bin/run.sh": 0o700},
     ),
-    "set by the person between two commands, and restored": Row(
+    "set by the user between two commands, and restored": Row(
         then(
             rewrite_by_a_command,
-            person("bin/run.sh", 0o700),
+            user("bin/run.sh", 0o700),
             in_place_by_a_command,
             restore,
         ),
         {**_FILES, "bin/run.sh": 0o700},
     ),
-    "set by the person before it was deleted and written again": Row(
+    "set by the user before it was deleted and written again": Row(
         then(
             rewrite_by_a_command,
-            person("bin/run.sh", 0o700),
+            user("bin/run.sh", 0o700),
             rewrite_by_edits,
             undo,
         ),
@@ -243,11 +243,11 @@ _TABLE = {
         ),
         {**_FILES, "bin/run.sh": 0o700},
     ),
-    "set by the person between an undo and a redo": Row(
-        then(delete_by_edits, undo, person("bin/run.sh", 0o700), redo, undo),
+    "set by the user between an undo and a redo": Row(
+        then(delete_by_edits, undo, user("bin/run.sh", 0o700), redo, undo),
         {**_FILES, "bin/run.sh": 0o700},
     ),
-    "lent to whoever runs it": Row(then(person("bin/run.sh", 0o4755), delete_by_edits, undo)),
+    "lent to whoever runs it": Row(then(user("bin/run.sh", 0o4755), delete_by_edits, undo)),
     "edited in place": Row(
         then(lambda session: session.agent("bin/run.sh", "one", "1"), undo),
     ),
@@ -342,7 +342,7 @@ async def test_a_journal_that_tells_of_no_permissions_brings_the_text_back(tmp_p
 
 
 @pytest.mark.parametrize("taken_back", [undo, restore])
-async def test_what_the_person_set_stays_between_changes_of_a_file_that_is_no_text(
+async def test_what_the_user_set_stays_between_changes_of_a_file_that_is_no_text(
     tmp_path: Path, taken_back: Story
 ) -> None:
     folder = tmp_path / "work"

@@ -1,4 +1,4 @@
-"""Files that the person renames: their changes are decided about where the files are now."""
+"""Files that the user renames: their changes are decided about where the files are now."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Story = Callable[[Reviewed], Awaitable[object]]
 
 
 async def rename(session: Reviewed, path: str, new_path: str) -> None:
-    """Have the person rename a file or folder, as an editor tells of it."""
+    """Have the user rename a file or folder, as an editor tells of it."""
     new = session.folder / new_path
     new.parent.mkdir(parents=True, exist_ok=True)
     (session.folder / path).rename(new)
@@ -185,7 +185,7 @@ async def test_a_decision_that_is_under_way_ends_before_the_file_is_followed(
         whole = session.workspace.apply
 
         async def apply(edit: DeleteFile) -> object:
-            # The person renames the file as soon as the editor has the edit.
+            # The user renames the file as soon as the editor has the edit.
             outcome = await whole(edit)
             (session.folder / "a.py").rename(session.folder / "b.py")
             return outcome

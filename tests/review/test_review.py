@@ -1,4 +1,4 @@
-"""The person's review: hunks, files and turns are kept, undone, done again and restored."""
+"""The user's review: hunks, files and turns are kept, undone, done again and restored."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_a_hunk_is_undone_and_another_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("order", [("two", "five", "eight"), ("eight", "two", "five")])
-async def test_hunks_are_undone_in_any_order_around_the_persons_typing(
+async def test_hunks_are_undone_in_any_order_around_the_users_typing(
     tmp_path: Path, order: tuple[str, ...]
 ) -> None:
     async def story(session: Reviewed) -> None:
@@ -88,16 +88,16 @@ async def test_hunks_are_undone_in_any_order_around_the_persons_typing(
     ("between", "brought_back"),
     [
         pytest.param([], None, id="nobody-touched-it"),
-        pytest.param(["typed"], "agent\nmine\n", id="the-person-wrote-in-it"),
+        pytest.param(["typed"], "agent\nmine\n", id="the-user-wrote-in-it"),
         pytest.param(["typed", "edited"], "the agent\nmine\n", id="the-agent-edited-it-then"),
-        pytest.param(["own"], "all mine\n", id="the-person-made-it-anew"),
-        pytest.param(["kept"], "agent\n", id="the-person-kept-it"),
-        pytest.param(["undone", "own"], "all mine\n", id="the-person-undid-it-and-made-their-own"),
+        pytest.param(["own"], "all mine\n", id="the-user-made-it-anew"),
+        pytest.param(["kept"], "agent\n", id="the-user-kept-it"),
+        pytest.param(["undone", "own"], "all mine\n", id="the-user-undid-it-and-made-their-own"),
         pytest.param(["deleted", "own"], "all mine\n", id="the-agent-had-deleted-it-once"),
     ],
 )
 @pytest.mark.parametrize("is_made_again", [False, True])
-async def test_what_the_person_has_in_a_file_of_the_turn_comes_back_when_it_is_deleted(
+async def test_what_the_user_has_in_a_file_of_the_turn_comes_back_when_it_is_deleted(
     tmp_path: Path, between: list[str], brought_back: str | None, *, is_made_again: bool
 ) -> None:
     async def story(session: Reviewed) -> None:
@@ -181,9 +181,9 @@ async def test_an_undo_takes_what_can_go_and_shows_both_versions_of_the_rest(
     await check(tmp_path, story, after={"a.py": after}, still_open=[("a.py", "two")])
 
 
-async def test_typing_right_behind_an_edit_is_the_persons(tmp_path: Path) -> None:
+async def test_typing_right_behind_an_edit_is_the_users(tmp_path: Path) -> None:
     async def story(session: Reviewed) -> None:
-        # The bytes that were seen after the edit hold what a quick person typed meanwhile.
+        # The bytes that were seen after the edit hold what a quick user typed meanwhile.
         session.types_behind = ("two", "two mine")
         await session.agent("a.py", "eight", "8")
         await session.undo()
@@ -534,7 +534,7 @@ async def test_a_file_in_the_place_of_a_deleted_one_stays(tmp_path: Path) -> Non
     await check(tmp_path, story, after={"a.py": "mine\n"}, still_open=[("a.py", "deleted")])
 
 
-async def test_a_deletion_brings_the_persons_typing_back_without_the_agents(
+async def test_a_deletion_brings_the_users_typing_back_without_the_agents(
     tmp_path: Path,
 ) -> None:
     async def story(session: Reviewed) -> None:
@@ -645,7 +645,7 @@ async def test_what_a_call_changed_again_is_brought_back_to_the_change_before(
     await check(tmp_path, story, after={"a.py": _TEXT})
 
 
-async def test_what_the_person_undid_of_older_changes_stays_undone(tmp_path: Path) -> None:
+async def test_what_the_user_undid_of_older_changes_stays_undone(tmp_path: Path) -> None:
     files = {"a.py": _TEXT, "gone.py": "g\n"}
 
     async def story(session: Reviewed) -> None:
@@ -699,7 +699,7 @@ async def test_a_conflict_since_a_call_leaves_that_file_alone(tmp_path: Path) ->
     await check(tmp_path, story, after=after, still_open=still_open)
 
 
-async def test_what_a_person_moved_away_is_undone_once_it_is_back(tmp_path: Path) -> None:
+async def test_what_a_user_moved_away_is_undone_once_it_is_back(tmp_path: Path) -> None:
     async def story(session: Reviewed) -> None:
         await session.agent("a.py", "two", "2")
         (session.folder / "a.py").rename(session.folder / "mine.py")

@@ -144,7 +144,7 @@ def test_odd_texts_ask(command: str, project: Path) -> None:
         ("cat " + "x" * 300 + "; sudo ls", False),
     ],
 )
-def test_what_a_person_must_see_is_answered_by_no_grant(
+def test_what_a_user_must_see_is_answered_by_no_grant(
     command: str, broad: bool, project: Path
 ) -> None:
     verdict = check(command, project, Ask)

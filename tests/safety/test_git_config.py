@@ -34,7 +34,7 @@ def _repository(base: Path, config: str) -> tuple[Path, Path]:
     return repository, mark
 
 
-def test_git_ignores_the_persons_settings_and_changes_nothing(tmp_path: Path) -> None:
+def test_git_ignores_the_users_settings_and_changes_nothing(tmp_path: Path) -> None:
     repository, mark = _repository(tmp_path.resolve(), "")
     trap = tmp_path.resolve() / "trap"
     (tmp_path / ".gitconfig").write_text(f"[diff]\n\texternal = {trap}\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds
-from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import installed_bubblewrap
@@ -197,7 +197,7 @@ STORIES: dict[str, tuple[Callable[[World], None], str, list[str]]] = {
 }  # fmt: skip
 
 
-def _confiner(world: World, root: str) -> Confiner:
+def _builder(world: World, root: str) -> SandboxBuilder:
     # A workspace in which something is cloned from beside it.
     options = SandboxOptions(read=(str(world.place / "main"),) if root == "new" else ())
     return open_confiner(installed_bubblewrap(), options, lambda: [world.place / root])
@@ -216,13 +216,13 @@ async def test_git_ends_as_outside(worlds: tuple[World, World], name: str) -> No
     outside, inside = worlds
     for world in worlds:
         make(world)
-    confiner = _confiner(inside, root)
+    builder = _builder(inside, root)
     try:
         for command in commands:
             free = await ShellRunner().run(
                 command, cwd=outside.place / root, timeout_s=30, env=outside.env
             )
-            held = await ShellRunner(confiner).run(
+            held = await ShellRunner(builder).run(
                 command,
                 cwd=inside.place / root,
                 timeout_s=30,
@@ -233,7 +233,7 @@ async def test_git_ends_as_outside(worlds: tuple[World, World], name: str) -> No
             assert "sandbox" not in held.output or "could not write config" in held.output
             assert "new here" not in held.output
     finally:
-        confiner.end()
+        builder.end()
     at = root if root != "all" else "all/main"
     assert inside.state(at) == outside.state(at)
 
@@ -266,17 +266,17 @@ async def test_git_says_the_same_as_outside(
         make(world)
         if bounds.view == "read-only":
             (world.place / root / "prod.env").write_text("KEY=real\n")
-    confiner = _confiner(inside, root)
+    builder = _builder(inside, root)
     command = "git status; git diff; git log --stat; git ls-files -s; git rev-parse --show-toplevel"
     try:
         free = await ShellRunner().run(
             command, cwd=outside.place / root, timeout_s=30, env=outside.env
         )
-        held = await ShellRunner(confiner).run(
+        held = await ShellRunner(builder).run(
             command, cwd=inside.place / root, timeout_s=30, env=inside.env, bounds=bounds
         )
     finally:
-        confiner.end()
+        builder.end()
     assert held.output.replace("/inside/", "/outside/") == free.output
     assert ("prod.env" in held.output) is (bounds.view == "read-only")
 
@@ -298,17 +298,17 @@ async def test_what_needs_the_configuration_says_how_to_ask(
     world = worlds[1]
     make(world)
     before = {one: one.read_bytes() for one in world.place.rglob("config") if one.is_file()}
-    confiner = _confiner(world, root)
+    builder = _builder(world, root)
     try:
-        held = await ShellRunner(confiner).run(
+        held = await ShellRunner(builder).run(
             command,
             cwd=world.place / root,
             timeout_s=30,
             env=world.env,
-            bounds=Bounds(consent="person"),
+            bounds=Bounds(consent="user"),
         )
     finally:
-        confiner.end()
+        builder.end()
     assert "outside_sandbox" in held.output
     assert {one: one.read_bytes() for one in before} == before
 
@@ -337,9 +337,9 @@ async def test_secrets_are_visible_as_git_has_them(
         (top / name).write_text("KEY=real\n")
     empty = world.git("hash-object", "-w", "--stdin").strip()
     world.git("update-index", "--add", "--cacheinfo", f"100644,{empty},staged.env")
-    confiner = _confiner(world, "main")
+    builder = _builder(world, "main")
     try:
-        ran = await ShellRunner(confiner).run(
+        ran = await ShellRunner(builder).run(
             f"{command} 2>/dev/null",
             cwd=top,
             timeout_s=30,
@@ -348,7 +348,7 @@ async def test_secrets_are_visible_as_git_has_them(
             ),
         )
     finally:
-        confiner.end()
+        builder.end()
     assert ("real" in ran.output) is ("local" in command)
     assert (ran.exit_code == 0) is is_seen
 
@@ -359,9 +359,9 @@ async def test_a_command_changes_a_work_tree_only_where_it_is_seen(
     """To remove one, git must be free to delete what steers other programs in it."""
     world = worlds[1]
     _inner_tree(world)
-    confiner = _confiner(world, "main")
+    builder = _builder(world, "main")
     tree = world.place / "main" / "trees" / "w"
-    runner, bounds = ShellRunner(confiner), Bounds(consent="mode")
+    runner, bounds = ShellRunner(builder), Bounds(consent="mode")
     try:
         held = await runner.run(
             "git status; echo x > trees/w/.git; echo x > trees/w/.vscode/tasks.json",
@@ -375,7 +375,7 @@ async def test_a_command_changes_a_work_tree_only_where_it_is_seen(
             cwd=world.place / "main", timeout_s=30, bounds=bounds,
         )  # fmt: skip
     finally:
-        confiner.end()
+        builder.end()
     assert "trees/w/.git" in said.output
     assert "trees/w/.vscode" in said.output
     assert (world.place / "main" / ".vscode" / "tasks.json").read_text() == "{}\n"

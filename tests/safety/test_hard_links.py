@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds
-from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
 from agent_ls.safety.sandbox.hard_links import MAX_LINKED
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
@@ -47,7 +47,7 @@ def _link(base: Path, name: str) -> None:
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
-def confiner(base: Path, request: pytest.FixtureRequest) -> Iterator[Confiner]:
+def builder(base: Path, request: pytest.FixtureRequest) -> Iterator[SandboxBuilder]:
     """Confines by each sandbox of this machine; ``out`` may be read."""
     options = SandboxOptions(use=request.param, read=(str(base / "out"),))
     found = probe(options)
@@ -61,9 +61,9 @@ def confiner(base: Path, request: pytest.FixtureRequest) -> Iterator[Confiner]:
     made.end()
 
 
-async def _run(confiner: Confiner, command: str, bounds: Bounds = Bounds()) -> str:  # noqa: B008
-    ran = await ShellRunner(confiner).run(
-        command, cwd=confiner.roots()[0], timeout_s=60, bounds=bounds
+async def _run(builder: SandboxBuilder, command: str, bounds: Bounds = Bounds()) -> str:  # noqa: B008
+    ran = await ShellRunner(builder).run(
+        command, cwd=builder.roots()[0], timeout_s=60, bounds=bounds
     )
     return ran.output
 
@@ -84,14 +84,16 @@ def _outside(base: Path) -> set[str]:
     ],
 )
 async def test_no_command_writes_through_another_name(
-    confiner: Confiner, base: Path, command: str
+    builder: SandboxBuilder, base: Path, command: str
 ) -> None:
     for name in ("hard.txt", "sub/hard.txt", ".venv/lib/hard.py", "node_modules/a/hard.js"):
-        await _run(confiner, command.replace("{python}", _PYTHON).replace("{}", name))
+        await _run(builder, command.replace("{python}", _PYTHON).replace("{}", name))
     assert _outside(base) == {_TEXT}
 
 
-async def test_no_command_reads_a_secret_by_another_name(confiner: Confiner, base: Path) -> None:
+async def test_no_command_reads_a_secret_by_another_name(
+    builder: SandboxBuilder, base: Path
+) -> None:
     top = base / "top"
     (top / ".env").write_text("TOKEN=needle\n")
     (top / ".ssh").mkdir()
@@ -100,50 +102,52 @@ async def test_no_command_reads_a_secret_by_another_name(confiner: Confiner, bas
     os.link(top / ".ssh" / "id_rsa", top / "sub" / "deep" / "k.txt")
     command = "rev notes.txt; rev sub/deep/k.txt; rev a.txt"
     for view in ("read-only", "workspace-write"):
-        said = await _run(confiner, command, Bounds(view=view))
+        said = await _run(builder, command, Bounds(view=view))
         assert "nwo" in said
         assert "eldeen" not in said
 
 
-async def test_a_command_that_fails_on_it_says_why(confiner: Confiner) -> None:
-    said = await _run(confiner, "echo x > hard.txt")
+async def test_a_command_that_fails_on_it_says_why(builder: SandboxBuilder) -> None:
+    said = await _run(builder, "echo x > hard.txt")
     assert "hard links" in said
     assert "hard.txt" in said
-    assert "hard links" not in await _run(confiner, "false")
+    assert "hard links" not in await _run(builder, "false")
 
 
 async def test_a_file_all_of_whose_names_are_inside_can_be_written(
-    confiner: Confiner, base: Path
+    builder: SandboxBuilder, base: Path
 ) -> None:
-    await _run(confiner, "echo x > sub/b.txt; echo y > sub/deep/own.txt; echo z > new")
+    await _run(builder, "echo x > sub/b.txt; echo y > sub/deep/own.txt; echo z > new")
     assert (base / "top" / "a.txt").read_text() == "x\n"
     assert (base / "more" / "sub" / "own.txt").read_text() == "y\n"
 
 
-async def test_links_in_the_workspace_are_made_and_written(confiner: Confiner, base: Path) -> None:
-    await _run(confiner, "ln sub/deep/own.txt sub/deep/c; echo x > sub/deep/c")
-    await _run(confiner, "echo y >> sub/deep/c")
+async def test_links_in_the_workspace_are_made_and_written(
+    builder: SandboxBuilder, base: Path
+) -> None:
+    await _run(builder, "ln sub/deep/own.txt sub/deep/c; echo x > sub/deep/c")
+    await _run(builder, "echo y >> sub/deep/c")
     assert (base / "more" / "sub" / "own.txt").read_text() == "x\ny\n"
 
 
 @pytest.mark.parametrize("name", ["a.txt", "sub/b.txt", "node_modules/a/late.js"])
 async def test_a_name_that_is_made_outside_between_commands_counts(
-    confiner: Confiner, base: Path, name: str
+    builder: SandboxBuilder, base: Path, name: str
 ) -> None:
-    await _run(confiner, "true")
+    await _run(builder, "true")
     if not (base / "top" / name).exists():
         (base / "top" / name).write_text("own\n")
     os.link(base / "top" / name, base / "late")
-    await _run(confiner, f"echo x > {name}")
+    await _run(builder, f"echo x > {name}")
     assert (base / "late").read_text() == "own\n"
 
 
 @pytest.mark.parametrize("name", ["x", "sub/deep/x", "/tmp/x"])
 async def test_no_command_makes_a_name_of_what_it_may_only_read(
-    confiner: Confiner, base: Path, name: str
+    builder: SandboxBuilder, base: Path, name: str
 ) -> None:
     said = await _run(
-        confiner, f"ln {base}/out/hard.txt {name} || echo refused; echo changed > {name}"
+        builder, f"ln {base}/out/hard.txt {name} || echo refused; echo changed > {name}"
     )
     assert "refused" in said
     assert _outside(base) == {_TEXT}
@@ -151,26 +155,26 @@ async def test_no_command_makes_a_name_of_what_it_may_only_read(
 
 
 async def test_of_more_files_than_can_be_held_whole_folders_are_read_only(
-    confiner: Confiner, base: Path
+    builder: SandboxBuilder, base: Path
 ) -> None:
     for number in range(MAX_LINKED):
         _link(base, f"node_modules/.pnpm/p{number}/lib/index.js")
         _link(base, f"node_modules/.pnpm/p{number}/lib/other.js")
     (base / "top" / "node_modules" / ".cache").mkdir()
     files = "node_modules/.pnpm/p*/lib/*.js hard.txt .venv/lib/hard.py"
-    await _run(confiner, f"for f in {files}; do echo x > $f; done; echo x > node_modules/.pnpm/new")
+    await _run(builder, f"for f in {files}; do echo x > $f; done; echo x > node_modules/.pnpm/new")
     assert _outside(base) == {_TEXT}
     assert not (base / "top" / "node_modules" / ".pnpm" / "new").exists()
     # What lies beside is as it was.
-    await _run(confiner, "echo x > node_modules/.cache/new; echo x > sub/deep/new")
+    await _run(builder, "echo x > node_modules/.cache/new; echo x > sub/deep/new")
     assert (base / "top" / "node_modules" / ".cache" / "new").exists()
     assert (base / "top" / "sub" / "deep" / "new").exists()
 
 
 # With Landlock nothing can be added to a repository.
-@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
+@pytest.mark.parametrize("builder", ["bubblewrap"], indirect=True)
 async def test_a_clone_shares_objects_with_a_repository_outside(
-    confiner: Confiner, base: Path
+    builder: SandboxBuilder, base: Path
 ) -> None:
     def git(*words: str, at: Path) -> str:
         who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "gc.auto=0")
@@ -188,7 +192,7 @@ async def test_a_clone_shares_objects_with_a_repository_outside(
     assert {one.stat().st_nlink for one in shared} == {2}
     who = "-c user.name=a -c user.email=a@example.org"
     said = await _run(
-        confiner,
+        builder,
         "for f in .git/objects/*/*; do chmod u+w $f; echo broken > $f; done; "
         f"git {who} add a.txt; git {who} commit -qm two; git {who} log --format=%s",
         Bounds(consent="mode"),

@@ -16,8 +16,8 @@ import pytest
 from agent_ls.domain.rules import PatternRule, parse_rule
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.safety.made_files import made_files
+from agent_ls.safety.sandbox.builder import open_confiner
 from agent_ls.safety.sandbox.confinement import Sandbox
-from agent_ls.safety.sandbox.confining import open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
 
@@ -105,14 +105,14 @@ async def _run(
 ) -> str:
     """Return the output of a command in a view."""
     beside = str(top.parent / "beside")
-    confiner = open_confiner(sandbox, SandboxOptions(read=(beside,)), lambda: [top], lambda: rules)
+    builder = open_confiner(sandbox, SandboxOptions(read=(beside,)), lambda: [top], lambda: rules)
     try:
         env = {"PATH": os.environ["PATH"], "HOME": str(top.parent / "home")}
-        ran = await ShellRunner(confiner).run(
+        ran = await ShellRunner(builder).run(
             command.replace("{beside}", beside), cwd=top, timeout_s=60, env=env, bounds=bounds
         )
     finally:
-        confiner.end()
+        builder.end()
     return ran.output
 
 
@@ -127,7 +127,7 @@ def _held(top: Path) -> dict[str, tuple[int, bytes]]:
 
 _ALL_BOUNDS = [
     Bounds("read-only"),
-    *(Bounds("workspace-write", consent=one) for one in ("none", "mode", "person")),
+    *(Bounds("workspace-write", consent=one) for one in ("none", "mode", "user")),
 ]
 
 
@@ -161,11 +161,9 @@ def test_without_a_rule_the_same_commands_do_it(top: Path, tmp_path: Path) -> No
     assert set(blanks) <= {"cat Plans/../plans/deep/c"}
 
 
-@pytest.mark.parametrize(
-    ("consent", "is_held"), [("none", True), ("mode", True), ("person", False)]
-)
+@pytest.mark.parametrize(("consent", "is_held"), [("none", True), ("mode", True), ("user", False)])
 async def test_what_a_rule_asks_for_only_an_approved_command_touches(
-    top: Path, sandbox: Sandbox, consent: Literal["none", "mode", "person"], is_held: bool
+    top: Path, sandbox: Sandbox, consent: Literal["none", "mode", "user"], is_held: bool
 ) -> None:
     rules = _rules(top, "ask read: plans/**", "ask edit: dist/**")
     bounds = Bounds("workspace-write", consent=consent)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.safety.sandbox.builder import open_confiner
 from agent_ls.safety.sandbox.confinement import Confinement
-from agent_ls.safety.sandbox.confining import open_confiner
 from agent_ls.safety.sandbox.landlock import Landlock, find_landlock
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
@@ -313,13 +313,13 @@ def test_all_hosts_share_the_network(run: Runs) -> None:
 
 
 async def test_a_refused_command_says_what_landlock_cannot_allow(run: Runs) -> None:
-    confiner = open_confiner(run.sandbox, SandboxOptions(), lambda: [run.folder])
-    runner = ShellRunner(confiner)
+    builder = open_confiner(run.sandbox, SandboxOptions(), lambda: [run.folder])
+    runner = ShellRunner(builder)
     try:
         refused = await runner.run("mkdir build", cwd=run.folder, timeout_s=20)
         allowed = await runner.run("mkdir lib/build", cwd=run.folder, timeout_s=20)
     finally:
-        confiner.end()
+        builder.end()
     assert refused.exit_code == 1
     assert "[sandbox: no command can add" in refused.output
     assert (allowed.exit_code, allowed.output) == (0, "")

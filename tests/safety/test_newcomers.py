@@ -15,7 +15,7 @@ from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.verdicts import Consent
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.safety.made_files import MadeFiles, is_undecided, made_files
-from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.safety.text import visible_line
 from agent_ls.workspace.runner import ShellRunner
@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
-def confiner(folder: Path, request: pytest.FixtureRequest) -> Iterator[Confiner]:
+def builder(folder: Path, request: pytest.FixtureRequest) -> Iterator[SandboxBuilder]:
     """Confines by each sandbox of this machine."""
     found = probe(SandboxOptions(use=request.param))
     if found.sandbox is None:
@@ -54,11 +54,9 @@ def confiner(folder: Path, request: pytest.FixtureRequest) -> Iterator[Confiner]
     made.end()
 
 
-async def _run(confiner: Confiner, command: str, bounds: Bounds = Bounds()) -> str:  # noqa: B008
-    folder = confiner.roots()[0]
-    return (
-        await ShellRunner(confiner).run(command, cwd=folder, timeout_s=20, bounds=bounds)
-    ).output
+async def _run(builder: SandboxBuilder, command: str, bounds: Bounds = Bounds()) -> str:  # noqa: B008
+    folder = builder.roots()[0]
+    return (await ShellRunner(builder).run(command, cwd=folder, timeout_s=20, bounds=bounds)).output
 
 
 def _waiting(folder: Path) -> list[str]:
@@ -117,9 +115,9 @@ def _waiting(folder: Path) -> list[str]:
     ],
 )  # fmt: skip
 async def test_what_steers_other_programs_stays_is_named_and_waits(
-    confiner: Confiner, folder: Path, command: str, made: list[str]
+    builder: SandboxBuilder, folder: Path, command: str, made: list[str]
 ) -> None:
-    said = await _run(confiner, command)
+    said = await _run(builder, command)
     for closed in ("sub/c", "sub/.idea", "sub/.idea/x"):
         with suppress(OSError):
             (folder / closed).chmod(0o700)
@@ -131,7 +129,7 @@ async def test_what_steers_other_programs_stays_is_named_and_waits(
     assert ("until the user keeps it" in said) is bool(made)
     assert not is_undecided(folder / "kept" / ".vscode" / "tasks.json")
     # A later command cannot change it.
-    again = await _run(confiner, "; ".join(f"echo again > '{one}'" for one in made) or "true")
+    again = await _run(builder, "; ".join(f"echo again > '{one}'" for one in made) or "true")
     assert "again" not in "".join(
         (folder / one).read_text()
         for one in made
@@ -144,9 +142,9 @@ async def test_what_steers_other_programs_stays_is_named_and_waits(
 
 
 # Landlock lets nothing be added at the top.
-@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
-async def test_what_is_made_at_the_top_waits(confiner: Confiner, folder: Path) -> None:
-    await _run(confiner, "ls -A; echo x > .envrc; mkdir .claude; echo x > CLAUDE.md")
+@pytest.mark.parametrize("builder", ["bubblewrap"], indirect=True)
+async def test_what_is_made_at_the_top_waits(builder: SandboxBuilder, folder: Path) -> None:
+    await _run(builder, "ls -A; echo x > .envrc; mkdir .claude; echo x > CLAUDE.md")
     assert _waiting(folder) == [".envrc", "CLAUDE.md"]
     assert is_undecided(folder / ".claude" / "skills")
     assert {one.name for one in folder.iterdir()} == {
@@ -154,9 +152,9 @@ async def test_what_is_made_at_the_top_waits(confiner: Confiner, folder: Path) -
     }  # fmt: skip
 
 
-async def test_a_replaced_link_waits(confiner: Confiner, folder: Path) -> None:
+async def test_a_replaced_link_waits(builder: SandboxBuilder, folder: Path) -> None:
     """Landlock keeps the link; a mount cannot cover one."""
-    said = await _run(confiner, "ln -sfn x kept/link/.envrc || true")
+    said = await _run(builder, "ln -sfn x kept/link/.envrc || true")
     assert _waiting(folder) == ([] if "denied" in said else ["kept/link/.envrc"])
 
 
@@ -199,17 +197,17 @@ def test_what_cannot_be_read_hides_nothing_and_is_not_overwritten(tmp_path: Path
     ],
 )
 async def test_odd_names_and_links_hide_nothing(
-    confiner: Confiner, folder: Path, command: str
+    builder: SandboxBuilder, folder: Path, command: str
 ) -> None:
-    assert "not checked" not in await _run(confiner, command)
+    assert "not checked" not in await _run(builder, command)
     assert "sub/.envrc" in _waiting(folder)
     assert is_undecided(folder / "sub" / ".envrc")
-    assert "ran" in await _run(confiner, "echo ran")
+    assert "ran" in await _run(builder, "echo ran")
 
 
-async def test_nothing_counts_while_a_command_runs(confiner: Confiner, folder: Path) -> None:
+async def test_nothing_counts_while_a_command_runs(builder: SandboxBuilder, folder: Path) -> None:
     until = "until [ -e sub/go ]; do sleep 0.05; done"
-    running = asyncio.create_task(_run(confiner, f"echo x > sub/AGENTS.md; {until}"))
+    running = asyncio.create_task(_run(builder, f"echo x > sub/AGENTS.md; {until}"))
     while not (folder / "sub" / "AGENTS.md").exists():  # noqa: ASYNC110 - a file
         await asyncio.sleep(0.02)
     assert is_undecided(folder / "sub" / "AGENTS.md")
@@ -230,9 +228,9 @@ async def test_nothing_counts_while_a_command_runs(confiner: Confiner, folder: P
     ],
 )  # fmt: skip
 async def test_what_is_in_no_review_is_moved_away_when_it_is_removed(
-    confiner: Confiner, folder: Path, command: str, name: str, line: str
+    builder: SandboxBuilder, folder: Path, command: str, name: str, line: str
 ) -> None:
-    await _run(confiner, command)
+    await _run(builder, command)
     made = made_files()
     lines = made.set_aside(made.undecided([folder]))
     assert not os.path.lexists(folder / name)
@@ -247,22 +245,24 @@ def _git(*words: str | Path, at: Path | None = None) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("consent, waits", [("none", True), ("mode", True), ("person", False)])
-async def test_only_a_persons_command_makes_what_counts_at_once(
-    confiner: Confiner, folder: Path, consent: Consent, waits: bool
+@pytest.mark.parametrize("consent, waits", [("none", True), ("mode", True), ("user", False)])
+async def test_only_a_users_command_makes_what_counts_at_once(
+    builder: SandboxBuilder, folder: Path, consent: Consent, waits: bool
 ) -> None:
-    said = await _run(confiner, "echo x > sub/.envrc", Bounds(consent=consent))
+    said = await _run(builder, "echo x > sub/.envrc", Bounds(consent=consent))
     assert "[new here, and other programs act on it: sub/.envrc" in said
     assert is_undecided(folder / "sub" / ".envrc") is waits
-    assert await _run(confiner, "true") == ""
+    assert await _run(builder, "true") == ""
 
 
-async def test_the_last_of_commands_that_overlap_looks(confiner: Confiner, folder: Path) -> None:
+async def test_the_last_of_commands_that_overlap_looks(
+    builder: SandboxBuilder, folder: Path
+) -> None:
     waits = "touch sub/began; until [ -e sub/go ]; do sleep 0.05; done"
-    slow = asyncio.create_task(_run(confiner, f"{waits}; echo x > sub/.npmrc"))
+    slow = asyncio.create_task(_run(builder, f"{waits}; echo x > sub/.npmrc"))
     await until((folder / "sub" / "began").exists)
-    person = Bounds(consent="person")
-    early = await _run(confiner, "echo x > sub/.envrc", person)
+    user = Bounds(consent="user")
+    early = await _run(builder, "echo x > sub/.envrc", user)
     assert early == ""
     (folder / "sub" / "go").touch()
     said = await slow
@@ -271,18 +271,22 @@ async def test_the_last_of_commands_that_overlap_looks(confiner: Confiner, folde
     assert _waiting(folder) == ["sub/.envrc", "sub/.npmrc"]
 
 
-async def test_what_a_cancelled_command_made_waits_too(confiner: Confiner, folder: Path) -> None:
+async def test_what_a_cancelled_command_made_waits_too(
+    builder: SandboxBuilder, folder: Path
+) -> None:
     async with asyncio.timeout(30):
         with suppress(TimeoutError):
             async with asyncio.timeout(3):
-                await _run(confiner, "echo x > sub/.envrc; sleep 30")
+                await _run(builder, "echo x > sub/.envrc; sleep 30")
     assert _waiting(folder) == ["sub/.envrc"]
 
 
-def test_a_repository_that_was_there_cannot_be_changed(confiner: Confiner, folder: Path) -> None:
+def test_a_repository_that_was_there_cannot_be_changed(
+    builder: SandboxBuilder, folder: Path
+) -> None:
     _git("init", "-q", "--bare", folder / "sub" / "bare")
     command = "echo x >> sub/bare/config || echo refused; cat sub/bare/HEAD"
-    said = asyncio.run(_run(confiner, command))
+    said = asyncio.run(_run(builder, command))
     assert "refused" in said
     assert "ref: " in said
 
@@ -315,11 +319,11 @@ _IN_GIT = Bounds(consent="mode")
     ],
 )
 async def test_what_steers_git_in_its_own_folder_or_from_there_waits(
-    confiner: Confiner, repository: Path, place: str
+    builder: SandboxBuilder, repository: Path, place: str
 ) -> None:
     (repository / place).unlink(missing_ok=True)
     command = f"git status -s; mkdir -p {Path(place).parent}; echo x > {place}"
-    said = await _run(confiner, command, _IN_GIT)
+    said = await _run(builder, command, _IN_GIT)
     assert place in said
     # With Landlock nothing can be added there.
     assert is_undecided(repository / place) is (repository / place).exists()
@@ -333,21 +337,21 @@ async def test_what_steers_git_in_its_own_folder_or_from_there_waits(
     ],
 )
 async def test_what_git_runs_or_reads_elsewhere_cannot_be_changed(
-    confiner: Confiner, repository: Path, place: str
+    builder: SandboxBuilder, repository: Path, place: str
 ) -> None:
     (repository / "linked.sh").write_text("#!/bin/sh\n")
     (repository / ".git" / "hooks" / "pre-push").symlink_to("../../linked.sh")
     before = (repository / place).read_text()
-    await _run(confiner, f"git status -s; echo x >> {place}", _IN_GIT)
+    await _run(builder, f"git status -s; echo x >> {place}", _IN_GIT)
     assert (repository / place).read_text() == before
 
 
 # Landlock lets nothing be added beside protected settings.
-@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
-async def test_git_works_on_in_such_a_repository(confiner: Confiner, repository: Path) -> None:
+@pytest.mark.parametrize("builder", ["bubblewrap"], indirect=True)
+async def test_git_works_on_in_such_a_repository(builder: SandboxBuilder, repository: Path) -> None:
     (repository / "scripts" / "hooks" / "pre-commit").unlink()
     who = "-c user.name=me -c user.email=me@example.org"
-    await _run(confiner, f"git add own.cfg; git {who} commit -qm one; git branch new", _IN_GIT)
+    await _run(builder, f"git add own.cfg; git {who} commit -qm one; git branch new", _IN_GIT)
     assert _git("log", "--format=%s", "new", at=repository) == "one"
 
 
@@ -364,13 +368,13 @@ def committed(folder: Path) -> Path:
     (folder / ".gitmodules").write_text("")
     _git("add", ".", at=folder)
     _git(*_WHO.split(), "commit", "-qm", "one", at=folder)
-    # What the person has on top: nothing of it may change.
+    # What the user has on top: nothing of it may change.
     (folder / ".git" / "hooks" / "post-commit").write_text("#!/bin/sh\n")
     return folder
 
 
 # Landlock lets nothing be added beside protected settings.
-@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
+@pytest.mark.parametrize("builder", ["bubblewrap"], indirect=True)
 @pytest.mark.parametrize(
     "make, place, branch",
     [
@@ -386,12 +390,12 @@ def committed(folder: Path) -> Path:
     ],
 )  # fmt: skip
 async def test_what_git_itself_made_stays_and_takes_the_next_commit(
-    confiner: Confiner, committed: Path, make: str, place: str, branch: str
+    builder: SandboxBuilder, committed: Path, make: str, place: str, branch: str
 ) -> None:
-    said = await _run(confiner, make, _IN_GIT)
+    said = await _run(builder, make, _IN_GIT)
     assert "new here" not in said
     commit = f"echo more >> a.txt; git add -A; git {_WHO} commit -qm two"
-    said += await _run(confiner, f"cd {place}; {commit}", _IN_GIT)
+    said += await _run(builder, f"cd {place}; {commit}", _IN_GIT)
     assert _waiting(committed) == []
     assert _git("log", "-1", "--format=%s", branch, at=committed / place) == "two", said
     assert _git("show", "--format=", "--name-only", branch, at=committed / place) == "a.txt"
@@ -399,13 +403,13 @@ async def test_what_git_itself_made_stays_and_takes_the_next_commit(
     assert _git("log", "--format=%s", "main", at=committed) == "one"
 
 
-@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
+@pytest.mark.parametrize("builder", ["bubblewrap"], indirect=True)
 async def test_a_stash_takes_new_files_and_brings_them_back(
-    confiner: Confiner, committed: Path
+    builder: SandboxBuilder, committed: Path
 ) -> None:
     (committed / "new.txt").write_text("new\n")
     (committed / "a.txt").write_text("changed\n")
-    said = await _run(confiner, f"git {_WHO} stash -u && ls && git stash pop -q", _IN_GIT)
+    said = await _run(builder, f"git {_WHO} stash -u && ls && git stash pop -q", _IN_GIT)
     assert "Saved working directory" in said
     assert "failed" not in said
     assert "new.txt" not in said
@@ -413,7 +417,7 @@ async def test_a_stash_takes_new_files_and_brings_them_back(
     assert (committed / "a.txt").read_text() == "changed\n"
 
 
-@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
+@pytest.mark.parametrize("builder", ["bubblewrap"], indirect=True)
 @pytest.mark.parametrize(
     "command, made",
     [
@@ -459,35 +463,35 @@ async def test_a_stash_takes_new_files_and_brings_them_back(
     ],
 )  # fmt: skip
 async def test_a_repository_that_makes_git_run_something_waits(
-    confiner: Confiner, committed: Path, command: str, made: str
+    builder: SandboxBuilder, committed: Path, command: str, made: str
 ) -> None:
-    said = await _run(confiner, command, _IN_GIT)
+    said = await _run(builder, command, _IN_GIT)
     assert is_undecided(committed / made), said
     assert made in said
 
 
-@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
+@pytest.mark.parametrize("builder", ["bubblewrap"], indirect=True)
 async def test_what_a_command_beside_another_makes_of_a_repository_waits(
-    confiner: Confiner, committed: Path
+    builder: SandboxBuilder, committed: Path
 ) -> None:
-    await _run(confiner, "git init -q n", _IN_GIT)
+    await _run(builder, "git init -q n", _IN_GIT)
     until = "until [ -e go ]; do sleep 0.05; done"
-    slow = asyncio.create_task(_run(confiner, f"touch begun; {until}"))
+    slow = asyncio.create_task(_run(builder, f"touch begun; {until}"))
     while not (committed / "begun").exists():  # noqa: ASYNC110 - a file
         await asyncio.sleep(0.02)
-    await _run(confiner, "git -C n status; echo ../x > n/.git/commondir", _IN_GIT)
+    await _run(builder, "git -C n status; echo ../x > n/.git/commondir", _IN_GIT)
     (committed / "go").touch()
     await slow
     assert is_undecided(committed / "n" / ".git" / "commondir")
 
 
-@pytest.mark.parametrize("confiner", ["bubblewrap"], indirect=True)
+@pytest.mark.parametrize("builder", ["bubblewrap"], indirect=True)
 async def test_of_a_repository_that_stayed_nothing_that_git_runs_can_be_changed(
-    confiner: Confiner, committed: Path
+    builder: SandboxBuilder, committed: Path
 ) -> None:
-    await _run(confiner, "git clone -q . c", _IN_GIT)
+    await _run(builder, "git clone -q . c", _IN_GIT)
     said = await _run(
-        confiner,
+        builder,
         "git -C c config core.fsmonitor x; echo x >> c/.git/config; echo x > c/.git/hooks/pre-push;"
         " mv c/.git/hooks c/.git/h; mv c d; rm -rf c/.git; echo x > c/.git/commondir",
         _IN_GIT,
@@ -506,9 +510,9 @@ async def test_of_a_repository_that_stayed_nothing_that_git_runs_can_be_changed(
     ],
 )
 async def test_what_hides_a_repository_from_the_look_waits(
-    confiner: Confiner, folder: Path, command: str, made: str
+    builder: SandboxBuilder, folder: Path, command: str, made: str
 ) -> None:
-    assert made in await _run(confiner, f"cd sub; {command}")
+    assert made in await _run(builder, f"cd sub; {command}")
     assert is_undecided(folder / made)
 
 
@@ -518,68 +522,68 @@ _EVIL = "git init -q r; git -C r config core.fsmonitor x"
 @pytest.mark.parametrize("network, waits", [((), ["p/.envrc", "r/.git"]), (("*",), ["r/.git"])])
 @pytest.mark.parametrize("store", ["node_modules", ".venv/lib", "venv", "a/__pycache__"])
 async def test_in_third_party_code_a_repository_waits_and_what_came_without_a_network(
-    confiner: Confiner, folder: Path, store: str, network: tuple[str, ...], waits: list[str]
+    builder: SandboxBuilder, folder: Path, store: str, network: tuple[str, ...], waits: list[str]
 ) -> None:
     (folder / "sub" / store / "old").mkdir(parents=True)
     (folder / "sub" / store / "old" / ".npmrc").write_text("x")
-    await _run(confiner, "true")
+    await _run(builder, "true")
     bounds = Bounds(network=network)
     command = f"cd sub/{store}; mkdir p; echo x > p/.envrc; echo x > p/a.js; git init -q q; {_EVIL}"
-    said = await _run(confiner, command, bounds)
+    said = await _run(builder, command, bounds)
     made = [one.path for one in made_files().undecided([folder])]
     assert sorted(made) == [folder / "sub" / store / one for one in waits]
     assert all(f"{store}/{one}" in said for one in waits)
     # What is there is known.
-    again = await _run(confiner, f"touch sub/{store}/new; mv sub/{store}/p/a.js sub/{store}/b")
+    again = await _run(builder, f"touch sub/{store}/new; mv sub/{store}/p/a.js sub/{store}/b")
     assert "new here" not in again
 
 
 async def test_what_a_command_closes_in_third_party_code_is_looked_at(
-    confiner: Confiner, folder: Path
+    builder: SandboxBuilder, folder: Path
 ) -> None:
     (folder / "sub" / "venv" / "closed").mkdir(parents=True)
     (folder / "sub" / "venv" / "closed").chmod(0)
     command = "cd sub/venv; mkdir -p p/q; echo x > p/q/.envrc; chmod 0 p/q p"
-    said = await _run(confiner, command)
+    said = await _run(builder, command)
     assert "venv/p/q/.envrc" in said
     assert (folder / "sub" / "venv" / "closed").stat().st_mode & 0o777 == 0
     (folder / "sub" / "venv" / "closed").chmod(0o700)
 
 
 async def test_a_repository_in_third_party_code_cannot_be_changed(
-    confiner: Confiner, folder: Path
+    builder: SandboxBuilder, folder: Path
 ) -> None:
     config = folder / "sub" / "venv" / "src" / "p" / ".git" / "config"
     _git("init", "-q", config.parent.parent)
     before = config.read_text()
-    await _run(confiner, "cd sub/venv/src; echo x >> p/.git/config; mv p q; echo x > q/.git/config")
+    await _run(builder, "cd sub/venv/src; echo x >> p/.git/config; mv p q; echo x > q/.git/config")
     assert config.read_text() == before
 
 
 async def test_a_link_to_third_party_code_that_was_there_stays(
-    confiner: Confiner, folder: Path
+    builder: SandboxBuilder, folder: Path
 ) -> None:
     (folder / "node_modules" / "a").mkdir(parents=True)
     (folder / "a").symlink_to("node_modules/a")
     (folder / ".venv").symlink_to("sub")
-    assert await _run(confiner, "echo x > sub/new; ln -s ../node_modules/a/b sub/c") == ""
+    assert await _run(builder, "echo x > sub/new; ln -s ../node_modules/a/b sub/c") == ""
     assert (folder / "a").exists()
 
 
 async def test_what_a_command_makes_beside_a_program_that_goes_on_is_named_at_its_end(
-    folder: Path, confiner: Confiner
+    folder: Path, builder: SandboxBuilder
 ) -> None:
     bounds = Bounds(goes_on=True)
-    lasting = asyncio.create_task(_run(confiner, "touch sub/begun; sleep 600", bounds))
+    lasting = asyncio.create_task(_run(builder, "touch sub/begun; sleep 600", bounds))
     try:
         async with asyncio.timeout(60):
             while not (folder / "sub" / "begun").exists():
                 assert not lasting.done(), await lasting
                 await asyncio.sleep(0.01)
         assert "new here, and other programs act on it: sub/.envrc" in await _run(
-            confiner, "touch sub/.envrc"
+            builder, "touch sub/.envrc"
         )
-        assert "new here" not in await _run(confiner, "touch sub/plain.txt")
+        assert "new here" not in await _run(builder, "touch sub/plain.txt")
     finally:
         lasting.cancel()
         await asyncio.wait([lasting])

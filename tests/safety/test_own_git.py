@@ -18,9 +18,9 @@ from agent_ls.safety.commands import decide_command
 from agent_ls.safety.programs import find_outside
 from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.safety.sandbox import own_git
-from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
-from agent_ls.workspace.surroundings import MachineSurroundings
+from agent_ls.workspace.environment import MachineEnvironment
 
 _AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@b.c")
 
@@ -58,16 +58,16 @@ def mark(repository: Path) -> Path:
 
 
 @contextmanager
-def _view(folder: Path, use: str, *write: Path) -> Generator[Confiner]:
+def _view(folder: Path, use: str, *write: Path) -> Generator[SandboxBuilder]:
     options = SandboxOptions.model_validate({"use": use, "write": [str(one) for one in write]})
     sandbox = probe(options, [folder]).sandbox
     if sandbox is None:
         pytest.skip(f"{use} does not work on this machine")
-    confiner = open_confiner(sandbox, options, lambda: [folder])
+    builder = open_confiner(sandbox, options, lambda: [folder])
     try:
-        yield confiner
+        yield builder
     finally:
-        confiner.end()
+        builder.end()
 
 
 both = pytest.mark.parametrize("use", ["bubblewrap", "landlock"])
@@ -98,7 +98,7 @@ class _Folders:
 
 async def _environment(root: Path) -> str:
     """Return the prompt's line about git."""
-    port = MachineSurroundings(_Folders(root), _NoChecks(), root.parent)  # pyright: ignore
+    port = MachineEnvironment(_Folders(root), _NoChecks(), root.parent)  # pyright: ignore
     (line,) = (one for one in await port.facts() if one.startswith("Git: "))
     return line
 
@@ -200,10 +200,10 @@ def test_an_unasked_command_does_not_change_the_agent_ls_that_is_installed_in_th
     inside.mkdir(parents=True)
     monkeypatch.setattr(sys, "prefix", str(repository / ".venv"))
     env = {"PATH": os.environ["PATH"], "HOME": str(Path.home())}
-    with _view(repository, use) as confiner:
-        for bounds, works in ((Bounds(), False), (Bounds(consent="person"), True)):
+    with _view(repository, use) as builder:
+        for bounds, works in ((Bounds(), False), (Bounds(consent="user"), True)):
             command = ("/bin/sh", "-c", f"echo > {inside}/python")
-            wrapped = confiner.wrapped(command, bounds, cwd=repository, env=env)
+            wrapped = builder.wrapped(command, bounds, cwd=repository, env=env)
             subprocess.run(wrapped.argv, env=dict(wrapped.env), check=False, capture_output=True)
             wrapped.end()
             assert (inside / "python").exists() is works

@@ -52,7 +52,7 @@ def test_a_sandbox_that_does_not_work_is_said(
     assert (found.sandbox, found.why) == (None, "bubblewrap: no permission")
 
 
-def test_a_person_may_want_none() -> None:
+def test_a_user_may_want_none() -> None:
     assert probe(SandboxOptions(use="off")).sandbox is None
 
 

@@ -1,4 +1,4 @@
-"""What a person is told to install or to switch, to get a sandbox."""
+"""What a user is told to install or to switch, to get a sandbox."""
 
 from __future__ import annotations
 

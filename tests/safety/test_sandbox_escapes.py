@@ -24,7 +24,7 @@ import psutil
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds
-from agent_ls.safety.sandbox.confining import open_confiner
+from agent_ls.safety.sandbox.builder import open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import installed_bubblewrap
@@ -367,9 +367,9 @@ def _alive(world: World) -> list[str]:
 @pytest.mark.parametrize("view", ["read-only", "workspace-write"])
 @pytest.mark.parametrize("name", ATTEMPTS)
 async def test_no_attempt_has_an_effect(world: World, name: str, view: str) -> None:
-    confiner = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [world.work])
+    builder = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [world.work])
     try:
-        outcome = await ShellRunner(confiner).run(
+        outcome = await ShellRunner(builder).run(
             ATTEMPTS[name],
             cwd=world.work,
             timeout_s=20,
@@ -377,7 +377,7 @@ async def test_no_attempt_has_an_effect(world: World, name: str, view: str) -> N
             bounds=Bounds("read-only" if view == "read-only" else "workspace-write"),
         )
     finally:
-        confiner.end()
+        builder.end()
     now = _state(world.place)
     names = {one for one in {*world.seen, *now} if _is_kept(one, view)}
     assert {one: now.get(one) for one in names} == {one: world.seen.get(one) for one in names}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
 from agent_ls.safety.sandbox.confinement import Confinement, Wrapped
-from agent_ls.safety.sandbox.confining import Confiner, open_confiner
 from agent_ls.safety.sandbox.landlock import Landlock
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
@@ -23,7 +23,7 @@ _PYTHON = shlex.quote(str(Path(sys.executable).resolve()))
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
-def confiner(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Confiner]:
+def builder(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[SandboxBuilder]:
     """Confines by each sandbox of this machine."""
     found = probe(SandboxOptions(use=request.param))
     if found.sandbox is None:
@@ -50,9 +50,9 @@ def confiner(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Confine
         pytest.param("open('/proc/sys/vm/swappiness', 'a')", "Error", id="kernel-settings"),
     ],
 )  # fmt: skip
-async def test_what_of_the_kernel_opens(confiner: Confiner, code: str, printed: str) -> None:
-    folder = confiner.roots()[0]
-    ran = await ShellRunner(confiner).run(
+async def test_what_of_the_kernel_opens(builder: SandboxBuilder, code: str, printed: str) -> None:
+    folder = builder.roots()[0]
+    ran = await ShellRunner(builder).run(
         f"{_PYTHON} -c {shlex.quote(code)}", cwd=folder, timeout_s=20
     )
     assert (printed in ran.output) if printed else ran.output == ""
@@ -74,8 +74,8 @@ class _Broken(Landlock):
         return super().wrap(confinement, command, cwd=cwd / "gone", env=env)
 
 
-@pytest.mark.parametrize("confiner", ["landlock"], indirect=True)
-async def test_a_landlock_that_does_not_start_says_why(confiner: Confiner) -> None:
-    broken = replace(confiner, sandbox=_Broken(has_namespaces=True))
+@pytest.mark.parametrize("builder", ["landlock"], indirect=True)
+async def test_a_landlock_that_does_not_start_says_why(builder: SandboxBuilder) -> None:
+    broken = replace(builder, sandbox=_Broken(has_namespaces=True))
     with pytest.raises(OSError, match=r"could not be set up: landlock: .*gone"):
-        await ShellRunner(broken).run("true", cwd=confiner.roots()[0], timeout_s=20)
+        await ShellRunner(broken).run("true", cwd=builder.roots()[0], timeout_s=20)

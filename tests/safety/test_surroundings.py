@@ -1,4 +1,4 @@
-"""The person's toolchains in the sandbox: found under the names that PATH gives, and no more."""
+"""The user's toolchains in the sandbox: found under the names that PATH gives, and no more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.safety.sandbox import surroundings
-from agent_ls.safety.sandbox.confining import open_confiner
+from agent_ls.safety.sandbox.builder import open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.safety.sandbox.surroundings import copied_etc, toolchains
 from agent_ls.workspace.runner import ShellRunner
@@ -78,9 +78,9 @@ async def test_a_program_behind_links_runs(
         home.symlink_to("real")
     monkeypatch.setenv("HOME", str(home))
     env = {"PATH": f"{home / entry}:/usr/bin:/bin"}
-    confiner = open_confiner(found.sandbox, SandboxOptions(), lambda: [place / "work"])
+    builder = open_confiner(found.sandbox, SandboxOptions(), lambda: [place / "work"])
     try:
-        ran = await ShellRunner(confiner).run(
+        ran = await ShellRunner(builder).run(
             "tool; cat ~/.ssh/id_rsa ../real/.ssh/id_rsa",
             cwd=place / "work",
             timeout_s=20,
@@ -88,7 +88,7 @@ async def test_a_program_behind_links_runs(
             bounds=Bounds("read-only"),
         )
     finally:
-        confiner.end()
+        builder.end()
     assert ran.output.startswith("ran\n"), ran.output
     assert "canary" not in ran.output
 

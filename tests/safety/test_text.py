@@ -1,4 +1,4 @@
-"""Hidden characters: gone on the way to the model, visible for a person, legitimate ones kept."""
+"""Hidden characters: gone on the way to the model, visible for a user, legitimate ones kept."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from agent_ls.safety.text import (
 )
 
 
-def check(text: str, for_model: str, for_person: str | None = None) -> None:
-    """Assert what the model gets, and what a person sees where that differs."""
+def check(text: str, for_model: str, for_user: str | None = None) -> None:
+    """Assert what the model gets, and what a user sees where that differs."""
     assert cleaned(text) == for_model
-    assert visible(text) == (for_model if for_person is None else for_person)
+    assert visible(text) == (for_model if for_user is None else for_user)
     assert has_hidden(text) == (for_model != text)
 
 
@@ -60,7 +60,7 @@ def test_legitimate_scripts_survive(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text, for_model, for_person",
+    "text, for_model, for_user",
     [
         ("a\u200bb", "ab", "a\\u200bb"),
         ("a\u00adb\u00adc", "abc", "a\\xadb\\xadc"),
@@ -103,13 +103,11 @@ def test_legitimate_scripts_survive(text: str) -> None:
         ("ㅤ" * 3, "", "\\u3164" * 3),
     ],
 )
-def test_what_hides_is_taken_out_or_shown(
-    text: str, for_model: str, for_person: str | None
-) -> None:
-    if for_person is None:
+def test_what_hides_is_taken_out_or_shown(text: str, for_model: str, for_user: str | None) -> None:
+    if for_user is None:
         assert cleaned(text) == for_model
         return
-    check(text, for_model, for_person)
+    check(text, for_model, for_user)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +120,7 @@ def test_what_hides_is_taken_out_or_shown(
         ("    indented\n\n\nfine", "    indented\n\n\nfine"),
     ],
 )
-def test_a_person_sees_what_would_push_text_out_of_sight(text: str, expected: str) -> None:
+def test_a_user_sees_what_would_push_text_out_of_sight(text: str, expected: str) -> None:
     assert visible(text) == expected
 
 
@@ -196,7 +194,7 @@ def test_cleaning_twice_is_cleaning_once_and_leaves_sendable_text(text: str) -> 
 
 
 @given(st.text(max_size=60))
-def test_nothing_a_person_sees_is_lost(text: str) -> None:
+def test_nothing_a_user_sees_is_lost(text: str) -> None:
     shown = visible(text)
     assert [c for c in text if c.isalnum()] == [c for c in shown if c.isalnum()] or "\\" in shown
 

@@ -20,10 +20,10 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.calls.other_agents import in_our_words
+from agent_ls.loop.extension_points import Tool, ToolContext, ToolOutput
 from agent_ls.loop.ports.commands import BackgroundOutput, Bounds
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import Tool, ToolContext, ToolOutput
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.injections.background_programs import BackgroundNews

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 def asked(session: Session) -> str | None:
     """Return the effort of the next request."""
-    return request_of(Turn(session._kit, session._recorder)).reasoning_effort
+    return request_of(Turn(session._services, session._recorder)).reasoning_effort
 
 
 async def test_the_effort_of_the_session_goes_before_the_settings(opened: Open) -> None:

@@ -220,7 +220,7 @@ async def test_what_had_no_effect_stays_open(tmp_path: Path, happened: list[e.Ev
     assert state.turn.phase is Phase.ACT
 
 
-async def test_questions_to_the_person_are_withdrawn(tmp_path: Path) -> None:
+async def test_questions_to_the_user_are_withdrawn(tmp_path: Path) -> None:
     request = ApprovalRequest(
         id="apr_1",
         call_id="cal_1",

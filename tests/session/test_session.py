@@ -100,7 +100,7 @@ async def test_words_while_a_turn_runs_reach_the_model_in_its_next_request(opene
         assert session.state.turns == 1
 
 
-async def test_what_a_person_says_while_a_turn_runs_is_stored_when_it_is_taken(
+async def test_what_a_user_says_while_a_turn_runs_is_stored_when_it_is_taken(
     opened: Open, tmp_path: Path
 ) -> None:
     async with opened(_WAITS_FOR_A_YES) as (sessions, _):
@@ -222,7 +222,7 @@ async def test_a_permission_that_nobody_gives_in_time_is_refused(
 [[answer]]
 text = "I leave it."
 [answer.expect]
-contains = ["needs a person's permission and nobody gave it within 0.2 s."]
+contains = ["needs a user's permission and nobody gave it within 0.2 s."]
 """
     async with opened(
         _WAITS_FOR_A_YES + goes_on, settings_toml="loop.approval_timeout_s = 0.2"

@@ -371,7 +371,7 @@ mode = "auto"
         ({"editor": {"profile": ["free"]}}, True, Mode.ACCEPT_EDITS, "auto", "careful, free"),
     ],
 )  # fmt: skip
-def test_a_profile_is_laid_over_the_persons_other_settings(
+def test_a_profile_is_laid_over_the_users_other_settings(
     tmp_path: Path, given: dict[str, Any], is_trusted: bool, mode: Mode, sandbox: str, words: str
 ) -> None:
     user = given.pop("user", "") + _PROFILES

@@ -139,7 +139,7 @@ TURN: tuple[ev.Event, ...] = (
         output="Greeting added.", failure_reason="You stopped it.", open_tasks=("test it",),
     ),
 )  # fmt: skip
-"""One turn that retries, asks, edits, is denied a call, fails a gate and is stopped by a person."""
+"""One turn that retries, asks, edits, is denied a call, fails a gate and is stopped by a user."""
 
 
 def sa_engine(place: str) -> sa.Engine:

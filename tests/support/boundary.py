@@ -29,8 +29,8 @@ import psutil
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.processes.compiled import compiled
 from agent_ls.safety.programs import child_path
+from agent_ls.safety.sandbox.builder import open_confiner
 from agent_ls.safety.sandbox.confinement import Sandbox, View, Wrapped
-from agent_ls.safety.sandbox.confining import open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace import supervisor
 from tests.support.sandboxes import installed_bubblewrap
@@ -445,11 +445,11 @@ def in_view(world: World, sandbox: Sandbox, view: View) -> Generator[Wrap]:
     """Provide the view of a sandbox on the world's workspace."""
     env = {"PATH": child_path(), "HOME": str(world.home), "LANG": "C.UTF-8"}
     world.build()
-    confiner = open_confiner(sandbox, SandboxOptions(), lambda: [world.top])
+    builder = open_confiner(sandbox, SandboxOptions(), lambda: [world.top])
     try:
-        yield lambda argv: confiner.wrapped(argv, Bounds(view), cwd=world.top, env=env)
+        yield lambda argv: builder.wrapped(argv, Bounds(view), cwd=world.top, env=env)
     finally:
-        confiner.end()
+        builder.end()
 
 
 def without_view(world: World, *, shares_network: bool) -> Wrap:

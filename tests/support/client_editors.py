@@ -102,15 +102,15 @@ class ClientEditor(DemoClient):
         self.edits = "good"
         """How it treats edits: ``good``, ``silent`` (applies, never answers), ``lying`` (says yes,
         does nothing), ``refusing``, ``late`` (answers long after), ``twice``, ``dead`` (neither),
-        ``by_hand`` (takes none but soon after a command), ``typing`` (the person types first).
+        ``by_hand`` (takes none but soon after a command), ``typing`` (the user types first).
         """
         self.typed: tuple[str, str] | None = None
-        """URI and text that the person inserts in front when an edit comes, for ``typing``."""
+        """URI and text that the user inserts in front when an edit comes, for ``typing``."""
         self.pick: str | None = None
-        """The button a person presses in message boxes."""
+        """The button a user presses in message boxes."""
         self.save_works = True
         self.opened: list[dict[str, Any]] = []
-        """What the server brought before the person."""
+        """What the server brought before the user."""
         self.others: dict[str, list[Any]] = {}
         """Diagnostics of other servers, by URI."""
         self.registered: list[dict[str, Any]] = []

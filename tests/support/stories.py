@@ -13,8 +13,8 @@ from pathlib import Path
 from agent_ls.domain.events import Event
 from agent_ls.domain.goals import parse_goal, typed
 from agent_ls.loop.evidence.output_schema import check_schema
+from agent_ls.loop.ports.event_listener import EventListener
 from agent_ls.loop.ports.models import Provider
-from agent_ls.loop.ports.reader import Reader
 from agent_ls.providers.scenario import Scenario
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.safety.trust import TrustedFolders, trust_file
@@ -49,7 +49,7 @@ def _is_section(name: str) -> bool:
 
 
 def answers_of(story: Archive) -> list[str]:
-    """Return what the person answers, in order."""
+    """Return what the user answers, in order."""
     return [line for line in story.members.get("answers", "").splitlines() if line.strip()]
 
 
@@ -80,7 +80,7 @@ async def opened_story(
 
 
 async def tell(
-    story: Archive, sessions: Sessions, follow: Callable[[Session], Reader] | None = None
+    story: Archive, sessions: Sessions, follow: Callable[[Session], EventListener] | None = None
 ) -> tuple[Session, list[Event]]:
     """Run the story's prompt to its end; return the session and the turn's events."""
     session = await sessions.create()

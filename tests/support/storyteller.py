@@ -53,7 +53,7 @@ class Storyteller:
         """The conversation's file, which steps name ``chat``."""
         self.server: tuple[str, ...] = SERVER
         self.next_pick: str | None = None
-        """The button that the person presses in the next editor."""
+        """The button that the user presses in the next editor."""
 
     # The stage.
 
@@ -75,7 +75,7 @@ class Storyteller:
             trusted.write_text(json.dumps([str(self.root)]))
 
     def env(self) -> dict[str, str]:
-        """Return the server's environment: the person's places are the story's."""
+        """Return the server's environment: the user's places are the story's."""
         kept = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "PYTHONPATH", "AGENT_LS_SANDBOX")
         env = {name: os.environ[name] for name in kept if name in os.environ}
         for name in ("CONFIG", "DATA", "STATE", "CACHE"):
@@ -157,7 +157,7 @@ class Storyteller:
         found = await self._until(lambda: re.findall(pattern, str(shown.messages)), pattern)
         return found[-1]
 
-    # What the person does.
+    # What the user does.
 
     async def step_open(self, path: str, text: str | None = None, language: str = "") -> None:
         await self.editor.open(path, language, text)
@@ -228,7 +228,7 @@ class Storyteller:
             await self.editor.execute(f"agent-ls.{name}", *given)
 
     async def step_failure(self, text: str) -> None:
-        """The person reads a failed command's error once; Neovim itself shows it."""
+        """The user reads a failed command's error once; Neovim itself shows it."""
         if (self.kind.hello.get("clientInfo") or {}).get("name") == "Neovim":
             await self.step_nomessage(text)
         else:
@@ -297,7 +297,7 @@ class Storyteller:
         return asked[-1]
 
     async def step_converse(self) -> None:
-        """Open the conversation, as the person does, by its command."""
+        """Open the conversation, as the user does, by its command."""
         self.chat = Path(await self.editor.execute("agent-ls.conversation"))
         await self.step_reread()
 
@@ -340,7 +340,7 @@ class Storyteller:
         )
 
     async def step_chat_file(self, golden: str) -> None:
-        """The conversation's file comes to be the golden, for the person alone."""
+        """The conversation's file comes to be the golden, for the user alone."""
         for _ in range(_WAIT_S * 5):
             if self.chat.exists() and self._is_chat(self.chat.read_text(), golden):
                 break
@@ -423,7 +423,7 @@ class Storyteller:
     async def step_completed(self, words: str, golden: str, path: str = "chat") -> None:
         """Write words at the end of a document; behind them the golden's lines are offered.
 
-        The words are taken out again, as a person would who looks only.
+        The words are taken out again, as a user would who looks only.
         """
         uri = self._uri(path)
         text = self.editor.buffers[uri].text
@@ -442,7 +442,7 @@ class Storyteller:
         await self.editor.change(uri, text)
 
     async def step_returned(self, *words: str) -> None:
-        """The person gets these words back: in the panel's update, else in one message."""
+        """The user gets these words back: in the panel's update, else in one message."""
         if self.editor.kind is KINDS["panel"]:
             for one in words:
                 await self.step_update("cancel_requested", re.escape(one))
@@ -465,7 +465,7 @@ class Storyteller:
             setattr(self.editor, name, value)
 
     async def step_types_first(self, path: str, text: str) -> None:
-        """Have the person type at the start of a file when the next edit comes."""
+        """Have the user type at the start of a file when the next edit comes."""
         self.editor.edits, self.editor.typed = "typing", (self._uri(path), text)
 
     async def step_kill(self) -> None:
@@ -514,7 +514,7 @@ class Storyteller:
         asked = await self._until(
             lambda: next((one for one in messages if one["message"] == "Agent"), None), "the rest"
         )
-        # A menu is no message to the person.
+        # A menu is no message to the user.
         messages.remove(asked)
         self.editor.pick = before
 

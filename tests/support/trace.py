@@ -1,4 +1,4 @@
-"""A turn's events as lines that a person reads; ids become small numbers in order of appearance."""
+"""A turn's events as lines that a user reads; ids become small numbers in order of appearance."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
         case e.ReviewApplied():
             return f"  review of {event.path} {event.status}"
         case e.FileRenamed():
-            return f"  the person renamed {event.path} to {event.new_path}"
+            return f"  the user renamed {event.path} to {event.new_path}"
         case e.ToolCallFinished():
             how = f" {event.result.error}" if event.result.error else ""
             return f"  {event.result.call_id} result{how} {_quoted(event.result.text)}"

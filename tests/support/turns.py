@@ -30,7 +30,7 @@ TURN_LIMIT_S = 60.0
 
 
 @dataclass
-class Person:
+class User:
     """Answers what is asked, in the order of a list; follows the session."""
 
     session: Session
@@ -117,11 +117,11 @@ async def run_turn_of(
     output_schema: Schema | None = None,
 ) -> tuple[TurnEnded, list[Event]]:
     """Run one prompt to its end; return how it ended and its events."""
-    person = Person(session, list(answers))
-    session.follow(person)
+    user = User(session, list(answers))
+    session.follow(user)
     await session.submit(prompt, goal=goal, output_schema=output_schema)
     async with asyncio.timeout(TURN_LIMIT_S):
         ended = await session.wait_idle()
     assert ended is not None
-    assert person.answers == [], f"never asked for: {person.answers}"
-    return ended, person.events
+    assert user.answers == [], f"never asked for: {user.answers}"
+    return ended, user.events

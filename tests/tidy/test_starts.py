@@ -35,7 +35,7 @@ STARTS = {
     "cli/report.py _open": BROWSER,
     "codeintel/mentions.py files_with": NO_VIEW,
     "codeintel/worker_link.py _started": OURS,
-    "lsp/beside/peer.py start": NAMED,
+    "lsp/proxy/peer.py start": NAMED,
     "lsp/demo/connection.py spawn": OURS,
     "mcp/link.py _started": OURS,
     "mcp/program_pipes.py opened": APPROVED,
@@ -54,12 +54,12 @@ STARTS = {
     "workspace/runner.py _start": VIEW,
     "workspace/supervisor.py _become": INSIDE,
     "workspace/supervisor.py _start": INSIDE,
-    "workspace/surroundings.py _state": READ_ONLY,
+    "workspace/environment.py _state": READ_ONLY,
     "workspace/web_pages.py _as_markdown": OURS,
 }
 LOOKS_UP = {
     "checkers/programs.py find_program": VIEW,
-    "lsp/beside/peer.py start": NAMED,
+    "lsp/proxy/peer.py start": NAMED,
     "mcp/starting.py program_of": JUDGES,
     "safety/plain_reads.py _is_systems": JUDGES,
     "safety/programs.py find_outside": OUTSIDE,

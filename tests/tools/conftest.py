@@ -12,9 +12,9 @@ import pytest
 from agent_ls.domain.edits import FileEdit, TextFile, apply_replacements
 from agent_ls.domain.events import Event, SessionCreated, StoredEvent, TurnStarted
 from agent_ls.domain.modes import Mode
+from agent_ls.loop.extension_points import Tool, ToolContext, ToolOutput
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import Tool, ToolContext, ToolOutput
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.view import TurnView
 from agent_ls.workspace.disk import DiskWorkspace

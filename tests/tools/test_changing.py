@@ -1,4 +1,4 @@
-"""Tools that change files: what they plan, what a person is shown, what the model is told."""
+"""Tools that change files: what they plan, what a user is shown, what the model is told."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.edits import Replacement
 from agent_ls.domain.errors import ToolError, WorkspaceError
-from agent_ls.loop.sockets import Tool
+from agent_ls.loop.extension_points import Tool
 from agent_ls.tools.apply_patch import ApplyPatch
 from agent_ls.tools.changing import bound_by
 from agent_ls.tools.delete_file import DeleteFile
@@ -224,7 +224,7 @@ async def test_unsaved_text_is_what_an_edit_is_planned_on(place: Place) -> None:
         ),
     ],
 )
-async def test_a_person_is_shown_exactly_what_would_happen(
+async def test_a_user_is_shown_exactly_what_would_happen(
     place: Place, tool_type: type[Any], call: dict[str, Any], title: str, payload: str, grant: str
 ) -> None:
     place.write("a.py", "one\ntwo\n")

@@ -1,4 +1,4 @@
-"""run_command and read_output: what runs, what comes back, and what a person is shown of it."""
+"""run_command and read_output: what runs, what comes back, and what a user is shown of it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_the_environment_holds_no_keys_and_a_clean_git_only_for_reading(
     assert read_only.text == "Exit code 0.\ncat"
 
 
-async def test_a_person_sees_the_very_command_first(place: Place) -> None:
+async def test_a_user_sees_the_very_command_first(place: Place) -> None:
     tool = RunCommand(place.workspace, ShellRunner())
     hidden = "echo ok\u202e\x07" + " " * 100 + "; rm x\necho\ttwo"
     preview = await tool.preview(RunCommandArguments(command=hidden))

@@ -232,7 +232,7 @@ def test_another_agents_kind_is_read_in_its_words(is_trusted: bool, tmp_path: Pa
 
 
 class Slow:
-    """A person who takes their time, on a clock that only they move."""
+    """A user who takes their time, on a clock that only they move."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -261,10 +261,10 @@ class Slow:
         return QuestionAnswer(text="continue")
 
 
-async def test_waiting_for_the_person_is_not_the_sub_agents_time(tmp_path: Path) -> None:
-    person = Slow()
-    recorder = Recorder("ses_2", open_store(str(tmp_path / "store.db")), person)
-    approver = ChildApprover(person, recorder, "explore", "trn_parent", person)
+async def test_waiting_for_the_user_is_not_the_sub_agents_time(tmp_path: Path) -> None:
+    user = Slow()
+    recorder = Recorder("ses_2", open_store(str(tmp_path / "store.db")), user)
+    approver = ChildApprover(user, recorder, "explore", "trn_parent", user)
     await approver.ask(Question(id="qst_1", turn_id="trn_child", origin="x", text="Go on?"))
     assert approver.waited_s == 600
-    assert (person.turns, person.said) == (["trn_parent"], ["Sub-agent explore: Go on?"])
+    assert (user.turns, user.said) == (["trn_parent"], ["Sub-agent explore: Go on?"])

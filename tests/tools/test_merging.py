@@ -21,7 +21,7 @@ from agent_ls.domain.events import (
     TurnStarted,
 )
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.sockets import Tool, ToolOutput
+from agent_ls.loop.extension_points import Tool, ToolOutput
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.session.seen_texts import SessionTexts
 from agent_ls.store.sql_store import SqlStore, open_store
@@ -41,7 +41,7 @@ _MERGED = _TYPED.replace("w * h\n", "abs(w * h)\n")
 
 
 class Session:
-    """One session's tools with its journal and store: what the model does, and a person beside."""
+    """One session's tools with its journal and store: what the model does, and a user beside."""
 
     def __init__(self, place: Place, store: SqlStore) -> None:
         self.place, self.store = place, store
@@ -111,7 +111,7 @@ def check(session: Session, expected: str, path: str = "a.py") -> None:
     assert (session.place.root / path).read_bytes().decode() == expected
 
 
-async def test_what_a_person_typed_beside_the_edit_stays(session: Session) -> None:
+async def test_what_a_user_typed_beside_the_edit_stays(session: Session) -> None:
     session.place.write("a.py", _BASE)
     await session.read()
     session.place.write("a.py", _TYPED)
@@ -145,7 +145,7 @@ async def write(session: Session, content: str) -> str:
     return await session.do(tool, path="a.py", content=content)
 
 
-async def test_a_whole_text_leaves_what_a_person_typed_beside_it(session: Session) -> None:
+async def test_a_whole_text_leaves_what_a_user_typed_beside_it(session: Session) -> None:
     session.place.write("a.py", _BASE)
     await session.read()
     session.place.write("a.py", _TYPED)
@@ -198,7 +198,7 @@ async def planned(session: Session, content: str) -> ToolOutput:
     ],
     ids=["the-same-line", "what-was-read", "another-text"],
 )
-async def test_a_whole_text_does_not_replace_what_a_person_typed(
+async def test_a_whole_text_does_not_replace_what_a_user_typed(
     session: Session, content: str, said: str
 ) -> None:
     session.place.write("a.py", _BASE)
@@ -245,7 +245,7 @@ async def test_later_edits_go_by_the_agents_own_earlier_ones(session: Session) -
     await session.read()
     session.place.write("a.py", _TYPED)
     await session.edit("print(area(2, 3))", "print(area(4, 5))")
-    # Its old text has the person's line as it was read, and its own line as it wrote it.
+    # Its old text has the user's line as it was read, and its own line as it wrote it.
     old = f"{_WISH}\n\n\nprint(area(4, 5))"
     await session.edit(old, old.replace("w * h", "abs(w * h)"))
     check(session, _MERGED.replace("area(2, 3)", "area(4, 5)"))
@@ -341,7 +341,7 @@ _TWIN_PATCH = (
 
 
 @pytest.mark.parametrize("tool", ["edit_file", "apply_patch"])
-async def test_a_twin_does_not_take_the_edit_of_what_a_person_changed(
+async def test_a_twin_does_not_take_the_edit_of_what_a_user_changed(
     session: Session, tool: str
 ) -> None:
     session.place.write("a.py", _TWINS)
@@ -374,7 +374,7 @@ async def test_edits_in_a_row_go_by_each_other_and_not_by_the_read_text_alone(
     check(session, "# typed\n" + _TWINS.replace("10", "30", 1).replace("10", "20"))
 
 
-async def test_an_edit_that_a_person_took_back_is_not_made_again_unseen(session: Session) -> None:
+async def test_an_edit_that_a_user_took_back_is_not_made_again_unseen(session: Session) -> None:
     session.place.write("a.py", _BASE)
     await session.read()
     await session.edit("w * h\n", "abs(w * h)\n")
@@ -395,7 +395,7 @@ async def test_all_places_are_those_of_the_newest_text(session: Session) -> None
     check(session, typed.replace("limit", "most"))
 
 
-async def test_what_the_agent_wrote_over_a_persons_line_is_what_it_goes_by(
+async def test_what_the_agent_wrote_over_a_users_line_is_what_it_goes_by(
     session: Session,
 ) -> None:
     session.place.write("a.py", _BASE)

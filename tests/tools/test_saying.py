@@ -18,8 +18,8 @@ from agent_ls.domain.ids import Ids
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.edits.plan import parse_patch
 from agent_ls.edits.requests import Refused
+from agent_ls.loop.extension_points import Tool
 from agent_ls.loop.offering import EDIT_FORMATS
-from agent_ls.loop.sockets import Tool
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.ask_user import AskUser
 from agent_ls.tools.diagnostics import Diagnostics

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from agent_ls.codeintel.workspace_code import WorkspaceCode
+from agent_ls.loop.extension_points import Tool
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import Tool
 from agent_ls.tools.find_symbol import FindSymbol
 from agent_ls.tools.glob import Glob
 from agent_ls.tools.grep import Grep, GrepOptions

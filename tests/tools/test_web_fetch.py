@@ -14,8 +14,8 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.rules import RuleOptions, WrittenRule
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.calls.conflicts import conflicts
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.web import WebPage
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.plan_mode import PlanMode
 from agent_ls.policies.guards.standing_rules import StandingRules

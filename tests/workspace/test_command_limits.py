@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds, CommandOutcome
+from agent_ls.safety.sandbox.builder import open_confiner
 from agent_ls.safety.sandbox.confinement import Sandbox, View
-from agent_ls.safety.sandbox.confining import open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, default_memory_bytes, probe
 from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import installed_bubblewrap
@@ -40,8 +40,8 @@ async def run(
     view: View = "workspace-write",
 ) -> list[CommandOutcome]:
     """Run commands at the same time."""
-    confiner = open_confiner(sandbox or installed_bubblewrap(), options, lambda: [folder])
-    runner, bounds = ShellRunner(confiner), Bounds(view)
+    builder = open_confiner(sandbox or installed_bubblewrap(), options, lambda: [folder])
+    runner, bounds = ShellRunner(builder), Bounds(view)
     try:
         return await asyncio.gather(
             *(
@@ -50,7 +50,7 @@ async def run(
             )
         )
     finally:
-        confiner.end()
+        builder.end()
 
 
 def python(*lines: str) -> str:

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from agent_ls.loop.ports.commands import CommandOutcome
-from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.secrets import mask
 from agent_ls.workspace.runner import ShellRunner, command_environment
@@ -24,14 +24,14 @@ _runners: list[ShellRunner] = []
 @pytest.fixture(autouse=True, params=["free", "confined"])
 def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
     """Run every test without a sandbox and in one: the same holds in both."""
-    confiner: Confiner | None = None
+    builder: SandboxBuilder | None = None
     if request.param == "confined":
         folder = tmp_path.resolve()
-        confiner = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
-    _runners[:] = [ShellRunner(confiner)]
+        builder = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
+    _runners[:] = [ShellRunner(builder)]
     yield
-    if confiner is not None:
-        confiner.end()
+    if builder is not None:
+        builder.end()
 
 
 async def check(command: str, folder: Path, timeout_s: float = 20.0) -> CommandOutcome:

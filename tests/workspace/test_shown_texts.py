@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds, CommandOutcome
-from agent_ls.safety.sandbox.confining import Confiner, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import installed_bubblewrap
@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def confiner(folder: Path) -> Iterator[Confiner]:
+def builder(folder: Path) -> Iterator[SandboxBuilder]:
     """What confines commands of this folder."""
     found = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
     yield found
@@ -39,7 +39,7 @@ def confiner(folder: Path) -> Iterator[Confiner]:
 
 
 async def run(
-    confiner: Confiner, folder: Path, command: str, view: str = "workspace-write"
+    builder: SandboxBuilder, folder: Path, command: str, view: str = "workspace-write"
 ) -> CommandOutcome:
     texts = {
         folder / "a.py": b"x = 2\n",
@@ -48,7 +48,7 @@ async def run(
         folder / "gone.py": b"y = 1\n",
     }
     bounds = Bounds("read-only" if view == "read-only" else "workspace-write", texts=texts)
-    return await ShellRunner(confiner).run(command, cwd=folder, timeout_s=20, bounds=bounds)
+    return await ShellRunner(builder).run(command, cwd=folder, timeout_s=20, bounds=bounds)
 
 
 @pytest.mark.parametrize("view", ["read-only", "workspace-write"])
@@ -63,9 +63,9 @@ async def run(
     ],
 )
 async def test_a_command_sees_the_text(
-    confiner: Confiner, folder: Path, view: str, command: str, output: str
+    builder: SandboxBuilder, folder: Path, view: str, command: str, output: str
 ) -> None:
-    outcome = await run(confiner, folder, command, view)
+    outcome = await run(builder, folder, command, view)
     assert outcome.output == output
     assert not (folder / "gone.py").exists()
 
@@ -81,16 +81,16 @@ async def test_a_command_sees_the_text(
     ],
 )
 async def test_what_is_shown_cannot_be_changed(
-    confiner: Confiner, folder: Path, command: str
+    builder: SandboxBuilder, folder: Path, command: str
 ) -> None:
-    outcome = await run(confiner, folder, command)
+    outcome = await run(builder, folder, command)
     assert outcome.exit_code not in (0, None), outcome.output
     assert (folder / "a.py").read_text() == "x = 1\n"
     assert (folder / "lib" / "run.sh").read_text() == "echo old\n"
     assert (folder / "a.py").stat().st_mtime == 1
 
 
-async def test_nothing_of_it_is_left(confiner: Confiner, folder: Path) -> None:
-    await run(confiner, folder, "echo new > lib/b.py; true")
+async def test_nothing_of_it_is_left(builder: SandboxBuilder, folder: Path) -> None:
+    await run(builder, folder, "echo new > lib/b.py; true")
     assert (folder / "lib" / "b.py").read_text() == "new\n"
-    assert [one.name for one in confiner.place.glob("unsaved-*")] == []
+    assert [one.name for one in builder.place.glob("unsaved-*")] == []

@@ -25,7 +25,7 @@ _READY_S = 30.0
 _SERVER = """
 import asyncio, sys
 from pathlib import Path
-from agent_ls.safety.sandbox.confining import open_confiner
+from agent_ls.safety.sandbox.builder import open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
 

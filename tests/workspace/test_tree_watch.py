@@ -16,9 +16,9 @@ import pytest
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.edits import ChangeText, EditOutcome, Replacement
 from agent_ls.domain.images import MAX_KEPT_BYTES
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
@@ -346,7 +346,7 @@ def _umask() -> int:
 
 
 @pytest.mark.parametrize("after", [b"mine, in order\n", None], ids=["changed", "deleted"])
-async def test_what_a_person_made_between_two_commands_is_known_as_it_was(
+async def test_what_a_user_made_between_two_commands_is_known_as_it_was(
     folder: Path, after: bytes | None
 ) -> None:
     watch = TreeWatch(workspace(folder))

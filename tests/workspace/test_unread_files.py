@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.ports.commands import CommandChange
-from agent_ls.safety.sandbox.confining import open_confiner
+from agent_ls.safety.sandbox.builder import open_confiner
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace import tree_watch
 from agent_ls.workspace.git_blobs import clean_files
@@ -41,9 +41,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "edited.txt").write_text("uncommitted\n")
     (folder / "hidden.txt").write_text("uncommitted\n")
     (folder / "new.txt").write_text("untracked\n")
-    confiner = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
+    builder = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
     yield folder
-    confiner.end()
+    builder.end()
 
 
 def test_only_files_that_git_holds_as_they_are_stay_unread(folder: Path) -> None:

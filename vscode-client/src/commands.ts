@@ -1,6 +1,6 @@
 // What the command palette, key bindings and the panel's buttons do.
 //
-// Each command asks the server for one thing; questions to the person use the editor's own lists
+// Each command asks the server for one thing; questions to the user use the editor's own lists
 // and boxes, which the keyboard and screen readers know.
 import * as vscode from "vscode";
 import { contextCommands } from "./context_commands";
@@ -174,7 +174,7 @@ async function pickMode({ conversation }: Parts): Promise<void> {
   if (picked) await conversation.configure({ mode: picked.mode.id });
 }
 
-/** Only a person may say that what a folder brings can run. */
+/** Only a user may say that what a folder brings can run. */
 async function trustFolders(conversation: Conversation): Promise<void> {
   if (!conversation.choices) await conversation.configure();
   const roots = conversation.choices?.roots.filter((root) => !root.isTrusted) ?? [];

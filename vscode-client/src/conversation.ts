@@ -59,7 +59,7 @@ export class Conversation implements vscode.Disposable {
   readonly onChange = this.#changed.event;
   /** What the turns of the session took that are over. */
   readonly onTaken = this.#taken.event;
-  /** Why there is no session to show, for a person. */
+  /** Why there is no session to show, for a user. */
   readonly onRefused = this.#refused.event;
   /** Queued prompts that a stop took from the server, oldest first. */
   readonly onReturned = this.#returned.event;
@@ -170,7 +170,7 @@ export class Conversation implements vscode.Disposable {
     }
   }
 
-  /** What trusting a folder switches on; with a person's yes it is trusted. */
+  /** What trusting a folder switches on; with a user's yes it is trusted. */
   trust(folder: string, isAgreed = false): Promise<TrustResult> {
     return this.#agent.request("agent/trust", { folder, isAgreed });
   }
@@ -259,7 +259,7 @@ export class Conversation implements vscode.Disposable {
   }
 
   #take(params: UpdateParams): void {
-    // The person's words are told once: also while a snapshot comes, and of a session not shown.
+    // The user's words are told once: also while a snapshot comes, and of a session not shown.
     const texts = params.updates.flatMap(returned);
     if (texts.length) this.#returned.fire({ sessionId: params.sessionId, texts });
     this.#setLives(followLives(this.#lives, params));

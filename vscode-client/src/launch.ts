@@ -1,6 +1,6 @@
 // Finds out how the server is started on this machine.
 //
-// Owns the order of the places that are looked at and the words for a person when none will do.
+// Owns the order of the places that are looked at and the words for a user when none will do.
 // Never looks into the opened folder: what a repository brings must not choose what runs.
 import { execFile } from "node:child_process";
 import { constants } from "node:fs";
@@ -46,7 +46,7 @@ const PROBE_LIMIT_MS = 10_000;
  * The command line that starts the server: of the settings, else of the private environment, else
  * of what is installed on the machine.
  *
- * Errors: `NoServerError`, also when a setting names something that does not work: a person who
+ * Errors: `NoServerError`, also when a setting names something that does not work: a user who
  * chose one server does not want another.
  */
 export async function findServer(

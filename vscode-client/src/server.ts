@@ -121,7 +121,7 @@ export class Server implements Agent, vscode.Disposable {
    * Ask again as long as the server opens its sessions under changed settings; it waits before it
    * says so, and has done nothing.
    *
-   * Errors: what the server answers; an `Error` for a person when it does not run.
+   * Errors: what the server answers; an `Error` for a user when it does not run.
    */
   async request<M extends keyof AgentRequests>(
     method: M,
@@ -286,7 +286,7 @@ export class Server implements Agent, vscode.Disposable {
     this.#become({ is: "failed", problem, advice, ...missing });
   }
 
-  /** What went wrong, and what to do, for a person. */
+  /** What went wrong, and what to do, for a user. */
   async #explain(error: unknown): Promise<[string, string]> {
     if (error instanceof NoServerError) return [error.message, error.advice];
     const process = this.#process;

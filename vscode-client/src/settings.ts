@@ -1,7 +1,7 @@
-// The person's settings, and which of them the server hears of, and how.
+// The user's settings, and which of them the server hears of, and how.
 //
 // The server takes what comes from an editor as possibly written by the opened repository. What a
-// person set for themselves goes on its command line instead, where it counts as theirs.
+// user set for themselves goes on its command line instead, where it counts as theirs.
 import * as vscode from "vscode";
 import type { ConfigurationMiddleware, ResponseError } from "vscode-languageclient";
 import type { Mode } from "./wire";
@@ -18,7 +18,7 @@ const NOT_FOR_SERVER: ReadonlySet<string> = new Set([
   "mode",
 ]);
 
-/** What the person chose in their own settings; null where they chose nothing. */
+/** What the user chose in their own settings; null where they chose nothing. */
 export interface Chosen {
   model: string | null;
   mode: Mode | null;
@@ -36,7 +36,7 @@ export async function keep(name: "model" | "python", value: string): Promise<voi
   await settings.update(name, value, vscode.ConfigurationTarget.Global);
 }
 
-/** The words of the server's command line that carry what the person chose. */
+/** The words of the server's command line that carry what the user chose. */
 export function setArguments(): string[] {
   return Object.entries(chosen())
     .filter(([, value]) => value !== null)

@@ -65,7 +65,7 @@ export interface AnchorParams {
   problems?: EditorDiagnostic[];
 }
 
-/** The answers a person can give; ACP's words and ours. */
+/** The answers a user can give; ACP's words and ours. */
 export type ApprovalChoice =
   | "allow_once"
   | "allow_session"
@@ -137,7 +137,7 @@ export interface CancelResult {
 export interface CancelUpdate {
   sessionUpdate: "cancel_requested";
   by: string;
-  /** What was queued and the model never got, oldest first: it is the person's again. */
+  /** What was queued and the model never got, oldest first: it is the user's again. */
   returned: string[];
 }
 
@@ -187,7 +187,7 @@ export interface CommandsListParams {
 /** The custom commands, by name. */
 export interface CommandsListResult {
   commands: CommandRow[];
-  /** The files that cannot be used, and why, for a person. */
+  /** The files that cannot be used, and why, for a user. */
   problems: string[];
 }
 
@@ -260,7 +260,7 @@ export interface ConfigResult {
   silenced: string[];
   modes: ModeInfo[];
   roots: RootInfo[];
-  /** What is wrong with the settings, for a person. */
+  /** What is wrong with the settings, for a user. */
   problems: string[];
 }
 
@@ -482,7 +482,7 @@ export interface ModelsResult {
   problems: string[];
 }
 
-/** Something a person may want to know: a retry, a warning, a changed prefix. */
+/** Something a user may want to know: a retry, a warning, a changed prefix. */
 export interface NoticeUpdate {
   sessionUpdate: "notice";
   level: "info" | "warning" | "error";
@@ -509,7 +509,7 @@ export interface PermissionOption {
   name: string;
 }
 
-/** A call waits for a person. */
+/** A call waits for a user. */
 export interface PermissionRequested {
   sessionUpdate: "permission_request";
   approvalId: string;
@@ -570,7 +570,7 @@ export type PlanStatus =
   | "completed"
   | "blocked";
 
-/** One call of a plan that a person is asked about. */
+/** One call of a plan that a user is asked about. */
 export interface PlanStep {
   /** Of the call that runs after a yes. */
   toolCallId: string;
@@ -658,7 +658,7 @@ export interface ProviderRow {
   isReady: boolean;
 }
 
-/** The turn waits for a person's words. */
+/** The turn waits for a user's words. */
 export interface QuestionAsked {
   sessionUpdate: "question";
   questionId: string;
@@ -830,7 +830,7 @@ export interface ReviewTurn {
   leftFiles: number;
 }
 
-/** The person decided about the agent's changes in a file, or the edit for that ended. Ask for `agent/review/list` to see how the changes stand now. */
+/** The user decided about the agent's changes in a file, or the edit for that ended. Ask for `agent/review/list` to see how the changes stand now. */
 export interface ReviewUpdate {
   sessionUpdate: "review_update";
   reviewId: string;
@@ -1045,7 +1045,7 @@ export type Severity =
   | "information"
   | "hint";
 
-/** The person told a policy to leave the session alone. */
+/** The user told a policy to leave the session alone. */
 export interface SilencedUpdate {
   sessionUpdate: "policy_silenced";
   origin: string;
@@ -1185,7 +1185,7 @@ export interface ToolCallUpdate {
   toolCallId: string;
   stepId: string;
   tool: string;
-  /** One line for a person. */
+  /** One line for a user. */
   title: string;
   kind: ToolKind;
   status: "pending";
@@ -1193,7 +1193,7 @@ export interface ToolCallUpdate {
   rawInput: JsonValue;
 }
 
-/** What a tool is to a person, in the Agent Client Protocol's words. */
+/** What a tool is to a user, in the Agent Client Protocol's words. */
 export type ToolKind =
   | "read"
   | "edit"
@@ -1218,7 +1218,7 @@ export interface TrustOffer {
 export interface TrustParams {
   /** A URI or an absolute path; null: all folders that are open. */
   folder?: string | null;
-  /** The person has seen what it switches on and said yes. */
+  /** The user has seen what it switches on and said yes. */
   isAgreed?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Updates add up to what a person sees.
+// Updates add up to what a user sees.
 import { expect, test } from "vitest";
 import { MAX_OUTPUT } from "../src/fold/calls";
 import { follow, fromSnapshot, reduce } from "../src/fold/reduce";

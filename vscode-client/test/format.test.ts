@@ -1,4 +1,4 @@
-// Numbers and texts as a person reads them.
+// Numbers and texts as a user reads them.
 import { expect, test } from "vitest";
 import * as format from "../src/view/format";
 

@@ -1,4 +1,4 @@
-// The server is found where a person put it, and nowhere a repository could.
+// The server is found where a user put it, and nowhere a repository could.
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -60,7 +60,7 @@ test("agent-ls on the PATH comes before an interpreter", async () => {
   expect(await check({}, "bin", "other")).toEqual({ command, args: ["serve"], from: "path" });
 });
 
-test("agent-ls is found where tools are installed for one person", async () => {
+test("agent-ls is found where tools are installed for one user", async () => {
   const command = await program(".local/bin/agent-ls");
   expect(await check({}, "bin")).toEqual({ command, args: ["serve"], from: "path" });
 });

@@ -1,4 +1,4 @@
-// The panel's host loses none of the person's words, whatever the page is doing.
+// The panel's host loses none of the user's words, whatever the page is doing.
 import { expect, test } from "vitest";
 import type { Memento, Uri, WebviewView } from "vscode";
 import { Conversation } from "../src/conversation";

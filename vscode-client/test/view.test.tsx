@@ -193,7 +193,7 @@ test("the plan says how far it is and opens to the whole", async () => {
   ]);
 });
 
-test("a screen reader is told what a sighted person sees happen", async () => {
+test("a screen reader is told what a sighted user sees happen", async () => {
   await check(...told(until("fix_prices", "permission_request")));
   expect(texts('[role="alert"]')).toEqual(["Approval needed: Edit shop/prices.py"]);
   await check(...told(story("fix_prices")).slice(2));
@@ -576,7 +576,7 @@ test("a restore says first what it comes to, and is done after a yes", async () 
   expect(restored()).toEqual([]);
 });
 
-test("what a person typed over is shown before the rest is restored", async () => {
+test("what a user typed over is shown before the rest is restored", async () => {
   await askedToRestore(came("foreseen", [...GOES, STAYS]));
   expect(restored().slice(3)).toEqual([
     "b.py stays as it is: these lines were changed sinceShow both versions",
@@ -621,7 +621,7 @@ test.each(FRUITLESS)("where nothing can be restored nothing is asked", async (an
   expect(restored()).toEqual(expected);
 });
 
-test("an answer from before is not shown when the person asks again", async () => {
+test("an answer from before is not shown when the user asks again", async () => {
   await askedToRestore(came("done", GOES));
   await click("Close");
   await click(BEFORE_EDIT);

@@ -14,7 +14,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import EditApplied, EditIntended, StoredEvent
 from agent_ls.loop.calls.edit_recorder import EditRecorder
 from agent_ls.loop.edit_order import edited_places
-from agent_ls.loop.settling import settled
+from agent_ls.loop.shielding import settled
 from agent_ls.loop.turn import Turn
 
 
@@ -50,11 +50,11 @@ def changed_by(events: Iterable[StoredEvent], call_id: str) -> tuple[str, ...]:
 
 
 async def _apply(call_id: str, edit: FileEdit, turn: Turn) -> EditOutcome:
-    kit = turn.kit
-    recorder = EditRecorder(turn.recorder, kit.workspace, kit.blobs, kit.watch)
+    services = turn.services
+    recorder = EditRecorder(turn.recorder, services.workspace, services.blobs, services.watch)
     intent = EditIntended(call_id=call_id, edit=edit, before_blob=None)
     try:
-        async with kit.order.of(edited_places(kit.workspace, edit)):
+        async with services.order.of(edited_places(services.workspace, edit)):
             return await recorder.apply(edit, intent)
     except WorkspaceError as error:
         return EditOutcome(status="refused", reason=str(error))

@@ -19,7 +19,7 @@ from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.calls.other_agents import counterpart, in_our_words, plain, why_absent
 from agent_ls.loop.calls.references import destination_in, split_destination
-from agent_ls.loop.sockets import PlannedCall, Tool
+from agent_ls.loop.extension_points import PlannedCall, Tool
 
 _SHOWN_CHARS = 2_000
 _ENDS_A_TURN = "final_output"
@@ -63,7 +63,7 @@ def changed_call(
     tools: Mapping[str, Tool[Any]],
     specs: tuple[ToolSpec, ...] = (),
 ) -> PlannedCall | ToolResult:
-    """Return the call as changed by a person or a hook, validated like the model's own.
+    """Return the call as changed by a user or a hook, validated like the model's own.
 
     The output path stays the model's unless the change sets another.
     """

@@ -1,4 +1,4 @@
-"""Asks the person about one call and interprets the answer.
+"""Asks the user about one call and interprets the answer.
 
 An approval is bound to the exact call and its preview: what was approved is what runs.
 """
@@ -19,14 +19,14 @@ from agent_ls.domain.events import ApprovalRequested, ApprovalResolved, GrantsRe
 from agent_ls.domain.sentences import sentence
 from agent_ls.domain.verdicts import Allow, Ask
 from agent_ls.loop.calls.arguments import changed_call
+from agent_ls.loop.calls.batch_approval import Shown, edits_with, preview_together
 from agent_ls.loop.calls.denials import denied
 from agent_ls.loop.calls.guarding import decide
 from agent_ls.loop.calls.planning import preview_of, with_edits
 from agent_ls.loop.calls.proposed_text import proposed_text
 from agent_ls.loop.calls.renamed import as_shown, under_new_name
-from agent_ls.loop.calls.together import Shown, edits_with, preview_together
-from agent_ls.loop.kit import Kit
-from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.extension_points import PlannedCall
+from agent_ls.loop.services import Services
 from agent_ls.loop.turn import Turn
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ _FOR_GOOD: dict[ApprovalChoice, Literal["allow", "reject"]] = {
 
 
 async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
-    """Ask the person; return the call as approved or amended, or the denial."""
+    """Ask the user; return the call as approved or amended, or the denial."""
     async with turn.asking:
         if verdict.broad and (known := await _answered_with_others(planned, turn)) is not None:
             return known
@@ -74,7 +74,7 @@ async def _answered_with_others(
 async def _ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
     """Ask about this call, and about the later edits of its answer if all are ordinary."""
     try:
-        planned = await with_edits(planned, turn.kit.workspace)
+        planned = await with_edits(planned, turn.services.workspace)
         shown = Shown(planned, verdict.reason, await preview_of(planned))
     except ToolError as error:
         # The call cannot work, so there is nothing to approve.
@@ -85,8 +85,8 @@ async def _ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | 
     turn.edits_shown |= {one.planned.call.id: one.planned.plan for one in edits if one.planned.plan}
     request = _request(edits, verdict, turn)
     planned_edits = [edit for one in edits if one.planned.plan for edit in one.planned.plan.edits]
-    proposed = await proposed_text(planned_edits, turn.kit.workspace)
-    answer = await turn.kit.approver.approve(request, proposed)
+    proposed = await proposed_text(planned_edits, turn.services.workspace)
+    answer = await turn.services.approver.approve(request, proposed)
     await _remember(answer, request, turn)
     if answer.choice.allows:
         # Also a yes to all later edits is about the change that was shown.
@@ -96,7 +96,7 @@ async def _ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | 
         return same or await _ask(moved, verdict, turn)
     if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
         tool = answer.tool or planned.call.tool
-        return changed_call(planned, answer.arguments_json, tool, turn.kit.tools, turn.specs)
+        return changed_call(planned, answer.arguments_json, tool, turn.services.tools, turn.specs)
     return await _refused(planned, answer, request, turn)
 
 
@@ -116,7 +116,7 @@ def _request(edits: Sequence[Shown], verdict: Ask, turn: Turn) -> ApprovalReques
     if is_one:
         choices.append(ApprovalChoice.AMEND)
     return ApprovalRequest(
-        id=turn.kit.ids.new("apr"),
+        id=turn.services.ids.new("apr"),
         call_id=planned.call.id,
         turn_id=turn.state.turn_id,
         tool=planned.tool.name,
@@ -124,7 +124,7 @@ def _request(edits: Sequence[Shown], verdict: Ask, turn: Turn) -> ApprovalReques
         preview=preview,
         digest=digests[0] if is_one else hashlib.sha256("".join(digests).encode()).hexdigest(),
         choices=tuple(choices),
-        timeout_s=turn.kit.options.approval_timeout_s,
+        timeout_s=turn.services.options.approval_timeout_s,
         covers=() if is_one else tuple(map(_covered, edits)),
     )
 
@@ -142,19 +142,19 @@ async def _remember(answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn
     grant = request.preview.scope(answer.choice)
     if grant is None or answer.choice not in _FOR_GOOD or answer.choice not in request.choices:
         return
-    folders = [root.path for root in turn.kit.workspace.roots]
+    folders = [root.path for root in turn.services.workspace.roots]
     try:
-        await asyncio.to_thread(turn.kit.rules.add, grant, folders, _FOR_GOOD[answer.choice])
+        await asyncio.to_thread(turn.services.rules.add, grant, folders, _FOR_GOOD[answer.choice])
     except SettingsError as error:
         # The answer still applies to this call, only the rule is lost.
         _log.warning("%s", error)
 
 
-async def revoke_rules(event: GrantsRevoked, kit: Kit) -> None:
+async def revoke_rules(event: GrantsRevoked, services: Services) -> None:
     """Remove stored *always* rules, so that later sessions do not apply them."""
-    folders = [root.path for root in kit.workspace.roots]
+    folders = [root.path for root in services.workspace.roots]
     try:
-        await asyncio.to_thread(kit.rules.revoke, event.grants, folders)
+        await asyncio.to_thread(services.rules.revoke, event.grants, folders)
     except SettingsError as error:
         # This session ignores the rule anyway; only the stored rule remains.
         _log.warning("%s", error)
@@ -171,7 +171,7 @@ def _refusal_words(answer: ApprovalAnswer, edits: int, reason: str) -> str:
     if answer.by == "nobody":
         why = answer.note or "nobody is there to give it"
         return (
-            f"This needs a person's permission and {why}. {sentence(reason)}".rstrip()
+            f"This needs a user's permission and {why}. {sentence(reason)}".rstrip()
             + " Go on without it, or say what you would need."
         )
     words = f" The user says: “{answer.note}”." if answer.note else ""

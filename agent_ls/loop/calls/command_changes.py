@@ -10,10 +10,10 @@ from typing import Literal
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.events import CommandChanged, CommandChangesLeftOut, FilesLost
 from agent_ls.loop.calls.running import run_tool
+from agent_ls.loop.extension_points import CommandWatch, PlannedCall, Ran
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.store import Blobs
-from agent_ls.loop.settling import settled
-from agent_ls.loop.sockets import CommandWatch, PlannedCall, Ran
+from agent_ls.loop.shielding import settled
 from agent_ls.loop.turn import Turn
 
 _MAX_NAMED = 20
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
     """Run the call and record the files its command changes, also when it is cancelled."""
-    watch = turn.kit.watch
+    watch = turn.services.watch
     if watch is None or planned.effect is not Effect.EXECUTE:
         return await run_tool(planned, turn)
     try:
@@ -66,9 +66,9 @@ async def _record(
         _log.exception("could not look at the files after a command; its changes go unseen")
         return ()
     changes = sorted(changes, key=lambda one: (one.is_new, one.path))
-    limit = turn.kit.options.max_command_changes
+    limit = turn.services.options.max_command_changes
     for one in changes[:limit]:
-        await turn.emit(await stored_change(call_id, one, turn.kit.blobs))
+        await turn.emit(await stored_change(call_id, one, turn.services.blobs))
     rest = changes[limit:]
     left = list[CommandChangesLeftOut | FilesLost]()
     if rest:

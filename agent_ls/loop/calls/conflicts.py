@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Callable
 
 from agent_ls.domain.calls import Effect
-from agent_ls.loop.sockets import PlannedCall, ReferringCall
+from agent_ls.loop.extension_points import PlannedCall, ReferringCall
 
 _Call = PlannedCall | ReferringCall
 Name = Callable[[str], str]

@@ -3,7 +3,7 @@
 Only the user's refusals count: by an answer, a rule or a hook of theirs. A guard that refuses by
 itself says why, and the checks on repetition and failures see to a model that goes on all the same.
 Source: seed 004, permission denial: an allowed alternative, a specialist, then a blocked plan item
-and the person.
+and the user.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.sentences import sentence
 from agent_ls.loop.evidence.fingerprints import calls_of
-from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.turn import Turn
 
 _ORIGIN = "denials"
@@ -75,14 +75,14 @@ async def denied(
         return _result(
             planned, f"{text}\n{await _words_of(untold.answer, turn)}", untold.question_id
         )
-    limit = turn.kit.options.max_denials
+    limit = turn.services.options.max_denials
     in_a_row = _denials(turn) + 1 if by_user else 0
     if limit and in_a_row >= limit:
-        words, question_id = await _put_to_the_person(planned, reason, turn)
+        words, question_id = await _put_to_the_user(planned, reason, turn)
         return _result(planned, f"{text}\n{words}", question_id)
     if in_a_row > 1 and not whatever_tool:
         for tool in _offered_names(turn):
-            if turn.kit.tools[tool].effect is not Effect.DELEGATE:
+            if turn.services.tools[tool].effect is not Effect.DELEGATE:
                 continue
             text += f" A sub-agent ({tool}) may know another way; it has no more rights than you."
     return _result(planned, text)
@@ -132,7 +132,7 @@ def _alternatives(planned: PlannedCall, turn: Turn) -> list[str]:
     return [
         tool.name
         for name in _offered_names(turn)
-        if (tool := turn.kit.tools[name]).kind in kinds
+        if (tool := turn.services.tools[name]).kind in kinds
         and tool.effect in free
         and name not in refused | {planned.tool.name}
     ]
@@ -141,13 +141,13 @@ def _alternatives(planned: PlannedCall, turn: Turn) -> list[str]:
 def _offered_names(turn: Turn) -> list[str]:
     """Return the names of our tools that the model was offered, in their order."""
     prefix = turn.session.prefix
-    return [one for one in turn.kit.tools if prefix is None or one in prefix.tools]
+    return [one for one in turn.services.tools if prefix is None or one in prefix.tools]
 
 
 def _denials(turn: Turn) -> int:
     """Return how many answers in a row had a call denied by the user, before the current one.
 
-    A successful change or command, or a question to the person, restarts the count.
+    A successful change or command, or a question to the user, restarts the count.
     """
     count, is_counted = 0, False
     asked: dict[str, list[str]] = {}
@@ -176,7 +176,7 @@ def _denials(turn: Turn) -> int:
     return count - (is_counted and count > 0)
 
 
-async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> tuple[str, str]:
+async def _put_to_the_user(planned: PlannedCall, reason: str, turn: Turn) -> tuple[str, str]:
     """Ask the user how to go on; return the words for the model and the question's id."""
     words: list[str] = []
     plan = turn.session.plan
@@ -187,8 +187,8 @@ async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> t
         await turn.emit(PlanUpdated(items=items))
         words.append(f"The plan item “{item.text}” is marked blocked.")
     about = f" at “{item.text}”" if item else ""
-    question_id = turn.kit.ids.new("qst")
-    answer = await turn.kit.approver.ask(
+    question_id = turn.services.ids.new("qst")
+    answer = await turn.services.approver.ask(
         Question(
             id=question_id,
             turn_id=turn.state.turn_id,

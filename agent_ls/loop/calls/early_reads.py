@@ -17,7 +17,7 @@ from agent_ls.loop.calls.guarding import decide
 from agent_ls.loop.calls.references import expressions_in
 from agent_ls.loop.calls.running import run_tool
 from agent_ls.loop.calls.tool_hooks import before_tool_hooks
-from agent_ls.loop.sockets import PlannedCall, Ran
+from agent_ls.loop.extension_points import PlannedCall, Ran
 from agent_ls.loop.turn import Turn
 
 _LOOKS = frozenset({ToolKind.READ, ToolKind.SEARCH})
@@ -30,21 +30,21 @@ class EarlyReads:
         """Begin with no reads; running ones are in ``turn.early``, by call."""
         self._turn = turn
         self._seen: list[PlannedCall] = []
-        self._slots = asyncio.Semaphore(turn.kit.options.max_parallel_calls)
+        self._slots = asyncio.Semaphore(turn.services.options.max_parallel_calls)
         self._is_blocked = False
 
     def offer(self, call: ToolCall) -> None:
         """Start the call if it is a read that needs no approval and no earlier call conflicts."""
-        options = self._turn.kit.options
+        options = self._turn.services.options
         off = not (options.early_reads and options.parallel)
         if off or self._is_blocked or self._turn.view.mode is Mode.ASK_ALL:
             return
-        tool = self._turn.kit.tools.get(call.tool)
+        tool = self._turn.services.tools.get(call.tool)
         if tool is not None and expressions_in(call):
             # Its paths are not known yet. Unless it is a read, nothing after it may start.
             self._is_blocked = tool.effect is not Effect.READ
             return
-        planned = plan_call(call, self._turn.kit.tools, ())
+        planned = plan_call(call, self._turn.services.tools, ())
         if isinstance(planned, ToolResult):
             return
         if planned.effect in (Effect.EXECUTE, Effect.DELEGATE):

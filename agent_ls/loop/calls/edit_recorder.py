@@ -14,9 +14,9 @@ from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines, text_aft
 from agent_ls.domain.errors import BytesDamaged, WorkspaceError
 from agent_ls.domain.events import EditApplied, EditIntended, ReviewApplied, ReviewDecided
 from agent_ls.domain.images import FileImage, PutImage
+from agent_ls.loop.extension_points import CommandWatch
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Look, Workspace
-from agent_ls.loop.sockets import CommandWatch
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.spelling import canonical
 
@@ -248,7 +248,7 @@ async def put_hindrance(edit: PutImage, blobs: Blobs) -> str | None:
 
 
 def missing_words(blobs: Blobs) -> str:
-    """Return why a file cannot get its old content back, and what the person can do."""
+    """Return why a file cannot get its old content back, and what the user can do."""
     return (
         f"as what the file is to hold is no longer in the agent's store, {blobs.shown}; only a "
         "backup of that, or a copy of yours such as a commit, has it, and keep settles the change "

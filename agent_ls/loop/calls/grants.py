@@ -12,7 +12,7 @@ _WORDS = {
 
 
 def grant_words(grant: str) -> str:
-    """Return what a grant covers, for the person who is about to give it."""
+    """Return what a grant covers, for the user who is about to give it."""
     if rule := granted_rule(grant):
         return f"`{' '.join(rule.words)}{' …' if rule.is_prefix else ''}`"
     kind, colon, _ = grant.partition(":")

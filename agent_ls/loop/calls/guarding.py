@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from agent_ls.domain.verdicts import Allow, Ask, Consent, Defer, Deny, GuardVerdict
-from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.turn import Turn
 
 NO_OBJECTION = "guards"
@@ -30,7 +30,7 @@ async def decide(planned: PlannedCall, turn: Turn) -> Decided:
     decided: Allow | Ask | Defer = Allow()
     reads_only = False
     consent: Consent = "none"
-    for guard in turn.kit.guards:
+    for guard in turn.services.guards:
         verdict = await turn.consult(guard.name, guard.judge(planned, turn.view), NOT_CHECKED)
         if isinstance(verdict, Deny):
             return guard.name, verdict

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.events import OutputStored
-from agent_ls.loop.sockets import PlannedCall, ToolOutput
+from agent_ls.loop.extension_points import PlannedCall, ToolOutput
 from agent_ls.loop.state.expressions import shown
 from agent_ls.loop.state.outputs import CUT, OUTCOMES, targets, value_of
 from agent_ls.loop.turn import Turn
@@ -41,7 +41,7 @@ async def keep_output(planned: PlannedCall, result: ToolResult, turn: Turn) -> T
     if isinstance(result.data, dict) and _VALUE in result.data:
         facts = {key: one for key, one in result.data.items() if key != _VALUE}
         result = result.model_copy(update={"data": facts})
-    value = _value(result, whole, turn.kit.options.max_output_bytes)
+    value = _value(result, whole, turn.services.options.max_output_bytes)
     for path in targets(planned.goes_to.output, result):
         before = _before(path, call_id, turn) if method == "set" else None
         if before is not None:
@@ -82,5 +82,5 @@ async def _whole(result: ToolResult, turn: Turn) -> str | None:
             pass
     if result.output_id is None:
         return result.text
-    data = await turn.kit.blobs.get_blob(result.output_id)
+    data = await turn.services.blobs.get_blob(result.output_id)
     return None if data is None else data.decode(errors="replace")

@@ -16,8 +16,8 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import AdvisoryRaised, CallDecided
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.calls.denials import denied
-from agent_ls.loop.ports.people import MadeFile, MadeFiles
-from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.extension_points import PlannedCall
+from agent_ls.loop.ports.approval import MadeFile, MadeFiles
 from agent_ls.loop.turn import Turn
 
 ORIGIN = "made_files"
@@ -27,8 +27,8 @@ _MAX_NAMED = 20
 
 async def settle_made_files(planned: PlannedCall, turn: Turn) -> ToolResult | None:
     """Ask the user about what commands made; return the result of a call that may not run."""
-    made = turn.kit.made
-    is_unattended = turn.view.mode is Mode.AUTO and not turn.kit.is_attended
+    made = turn.services.made
+    is_unattended = turn.view.mode is Mode.AUTO and not turn.services.is_attended
     if made is None or planned.effect is not Effect.EXECUTE or is_unattended:
         return None
     if not await _undecided(made, turn):
@@ -52,7 +52,7 @@ async def settle_made_files(planned: PlannedCall, turn: Turn) -> ToolResult | No
 
 
 async def _undecided(made: MadeFiles, turn: Turn) -> tuple[MadeFile, ...]:
-    folders = [root.path for root in turn.kit.workspace.roots]
+    folders = [root.path for root in turn.services.workspace.roots]
     return await asyncio.to_thread(made.undecided, folders)
 
 
@@ -62,16 +62,16 @@ async def _ask(found: Sequence[MadeFile], made: MadeFiles, turn: Turn) -> str:
     if len(found) > _MAX_NAMED:
         listed += f"\n- and {len(found) - _MAX_NAMED} more"
     why = "Nobody is there to be asked."
-    if turn.kit.is_attended:
+    if turn.services.is_attended:
         question = Question(
-            id=turn.kit.ids.new("qst"),
+            id=turn.services.ids.new("qst"),
             turn_id=turn.state.turn_id,
             origin=ORIGIN,
             text="Commands that nobody approved made files that other programs act on:\n"
             f"{listed}\nKeep or remove them? A removal can be undone.",
             options=(_KEEP, _REMOVE),
         )
-        answer = await turn.kit.approver.ask(question)
+        answer = await turn.services.approver.ask(question)
         words = answer.text.strip()
         if words.lower() == _KEEP.lower():
             # What was not named is asked about next.
@@ -94,9 +94,9 @@ async def _ask(found: Sequence[MadeFile], made: MadeFiles, turn: Turn) -> str:
 async def _remove(found: Sequence[MadeFile], made: MadeFiles, turn: Turn) -> None:
     """Undo in the review what is in it, move the rest, and tell the model at its next request."""
     places = [place for one in found for place in await asyncio.to_thread(_files, one)]
-    names = [name for place in places if (name := turn.kit.workspace.shown(place)) is not None]
+    names = [name for place in places if (name := turn.services.workspace.shown(place)) is not None]
     try:
-        await turn.kit.approver.undo(names)
+        await turn.services.approver.undo(names)
         moved = await asyncio.to_thread(made.set_aside, found)
     except AgentLsError as error:
         moved = [str(error)]

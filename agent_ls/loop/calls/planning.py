@@ -1,4 +1,4 @@
-"""Plans the edits of a call once, for the person who looks at them and for the act."""
+"""Plans the edits of a call once, for the user who looks at them and for the act."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.edits import FileEdit
+from agent_ls.loop.extension_points import EditPlanner, PlannedCall
 from agent_ls.loop.ports.workspace import Look, Workspace
-from agent_ls.loop.sockets import EditPlanner, PlannedCall
 
 
 async def with_edits(planned: PlannedCall, workspace: Workspace) -> PlannedCall:

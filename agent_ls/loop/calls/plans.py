@@ -1,4 +1,4 @@
-"""Proposed plans: parsing the person's decision, and matching calls against it.
+"""Proposed plans: parsing the user's decision, and matching calls against it.
 
 A plan is a set of waiting calls: queued in plan mode, or the graph of an ``update_plan``. Pure.
 """
@@ -16,7 +16,7 @@ from agent_ls.domain.events import OutputStored
 from agent_ls.domain.plain_json import object_in
 from agent_ls.domain.plans import ProposedCall
 from agent_ls.loop.calls.references import Results, destination_in, expressions_in
-from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.state.expressions import shown
 from agent_ls.loop.state.outputs import MISSING, value_at
 from agent_ls.loop.state.view import TurnView
@@ -41,7 +41,7 @@ def digest(planned: PlannedCall, preview: Preview) -> str:
 
 
 async def is_as_approved(planned: PlannedCall, view: TurnView) -> bool:
-    """Say whether the person approved this call in a plan and its preview is unchanged.
+    """Say whether the user approved this call in a plan and its preview is unchanged.
 
     Changed arguments, newly resolved references and a different diff make it unapproved.
     """
@@ -59,7 +59,7 @@ async def is_as_approved(planned: PlannedCall, view: TurnView) -> bool:
 
 
 def chosen(words: str, calls: Sequence[ProposedCall]) -> tuple[str, ...] | None:
-    """Return the ids of the calls that the person's answer allows.
+    """Return the ids of the calls that the user's answer allows.
 
     Shape: ``all``, ``none``, or numbers such as ``1, 3-4``; None for any other text.
     """
@@ -82,7 +82,7 @@ def is_shown_wholly(step: ProposedCall) -> bool:
 
 
 def as_question(calls: Sequence[ProposedCall]) -> str:
-    """Return the plan as a numbered list for the person."""
+    """Return the plan as a numbered list for the user."""
     many = "1 step" if len(calls) == 1 else f"{len(calls)} steps"
     parts = [f"The proposed plan has {many}. Which of them may run?"]
     for number, one in enumerate(calls, 1):

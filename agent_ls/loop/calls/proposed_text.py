@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent_ls.domain.edits import ChangeText, CreateFile, FileEdit, apply_replacements
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports.people import ProposedText
+from agent_ls.loop.ports.approval import ProposedText
 from agent_ls.loop.ports.workspace import Workspace
 
 _CELLS = ".ipynb"

@@ -13,7 +13,7 @@ from agent_ls.domain.events import ApprovalRequested, FileRenamed
 from agent_ls.loop.calls.arguments import changed_call, parse_object
 from agent_ls.loop.calls.planning import preview_of, with_edits
 from agent_ls.loop.calls.plans import digest
-from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.state.spelling import canonical
 from agent_ls.loop.state.state import renamed_path
 from agent_ls.loop.turn import Turn
@@ -27,14 +27,14 @@ def under_new_name(
     path = arguments.get("path")
     if not isinstance(path, str):
         return None
-    old = canonical(path, turn.kit.workspace)
+    old = canonical(path, turn.services.workspace)
     new = old
     for event in _renames_since(request, turn):
         new = renamed_path(new, event)
     if new == old:
         return None
     text = json.dumps({**arguments, "path": new}, ensure_ascii=False)
-    found = changed_call(planned, text, planned.tool.name, turn.kit.tools, turn.specs)
+    found = changed_call(planned, text, planned.tool.name, turn.services.tools, turn.specs)
     return None if isinstance(found, ToolResult) else found
 
 
@@ -47,7 +47,7 @@ async def as_shown(
     """
     moved = under_new_name(planned, request, turn)
     try:
-        now = await with_edits(moved or planned, turn.kit.workspace)
+        now = await with_edits(moved or planned, turn.services.workspace)
         preview = await preview_of(now)
     except (ToolError, WorkspaceError):
         return None

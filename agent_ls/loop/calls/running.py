@@ -15,8 +15,8 @@ from agent_ls.loop.calls.applying import Unapplied, apply_all, changed_by
 from agent_ls.loop.calls.keeping import with_value
 from agent_ls.loop.calls.planning import preview_of, with_edits
 from agent_ls.loop.calls.plans import digest
+from agent_ls.loop.extension_points import PlannedCall, Ran, ToolContext, ToolOutput
 from agent_ls.loop.pausing import paused
-from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
 from agent_ls.loop.turn import Turn
 
 _log = logging.getLogger(__name__)
@@ -44,10 +44,10 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     after any started edit is settled.
     """
     call_id = planned.call.id
-    started_s = turn.kit.clock.monotonic_s()
-    # A sub-agent has its own limits, which pause while it waits for a person.
+    started_s = turn.services.clock.monotonic_s()
+    # A sub-agent has its own limits, which pause while it waits for a user.
     is_turn = planned.effect is Effect.DELEGATE
-    limit_s = turn.within(None if is_turn else turn.kit.options.tool_timeout_s)
+    limit_s = turn.within(None if is_turn else turn.services.options.tool_timeout_s)
     try:
         async with asyncio.timeout(limit_s) as limit:
             output = await _plan_and_apply(planned, turn, limit)
@@ -69,20 +69,20 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
         _log.exception("tool %s failed unexpectedly", planned.tool.name)
         text = f"The tool itself failed ({type(error).__name__}: {error}). Try another way."
         output = ToolOutput(text, ErrorKind.RUNTIME)
-    images = [one.stored(await turn.kit.blobs.put_blob(one.data)) for one in output.images]
+    images = [one.stored(await turn.services.blobs.put_blob(one.data)) for one in output.images]
     result = ToolResult(
         call_id=call_id,
         text="\n".join(filter(None, (output.text, planned.left_out))),
         error=output.error,
         data=with_value(output, planned),
-        duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),
+        duration_ms=int((turn.services.clock.monotonic_s() - started_s) * 1000),
         images=tuple(images),
     )
     return Ran(result, output.events)
 
 
 async def _answered(question: Question, turn: Turn) -> ToolOutput:
-    answer = await turn.kit.approver.ask(question)
+    answer = await turn.services.approver.ask(question)
     if answer.is_answered:
         return ToolOutput(f"The user answers: {answer.text}")
     text = "Nobody is there to answer. Decide yourself, and say what you assumed."
@@ -94,7 +94,7 @@ async def _ask_meanwhile(
 ) -> QuestionAnswer:
     """Ask the user for a tool that goes on with the answer; its time does not pass meanwhile."""
     question = Question(
-        id=turn.kit.ids.new("qst"),
+        id=turn.services.ids.new("qst"),
         turn_id=turn.state.turn_id,
         origin=_ASKED_FOR_A_TOOL,
         text=text,
@@ -103,7 +103,7 @@ async def _ask_meanwhile(
     )
     try:
         with paused(limit):
-            return await turn.kit.approver.ask(question)
+            return await turn.services.approver.ask(question)
     except asyncio.CancelledError:
         # The call ended without the answer, so nothing waits for it any more.
         if question.id in turn.session.questions:
@@ -118,17 +118,17 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn, limit: asyncio.Timeo
         call_id=planned.call.id,
         turn_id=turn.state.turn_id,
         view=turn.view,
-        report=lambda text: turn.recorder.whisper(CallOutputStreamed(planned.call.id, text)),
+        report=lambda text: turn.recorder.emit_ephemeral(CallOutputStreamed(planned.call.id, text)),
         reads_only=planned.reads_only,
         is_approved=bool(planned.approved),
         consent=planned.consent,
-        ask=partial(_ask_meanwhile, turn, limit) if turn.kit.is_attended else None,
+        ask=partial(_ask_meanwhile, turn, limit) if turn.services.is_attended else None,
     )
     replans = 0
     while True:
         shown = planned.plan
-        planned = await with_edits(planned, turn.kit.workspace)
-        # The file, or a tool server, may have changed while the person decided.
+        planned = await with_edits(planned, turn.services.workspace)
+        # The file, or a tool server, may have changed while the user decided.
         is_as_shown = shown is not None and planned.plan is shown
         if not is_as_shown and (refusal := await _if_not_as_approved(planned)):
             return ToolOutput(refusal, ErrorKind.RUNTIME)
@@ -137,10 +137,10 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn, limit: asyncio.Timeo
         if failed is None:
             return output
         is_stale = failed.outcome.status == "stale" and not failed.changed
-        may_replan = replans < turn.kit.options.max_replans and output.may_plan_again
+        may_replan = replans < turn.services.options.max_replans and output.may_plan_again
         if not (is_stale and may_replan):
             return ToolOutput(_refusal(failed, is_one=len(output.edits) == 1), ErrorKind.RUNTIME)
-        await turn.kit.clock.sleep(_PAUSES_S[min(replans, len(_PAUSES_S) - 1)])
+        await turn.services.clock.sleep(_PAUSES_S[min(replans, len(_PAUSES_S) - 1)])
         # A file that was opened meanwhile holds the same text under another version.
         planned = replace(planned, plan=None)
         replans += 1

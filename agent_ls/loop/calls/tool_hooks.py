@@ -1,6 +1,6 @@
 """What hooks may do to a call: block it, change it, approve it, replace its result.
 
-They run after the guards and before the person, so that the person sees what would run.
+They run after the guards and before the user, so that the user sees what would run.
 Invariant: a hook never weakens the guards. Changed arguments are judged again, and a call that
 always asks still asks.
 """
@@ -17,8 +17,8 @@ from agent_ls.domain.hooks import Hook, HookOutcome, HookPoint
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
 from agent_ls.loop.calls.arguments import changed_call
 from agent_ls.loop.calls.guarding import Decided, decide
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.hooks import FAILURES, Hooks, Said
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.loop.turn import Turn
 
@@ -27,7 +27,7 @@ _BEFORE, _AFTER = HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL
 
 def before_tool_hooks(planned: PlannedCall, turn: Turn) -> tuple[Hook, ...]:
     """Return the hooks to run before this call."""
-    return turn.kit.hooks.of(_BEFORE, planned.tool.name, planned.paths)
+    return turn.services.hooks.of(_BEFORE, planned.tool.name, planned.paths)
 
 
 async def ask_before_tool(
@@ -45,7 +45,7 @@ async def ask_before_tool(
         changed = planned
         if said.answer.arguments is not None and outcome is HookOutcome.PASSED:
             text = json.dumps(said.answer.arguments, ensure_ascii=False)
-            found = changed_call(planned, text, planned.call.tool, turn.kit.tools)
+            found = changed_call(planned, text, planned.call.tool, turn.services.tools)
             if isinstance(found, ToolResult):
                 said = said.failed(found.text.partition("\n")[0].removeprefix("error: "))
                 outcome = said.outcome
@@ -76,7 +76,7 @@ def _settled(decided: Decided, allowed_by: str, question: tuple[str, str] | None
         origin, why = question
         return origin, Ask(why, broad=False, reads_only=_only_reads(verdict))
     if allowed_by and _is_broad(verdict):
-        return allowed_by, Allow(reads_only=_only_reads(verdict), consent="person")
+        return allowed_by, Allow(reads_only=_only_reads(verdict), consent="user")
     return decided
 
 
@@ -94,7 +94,7 @@ async def _asked(hook: Hook, planned: PlannedCall, decided: Decided, turn: Turn)
         "decision": "ask" if isinstance(verdict, Ask) else "allow",
         "reason": verdict.reason if isinstance(verdict, Ask) else "",
     }
-    return await turn.kit.hooks.ask(_BEFORE, hook, told, _path(planned))
+    return await turn.services.hooks.ask(_BEFORE, hook, told, _path(planned))
 
 
 async def ask_after_tool(

@@ -41,7 +41,7 @@ class Looked:
 
     @property
     def shown(self) -> CheckReport:
-        """Return the report to display to the person."""
+        """Return the report to display to the user."""
         findings = (*self.report.findings, *self.kept)
         return self.report.model_copy(update={"findings": findings})
 

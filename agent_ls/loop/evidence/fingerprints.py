@@ -15,7 +15,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, is_server_tool
 from agent_ls.domain.failure_kinds import FailureKind, failure_kind
 from agent_ls.domain.plain_json import object_in, plain_json
-from agent_ls.loop.evidence.news import ReadVersions, is_news, is_transient
+from agent_ls.loop.evidence.progress_signals import ReadVersions, is_news, is_transient
 from agent_ls.loop.state.spelling import in_one_spelling
 from agent_ls.loop.state.view import TurnView
 
@@ -52,8 +52,8 @@ def fingerprint(tool: str, arguments_json: str) -> str:
 def calls_in_vain(view: TurnView) -> tuple[tuple[str, str], ...]:
     """Return (id, fingerprint) of the calls since their results could last have changed.
 
-    Shape: oldest first. Results can change after news (``news.py``), a command not run before,
-    another version of a file that was read, or a transient error.
+    Shape: oldest first. Results can change after news (``progress_signals.py``), a command not run
+    before, another version of a file that was read, or a transient error.
     """
     return tuple(view.turn.events.tallied(_Trail).calls)
 

@@ -10,9 +10,9 @@ from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.evidence.fingerprints import fingerprint
-from agent_ls.loop.evidence.news import ReadVersions, is_news
+from agent_ls.loop.evidence.progress_signals import ReadVersions, is_news
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 
 
@@ -46,8 +46,8 @@ async def _met_at(path: str, workspace: Workspace) -> str:
 def failures_in_vain(tool: str, arguments_json: str, view: TurnView) -> list[e.ToolCallFinished]:
     """Return the failures of this same call since anything changed, oldest first.
 
-    A change is news (``news.py``), a command, or another version of a file that was read. A
-    rejection by the person counts as a failure; a guard's refusal does not.
+    A change is news (``progress_signals.py``), a command, or another version of a file that was
+    read. A rejection by the user counts as a failure; a guard's refusal does not.
     """
     failures = view.turn.events.tallied(_Tried).failures
     return list(failures.get(fingerprint(tool, arguments_json), ()))

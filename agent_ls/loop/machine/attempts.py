@@ -36,12 +36,12 @@ from agent_ls.domain.model_io import (
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.calls.early_reads import EarlyReads
 from agent_ls.loop.calls.other_agents import in_our_words
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.machine.llm_hooks import ask_after_llm_call
 from agent_ls.loop.machine.request import request_of, with_images
 from agent_ls.loop.printed.names import tool_meant
 from agent_ls.loop.printed.reading import read_marked
 from agent_ls.loop.printed.showing import ShownText
-from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.turn import Turn
 
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ _CUT_OFF = (
 
 async def make_attempt(turn: Turn) -> Attempt:
     """Send the request, show its stream, and record how it ended."""
-    started_s = turn.kit.clock.monotonic_s()
+    started_s = turn.services.clock.monotonic_s()
     gathered = Gathered(turn, EarlyReads(turn))
     try:
         error = await gathered.stream(request_of(turn))
@@ -84,7 +84,7 @@ async def record_attempt(turn: Turn, attempt: Attempt, model: str, started_s: fl
         message=error.message if error else "",
         usage=attempt.usage,
         model=model,
-        duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),
+        duration_ms=int((turn.services.clock.monotonic_s() - started_s) * 1000),
     )
     await turn.emit(finished)
     await ask_after_llm_call(turn, attempt, finished)
@@ -96,13 +96,13 @@ def call_of(turn: Turn, provider_id: str, tool: str, arguments_json: str) -> Too
     It is recorded in our words, so that all that looks at calls by the tool's name sees it.
     """
     call = ToolCall(
-        id=turn.kit.ids.new("cal"),
+        id=turn.services.ids.new("cal"),
         provider_id=provider_id,
-        tool=tool_meant(tool, turn.kit.tools),
+        tool=tool_meant(tool, turn.services.tools),
         arguments_json=arguments_json,
     )
     try:
-        return in_our_words(call, turn.kit.tools)
+        return in_our_words(call, turn.services.tools)
     except ValueError:
         # Its result will say why it cannot be carried out.
         return call
@@ -126,8 +126,8 @@ class Gathered:
     async def stream(self, request: ModelRequest) -> ProviderError | None:
         """Send the request and gather its stream; return the error if it breaks."""
         try:
-            request = await with_images(request, self._turn.kit.blobs)
-            async with aclosing(self._turn.kit.provider.stream(request)) as events:
+            request = await with_images(request, self._turn.services.blobs)
+            async with aclosing(self._turn.services.provider.stream(request)) as events:
                 async for event in events:
                     self._take(event)
         except ProviderError as error:
@@ -142,13 +142,13 @@ class Gathered:
                 self._show(self._shown.take(text))
             case ReasoningDelta(text=text):
                 self._reasoning.append(text)
-                turn.recorder.whisper(ReasoningStreamed(step_id, text))
+                turn.recorder.emit_ephemeral(ReasoningStreamed(step_id, text))
             case TextWasReasoning():
                 self._reasoning += self._text
                 self._text.clear()
                 self._shown = ShownText()
                 # Whoever saw the text stream discards it.
-                turn.recorder.whisper(AttemptDiscarded(step_id))
+                turn.recorder.emit_ephemeral(AttemptDiscarded(step_id))
             case CallClosed():
                 call = self._identified(event)
                 self._calls.append(call)
@@ -166,7 +166,7 @@ class Gathered:
 
     def _show(self, text: str) -> None:
         if text:
-            self._turn.recorder.whisper(TextStreamed(self._turn.state.step_id, text))
+            self._turn.recorder.emit_ephemeral(TextStreamed(self._turn.state.step_id, text))
 
     def _identified(self, event: CallClosed | CallCut) -> ToolCall:
         return call_of(self._turn, event.provider_id, event.tool, event.arguments_json)

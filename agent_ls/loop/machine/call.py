@@ -39,8 +39,8 @@ from agent_ls.domain.verdicts import (
     TakeCalls,
 )
 from agent_ls.loop.calls.arguments import plan_call
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.machine.attempts import call_of, make_attempt
-from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.turn import Move, Turn
 
 _PARTIAL = "accept_partial"
@@ -57,7 +57,7 @@ async def call(turn: Turn) -> Move:
         return move
     if _is_outdated(turn):
         return Move(Phase.CHECK)
-    limit_s = turn.within(turn.kit.options.step_timeout_s)
+    limit_s = turn.within(turn.services.options.step_timeout_s)
     try:
         async with asyncio.timeout(limit_s):
             move = None
@@ -70,7 +70,7 @@ async def call(turn: Turn) -> Move:
             return _after_answer(turn)
         turn.discard_early()
         setting = "loop.step_timeout_s"
-        if limit_s != turn.kit.options.step_timeout_s:
+        if limit_s != turn.services.options.step_timeout_s:
             setting = "policies.wall_clock.limit_s"
         why = f"The model did not answer within {limit_s:.3g} s (setting {setting})."
         return Move(Phase.CLOSE, StopReason.TIMEOUT, why)
@@ -112,8 +112,8 @@ async def _attempt_once(turn: Turn) -> Move | None:
     """Make one attempt and follow the recoveries' verdicts; None: make another attempt."""
     turn.discard_early()
     attempt = await make_attempt(turn)
-    for recovery in turn.kit.recoveries:
-        await turn.breathe()
+    for recovery in turn.services.recoveries:
+        await turn.yield_if_due()
         verdict = await recovery.judge(attempt, turn.view)
         match verdict:
             case Accept():
@@ -169,7 +169,7 @@ async def _take(
                 call_of(turn, f"{TakeCalls.provider_id}_{turn.state.step_number}_{index}", *one)
                 for index, one in enumerate(written)
             )
-            planned = (plan_call(one, turn.kit.tools, ()) for one in calls)
+            planned = (plan_call(one, turn.services.tools, ()) for one in calls)
             if not is_certain and any(isinstance(one, ToolResult) for one in planned):
                 return None
             await _chosen(turn, origin, "take_calls", ", ".join(one.tool for one in calls))
@@ -189,11 +189,11 @@ async def _recover(
     if isinstance(verdict, Compact) and verdict.carry_on:
         await _chosen(turn, origin, "continue", verdict.carry_on, partial=attempt.text)
     elif not isinstance(verdict, Continue):
-        turn.recorder.whisper(AttemptDiscarded(turn.state.step_id))
+        turn.recorder.emit_ephemeral(AttemptDiscarded(turn.state.step_id))
     match verdict:
         case Retry(after_s=after_s, why=why):
             await _chosen(turn, origin, "retry", why, wait_s=after_s)
-            await turn.kit.clock.sleep(after_s)
+            await turn.services.clock.sleep(after_s)
             return None
         case Reask(text=text):
             await _chosen(turn, origin, "reask", text)

@@ -21,10 +21,10 @@ from agent_ls.domain.verdicts import (
     TextOnly,
 )
 from agent_ls.loop.evidence.findings import reported
+from agent_ls.loop.extension_points import Check
 from agent_ls.loop.machine.escalating import escalate, follow_earlier_answers
 from agent_ls.loop.machine.opening_calls import take_opening_calls
 from agent_ls.loop.machine.turn_hooks import ask_at_start
-from agent_ls.loop.sockets import Check
 from agent_ls.loop.turn import Move, Turn
 
 
@@ -37,7 +37,7 @@ async def check(turn: Turn) -> Move:
     if (answered := await follow_earlier_answers(turn)) is not None:
         return answered
     text_only = False
-    for one in turn.kit.checks:
+    for one in turn.services.checks:
         verdict = await turn.consult(one.name, one.check(turn.view), Proceed())
         text_only = text_only or isinstance(verdict, TextOnly)
         if (move := await _done(one, verdict, turn)) is not None:

@@ -63,7 +63,7 @@ def _asked(turn: Turn, stop: StopReason) -> str:
     requests = list(turn.view.each(WrapUpRequested))
     if not requests:
         why = WORDS.get(stop, "The turn ends here.")
-        return f"{why} {turn.kit.closing}" if turn.kit.closing else _ASK.format(why=why)
+        return f"{why} {turn.services.closing}" if turn.services.closing else _ASK.format(why=why)
     return requests[-1].text or _ASK.format(why="You are asked to come to an end now.")
 
 
@@ -73,8 +73,8 @@ async def _last_words(turn: Turn, asked: str) -> str:
         return ""
     told = UserMessage(text=asked, origin="close")
     request = _fitting(turn, request_of(turn, extra=(told,), text_only=True), told)
-    started_s = turn.kit.clock.monotonic_s()
-    limit_s = turn.within(turn.kit.options.close_timeout_s)
+    started_s = turn.services.clock.monotonic_s()
+    limit_s = turn.within(turn.services.options.close_timeout_s)
     gathered = Gathered(turn)
     try:
         async with asyncio.timeout(limit_s):
@@ -84,7 +84,7 @@ async def _last_words(turn: Turn, asked: str) -> str:
         error = ProviderError(ProviderFailure.TIMEOUT, words)
     if error is not None:
         # No second attempt follows: readers discard the streamed text.
-        turn.recorder.whisper(AttemptDiscarded(turn.state.step_id))
+        turn.recorder.emit_ephemeral(AttemptDiscarded(turn.state.step_id))
     attempt = gathered.attempt(error)
     await record_attempt(turn, attempt, gathered.model, started_s)
     # Calls do not run any more, so none may stand in the last words.

@@ -11,9 +11,9 @@ from agent_ls.domain.events import Answered, Compacted, CompactionSettled, Moved
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Shortened, Unchanged
+from agent_ls.loop.extension_points import Compactor
 from agent_ls.loop.machine.summaries import tokens_of
 from agent_ls.loop.machine.turn_hooks import ask_at_compaction
-from agent_ls.loop.sockets import Compactor
 from agent_ls.loop.state.compaction import MAX_SENT_SHARE, compacted
 from agent_ls.loop.turn import Move, Turn
 
@@ -34,9 +34,9 @@ async def compact(turn: Turn) -> Move:
         return Move(Phase.CHECK)
     await ask_at_compaction(turn)
     if turn.state.recovers:
-        await _ask(turn, turn.kit.budget_compactors, 0, 0)
+        await _ask(turn, turn.services.budget_compactors, 0, 0)
         return Move(Phase.CHECK)
-    options = turn.kit.options
+    options = turn.services.options
     is_forced = turn.view.is_compaction_forced
     moves = turn.view.each_since(Moved, Answered)
     in_a_row = sum(one.to is Phase.COMPACT for one in moves)
@@ -47,7 +47,7 @@ async def compact(turn: Turn) -> Move:
     # A provider that rejected the request leaves less room than our table says.
     has_room = turn.facts.window_tokens and not turn.view.is_overflown
     fit = _target(turn, max(MAX_SENT_SHARE, options.compact_to_share)) if has_room else target
-    await _ask(turn, turn.kit.compactors, target, fit)
+    await _ask(turn, turn.services.compactors, target, fit)
     await compact_as_asked(turn)
     if is_forced and turn.view.estimated_tokens >= before:
         return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
@@ -63,8 +63,8 @@ async def compact_as_asked(turn: Turn) -> None:
     if not turn.session.is_compaction_asked:
         return
     is_shorter = not turn.state.ended and bool(turn.view.each_since(Compacted, Moved))
-    target = int(turn.view.estimated_tokens * turn.kit.options.compact_to_share)
-    for one in turn.kit.compactors:
+    target = int(turn.view.estimated_tokens * turn.services.options.compact_to_share)
+    for one in turn.services.compactors:
         if is_shorter:
             break
         verdict = await turn.consult(one.name, one.compact(turn.view, target), Unchanged())
@@ -89,7 +89,7 @@ async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int, fit: 
     Those after the first lose more, so they are asked only when the conversation must fit. The last
     one cuts what the model has not seen yet, so it only makes it ``fit``.
     """
-    limit = turn.facts.window_tokens * turn.kit.options.compact_hard_share
+    limit = turn.facts.window_tokens * turn.services.options.compact_hard_share
     is_over = limit > 0 and turn.view.context_tokens >= limit
     must_fit = is_over or turn.view.is_compaction_forced
     for number, one in enumerate(compactors):

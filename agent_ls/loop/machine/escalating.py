@@ -1,4 +1,4 @@
-"""Escalations: ask the person whether the turn goes on.
+"""Escalations: ask the user whether the turn goes on.
 
 The question carries the stop reason, so that an answer means the same after a restart.
 """
@@ -21,19 +21,19 @@ async def follow_earlier_answers(turn: Turn) -> Move | None:
 
 
 async def escalate(turn: Turn, origin: str, verdict: Escalate) -> Move | None:
-    """Ask the person whether to go on; None when the turn goes on. Free text becomes a steer."""
+    """Ask the user whether to go on; None when the turn goes on. Free text becomes a steer."""
     for question, answer in _answers(turn):
         if question.origin == origin:
             return await _follow(turn, question, answer)
     question = Question(
-        id=turn.kit.ids.new("qst"),
+        id=turn.services.ids.new("qst"),
         turn_id=turn.state.turn_id,
         origin=origin,
         text=verdict.question,
         options=("continue", STOP),
         stop=verdict.stop,
     )
-    return await _follow(turn, question, await turn.kit.approver.ask(question))
+    return await _follow(turn, question, await turn.services.approver.ask(question))
 
 
 async def _follow(turn: Turn, question: Question, answer: QuestionAnswer) -> Move | None:
@@ -51,7 +51,7 @@ async def _follow(turn: Turn, question: Question, answer: QuestionAnswer) -> Mov
 
 
 def _answers(turn: Turn) -> list[tuple[Question, QuestionAnswer]]:
-    """Return the escalations that a person answered since the last move."""
+    """Return the escalations that a user answered since the last move."""
     asked = {one.question.id: one.question for one in turn.view.each_since(QuestionAsked, Moved)}
     return [
         (asked[one.question_id], one.answer)

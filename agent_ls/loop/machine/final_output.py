@@ -23,7 +23,7 @@ def after_calls(turn: Turn) -> Move | None:
         return None
     if turn.view.each_since(FinalOutputGiven, Answered):
         return Move(Phase.JUDGE)
-    if _wrong(turn) >= turn.kit.options.max_wrong_outputs:
+    if _wrong(turn) >= turn.services.options.max_wrong_outputs:
         why = "The agent could not give its output in the shape that was asked for."
         return Move(Phase.DONE, StopReason.UNVERIFIED, why)
     return None

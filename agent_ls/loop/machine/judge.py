@@ -12,11 +12,11 @@ from agent_ls.domain.events import GateFailed, GoalChecked, Moved, NudgeAdded
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Escalate, GateVerdict, Nudge, Pass
-from agent_ls.loop.calls.proposing import decide_on_plan
+from agent_ls.loop.calls.deferred_calls import decide_on_plan
 from agent_ls.loop.evidence.findings import reported
+from agent_ls.loop.extension_points import Gate
 from agent_ls.loop.machine.escalating import escalate
 from agent_ls.loop.machine.turn_hooks import ask_at_stop, is_sent_back
-from agent_ls.loop.sockets import Gate
 from agent_ls.loop.turn import Move, Turn
 
 _AT_THE_CAP: dict[StopReason, str] = {
@@ -24,7 +24,7 @@ _AT_THE_CAP: dict[StopReason, str] = {
     StopReason.UNVERIFIED: "The agent could not make the checks pass:",
     StopReason.OPEN_TASKS: "The agent stopped although its plan still has open items.",
 }
-"""Text for the person when a gate has reached its cap."""
+"""Text for the user when a gate has reached its cap."""
 _SAYS_WHAT = frozenset({StopReason.UNVERIFIED})
 """Stop reasons for which the gate's own text is appended."""
 
@@ -38,16 +38,16 @@ async def judge(turn: Turn) -> Move:
     is_nudged = bool(turn.view.each_since(NudgeAdded, Moved)) or is_sent_back(turn)
     if answer is None or is_nudged or turn.view.has_new_steer:
         return Move(Phase.CHECK)
-    for gate in turn.kit.gates:
+    for gate in turn.services.gates:
         verdict = await turn.consult(gate.name, gate.judge(answer, turn.view), Pass())
         if (move := await _after(turn, gate, verdict)) is not None:
             return move
     if (move := await decide_on_plan(turn)) is not None:
-        # Approved calls run, whatever else the person said meanwhile.
+        # Approved calls run, whatever else the user said meanwhile.
         return move
     if (move := await ask_at_stop(turn, answer)) is not None:
         return move
-    # The person may have steered while the gates ran, or instead of deciding on the plan.
+    # The user may have steered while the gates ran, or instead of deciding on the plan.
     if turn.view.has_new_steer:
         return Move(Phase.CHECK)
     if turn.state.final_output is not None:

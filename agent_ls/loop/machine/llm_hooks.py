@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from agent_ls.domain.events import AttemptFinished
 from agent_ls.domain.hooks import HookOutcome, HookPoint
-from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.turn import Turn
 
 _BEFORE, _AFTER = HookPoint.BEFORE_LLM_CALL, HookPoint.AFTER_LLM_CALL
@@ -18,7 +18,7 @@ _BEFORE, _AFTER = HookPoint.BEFORE_LLM_CALL, HookPoint.AFTER_LLM_CALL
 
 async def ask_before_llm_call(turn: Turn) -> None:
     """Let the hooks change system prompt and tools of the next request; record any change."""
-    prefix, hooks = turn.session.prefix, turn.kit.hooks.of(_BEFORE)
+    prefix, hooks = turn.session.prefix, turn.services.hooks.of(_BEFORE)
     offered = tuple(spec.name for spec in turn.specs)
     if prefix is None or (not hooks and prefix.unhooked is None and prefix.tools == offered):
         return
@@ -26,7 +26,7 @@ async def ask_before_llm_call(turn: Turn) -> None:
     system, tools = plain, offered
     changed_by: list[str] = []
     for hook in hooks:
-        said = await turn.kit.hooks.ask(_BEFORE, hook, _told(turn, system, tools))
+        said = await turn.services.hooks.ask(_BEFORE, hook, _told(turn, system, tools))
         wanted = system if said.answer.system is None else said.answer.system
         allowed = tools if said.answer.tools is None else said.answer.tools
         left = tuple(one for one in tools if one in allowed)
@@ -52,8 +52,8 @@ async def ask_before_llm_call(turn: Turn) -> None:
 
 async def ask_after_llm_call(turn: Turn, attempt: Attempt, finished: AttemptFinished) -> None:
     """Show the hooks how a request ended, including failures."""
-    for hook in turn.kit.hooks.of(_AFTER):
-        said = await turn.kit.hooks.ask(_AFTER, hook, _ended(turn, attempt, finished))
+    for hook in turn.services.hooks.of(_AFTER):
+        said = await turn.services.hooks.ask(_AFTER, hook, _ended(turn, attempt, finished))
         if said.outcome is HookOutcome.BLOCKED:
             said = said.failed(f"it comes too late to block: {said.text}")
         await turn.emit(said.ran(_AFTER, hook))

@@ -17,8 +17,8 @@ from agent_ls.domain.errors import AgentLsError, StoreError, bug
 from agent_ls.domain.events import Answered, CancelRequested, GateFailed, Moved, TurnEnded
 from agent_ls.domain.phases import SUCCESSORS, Phase
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
+from agent_ls.loop.machine.abort import results_of_open_calls
 from agent_ls.loop.machine.act import act
-from agent_ls.loop.machine.breaking_off import results_of_open_calls
 from agent_ls.loop.machine.call import call
 from agent_ls.loop.machine.check import check
 from agent_ls.loop.machine.close import close
@@ -27,7 +27,7 @@ from agent_ls.loop.machine.final_output import output_text
 from agent_ls.loop.machine.judge import judge
 from agent_ls.loop.machine.prepare import prepare
 from agent_ls.loop.machine.results import lack_of
-from agent_ls.loop.settling import finished
+from agent_ls.loop.shielding import finished
 from agent_ls.loop.turn import Move, Turn
 
 _log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ async def run_turn(turn: Turn) -> TurnEnded | None:
         await _walk(turn)
     except asyncio.CancelledError:
         if turn.is_left and turn.state.phase is not Phase.DONE:
-            await finished(turn.kit.compile_checks.let_go(turn.state.turn_id))
+            await finished(turn.services.compile_checks.let_go(turn.state.turn_id))
             return None
         break_off = _BreakOff(StopReason.CANCELLED, "Stopped.", ErrorKind.CANCELLED)
     except AgentLsError as error:
@@ -86,7 +86,7 @@ async def _walk(turn: Turn) -> None:
         raise asyncio.CancelledError
     await turn.settle_tools()
     while turn.state.phase is not Phase.DONE:
-        # The person or a recovery may have switched the model.
+        # The user or a recovery may have switched the model.
         await turn.learn_facts()
         await _step(turn)
 
@@ -97,7 +97,7 @@ async def _conclude(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
     Errors: ``StoreError`` when the end cannot be stored; it was shown to the readers by then.
     """
     # Nobody would see the results of checks that still run.
-    await turn.kit.compile_checks.let_go(turn.state.turn_id)
+    await turn.services.compile_checks.let_go(turn.state.turn_id)
     if turn.state.phase is Phase.DONE:
         # The turn reached DONE by itself.
         break_off = None
@@ -134,7 +134,7 @@ async def _walked(turn: Turn, phase: Phase) -> Move:
             raise
     to = Phase.CLOSE if Phase.CLOSE in SUCCESSORS[phase] else Phase.DONE
     why = (
-        f"The turn's time is over (policies.wall_clock.limit_s: {turn.kit.turn_limit_s:.3g}, "
+        f"The turn's time is over (policies.wall_clock.limit_s: {turn.services.turn_limit_s:.3g}, "
         "--timeout of `agent-ls run`)."
     )
     return Move(to, StopReason.TIMEOUT, why)

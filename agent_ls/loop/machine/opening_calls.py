@@ -32,7 +32,7 @@ async def take_opening_calls(turn: Turn) -> bool:
         )
         await turn.emit(
             Answered(
-                step_id=turn.kit.ids.new("stp"),
+                step_id=turn.services.ids.new("stp"),
                 message=AssistantMessage(calls=taken),
                 origin="command",
             )

@@ -32,7 +32,7 @@ async def prepare(turn: Turn) -> Move:
     if (too_small := _without_room(view)) is not None:
         return too_small
     proposed = _advisories(view)
-    for one in turn.kit.injections:
+    for one in turn.services.injections:
         slot = await turn.consult(one.name, one.propose(view), None)
         if slot is not None:
             proposed.append(slot)
@@ -42,7 +42,7 @@ async def prepare(turn: Turn) -> Move:
     slots = fit(proposed, _slot_tokens(turn, view))
     await turn.emit(
         RequestPrepared(
-            step_id=turn.kit.ids.new("stp"),
+            step_id=turn.services.ids.new("stp"),
             number=view.steps + 1,
             slots=slots,
             text_only=view.turn.text_only,
@@ -81,7 +81,7 @@ def _without_room(view: TurnView) -> Move | None:
 
 
 def _slot_tokens(turn: Turn, view: TurnView) -> int:
-    budget, window = turn.kit.options.injection_budget_tokens, view.facts.window_tokens
+    budget, window = turn.services.options.injection_budget_tokens, view.facts.window_tokens
     if not window:
         return budget
     return max(min(budget, int(window * _MAX_SENT_SHARE) - view.context_tokens), 0)

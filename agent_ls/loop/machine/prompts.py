@@ -25,7 +25,7 @@ read the result of every call.
 - Answer briefly: what you did and what the user should know. Name places in code as path:line."""
 
 ATTENDED = _ROLE.format(place="inside the user's editor")
-"""The beginning of the system prompt when a person can be asked."""
+"""The beginning of the system prompt when a user can be asked."""
 
 UNATTENDED = f"""\
 {_ROLE.format(place="that works on its own")}

@@ -33,7 +33,7 @@ def request_of(
     Invariant: nothing is inserted before what was sent earlier. Slots go before the newest message
     if that is an unsent user message, else to the very end.
     """
-    session, state, options = turn.session, turn.state, turn.kit.options
+    session, state, options = turn.session, turn.state, turn.services.options
     if session.prefix is None:
         raise bug("a request was made before its prefix")
     # Not validated: the parts already were, and validating a long conversation each step is slow.

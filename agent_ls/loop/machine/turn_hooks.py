@@ -46,8 +46,8 @@ async def ask_at_stop(turn: Turn, answer: AssistantMessage) -> Move | None:
     if turn.session.is_child:
         return None
     texts: Mapping[Path, bytes] = {}
-    if hooks := turn.kit.hooks.of(HookPoint.STOP):
-        texts = (await turn.kit.hooks.saved(hooks)).texts
+    if hooks := turn.services.hooks.of(HookPoint.STOP):
+        texts = (await turn.services.hooks.saved(hooks)).texts
     told: dict[str, JsonValue] = {"answer": answer.text, "objections": _objections(turn)}
     for one in await _ask(turn, HookPoint.STOP, told, texts):
         if one.told:
@@ -97,10 +97,10 @@ async def _ask(
     """Return what a point's hooks did since the last move; the first block ends the round."""
     ran = [one for one in turn.view.each_since(HookRan, Moved) if one.point is point]
     given = {**_common(turn.session), "turn_id": turn.state.turn_id, **told}
-    for hook in turn.kit.hooks.of(point)[len(ran) :]:
+    for hook in turn.services.hooks.of(point)[len(ran) :]:
         if ran and ran[-1].outcome is HookOutcome.BLOCKED:
             break
-        said = await turn.kit.hooks.ask(point, hook, given, texts=texts)
+        said = await turn.services.hooks.ask(point, hook, given, texts=texts)
         ran.append(_outcome(turn, point, hook, said))
         await turn.emit(ran[-1])
     return ran
@@ -126,7 +126,7 @@ def _outcome(turn: Turn, point: HookPoint, hook: Hook, said: Said) -> HookRan:
 def _objection(turn: Turn, hook: Hook, said: Said) -> str:
     """Return what a hook's objection tells the model; empty: the turn does not go on."""
     can_go_on = turn.state.phase is Phase.JUDGE and turn.state.final_output is None
-    if not can_go_on or _objections(turn) >= turn.kit.hooks.options.max_objections:
+    if not can_go_on or _objections(turn) >= turn.services.hooks.options.max_objections:
         return ""
     return f"The user's hook {hook.name} objects to the end of this turn: {said.text}"
 

@@ -31,7 +31,7 @@ class CommandOutcome:
 
 
 Boundary = Literal["sandbox", "missing", "off"]
-"""What holds commands: a sandbox, none although one is wanted, or none as the person wants it."""
+"""What holds commands: a sandbox, none although one is wanted, or none as the user wants it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Bounds:
     view: Literal["read-only", "workspace-write", "outside"] = "workspace-write"
     """``read-only`` changes nothing; ``outside`` is not confined."""
     consent: Consent = "none"
-    """Whoever allowed it: a person's command sees secrets, and only with consent git commits."""
+    """Whoever allowed it: a user's command sees secrets, and only with consent git commits."""
     network: tuple[str, ...] = ()
     """Hosts that it may reach; ``*`` is every host."""
     readable: tuple[Path, ...] = ()

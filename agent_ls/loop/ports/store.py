@@ -30,9 +30,9 @@ class SessionSummary:
     """Status of the last turn; ``running`` with an expired lease means the process died."""
     cost_usd: float
     parent_id: str = ""
-    """The session whose agent started this one; empty for a person's session."""
+    """The session whose agent started this one; empty for a user's session."""
     agent: str = ""
-    """The kind of sub-agent; empty for a person's session."""
+    """The kind of sub-agent; empty for a user's session."""
     forked_from: str = ""
     """The session this one was forked from; empty for any other."""
     is_dry_run: bool = False
@@ -88,7 +88,7 @@ class Blobs(Protocol):
 
     @property
     def shown(self) -> str:
-        """Return the storage location, for a person."""
+        """Return the storage location, for a user."""
         ...
 
     async def put_blob(self, data: bytes) -> str:
@@ -123,7 +123,7 @@ class SessionIndex(Protocol):
     ) -> list[SessionSummary]:
         """Return sessions, newest first; with ``roots`` only those of exactly these root URIs.
 
-        ``parent_id`` selects the sub-agents of a session; empty: persons' sessions; None: all.
+        ``parent_id`` selects the sub-agents of a session; empty: users' sessions; None: all.
         """
         ...
 

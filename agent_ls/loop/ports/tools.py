@@ -18,7 +18,7 @@ class ToolSource(Protocol):
 
     @property
     def states(self) -> Mapping[str, str]:
-        """Return how each configured server is, by name, for a person."""
+        """Return how each configured server is, by name, for a user."""
         ...
 
     @property
@@ -35,5 +35,5 @@ class ToolSource(Protocol):
         ...
 
     def held(self, tool: str) -> str:
-        """Return why a person must see calls of this tool, in every mode; empty: they need not."""
+        """Return why a user must see calls of this tool, in every mode; empty: they need not."""
         ...

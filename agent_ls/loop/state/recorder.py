@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from agent_ls.domain.errors import JournalHalted
 from agent_ls.domain.events import Ephemeral, Event, StoredEvent, is_durable
 from agent_ls.loop.ports.clock import Clock
-from agent_ls.loop.ports.reader import Reader
+from agent_ls.loop.ports.event_listener import EventListener
 from agent_ls.loop.ports.store import Journals
 from agent_ls.loop.state.folding import fold, fold_all
 from agent_ls.loop.state.state import SessionState
@@ -32,8 +32,8 @@ class Recorder:
         self._store = store
         self._clock = clock
         self._halted: JournalHalted | None = None
-        self._readers: list[Reader] = []
-        self._family: list[Reader] = []
+        self._readers: list[EventListener] = []
+        self._family: list[EventListener] = []
         """Readers that also follow the sub-agents' sessions."""
         self._broken: set[int] = set()
 
@@ -42,7 +42,7 @@ class Recorder:
         """Say whether the store rejects further events: the session must be loaded again."""
         return self._halted is not None
 
-    def follow(self, reader: Reader, *, with_children: bool = False) -> None:
+    def follow(self, reader: EventListener, *, with_children: bool = False) -> None:
         """Show every later event to ``reader``, optionally with those of later sub-agents."""
         self._readers.append(reader)
         if with_children:
@@ -80,12 +80,12 @@ class Recorder:
             self._halted = error
             raise
 
-    def whisper(self, piece: Ephemeral) -> None:
+    def emit_ephemeral(self, piece: Ephemeral) -> None:
         """Show a live update without storing it."""
         for reader in self._readers:
             self._isolate(reader, lambda reader=reader: reader.on_ephemeral(self.session_id, piece))
 
-    def _isolate(self, reader: Reader, show: Callable[[], None]) -> None:
+    def _isolate(self, reader: EventListener, show: Callable[[], None]) -> None:
         try:
             show()
         except Exception:

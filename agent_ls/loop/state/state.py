@@ -108,9 +108,9 @@ class TurnState:
     proposals: tuple[e.PlanProposed, ...] = ()
     """Proposed plans without a decision, in call order."""
     allowed_calls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """By id: plan calls that the person approved, with the digest of the preview shown."""
+    """By id: plan calls that the user approved, with the digest of the preview shown."""
     released_calls: frozenset[str] = frozenset()
-    """Plan calls that the person wants to approve one by one."""
+    """Plan calls that the user wants to approve one by one."""
     due_calls: tuple[ToolCall, ...] = ()
     """Approved plan calls that ACT has not taken over yet."""
     final_output: e.FinalOutputGiven | None = None
@@ -169,7 +169,7 @@ class SessionState:
     is_dry_run: bool = False
     """Whether its changes and commands are only simulated."""
     agent: str = ""
-    """The kind of sub-agent; empty for a person's session."""
+    """The kind of sub-agent; empty for a user's session."""
     seq: int = 0
     messages: tuple[Message, ...] = ()
     """The conversation as it is sent, after compactions."""
@@ -199,7 +199,7 @@ class SessionState:
     always: frozenset[str] = frozenset()
     """Grants backed by a stored rule; they end with that rule."""
     revoked: frozenset[str] = frozenset()
-    """Rules that do not apply in this session until the person grants them again."""
+    """Rules that do not apply in this session until the user grants them again."""
     silenced: frozenset[str] = frozenset()
     without_images: frozenset[str] = frozenset()
     """Models that have refused to take images."""

@@ -156,7 +156,7 @@ class TurnView:
 
     @property
     def user_words(self) -> tuple[str, ...]:
-        """Return the person's messages in this turn: the prompt, then the steers in order."""
+        """Return the user's messages in this turn: the prompt, then the steers in order."""
         said = tuple(self.each(e.PromptQueued))
         known = {one.id for one in said}
         for change in self.each(e.QueuedPromptChanged):
@@ -173,7 +173,7 @@ class TurnView:
         return last.unanswered if last else ()
 
     def is_silenced(self, origin: str) -> bool:
-        """Say whether the person switched this policy off for the session."""
+        """Say whether the user switched this policy off for the session."""
         return origin in self.session.silenced
 
     @property

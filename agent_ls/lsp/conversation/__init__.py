@@ -1,1 +1,1 @@
-"""The conversation document: a session as a Markdown buffer that the person reads and writes in."""
+"""The conversation document: a session as a Markdown buffer that the user reads and writes in."""

@@ -1,8 +1,8 @@
 """Keeps the conversation documents up to date: in the editor's buffer, else in the file.
 
-A Reader of all sessions. Owns when a document is written and what the person's words below its last
-heading are. An open document changes only through the editor, in few edits; what a person changes
-above the heading is overwritten by the next one, because the journal is the truth.
+An EventListener of all sessions. Owns when a document is written and what the user's words below
+its last heading are. An open document changes only through the editor, in few edits; what a user
+changes above the heading is overwritten by the next one, because the journal is the truth.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from agent_ls.lsp.conversation_page import (
     session_named,
     words_below,
 )
-from agent_ls.lsp.marks.marks import FindingsOf
+from agent_ls.lsp.diagnostics.annotation_set import FindingsOf
 from agent_ls.lsp.updates import ENDS_PIECES, Translation
 from agent_ls.lsp.workspace.buffer_edits import BufferEdits
 from agent_ls.lsp.workspace.editor import EditorClient
@@ -42,7 +42,7 @@ _MERGE_S = 0.3
 """Updates within this time are one edit of the buffer."""
 _FILE_MERGE_S = 1.0
 _AGAIN_S = 0.5
-"""Delay before an edit is computed again, because the person typed meanwhile."""
+"""Delay before an edit is computed again, because the user typed meanwhile."""
 
 _RESTS = (e.ApprovalRequested, e.QuestionAsked, e.TurnEnded)
 """Shown at once."""
@@ -82,7 +82,7 @@ class Conversations:
         resume: Callable[[str], Awaitable[Session]],
         findings: FindingsOf,
     ) -> None:
-        """``resume`` opens the session of a document that the person opened; ``findings`` yields
+        """``resume`` opens the session of a document that the user opened; ``findings`` yields
         what checkers find now, of which some was mended since it was reported.
         """
         self._server, self._editor = server, editor
@@ -129,7 +129,7 @@ class Conversations:
                 kept.transcript.feed(kept.translation.of_ephemeral(piece))
             self._update(kept)
 
-    # What the person does.
+    # What the user does.
 
     def markdown(self, session_id: str, journal: Iterable[e.StoredEvent]) -> str:
         """Return a journal as a text to read, without a place for words."""
@@ -152,7 +152,7 @@ class Conversations:
         return None if kept is None else self._sessions.get(kept.session.id)
 
     def words(self, uri: str) -> str:
-        """Return what the person wrote below the last heading of an open document and did not
+        """Return what the user wrote below the last heading of an open document and did not
         send yet.
         """
         document, kept = self._documents.get(uri), self._kept_at(uri)
@@ -177,7 +177,7 @@ class Conversations:
         return kept.transcript.renew_findings(kept.translation.problems(found))
 
     def page(self, session_id: str) -> Page:
-        """Return what a session's document holds above the person's words."""
+        """Return what a session's document holds above the user's words."""
         return self._kept[session_id].transcript.page()
 
     async def look(self) -> None:
@@ -268,7 +268,7 @@ class Conversations:
             self._write_in(kept, _AGAIN_S)
 
     async def _write(self, kept: _Kept) -> bool:
-        """Write the document once; False when the person's typing came in between.
+        """Write the document once; False when the user's typing came in between.
 
         Errors: ``OSError`` and ``UnicodeDecodeError`` of the file.
         """

@@ -1,4 +1,4 @@
-"""The entries of a turn in the conversation: calls, words, answers, and what waits for the person.
+"""The entries of a turn in the conversation: calls, words, answers, and what waits for the user.
 
 Each renders itself as a part of the page; ``transcript.py`` says what becomes which entry.
 """
@@ -60,7 +60,7 @@ class Call:
         if self.is_rejected:
             return
         if self.is_asked and update.error is ErrorKind.DENIED:
-            # The person rejected it together with an earlier call.
+            # The user rejected it together with an earlier call.
             self.outcome = ": rejected"
         elif update.status == "failed":
             self.outcome = f": failed, {short_line(first)}"
@@ -80,11 +80,11 @@ class Words:
     """Paragraphs, or with ``mark`` quoted or listed lines."""
 
     text: str
-    mark: str = ""
+    annotation: str = ""
 
     def page(self) -> Page:
         """Return the lines that show it; none for nothing to show."""
-        return Page([f"{self.mark}{one}".rstrip() for one in plain_lines(self.text)])
+        return Page([f"{self.annotation}{one}".rstrip() for one in plain_lines(self.text)])
 
 
 @dataclass(slots=True)

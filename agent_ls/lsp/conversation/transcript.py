@@ -226,7 +226,7 @@ class Transcript:
 
 
 def _take_words(turn: _Turn, update: wire.Update) -> None:
-    """Take in what the person and the agent say."""
+    """Take in what the user and the agent say."""
     match update:
         case wire.UserMessageUpdate(origin="user", content=content):
             turn.prompt = content.text

@@ -5,11 +5,11 @@ from __future__ import annotations
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp import wire
-from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.faces.waiting import needs_id, session_asking
+from agent_ls.lsp.diagnostics.annotation_set import INCOMPLETE_ACTION
+from agent_ls.lsp.diagnostics.prompts import CONTINUE
+from agent_ls.lsp.editor_context import EditorContext
 from agent_ls.lsp.handlers import conversation
-from agent_ls.lsp.marks.marks import INCOMPLETE_ACTION
-from agent_ls.lsp.marks.prompts import CONTINUE
+from agent_ls.lsp.presenters.waiting import needs_id, session_asking
 
 
 class ShowParams(wire.Deciding):
@@ -31,15 +31,17 @@ class SessionParams(wire.Deciding):
     session_id: wire.Name
 
 
-async def resolve_approval(edge: Edge, asked: wire.ApprovalResolveParams) -> wire.ResolveResult:
+async def resolve_approval(
+    context: EditorContext, asked: wire.ApprovalResolveParams
+) -> wire.ResolveResult:
     """Settle an approval; without an id or a choice, the error lists the pending approvals.
 
     One that alone waits can be rejected once without its id: nothing is allowed by that.
     """
     if asked.choice is None:
-        raise needs_id(edge.faces, ApprovalRequest)
+        raise needs_id(context.presenters, ApprovalRequest)
     if asked.text is not None:
-        return await _amend(edge, asked, asked.text)
+        return await _amend(context, asked, asked.text)
     answer = ApprovalAnswer(
         choice=asked.choice,
         note=asked.note,
@@ -47,98 +49,108 @@ async def resolve_approval(edge: Edge, asked: wire.ApprovalResolveParams) -> wir
         tool=asked.tool,
     )
     session = await session_asking(
-        edge.faces,
+        context.presenters,
         ApprovalRequest,
         asked.approval_id,
         asked.session_id,
         without_id="only" if asked.choice == "reject_once" else "none",
     )
     settled = session is not None and await session.resolve_approval(asked.approval_id, answer)
-    return _settled(edge, settled)
+    return _settled(context, settled)
 
 
-async def _amend(edge: Edge, asked: wire.ApprovalResolveParams, text: str) -> wire.ResolveResult:
+async def _amend(
+    context: EditorContext, asked: wire.ApprovalResolveParams, text: str
+) -> wire.ResolveResult:
     if asked.choice != "amend" or asked.arguments_json is not None or asked.tool is not None:
         raise AgentLsError("A changed text goes with the choice amend, without arguments.")
     session = await session_asking(
-        edge.faces, ApprovalRequest, asked.approval_id, asked.session_id, without_id="none"
+        context.presenters, ApprovalRequest, asked.approval_id, asked.session_id, without_id="none"
     )
     settled = session is not None and await session.amend(asked.approval_id or "", text)
-    return _settled(edge, settled)
+    return _settled(context, settled)
 
 
-async def text_of_approval(edge: Edge, asked: wire.ApprovalTextParams) -> wire.ApprovalTextResult:
+async def text_of_approval(
+    context: EditorContext, asked: wire.ApprovalTextParams
+) -> wire.ApprovalTextResult:
     """Return a waiting call as one text that the user may change."""
-    session = await session_asking(edge.faces, ApprovalRequest, asked.approval_id, asked.session_id)
+    session = await session_asking(
+        context.presenters, ApprovalRequest, asked.approval_id, asked.session_id
+    )
     found = session.text_of(asked.approval_id) if session else None
     if found is None:
         return wire.ApprovalTextResult(text=None, location=None, before=None)
     place = found.path and wire.Location(
-        path=found.path, uri=edge.attention.uri(found.path), line=None
+        path=found.path, uri=context.lookup.uri(found.path), line=None
     )
     return wire.ApprovalTextResult(text=found.text, location=place or None, before=found.before)
 
 
-async def show_approval(edge: Edge, asked: ShowParams) -> wire.ResolveResult:
+async def show_approval(context: EditorContext, asked: ShowParams) -> wire.ResolveResult:
     """Show a pending approval's full text: in the conversation, or beside a panel in a message."""
     session = await session_asking(
-        edge.faces, ApprovalRequest, asked.approval_id, without_id="oldest"
+        context.presenters, ApprovalRequest, asked.approval_id, without_id="oldest"
     )
     if session is None:
-        return _settled(edge, settled=False)
+        return _settled(context, settled=False)
     waiting = session.state.approvals
     found = waiting[asked.approval_id or next(iter(waiting))]
-    if not edge.server.profile.opted_in:
-        await conversation.open_at(edge, session, found.id)
+    if not context.server.profile.opted_in:
+        await conversation.open_at(context, session, found.id)
         return wire.ResolveResult(settled=True)
-    edge.editor.say("info", f"{found.preview.title}\n\n{found.preview.payload}\n\n{found.reason}")
+    context.editor.say(
+        "info", f"{found.preview.title}\n\n{found.preview.payload}\n\n{found.reason}"
+    )
     return wire.ResolveResult(settled=True)
 
 
-async def resolve_question(edge: Edge, asked: wire.QuestionResolveParams) -> wire.ResolveResult:
+async def resolve_question(
+    context: EditorContext, asked: wire.QuestionResolveParams
+) -> wire.ResolveResult:
     """Answer a question; without an id, the only pending one."""
-    asked_in = edge.faces, Question, asked.question_id, asked.session_id
+    asked_in = context.presenters, Question, asked.question_id, asked.session_id
     session = await session_asking(*asked_in)
     answer = QuestionAnswer(text=asked.text)
     settled = session is not None and await session.resolve_question(asked.question_id, answer)
-    return _settled(edge, settled)
+    return _settled(context, settled)
 
 
-async def apply_edits(edge: Edge, asked: wire.Deciding) -> wire.ResolveResult:
+async def apply_edits(context: EditorContext, asked: wire.Deciding) -> wire.ResolveResult:
     """Apply all edits that wait, and those that come in the moment after the command."""
-    return _settled(edge, edge.pending_edits.apply_all())
+    return _settled(context, context.pending_edits.apply_all())
 
 
-async def discard_edit(edge: Edge, asked: EditParams) -> wire.ResolveResult:
+async def discard_edit(context: EditorContext, asked: EditParams) -> wire.ResolveResult:
     """Reject an edit that waits to be applied by hand."""
-    if not edge.pending_edits.was_offered(asked.edit):
+    if not context.pending_edits.was_offered(asked.edit):
         raise AgentLsError(f"No edit {asked.edit} was offered.")
-    return _settled(edge, edge.pending_edits.discard(asked.edit))
+    return _settled(context, context.pending_edits.discard(asked.edit))
 
 
-def _settled(edge: Edge, settled: bool) -> wire.ResolveResult:
+def _settled(context: EditorContext, settled: bool) -> wire.ResolveResult:
     """Return the result; if it was settled before, tell users without the panel."""
-    if not settled and not edge.server.profile.opted_in:
-        edge.editor.say("info", "That is already settled.")
+    if not settled and not context.server.profile.opted_in:
+        context.editor.say("info", "That is already settled.")
     return wire.ResolveResult(settled=settled)
 
 
-async def continue_turn(edge: Edge, asked: SessionParams) -> None:
+async def continue_turn(context: EditorContext, asked: SessionParams) -> None:
     """Tell the agent to do what it announced."""
-    session = await edge.sessions.session(asked.session_id)
+    session = await context.sessions.session(asked.session_id)
     turn = session.state.turn
     await session.submit(CONTINUE, anchor=turn.anchor if turn else None)
 
 
-async def leave_turn(edge: Edge, asked: SessionParams) -> None:
+async def leave_turn(context: EditorContext, asked: SessionParams) -> None:
     """Dismiss a nudge and cancel the turn if it still runs."""
-    session = await edge.sessions.session(asked.session_id)
+    session = await context.sessions.session(asked.session_id)
     if session.state.turn is not None:
-        edge.faces.marks.leave(session.id, session.state.turn.turn_id)
+        context.presenters.annotations.leave(session.id, session.state.turn.turn_id)
     await session.cancel("user")
 
 
-async def silence_nudges(edge: Edge, asked: SessionParams) -> None:
+async def silence_nudges(context: EditorContext, asked: SessionParams) -> None:
     """Turn off nudges about announced actions for this session."""
-    session = await edge.sessions.session(asked.session_id)
+    session = await context.sessions.session(asked.session_id)
     await session.silence(INCOMPLETE_ACTION)

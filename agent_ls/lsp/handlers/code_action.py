@@ -16,77 +16,94 @@ from agent_ls.extension.claude_home import unread_home
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp.connection.uris import is_unsaved
 from agent_ls.lsp.conversation_page import is_conversation
-from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.diagnostics import offers
+from agent_ls.lsp.diagnostics.annotation import CHANGE_CODE, Annotation, ChangeHint, is_own_source
+from agent_ls.lsp.diagnostics.menu import Menu
+from agent_ls.lsp.diagnostics.review_offers import redo_offers, review_offers
+from agent_ls.lsp.diagnostics.shapes import diagnostic_of, in_order
+from agent_ls.lsp.editor_context import EditorContext
 from agent_ls.lsp.handlers import comments, conversation
-from agent_ls.lsp.marks import offers
-from agent_ls.lsp.marks.mark import CHANGE_CODE, ChangeHint, Mark, is_own_source
-from agent_ls.lsp.marks.menu import Menu
-from agent_ls.lsp.marks.review_offers import redo_offers, review_offers
-from agent_ls.lsp.marks.shapes import diagnostic_of, in_order
 
 _FOR_AGENTS = (".agent-ls", ".claude", ".mcp.json")
 
 
-async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeAction]:
+async def handle(context: EditorContext, params: types.CodeActionParams) -> list[types.CodeAction]:
     """Return the actions in the menu's order; with ``only``, all actions of those kinds."""
     uri, where = params.text_document.uri, in_order(params.range)
     menu = Menu()
     if is_conversation(uri):
-        menu.waiting += conversation.send_offers(edge, uri)
-        _add_waiting(menu, edge, dict.fromkeys(conversation.waiting_on(edge, uri, where)))
-        _add_turns(menu, edge)
-        _add_trust(menu, edge)
+        menu.waiting += conversation.send_offers(context, uri)
+        _add_waiting(menu, context, dict.fromkeys(conversation.waiting_on(context, uri, where)))
+        _add_turns(menu, context)
+        _add_trust(menu, context)
     else:
-        edge.attention.touch(uri, where.start.line)
-        problems = _problems(edge, uri, params.context.diagnostics)
+        context.lookup.touch(uri, where.start.line)
+        problems = _problems(context, uri, params.context.diagnostics)
         # One without a source may be ours of a moment ago, which must not hide itself.
         foreign = offers.prompt_problems([one for one in problems if one.source])
-        edge.problems_seen(uri, (where.start.line, where.end.line), foreign)
-        await _fill(menu, edge, uri, where, problems)
+        context.problems_seen(uri, (where.start.line, where.end.line), foreign)
+        await _fill(menu, context, uri, where, problems)
     if only := params.context.only:
         return menu.wanted(only)
-    return menu.rest() if edge.shows_rest() else menu.shown()
+    return menu.rest() if context.shows_rest() else menu.shown()
 
 
 async def _fill(
-    menu: Menu, edge: Edge, uri: str, where: types.Range, problems: Sequence[types.Diagnostic]
+    menu: Menu,
+    context: EditorContext,
+    uri: str,
+    where: types.Range,
+    problems: Sequence[types.Diagnostic],
 ) -> None:
     """Fill the menu of a file."""
     lines = where.start.line, where.end.line
-    encoding = edge.server.documents.encoding
-    marks = [(one, diagnostic_of(one, encoding)) for one in edge.faces.marks.at(uri, *lines)]
-    said, run = await comments.actions(edge, uri, where, problems)
+    encoding = context.server.documents.encoding
+    annotations = [
+        (one, diagnostic_of(one, encoding))
+        for one in context.presenters.annotations.at(uri, *lines)
+    ]
+    said, run = await comments.actions(context, uri, where, problems)
     menu.waiting += said
-    _add_waiting(menu, edge, {_subject_id(mark): shown for mark, shown in marks})
-    _add_pending(menu, edge, uri)
-    for mark, shown in marks:
-        _add_mark(menu, mark, shown)
-    _add_turns(menu, edge)
-    hints = [shown for mark, shown in marks if isinstance(mark.subject, ChangeHint)]
-    menu.changes += review_offers(uri, await edge.reviews.at(uri, *lines), hints)
-    menu.changes += redo_offers(await edge.reviews.at(uri, *lines, state="undone"))
-    running = [one for one in edge.faces.sessions.values() if one.state.is_running]
+    _add_waiting(
+        menu, context, {_subject_id(annotation): shown for annotation, shown in annotations}
+    )
+    _add_pending(menu, context, uri)
+    for annotation, shown in annotations:
+        _add_mark(menu, annotation, shown)
+    _add_turns(menu, context)
+    hints = [
+        shown for annotation, shown in annotations if isinstance(annotation.subject, ChangeHint)
+    ]
+    menu.changes += review_offers(uri, await context.reviews.at(uri, *lines), hints)
+    menu.changes += redo_offers(await context.reviews.at(uri, *lines, state="undone"))
+    running = [one for one in context.presenters.sessions.values() if one.state.is_running]
     if running and all(one.is_cut_off for one in running):
         # A new instruction goes before a turn that was cut off.
         menu.waiting[:0] = run
     else:
         menu.asking[:0] = run
-    menu.asking += offers.problem_offers(uri, edge.attention.path(uri), problems)
-    if not _is_caret(where, edge.attention.lines(uri) or ()):
-        can_change = edge.attention.path(uri) is not None
+    menu.asking += offers.problem_offers(uri, context.lookup.path(uri), problems)
+    if not _is_caret(where, context.lookup.lines(uri) or ()):
+        can_change = context.lookup.path(uri) is not None
         if can_change or is_unsaved(uri):
             menu.asking += offers.selection_offers(uri, where, problems, can_change=can_change)
-    menu.asking += offers.conversation_offers(has_panel=edge.server.profile.opted_in)
-    _add_trust(menu, edge)
+    menu.asking += offers.conversation_offers(has_panel=context.server.profile.opted_in)
+    _add_trust(menu, context)
 
 
-def _subject_id(mark: Mark) -> str:
-    return mark.subject.id if isinstance(mark.subject, ApprovalRequest | Question) else ""
+def _subject_id(annotation: Annotation) -> str:
+    return (
+        annotation.subject.id if isinstance(annotation.subject, ApprovalRequest | Question) else ""
+    )
 
 
-def _add_waiting(menu: Menu, edge: Edge, here: Mapping[str, types.Diagnostic | None]) -> None:
+def _add_waiting(
+    menu: Menu, context: EditorContext, here: Mapping[str, types.Diagnostic | None]
+) -> None:
     """Add the answers to what waits here, else to the oldest; all others go behind *More…*."""
-    waiting = sorted(edge.faces.marks.waiting(), key=lambda one: one[1].id not in here)
+    waiting = sorted(
+        context.presenters.annotations.waiting(), key=lambda one: one[1].id not in here
+    )
     for session_id, asked in waiting[:1]:
         menu.waiting += offers.waiting_offers(session_id, asked, here.get(asked.id))
     for session_id, asked in waiting[1:]:
@@ -95,38 +112,40 @@ def _add_waiting(menu: Menu, edge: Edge, here: Mapping[str, types.Diagnostic | N
         menu.seldom += offers.seldom_offers(session_id, asked)
 
 
-def _add_pending(menu: Menu, edge: Edge, uri: str) -> None:
-    encoding = edge.server.documents.encoding
-    if pending := edge.pending_edits.all():
+def _add_pending(menu: Menu, context: EditorContext, uri: str) -> None:
+    encoding = context.server.documents.encoding
+    if pending := context.pending_edits.all():
         menu.waiting.append(offers.apply_offer(pending))
-    for mark in sorted(edge.faces.marks.pending(), key=lambda one: one.uri != uri):
-        menu.waiting += offers.mark_offers(mark, diagnostic_of(mark, encoding))
+    for annotation in sorted(
+        context.presenters.annotations.pending(), key=lambda one: one.uri != uri
+    ):
+        menu.waiting += offers.mark_offers(annotation, diagnostic_of(annotation, encoding))
 
 
-def _add_mark(menu: Menu, mark: Mark, shown: types.Diagnostic) -> None:
-    match mark.subject:
+def _add_mark(menu: Menu, annotation: Annotation, shown: types.Diagnostic) -> None:
+    match annotation.subject:
         case offers.Nudge():
-            menu.waiting += offers.mark_offers(mark, shown)
+            menu.waiting += offers.mark_offers(annotation, shown)
         case offers.Finding():
-            menu.asking += offers.mark_offers(mark, shown)
+            menu.asking += offers.mark_offers(annotation, shown)
         case _:
             # Added from the lists of what waits and of the changes.
             return
 
 
-def _add_trust(menu: Menu, edge: Edge) -> None:
+def _add_trust(menu: Menu, context: EditorContext) -> None:
     """Offer to trust folders that hold something for agents, or that a checker waits for."""
-    waited_for = {path for one in edge.faces.states() for path in _untrusted(one)}
-    for root in edge.workspace.roots:
+    waited_for = {path for one in context.presenters.states() for path in _untrusted(one)}
+    for root in context.workspace.roots:
         is_waited_for = str(root.path) in waited_for
         is_for_agents = any((root.path / one).exists() for one in _FOR_AGENTS)
         if not root.is_trusted and (is_waited_for or is_for_agents):
-            is_agreed = root.path in edge.trust_shown
-            uri = edge.workspace.uri_at(root.path)
+            is_agreed = root.path in context.trust_shown
+            uri = context.workspace.uri_at(root.path)
             offer = offers.trust_offer(root.name, uri, is_agreed=is_agreed)
             (menu.waiting if is_waited_for else menu.seldom).append(offer)
-    if (home := unread_home(edge.settings.claude_home)) is not None:
-        is_agreed = home in edge.trust_shown
+    if (home := unread_home(context.settings.claude_home)) is not None:
+        is_agreed = home in context.trust_shown
         menu.seldom.append(offers.trust_home_offer(home.as_uri(), is_agreed=is_agreed))
 
 
@@ -136,8 +155,8 @@ def _untrusted(state: SessionState) -> tuple[str, ...]:
     return last.untrusted if last else ()
 
 
-def _add_turns(menu: Menu, edge: Edge) -> None:
-    for session in edge.faces.sessions.values():
+def _add_turns(menu: Menu, context: EditorContext) -> None:
+    for session in context.presenters.sessions.values():
         turn = session.state.turn
         if turn is None or not session.state.is_running:
             continue
@@ -158,9 +177,11 @@ def _is_caret(where: types.Range, lines: Sequence[str]) -> bool:
     return is_line_end and start.line < len(lines) and start.character >= len(lines[start.line])
 
 
-def _problems(edge: Edge, uri: str, found: Sequence[types.Diagnostic]) -> list[types.Diagnostic]:
+def _problems(
+    context: EditorContext, uri: str, found: Sequence[types.Diagnostic]
+) -> list[types.Diagnostic]:
     """Return other servers' diagnostics, for clients that send them."""
-    ours = {one.message for one in edge.faces.marks.in_document(uri)}
+    ours = {one.message for one in context.presenters.annotations.in_document(uri)}
     return [one for one in found if not _is_own(one, ours)]
 
 

@@ -15,7 +15,7 @@ from agent_ls.domain.symbols import Definitions
 from agent_ls.lsp import wire
 from agent_ls.lsp.connection.convert import range_of
 from agent_ls.lsp.conversation_page import is_conversation, start_below
-from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.editor_context import EditorContext
 from agent_ls.lsp.handlers.conversation import waiting_in
 from agent_ls.safety.text import visible_line
 from agent_ls.session.custom_commands import called
@@ -44,7 +44,7 @@ class Found:
     """Something was not read in time."""
 
 
-Rows = Callable[[Edge, str], Awaitable[Found]]
+Rows = Callable[[EditorContext, str], Awaitable[Found]]
 
 _COMMAND = re.compile(r"\s*(/[^\s/.]*)\Z")
 _MENTION = re.compile(r"(?:.*\s)?(@\S*)\Z", re.DOTALL)
@@ -59,13 +59,15 @@ _MOST_SYMBOLS = 30
 _MOST_OPEN = 10
 
 
-async def handle(edge: Edge, params: types.CompletionParams) -> types.CompletionList | None:
+async def handle(
+    context: EditorContext, params: types.CompletionParams
+) -> types.CompletionList | None:
     """Return commands, files, symbols or sessions that fit what stands before the cursor, or None.
 
     Commands only at the beginning of the words, since only there they are read as such.
     """
     uri, at = params.text_document.uri, params.position
-    positions = edge.server.documents.positions(uri) if is_conversation(uri) else None
+    positions = context.server.documents.positions(uri) if is_conversation(uri) else None
     if positions is None:
         return None
     end = positions.offset(at.line, at.character)
@@ -74,20 +76,20 @@ async def handle(edge: Edge, params: types.CompletionParams) -> types.Completion
         return None
     typed, rows = begun
     if rows is not _sessions:
-        session = edge.faces.conversations.session_of(uri)
+        session = context.presenters.conversations.session_of(uri)
         if session is None or (rows is _commands and waiting_in(session) is not None):
             return None
     where = range_of(positions, end - len(typed), end)
-    return _listed((await rows(edge, typed)).rows, where)
+    return _listed((await rows(context, typed)).rows, where)
 
 
-async def complete(edge: Edge, asked: wire.CompleteParams) -> wire.CompleteResult:
+async def complete(context: EditorContext, asked: wire.CompleteParams) -> wire.CompleteResult:
     """Return what completes the words of a prompt."""
     begun = _begun_in(asked.text)
     if begun is None:
         return wire.CompleteResult(word="", rows=[], is_incomplete=False)
     word, rows = begun
-    found = await rows(edge, word)
+    found = await rows(context, word)
     return wire.CompleteResult(
         word=word,
         rows=[_wire_row(one) for one in found.rows[: asked.limit]],
@@ -124,8 +126,8 @@ def _begun_in(words: str) -> tuple[str, Rows] | None:
     return None
 
 
-async def _commands(edge: Edge, typed: str) -> Found:
-    custom = (await edge.sessions.commands()).commands.values()
+async def _commands(context: EditorContext, typed: str) -> Found:
+    custom = (await context.sessions.commands()).commands.values()
     own = sorted({*BUILT_IN, *SHIPPED})
     rows = [
         *(Row("command", f"/{name}", f"/{name}", "built in") for name in own),
@@ -136,19 +138,19 @@ async def _commands(edge: Edge, typed: str) -> Found:
     return Found(list(dict.fromkeys([*begun, *others])))
 
 
-async def _files(edge: Edge, typed: str) -> Found:
+async def _files(context: EditorContext, typed: str) -> Found:
     wanted = typed[1:].removeprefix('"').lower()
-    visited = (edge.attention.path(uri) for uri in edge.attention.recent())
+    visited = (context.lookup.path(uri) for uri in context.lookup.recent())
     # What is open is likelier than any other file.
     opened = [one for one in visited if one and wanted in one.lower()][:_MOST_OPEN]
-    found = dict.fromkeys([*opened, *await edge.file_names.like(wanted)])
-    return Found([_file_row(edge, one) for one in found], not edge.file_names.is_listed)
+    found = dict.fromkeys([*opened, *await context.file_names.like(wanted)])
+    return Found([_file_row(context, one) for one in found], not context.file_names.is_listed)
 
 
-def _file_row(edge: Edge, path: str) -> Row:
+def _file_row(context: EditorContext, path: str) -> Row:
     is_folder = path.endswith("/")
     text = f'@"{path}"' if re.search(r"\s", path) else f"@{path}"
-    uri = edge.attention.uri(path.rstrip("/"))
+    uri = context.lookup.uri(path.rstrip("/"))
     if is_folder:
         part = None if uri is None else wire.FolderPart(type="folder", uri=uri)
         return Row("folder", text, path, "", part)
@@ -156,11 +158,11 @@ def _file_row(edge: Edge, path: str) -> Row:
     return Row("file", text, path, "", part)
 
 
-async def _symbols(edge: Edge, typed: str) -> Found:
-    found = await edge.symbol_names.like(typed[1:], _MOST_SYMBOLS)
+async def _symbols(context: EditorContext, typed: str) -> Found:
+    found = await context.symbol_names.like(typed[1:], _MOST_SYMBOLS)
     rows: list[Row] = []
     for one in found or ():
-        uri, place = edge.attention.uri(one.path), f"{one.path}:{one.line}"
+        uri, place = context.lookup.uri(one.path), f"{one.path}:{one.line}"
         part = uri and wire.SymbolPart(
             type="symbol", uri=uri, name=one.qualified, line=max(one.line - 1, 0)
         )
@@ -169,8 +171,8 @@ async def _symbols(edge: Edge, typed: str) -> Found:
     return Found(rows, found is None or (isinstance(found, Definitions) and bool(found.gap)))
 
 
-async def _sessions(edge: Edge, typed: str) -> Found:
-    found = await edge.sessions.list()
+async def _sessions(context: EditorContext, typed: str) -> Found:
+    found = await context.sessions.list()
     return Found(
         [Row("session", one.session_id, one.session_id, one.title or "untitled") for one in found]
     )

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
-from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.editor_context import EditorContext
 
 
 async def of_document(
-    edge: Edge, params: types.DocumentDiagnosticParams
+    context: EditorContext, params: types.DocumentDiagnosticParams
 ) -> types.DocumentDiagnosticReport:
     """Return a document's diagnostics, or that they are those the client has."""
-    found = edge.faces.diagnostics(params.text_document.uri)
+    found = context.presenters.diagnostics(params.text_document.uri)
     result_id = _result_id(found)
     if result_id == params.previous_result_id:
         return types.RelatedUnchangedDocumentDiagnosticReport(result_id)
@@ -25,18 +25,20 @@ async def of_document(
 
 
 async def of_workspace(
-    edge: Edge, params: types.WorkspaceDiagnosticParams
+    context: EditorContext, params: types.WorkspaceDiagnosticParams
 ) -> types.WorkspaceDiagnosticReport:
     """Return the diagnostics of all documents that have some, or had some for the client."""
     known = {one.uri: one.value for one in params.previous_result_ids}
-    uris = dict.fromkeys([*edge.faces.marks.documents(), *known])
-    return types.WorkspaceDiagnosticReport([_report(edge, uri, known.get(uri)) for uri in uris])
+    uris = dict.fromkeys([*context.presenters.annotations.documents(), *known])
+    return types.WorkspaceDiagnosticReport([_report(context, uri, known.get(uri)) for uri in uris])
 
 
-def _report(edge: Edge, uri: str, known: str | None) -> types.WorkspaceDocumentDiagnosticReport:
-    document = edge.server.documents.get(uri)
+def _report(
+    context: EditorContext, uri: str, known: str | None
+) -> types.WorkspaceDocumentDiagnosticReport:
+    document = context.server.documents.get(uri)
     version = None if document is None else document.version
-    found = edge.faces.diagnostics(uri)
+    found = context.presenters.diagnostics(uri)
     result_id = _result_id(found)
     if result_id == known:
         return types.WorkspaceUnchangedDocumentDiagnosticReport(uri, result_id, version)

@@ -12,8 +12,8 @@ from agent_ls.edits.long_lines import cut_hunk
 from agent_ls.edits.notebooks import lines_to_read
 from agent_ls.lsp.conversation.entries import LANGUAGES
 from agent_ls.lsp.conversation_page import fenced
-from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.marks.reviews import Change
+from agent_ls.lsp.diagnostics.reviews import Change
+from agent_ls.lsp.editor_context import EditorContext
 from agent_ls.safety.text import visible
 
 _MARKDOWN = re.compile(
@@ -24,23 +24,25 @@ _SHOWN_LINES = 40
 _SHOWN_CHARACTERS = 100
 
 
-async def handle(edge: Edge, params: types.HoverParams) -> types.Hover | None:
+async def handle(context: EditorContext, params: types.HoverParams) -> types.Hover | None:
     """Return what waits on this line and what changed there; None when there is nothing."""
     uri, line = params.text_document.uri, params.position.line
-    edge.attention.touch(uri)
-    is_markdown = edge.server.profile.hover_markdown
+    context.lookup.touch(uri)
+    is_markdown = context.server.profile.hover_markdown
     parts: list[str] = []
-    for mark in edge.faces.marks.at(uri, line, line):
-        match mark.subject:
+    for annotation in context.presenters.annotations.at(uri, line, line):
+        match annotation.subject:
             case ApprovalRequest():
-                parts.append(approval_words(mark.subject, is_markdown=is_markdown))
+                parts.append(approval_words(annotation.subject, is_markdown=is_markdown))
             case Question():
-                options = "".join(f"\n- {plain(one, is_markdown)}" for one in mark.subject.options)
-                asked = plain(mark.subject.text, is_markdown)
+                options = "".join(
+                    f"\n- {plain(one, is_markdown)}" for one in annotation.subject.options
+                )
+                asked = plain(annotation.subject.text, is_markdown)
                 parts.append(f"{_strong('The agent asks:', is_markdown)} {asked}\n{options}")
             case _:
                 continue
-    changes = await edge.reviews.at(uri, line, line)
+    changes = await context.reviews.at(uri, line, line)
     parts += [
         await asyncio.to_thread(change_words, one, is_markdown=is_markdown) for one in changes
     ]

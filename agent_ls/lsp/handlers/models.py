@@ -7,12 +7,12 @@ import asyncio
 from agent_ls import catalogue
 from agent_ls.loop.ports.models import ListedModel
 from agent_ls.lsp import wire
-from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.editor_context import EditorContext
 
 
-async def list_models(edge: Edge, asked: wire.ModelsParams) -> wire.ModelsResult:
+async def list_models(context: EditorContext, asked: wire.ModelsParams) -> wire.ModelsResult:
     """Return the models that can be used with the keys that are there, or all that are known."""
-    found = await edge.sessions.models()
+    found = await context.sessions.models()
     ready = {_provider(one.name) for one in found.models}
     models = list(found.models)
     if asked.is_all:
@@ -28,9 +28,9 @@ async def list_models(edge: Edge, asked: wire.ModelsParams) -> wire.ModelsResult
     )
 
 
-async def access(edge: Edge, asked: wire.AccessParams) -> wire.AccessResult:
+async def access(context: EditorContext, asked: wire.AccessParams) -> wire.AccessResult:
     """Return how a model is reached, and whether its key or sign-in is there."""
-    need = await catalogue.KEYS().need(asked.model, edge.settings.provider.api_base)
+    need = await catalogue.KEYS().need(asked.model, context.settings.provider.api_base)
     table = await asyncio.to_thread(catalogue.MODEL_TABLE().listed)
     return wire.AccessResult(
         model=_row(table.get(asked.model, ListedModel(name=asked.model))),

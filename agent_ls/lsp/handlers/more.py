@@ -1,4 +1,4 @@
-"""Shows the actions behind *More…*, and runs the one that the person chooses."""
+"""Shows the actions behind *More…*, and runs the one that the user chooses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from lsprotocol import types
 
 from agent_ls.lsp import wire
-from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.editor_context import EditorContext
 
 
 class MenuChoice(wire.Deciding):
@@ -25,22 +25,22 @@ class MoreParams(wire.Deciding):
     choices: list[MenuChoice]
 
 
-async def more(edge: Edge, asked: MoreParams) -> None:
-    """Let the person choose in a message with buttons.
+async def more(context: EditorContext, asked: MoreParams) -> None:
+    """Let the user choose in a message with buttons.
 
     Where the editor has none, the code actions are these until one is taken.
     """
     # Later: some editors block until a command is answered.
-    edge.spawn(_choose(edge, asked.choices))
+    context.spawn(_choose(context, asked.choices))
 
 
-async def _choose(edge: Edge, choices: Sequence[MenuChoice]) -> None:
+async def _choose(context: EditorContext, choices: Sequence[MenuChoice]) -> None:
     by_title = {one.title: one for one in choices}
-    title = await edge.editor.choose("Agent", list(by_title))
+    title = await context.editor.choose("Agent", list(by_title))
     if title is not None:
         chosen = by_title[title]
         params = types.ExecuteCommandParams(chosen.command, arguments=chosen.arguments)
-        await edge.execute(params)
-    elif not edge.editor.asks_choices:
-        edge.show_rest()
-        edge.editor.say("info", "Open the code actions again: they now show the others.")
+        await context.execute(params)
+    elif not context.editor.asks_choices:
+        context.show_rest()
+        context.editor.say("info", "Open the code actions again: they now show the others.")

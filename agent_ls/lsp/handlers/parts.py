@@ -10,7 +10,7 @@ from agent_ls.domain.errors import AgentLsError, FileTooLarge, NotText
 from agent_ls.domain.pictures import PictureData
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.lsp import wire
-from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.editor_context import EditorContext
 from agent_ls.lsp.handlers.sent_prompts import SentPrompts
 from agent_ls.pictures.reading import read_encoded
 from agent_ls.safety.text import visible_line
@@ -28,14 +28,14 @@ class ReadParts(NamedTuple):
     attachments: list[Attachment]
 
 
-async def read_parts(edge: Edge, asked: wire.PromptParams) -> ReadParts:
+async def read_parts(context: EditorContext, asked: wire.PromptParams) -> ReadParts:
     """Return what a prompt consists of.
 
     Errors: ``AgentLsError`` for a part that cannot be attached, and says why.
     """
     words, images = asked.text, list[PictureData]()
-    attaching = Attaching(edge.workspace)
-    prompts = SentPrompts(edge)
+    attaching = Attaching(context.workspace)
+    prompts = SentPrompts(context)
     for part in asked.parts:
         match part:
             case wire.TextPart(text=text):
@@ -44,16 +44,16 @@ async def read_parts(edge: Edge, asked: wire.PromptParams) -> ReadParts:
                 images.append(await read_encoded(data, name or str(len(images) + 1)))
                 words = with_mention(words, images[-1])
             case wire.ImagePart(uri=uri):
-                images.append(await image_at(_path(edge, uri or ""), edge.workspace))
+                images.append(await image_at(_path(context, uri or ""), context.workspace))
                 words = with_mention(words, images[-1])
             case wire.FilePart(uri=uri):
-                path = _path(edge, uri)
+                path = _path(context, uri)
                 try:
                     await attaching.file(path)
                 except (NotText, FileTooLarge) as error:
-                    if await edge.workspace.image_bytes(path) is None:
+                    if await context.workspace.image_bytes(path) is None:
                         raise refusal(path, error) from None
-                    images.append(await image_at(path, edge.workspace))
+                    images.append(await image_at(path, context.workspace))
                     words = with_mention(words, images[-1])
             case wire.SentPart(kind="image"):
                 images.append(await prompts.image(part))
@@ -61,12 +61,12 @@ async def read_parts(edge: Edge, asked: wire.PromptParams) -> ReadParts:
             case wire.SentPart():
                 attaching.again(await prompts.attachment(part))
             case _:
-                await _attach(edge, part, attaching)
+                await _attach(context, part, attaching)
     return ReadParts(words, images, attaching.found)
 
 
 async def _attach(
-    edge: Edge,
+    context: EditorContext,
     part: wire.RangePart
     | wire.SymbolPart
     | wire.DiagnosticsPart
@@ -77,35 +77,39 @@ async def _attach(
 ) -> None:
     match part:
         case wire.RangePart(uri=uri, line=line, last_line=last_line):
-            path = _path(edge, uri)
+            path = _path(context, uri)
             try:
                 await attaching.file(path, (line, last_line), kind="range")
             except (NotText, FileTooLarge) as error:
                 raise refusal(path, error) from None
         case wire.SymbolPart():
-            await _attach_symbol(edge, part, attaching)
+            await _attach_symbol(context, part, attaching)
         case wire.DiagnosticsPart(uri=uri, diagnostics=diagnostics):
-            path = _path(edge, uri)
+            path = _path(context, uri)
             found = diagnostics or [
                 one
-                for told, many in edge.foreign_diagnostics.items()
-                if edge.attention.path(told) == path
+                for told, many in context.foreign_diagnostics.items()
+                if context.lookup.path(told) == path
                 for one in many
             ]
             attaching.problems(path, [(one.line, _problem(one)) for one in found])
         case wire.FolderPart(uri=uri):
-            await attaching.folder(_path(edge, uri))
+            await attaching.folder(_path(context, uri))
         case wire.TerminalPart(text=text, name=name):
             attaching.terminal(text, name)
         case wire.ChangesPart(uri=uri):
-            await _attach_changes(edge, uri, attaching)
+            await _attach_changes(context, uri, attaching)
 
 
-async def _attach_symbol(edge: Edge, part: wire.SymbolPart, attaching: Attaching) -> None:
-    path = _path(edge, part.uri)
-    check_told(path, edge.workspace)
-    text = (await edge.workspace.read(path)).text
-    symbols = [one for one in await edge.sessions.symbols(path, text) if one.qualified == part.name]
+async def _attach_symbol(
+    context: EditorContext, part: wire.SymbolPart, attaching: Attaching
+) -> None:
+    path = _path(context, part.uri)
+    check_told(path, context.workspace)
+    text = (await context.workspace.read(path)).text
+    symbols = [
+        one for one in await context.sessions.symbols(path, text) if one.qualified == part.name
+    ]
     if not symbols:
         raise AgentLsError(f"There is no {visible_line(part.name)} in {path} any more.")
     symbol = min(symbols, key=lambda one: abs(one.line - 1 - part.line))
@@ -113,9 +117,9 @@ async def _attach_symbol(edge: Edge, part: wire.SymbolPart, attaching: Attaching
     await attaching.file(path, lines, kind="symbol", name=visible_line(symbol.qualified))
 
 
-async def _attach_changes(edge: Edge, uri: str | None, attaching: Attaching) -> None:
-    roots = _roots(edge, uri)
-    found = [(root, await git_changes(root, edge.workspace)) for root in roots]
+async def _attach_changes(context: EditorContext, uri: str | None, attaching: Attaching) -> None:
+    roots = _roots(context, uri)
+    found = [(root, await git_changes(root, context.workspace)) for root in roots]
     if not any(changes for _, changes in found):
         names = ", ".join(visible_line(root.name) for root in roots)
         raise AgentLsError(f"There are no changes to attach: {names} is in no git repository.")
@@ -124,20 +128,20 @@ async def _attach_changes(edge: Edge, uri: str | None, attaching: Attaching) -> 
             attaching.changes(visible_line(root.name), changes.text, changes.note)
 
 
-def _path(edge: Edge, uri: str) -> str:
+def _path(context: EditorContext, uri: str) -> str:
     """Return the agent's name of a file or folder. Errors: ``AgentLsError`` outside."""
-    edge.refresh_roots()
-    path = edge.attention.path(uri)
+    context.refresh_roots()
+    path = context.lookup.path(uri)
     if path is None:
         raise AgentLsError(f"{visible_line(uri)} is no file of the workspace.")
     return path
 
 
-def _roots(edge: Edge, uri: str | None) -> Sequence[Root]:
-    edge.refresh_roots()
+def _roots(context: EditorContext, uri: str | None) -> Sequence[Root]:
+    context.refresh_roots()
     if uri is None:
-        return edge.workspace.roots
-    return [edge.workspace.locate(_path(edge, uri))[0]]
+        return context.workspace.roots
+    return [context.workspace.locate(_path(context, uri))[0]]
 
 
 def _problem(one: wire.EditorDiagnostic) -> str:

@@ -14,9 +14,9 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.review import HunkState, ReviewDecision
 from agent_ls.domain.sentences import sentence
 from agent_ls.lsp import wire
-from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.marks.review_choice import ReviewArgument
-from agent_ls.lsp.marks.review_documents import clash_text
+from agent_ls.lsp.diagnostics.review_choice import ReviewArgument
+from agent_ls.lsp.diagnostics.review_documents import clash_text
+from agent_ls.lsp.editor_context import EditorContext
 from agent_ls.review.ledger import Selection
 from agent_ls.review.restore import RestorePoint, calls_that_changed, moment_before
 from agent_ls.review.steps import FileResult
@@ -29,41 +29,43 @@ _MOST_NAMES = 4
 Chosen = Sequence[tuple[Session, Selection]]
 
 
-async def keep(edge: Edge, asked: ReviewArgument) -> dict[str, int]:
+async def keep(context: EditorContext, asked: ReviewArgument) -> dict[str, int]:
     """Keep changes: they leave the review. Of all changes, some may be out of sight, so say it."""
-    kept = await _begin(edge, "keep", asked)
+    kept = await _begin(context, "keep", asked)
     if asked.everything:
         count = kept["changes"]
-        edge.editor.confirm(f"Kept {count} {'change' if count == 1 else 'changes'}.")
+        context.editor.confirm(f"Kept {count} {'change' if count == 1 else 'changes'}.")
     return kept
 
 
-async def undo(edge: Edge, asked: ReviewArgument) -> dict[str, int]:
+async def undo(context: EditorContext, asked: ReviewArgument) -> dict[str, int]:
     """Undo changes; later typing stays."""
-    return await _begin(edge, "undo", asked)
+    return await _begin(context, "undo", asked)
 
 
-async def redo(edge: Edge, asked: ReviewArgument) -> dict[str, int]:
+async def redo(context: EditorContext, asked: ReviewArgument) -> dict[str, int]:
     """Redo undone changes."""
-    return await _begin(edge, "redo", asked)
+    return await _begin(context, "redo", asked)
 
 
-async def _begin(edge: Edge, decision: ReviewDecision, asked: ReviewArgument) -> dict[str, int]:
-    await edge.sessions.review()
+async def _begin(
+    context: EditorContext, decision: ReviewDecision, asked: ReviewArgument
+) -> dict[str, int]:
+    await context.sessions.review()
     state: HunkState = "undone" if decision == "redo" else "open"
-    chosen = await edge.chooser.chosen(asked, state)
+    chosen = await context.chooser.chosen(asked, state)
     count = 0
     for session, selection in chosen:
         count += len((await session.review.ledger()).hunks(selection, state))
-    work = decide_and_tell(edge, decision, chosen)
+    work = decide_and_tell(context, decision, chosen)
     if decision == "keep":
         await work
     else:
-        edge.spawn(work, is_request=True)
+        context.spawn(work, is_request=True)
     return {"changes": count}
 
 
-async def restore(edge: Edge, asked: ReviewArgument) -> bool:
+async def restore(context: EditorContext, asked: ReviewArgument) -> bool:
     """Restore all files changed since the given point.
 
     Without an argument: the beginning of the newest turn that changed files.
@@ -77,20 +79,22 @@ async def restore(edge: Edge, asked: ReviewArgument) -> bool:
         asked.refuse("call_id", because="without turnId it means nothing")
         if asked != ReviewArgument():
             raise AgentLsError("agent-ls.restore needs a turn's id, or nothing for the newest.")
-    await edge.sessions.review()
-    session, point = await _restore_point(edge, asked)
+    await context.sessions.review()
+    session, point = await _restore_point(context, asked)
     if session.state.is_running:
         raise AgentLsError("A turn is running; stop it before you restore files.")
-    edge.spawn(restore_and_tell(edge, session, point), is_request=True)
+    context.spawn(restore_and_tell(context, session, point), is_request=True)
     return True
 
 
-async def _restore_point(edge: Edge, asked: ReviewArgument) -> tuple[Session, RestorePoint]:
+async def _restore_point(
+    context: EditorContext, asked: ReviewArgument
+) -> tuple[Session, RestorePoint]:
     """Return the restore point: before a change, before a call, or a turn's beginning.
 
     Errors: ``AgentLsError`` for an unknown or ambiguous id.
     """
-    chooser = edge.chooser
+    chooser = context.chooser
     if asked.hunk_ids is not None:
         ((session, _),) = await chooser.named(asked.session_id, None, None, asked.hunk_ids)
         point = moment_before(await session.review.ledger(), asked.hunk_ids[0])
@@ -112,40 +116,42 @@ async def _restore_point(edge: Edge, asked: ReviewArgument) -> tuple[Session, Re
     return session, point
 
 
-async def decide_by_request(edge: Edge, params: wire.ReviewDecideParams) -> wire.ReviewDecideResult:
+async def decide_by_request(
+    context: EditorContext, params: wire.ReviewDecideParams
+) -> wire.ReviewDecideResult:
     """Apply the decision and return each file's result; messages tell only what is not in it."""
-    await edge.sessions.review()
+    await context.sessions.review()
     if params.decision == "restore":
-        return _answer(edge, await _restored(edge, params))
+        return _answer(context, await _restored(context, params))
     if params.dry_run or params.tool_call_id is not None:
         raise AgentLsError("Only a restore goes back to a call, or can be tried without doing it.")
     ids = params.session_id, params.turn_id
-    chosen = await edge.chooser.named(*ids, params.path, params.hunk_ids)
-    results, failures = await _decided(edge, params.decision, chosen)
+    chosen = await context.chooser.named(*ids, params.path, params.hunk_ids)
+    results, failures = await _decided(context, params.decision, chosen)
     if failures and not results:
         raise failures[0]
     # The result holds what succeeded in other sessions, so report the failure as a message.
-    _say_failures(edge, params.decision, failures)
-    return _answer(edge, results)
+    _say_failures(context, params.decision, failures)
+    return _answer(context, results)
 
 
-async def _restored(edge: Edge, params: wire.ReviewDecideParams) -> list[FileResult]:
+async def _restored(context: EditorContext, params: wire.ReviewDecideParams) -> list[FileResult]:
     if params.turn_id is None:
         raise AgentLsError("A restore needs the turn to whose beginning it goes back.")
     if params.path is not None or params.hunk_ids is not None:
         raise AgentLsError("A restore is about all files: path and hunkIds are not understood.")
-    session, turn = await edge.chooser.turn(params.session_id, params.turn_id)
+    session, turn = await context.chooser.turn(params.session_id, params.turn_id)
     call_id = params.tool_call_id or ""
     results = await session.review.restore(turn.turn_id, call_id, dry_run=params.dry_run)
-    await _say_lost(edge, session, turn.turn_id)
+    await _say_lost(context, session, turn.turn_id)
     return results
 
 
-def _answer(edge: Edge, results: Sequence[FileResult]) -> wire.ReviewDecideResult:
+def _answer(context: EditorContext, results: Sequence[FileResult]) -> wire.ReviewDecideResult:
     return wire.ReviewDecideResult(
         files=[
             wire.ReviewFileResult(
-                location=wire.Location(path=one.path, uri=edge.attention.uri(one.path), line=None),
+                location=wire.Location(path=one.path, uri=context.lookup.uri(one.path), line=None),
                 turn_id=one.turn_id,
                 status=one.status,
                 hunks=one.hunks,
@@ -160,35 +166,35 @@ def _answer(edge: Edge, results: Sequence[FileResult]) -> wire.ReviewDecideResul
     )
 
 
-async def decide_and_tell(edge: Edge, decision: ReviewDecision, chosen: Chosen) -> None:
+async def decide_and_tell(context: EditorContext, decision: ReviewDecision, chosen: Chosen) -> None:
     """Apply the decision to the selected changes and report what failed."""
-    results, failures = await _decided(edge, decision, chosen)
-    _say_failures(edge, decision, failures)
+    results, failures = await _decided(context, decision, chosen)
+    _say_failures(context, decision, failures)
     if results or not failures:
-        await _tell(edge, decision, results)
+        await _tell(context, decision, results)
 
 
-async def restore_and_tell(edge: Edge, session: Session, point: RestorePoint) -> None:
+async def restore_and_tell(context: EditorContext, session: Session, point: RestorePoint) -> None:
     """Restore files to an earlier point and report what was and was not restored."""
     try:
         results = await session.review.restore(point.turn_id, point.call_id)
     except (AgentLsError, OSError) as error:
-        _say_failures(edge, "restore", [error])
+        _say_failures(context, "restore", [error])
     else:
-        await _tell(edge, "restore", results)
-        await _say_lost(edge, session, point.turn_id)
+        await _tell(context, "restore", results)
+        await _say_lost(context, session, point.turn_id)
 
 
 async def _say_lost(
-    edge: Edge, session: Session, turn_id: str | None, *, only: bool = False
+    context: EditorContext, session: Session, turn_id: str | None, *, only: bool = False
 ) -> None:
     """Name the files that neither an undo nor a restore brings back, since nothing was kept."""
     for event in await session.review.lost(turn_id, only=only):
-        edge.editor.say("warning", f"{event.text}.")
+        context.editor.say("warning", f"{event.text}.")
 
 
 async def _decided(
-    edge: Edge, decision: ReviewDecision, chosen: Chosen
+    context: EditorContext, decision: ReviewDecision, chosen: Chosen
 ) -> tuple[list[FileResult], list[AgentLsError | OSError]]:
     """Return the results per file, and why sessions could not be decided about."""
     results: list[FileResult] = []
@@ -201,14 +207,14 @@ async def _decided(
             failures.append(error)
             continue
         if decision == "undo" and selection.path is None and selection.hunks is None:
-            await _say_lost(edge, session, selection.turn_id, only=True)
+            await _say_lost(context, session, selection.turn_id, only=True)
             for turn in (await session.review.ledger()).turns.values():
                 if selection.turn_id in (None, turn.turn_id):
                     left += turn.left_files
                     for program in turn.background:
-                        edge.editor.say("warning", sentence(program.after_undo))
+                        context.editor.say("warning", sentence(program.after_undo))
     if left:
-        edge.editor.say(
+        context.editor.say(
             "warning",
             f"{left} more files that commands changed were not under review: undo left them as "
             "they are.",
@@ -217,22 +223,24 @@ async def _decided(
 
 
 def _say_failures(
-    edge: Edge, decision: ReviewDecision, failures: Sequence[AgentLsError | OSError]
+    context: EditorContext, decision: ReviewDecision, failures: Sequence[AgentLsError | OSError]
 ) -> None:
     """Show errors to the user: those of background work would only reach the log."""
     for error in failures:
         _log.warning("a decision could not be carried out", exc_info=error)
-        edge.editor.say_brief("error", sentence(f"{decision} was not possible: {error}"))
+        context.editor.say_brief("error", sentence(f"{decision} was not possible: {error}"))
 
 
-async def _tell(edge: Edge, decision: ReviewDecision, results: Sequence[FileResult]) -> None:
+async def _tell(
+    context: EditorContext, decision: ReviewDecision, results: Sequence[FileResult]
+) -> None:
     """Report the results; open a document with both versions for each conflict."""
     # A path can occur twice: one file was deleted and another created under its name.
     done = sorted({one.path for one in results if one.status == "done"})
     if not results:
-        edge.editor.say("info", f"There is nothing to {decision} there.")
+        context.editor.say("info", f"There is nothing to {decision} there.")
     elif decision == "restore" and done:
-        edge.editor.say("info", f"Restored: {_names(done)}.")
+        context.editor.say("info", f"Restored: {_names(done)}.")
     left: dict[tuple[str, str], list[str]] = {}
     for one in results:
         if one.status in ("conflict", "refused"):
@@ -241,13 +249,13 @@ async def _tell(edge: Edge, decision: ReviewDecision, results: Sequence[FileResu
             # Each conflict gets its own message; files refused for the same reason share one.
             left.setdefault((why, one.path if one.clash else ""), []).append(one.path)
     for (why, _), paths in left.items():
-        edge.editor.say("warning", sentence(f"{_names(paths)}: {why}"))
+        context.editor.say("warning", sentence(f"{_names(paths)}: {why}"))
     for one in results:
         if one.clash is not None and one.clash.has_texts:
             text = await asyncio.to_thread(
                 clash_text, one.clash, decision, is_partly_done=one.hunks > 0
             )
-            await edge.review_documents.show(f"{one.path}.conflict.diff", text)
+            await context.review_documents.show(f"{one.path}.conflict.diff", text)
 
 
 def _names(paths: Sequence[str]) -> str:

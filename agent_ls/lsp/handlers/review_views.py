@@ -10,10 +10,10 @@ from lsprotocol import types
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.edits.notebooks import lines_to_read
 from agent_ls.lsp import wire
-from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.marks.review_choice import ReviewArgument
-from agent_ls.lsp.marks.review_documents import file_diff
-from agent_ls.lsp.marks.reviews import place_beside
+from agent_ls.lsp.diagnostics.review_choice import ReviewArgument
+from agent_ls.lsp.diagnostics.review_documents import file_diff
+from agent_ls.lsp.diagnostics.reviews import place_beside
+from agent_ls.lsp.editor_context import EditorContext
 from agent_ls.review.file_changes import FileLedger
 from agent_ls.review.places import HunkPlace
 from agent_ls.review.restore import calls_that_changed
@@ -22,15 +22,15 @@ from agent_ls.safety.text import visible_line
 _TITLE_CHARACTERS = 120
 
 
-async def list_open(edge: Edge, asked: wire.Deciding) -> list[dict[str, Any]]:
+async def list_open(context: EditorContext, asked: wire.Deciding) -> list[dict[str, Any]]:
     """Return the turns with open changes, newest first: files, lines, sizes.
 
     A file is left out when none of its changes remain in the text.
     """
-    await edge.sessions.review(is_listed=True)
+    await context.sessions.review(is_listed=True)
     found: list[dict[str, Any]] = []
-    async for session, turn in edge.reviews.turns():
-        listed = [await _listed(edge, one) for one in turn.files.values() if one.open()]
+    async for session, turn in context.reviews.turns():
+        listed = [await _listed(context, one) for one in turn.files.values() if one.open()]
         if files := [one for one in listed if one["changes"]]:
             found.append(
                 {
@@ -44,10 +44,10 @@ async def list_open(edge: Edge, asked: wire.Deciding) -> list[dict[str, Any]]:
     return found
 
 
-async def _listed(edge: Edge, file: FileLedger) -> dict[str, Any]:
+async def _listed(context: EditorContext, file: FileLedger) -> dict[str, Any]:
     return {
         "path": file.path,
-        "uri": edge.attention.uri(file.path),
+        "uri": context.lookup.uri(file.path),
         "changes": [
             {
                 "hunkId": one.hunk.id,
@@ -55,26 +55,28 @@ async def _listed(edge: Edge, file: FileLedger) -> dict[str, Any]:
                 "line": one.first,
                 "lastLine": max(one.first, one.past - 1),
             }
-            for one in await edge.reviews.places(file)
+            for one in await context.reviews.places(file)
             if one.hunk.state == "open"
         ],
     }
 
 
-async def list_by_request(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListResult:
+async def list_by_request(
+    context: EditorContext, params: wire.ReviewListParams
+) -> wire.ReviewListResult:
     """Return turns with changes, oldest first; files whose changes are all gone are left out.
 
     A fork has the turns of its source: each is listed once, of the session used last.
     """
-    await edge.sessions.review(is_listed=True)
+    await context.sessions.review(is_listed=True)
     found: list[wire.ReviewTurn] = []
     seen: set[str] = set()
-    for session, turn in await edge.chooser.turns(params.session_id, None):
+    for session, turn in await context.chooser.turns(params.session_id, None):
         if not turn.files or turn.turn_id in seen:
             continue
         seen.add(turn.turn_id)
         changed = sorted((one for one in turn.files.values() if one.hunks), key=_path)
-        files = [await _file(edge, turn.turn_id, one, params.with_text) for one in changed]
+        files = [await _file(context, turn.turn_id, one, params.with_text) for one in changed]
         found.append(
             wire.ReviewTurn(
                 session_id=session.id,
@@ -92,12 +94,14 @@ def _path(file: FileLedger) -> str:
     return file.path
 
 
-async def _file(edge: Edge, turn_id: str, file: FileLedger, with_text: bool) -> wire.ReviewFile:
+async def _file(
+    context: EditorContext, turn_id: str, file: FileLedger, with_text: bool
+) -> wire.ReviewFile:
     return wire.ReviewFile(
-        location=wire.Location(path=file.path, uri=edge.attention.uri(file.path), line=None),
+        location=wire.Location(path=file.path, uri=context.lookup.uri(file.path), line=None),
         turn_id=turn_id,
         moved_from=file.moved_from,
-        hunks=[_hunk(file.path, one, with_text) for one in await edge.reviews.places(file)],
+        hunks=[_hunk(file.path, one, with_text) for one in await context.reviews.places(file)],
     )
 
 
@@ -120,27 +124,27 @@ def _hunk(path: str, place: HunkPlace, with_text: bool) -> wire.ReviewHunk:
     )
 
 
-async def diff(edge: Edge, asked: ReviewArgument) -> str:
+async def diff(context: EditorContext, asked: ReviewArgument) -> str:
     """Show a turn's changes, all files or one, as a document, and return the diff.
 
     The default is the newest turn with open changes. For a named turn or file, kept changes count
     too. Errors: ``AgentLsError`` when there is nothing to show.
     """
-    turn_id, text = await diff_of(edge, asked)
-    edge.spawn(edge.review_documents.show(f"{turn_id}.diff", text))
+    turn_id, text = await diff_of(context, asked)
+    context.spawn(context.review_documents.show(f"{turn_id}.diff", text))
     return text
 
 
-async def diff_of(edge: Edge, asked: ReviewArgument) -> tuple[str, str]:
+async def diff_of(context: EditorContext, asked: ReviewArgument) -> tuple[str, str]:
     """Return a turn's id and its changes as a diff; errors as of ``diff``."""
-    await edge.sessions.review()
+    await context.sessions.review()
     unheard = "everything", "line", "last_line", "call_id", "hunk_ids"
     asked.refuse(*unheard, because="a diff is of whole files")
-    path = None if asked.uri is None else await edge.chooser.path(asked.uri)
+    path = None if asked.uri is None else await context.chooser.path(asked.uri)
     if asked.turn_id is None:
-        among = await edge.chooser.turns(asked.session_id, None)
+        among = await context.chooser.turns(asked.session_id, None)
     else:
-        among = [await edge.chooser.turn(asked.session_id, asked.turn_id)]
+        among = [await context.chooser.turn(asked.session_id, asked.turn_id)]
     turns = [
         (turn, files)
         for _, turn in among
@@ -151,7 +155,7 @@ async def diff_of(edge: Edge, asked: ReviewArgument) -> tuple[str, str]:
         meant += [one for one in turns if one not in meant]
     for turn, files in meant:
         diffs = [
-            await asyncio.to_thread(file_diff, one, await edge.reviews.text_with(one))
+            await asyncio.to_thread(file_diff, one, await context.reviews.text_with(one))
             for one in sorted(files, key=_path)
         ]
         if text := "".join(diffs):
@@ -161,53 +165,55 @@ async def diff_of(edge: Edge, asked: ReviewArgument) -> tuple[str, str]:
     raise AgentLsError("Nothing is left to be shown there: all was kept or taken back.")
 
 
-async def diff_by_request(edge: Edge, params: wire.ReviewDiffParams) -> wire.ReviewDiffResult:
+async def diff_by_request(
+    context: EditorContext, params: wire.ReviewDiffParams
+) -> wire.ReviewDiffResult:
     """Return the text before the turn's first edit and after its last.
 
     For a binary file: its kind and size.
     """
-    _, turn = await edge.chooser.turn(params.session_id, params.turn_id)
+    _, turn = await context.chooser.turn(params.session_id, params.turn_id)
     file = next(iter(turn.at(params.path)), None)
     if file is None:
         raise AgentLsError(f"The agent changed no {params.path} in turn {params.turn_id}.")
     if file.images is not None:
         before, after = (one and f"{one.words}\n" for one in file.images)
         return wire.ReviewDiffResult(before=before, after=after, uri=None)
-    uri = edge.attention.uri(file.path)
+    uri = context.lookup.uri(file.path)
     return wire.ReviewDiffResult(before=file.base, after=file.text, uri=uri)
 
 
-async def next_change(edge: Edge, asked: ReviewArgument) -> dict[str, Any] | None:
+async def next_change(context: EditorContext, asked: ReviewArgument) -> dict[str, Any] | None:
     """Go to the next open change after a place; wraps around over all files."""
-    return await _go(edge, asked, 1)
+    return await _go(context, asked, 1)
 
 
-async def previous_change(edge: Edge, asked: ReviewArgument) -> dict[str, Any] | None:
+async def previous_change(context: EditorContext, asked: ReviewArgument) -> dict[str, Any] | None:
     """Go to the previous open change before a place; wraps around over all files."""
-    return await _go(edge, asked, -1)
+    return await _go(context, asked, -1)
 
 
-async def _go(edge: Edge, asked: ReviewArgument, step: int) -> dict[str, Any] | None:
-    await edge.sessions.review()
+async def _go(context: EditorContext, asked: ReviewArgument, step: int) -> dict[str, Any] | None:
+    await context.sessions.review()
     unheard = "everything", "last_line", "turn_id", "call_id", "hunk_ids", "session_id"
     asked.refuse(*unheard, because="it goes on from one place, over all changes")
     # Spelled as the places are; the argument may also be a path.
-    here = asked.uri or edge.attention.active() or ""
-    anchor = edge.attention.anchor(here, 0)
-    here = edge.attention.uri(here if anchor is None else anchor.path) or here
+    here = asked.uri or context.lookup.active() or ""
+    anchor = context.lookup.anchor(here, 0)
+    here = context.lookup.uri(here if anchor is None else anchor.path) or here
     files = [
         file
-        async for _, turn in edge.reviews.turns()
+        async for _, turn in context.reviews.turns()
         for file in turn.files.values()
         if file.open()
     ]
-    places = await _places(edge, files)
+    places = await _places(context, files)
     if not places:
-        edge.editor.say("info", _why_nowhere(files))
+        context.editor.say("info", _why_nowhere(files))
         return None
     uri, line = place_beside(places, (here, -1 if asked.line is None else asked.line), step)
     at = types.Position(line, 0)
-    edge.spawn(edge.review_documents.go_to(uri, types.Range(at, at)))
+    context.spawn(context.review_documents.go_to(uri, types.Range(at, at)))
     return {"uri": uri, "line": line}
 
 
@@ -221,13 +227,13 @@ def _why_nowhere(files: list[FileLedger]) -> str:
     return "The agent has no open changes."
 
 
-async def _places(edge: Edge, files: list[FileLedger]) -> list[tuple[str, int]]:
+async def _places(context: EditorContext, files: list[FileLedger]) -> list[tuple[str, int]]:
     """Return the places of all open changes, sorted by file and line."""
     found: set[tuple[str, int]] = set()
     for file in files:
-        uri = edge.attention.uri(file.path)
-        if uri is None or not file.has_place or not await edge.workspace.exists(file.path):
+        uri = context.lookup.uri(file.path)
+        if uri is None or not file.has_place or not await context.workspace.exists(file.path):
             continue
-        places = await edge.reviews.places(file)
+        places = await context.reviews.places(file)
         found |= {(uri, one.first) for one in places if one.hunk.state == "open"}
     return sorted(found)

@@ -1,6 +1,6 @@
 """``textDocument/semanticTokens/full`` of a conversation document.
 
-Steps recede, what waits for the person stands out, and so do the commands and places in the words
+Steps recede, what waits for the user stands out, and so do the commands and places in the words
 below the last heading.
 """
 
@@ -14,7 +14,7 @@ from lsprotocol import types
 from agent_ls.domain.commands import BUILT_IN, SHIPPED
 from agent_ls.lsp.connection.positions import index_to_column, split_lines
 from agent_ls.lsp.conversation_page import HEADING, Page, is_conversation
-from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.editor_context import EditorContext
 from agent_ls.lsp.handlers.conversation import waiting_in
 
 _COMMENT, _KEYWORD, _FUNCTION, _STRING = range(4)
@@ -27,23 +27,29 @@ _Token = tuple[int, int, int, int]
 """Line, first and last index in it, and the type's place in the legend."""
 
 
-async def handle(edge: Edge, params: types.SemanticTokensParams) -> types.SemanticTokens:
+async def handle(
+    context: EditorContext, params: types.SemanticTokensParams
+) -> types.SemanticTokens:
     """Return the tokens; none for any other document."""
     uri = params.text_document.uri
-    session = edge.faces.conversations.session_of(uri) if is_conversation(uri) else None
-    document = edge.server.documents.get(uri)
+    session = context.presenters.conversations.session_of(uri) if is_conversation(uri) else None
+    document = context.server.documents.get(uri)
     if session is None or document is None:
         return types.SemanticTokens([])
     lines = [line.rstrip("\r\n") for line in split_lines(document.text)]
     commands: Collection[str] = ()
     if waiting_in(session) is None:
-        commands = {*BUILT_IN, *SHIPPED, *(await edge.sessions.commands()).commands}
-    found = [*_said(lines, edge.faces.conversations.page(session.id)), *_written(lines, commands)]
+        commands = {*BUILT_IN, *SHIPPED, *(await context.sessions.commands()).commands}
+    found = [
+        *_said(lines, context.presenters.conversations.page(session.id)),
+        *_written(lines, commands),
+    ]
     data: list[int] = []
     line_before = column_before = 0
     for line, start, end, kind in sorted(found):
         first, last = (
-            index_to_column(lines[line], at, edge.server.documents.encoding) for at in (start, end)
+            index_to_column(lines[line], at, context.server.documents.encoding)
+            for at in (start, end)
         )
         column_before = column_before if line == line_before else 0
         data += (line - line_before, first - column_before, last - first, kind, 0)
@@ -61,7 +67,7 @@ def _said(lines: list[str], page: Page) -> Iterator[_Token]:
 
 
 def _written(lines: list[str], commands: Collection[str]) -> Iterator[_Token]:
-    """Yield what the person wrote that the agent reads as more than words."""
+    """Yield what the user wrote that the agent reads as more than words."""
     below = range(lines.index(HEADING) + 1 if HEADING in lines else len(lines), len(lines))
     first = next((line for line in below if lines[line].strip()), None)
     if first is not None and (call := _COMMAND.match(lines[first])) and call[1] in commands:

@@ -12,29 +12,29 @@ from agent_ls.domain.focus import Focus
 from agent_ls.domain.goals import goal_in
 from agent_ls.domain.pictures import PictureData
 from agent_ls.lsp import wire
-from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.editor_context import EditorContext
 
 
-async def sent(edge: Edge, asked: wire.SentPromptParams) -> wire.SentPromptResult:
+async def sent(context: EditorContext, asked: wire.SentPromptParams) -> wire.SentPromptResult:
     """Return the prompt that began a turn, and what goes with it when it is sent again."""
-    begun = await SentPrompts(edge).begun(asked.session_id, asked.turn_id)
+    begun = await SentPrompts(context).begun(asked.session_id, asked.turn_id)
     words = _words(begun)
-    return wire.SentPromptResult(text=words, parts=list(_parts(edge, asked, begun, words)))
+    return wire.SentPromptResult(text=words, parts=list(_parts(context, asked, begun, words)))
 
 
 class SentPrompts:
     """Earlier prompts, each read from its journal once."""
 
-    def __init__(self, edge: Edge) -> None:
+    def __init__(self, context: EditorContext) -> None:
         """Begin with none read."""
-        self._edge = edge
+        self._context = context
         self._read: dict[tuple[str, str], TurnStarted] = {}
 
     async def begun(self, session_id: str, turn_id: str) -> TurnStarted:
         """Return the prompt that began a turn. Errors: ``AgentLsError`` when there is none."""
         key = (session_id, turn_id)
         if key not in self._read:
-            journal = await self._edge.sessions.stored.journal(session_id)
+            journal = await self._context.sessions.stored.journal(session_id)
             starts = (one.event for one in journal if isinstance(one.event, TurnStarted))
             found = next((one for one in starts if one.turn_id == turn_id), None)
             if found is None:
@@ -48,7 +48,7 @@ class SentPrompts:
         if part.index >= len(begun.images):
             raise AgentLsError(f"The prompt of {part.turn_id} had no image {part.index + 1}.")
         image = begun.images[part.index]
-        data = await self._edge.sessions.stored.content(image.digest)
+        data = await self._context.sessions.stored.content(image.digest)
         if data is None:
             raise AgentLsError(f"The image {image.name} is gone: attach it again.")
         return PictureData(
@@ -83,17 +83,17 @@ def _words(begun: TurnStarted) -> str:
 
 
 def _parts(
-    edge: Edge, asked: wire.SentPromptParams, begun: TurnStarted, words: str
+    context: EditorContext, asked: wire.SentPromptParams, begun: TurnStarted, words: str
 ) -> Iterator[wire.SentPromptPart]:
     as_it_was = partial(
         wire.SentPart, type="sent", session_id=asked.session_id, turn_id=asked.turn_id
     )
-    if (selection := _selection(edge, begun.focus)) is not None:
+    if (selection := _selection(context, begun.focus)) is not None:
         yield selection
     for index, one in enumerate(begun.attachments):
         # What the words name is read by its name.
         if one.kind != "resource" or not _is_named(one.name, words):
-            part = _read_anew(edge, one) or as_it_was(kind="attachment", index=index)
+            part = _read_anew(context, one) or as_it_was(kind="attachment", index=index)
             title = one.path or one.name
             yield wire.SentPromptPart(kind=one.kind, name=one.name, title=title, part=part)
     for index, image in enumerate(begun.images):
@@ -106,11 +106,11 @@ def _is_named(name: str, words: str) -> bool:
     return f"@{name}" in words or f'@"{name}"' in words
 
 
-def _selection(edge: Edge, focus: Focus | None) -> wire.SentPromptPart | None:
+def _selection(context: EditorContext, focus: Focus | None) -> wire.SentPromptPart | None:
     """Return what was selected in the editor as lines of the file; None: nothing was."""
     if focus is None or focus.first_line is None or focus.last_line is None:
         return None
-    uri = edge.attention.uri(focus.path) if focus.path else None
+    uri = context.lookup.uri(focus.path) if focus.path else None
     if uri is None:
         return None
     first, last = focus.first_line, focus.last_line
@@ -122,9 +122,9 @@ def _selection(edge: Edge, focus: Focus | None) -> wire.SentPromptPart | None:
 _ReadAnew = wire.FilePart | wire.FolderPart | wire.RangePart | wire.SymbolPart
 
 
-def _read_anew(edge: Edge, one: Attachment) -> _ReadAnew | None:
+def _read_anew(context: EditorContext, one: Attachment) -> _ReadAnew | None:
     """Return the part that attaches the same place as it is now; None: it is none of a file."""
-    uri = edge.attention.uri(one.path) if one.path else None
+    uri = context.lookup.uri(one.path) if one.path else None
     if uri is None:
         return None
     first, last = one.first_line, one.last_line

@@ -15,7 +15,7 @@ from agent_ls.domain.events import (
 )
 from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.lsp import wire
-from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.editor_context import EditorContext
 from agent_ls.safety.text import label
 
 _OFFERED = 5
@@ -23,9 +23,11 @@ _MOST_ROWS: Final = 500
 _TITLE_CHARACTERS: Final = 80
 
 
-async def list_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.SessionsListResult:
+async def list_sessions(
+    context: EditorContext, asked: wire.SessionsListParams
+) -> wire.SessionsListResult:
     """Return stored sessions, newest first."""
-    stored = edge.sessions.stored
+    stored = context.sessions.stored
     found = await stored.list(everywhere=asked.everywhere, parent_id=asked.parent_id)
     if not asked.with_archived:
         found = [one for one in found if not one.is_archived]
@@ -42,7 +44,7 @@ async def list_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.Sess
         turns = _turns_of_agents(await stored.journal(asked.parent_id))
     rows = [
         _row(
-            edge,
+            context,
             one,
             excerpts.get(one.session_id, ""),
             turns.get(one.session_id),
@@ -74,19 +76,24 @@ def _has(title: str, words: list[str]) -> bool:
 
 
 def _row(
-    edge: Edge, one: SessionSummary, found: str, turn: TurnStarted | None, *, is_cut_off: bool
+    context: EditorContext,
+    one: SessionSummary,
+    found: str,
+    turn: TurnStarted | None,
+    *,
+    is_cut_off: bool,
 ) -> wire.SessionRow:
     return wire.SessionRow(
         session_id=one.session_id,
         title=one.title,
         agent=one.agent,
         roots=list(one.roots),
-        is_here=one.roots == edge.sessions.stored.root_uris,
+        is_here=one.roots == context.sessions.stored.root_uris,
         updated_ms=one.updated_ms,
         turns=one.turns,
         status=one.status,
         is_interrupted=is_cut_off,
-        is_open=one.session_id in edge.faces.sessions,
+        is_open=one.session_id in context.presenters.sessions,
         forked_from=one.forked_from,
         is_dry_run=one.is_dry_run,
         is_archived=one.is_archived,
@@ -100,52 +107,56 @@ def _row(
     )
 
 
-async def offer_sessions(edge: Edge, asked: wire.SessionsListParams) -> wire.SessionsListResult:
+async def offer_sessions(
+    context: EditorContext, asked: wire.SessionsListParams
+) -> wire.SessionsListResult:
     """Return the sessions, and offer the newest in a message box."""
-    found = await list_sessions(edge, asked)
+    found = await list_sessions(context, asked)
     if found.sessions:
-        edge.spawn(_offer(edge))
+        context.spawn(_offer(context))
     return found
 
 
-async def _offer(edge: Edge) -> None:
+async def _offer(context: EditorContext) -> None:
     titles: dict[str, str] = {}
-    shown = [one for one in await edge.sessions.list() if not one.is_archived]
+    shown = [one for one in await context.sessions.list() if not one.is_archived]
     for number, one in enumerate(shown[:_OFFERED], 1):
         title = one.title or "untitled"
         titles[f"{number}. {title} ({one.kind})" if one.kind else f"{number}. {title}"] = (
             one.session_id
         )
-    chosen = await edge.editor.choose("Open a session:", list(titles))
+    chosen = await context.editor.choose("Open a session:", list(titles))
     if chosen is not None:
-        async with edge.changeover.work():
-            await edge.sessions.resume(titles[chosen])
+        async with context.settings_lock.work():
+            await context.sessions.resume(titles[chosen])
 
 
-async def rename(edge: Edge, asked: wire.SessionsRenameParams) -> wire.SessionChanged:
+async def rename(context: EditorContext, asked: wire.SessionsRenameParams) -> wire.SessionChanged:
     """Give a session another title."""
     title = label(asked.title, _TITLE_CHARACTERS)
-    await edge.sessions.stored.note(asked.session_id, SessionRenamed(title=title))
+    await context.sessions.stored.note(asked.session_id, SessionRenamed(title=title))
     return wire.SessionChanged(session_id=asked.session_id)
 
 
-async def archive(edge: Edge, asked: wire.SessionsArchiveParams) -> wire.SessionChanged:
+async def archive(context: EditorContext, asked: wire.SessionsArchiveParams) -> wire.SessionChanged:
     """Hide a session from lists, or show it again."""
     event = SessionArchived(is_archived=asked.is_archived)
-    await edge.sessions.stored.note(asked.session_id, event)
+    await context.sessions.stored.note(asked.session_id, event)
     return wire.SessionChanged(session_id=asked.session_id)
 
 
-async def delete(edge: Edge, asked: wire.SessionsDeleteParams) -> wire.SessionChanged:
+async def delete(context: EditorContext, asked: wire.SessionsDeleteParams) -> wire.SessionChanged:
     """Delete a session for good."""
-    await edge.sessions.delete(asked.session_id)
+    await context.sessions.delete(asked.session_id)
     return wire.SessionChanged(session_id=asked.session_id)
 
 
-async def export(edge: Edge, asked: wire.SessionsExportParams) -> wire.SessionsExportResult:
+async def export(
+    context: EditorContext, asked: wire.SessionsExportParams
+) -> wire.SessionsExportResult:
     """Return a session as Markdown. Errors: ``AgentLsError`` when nobody has said anything."""
-    journal = await edge.sessions.stored.journal(asked.session_id)
-    text = edge.faces.conversations.markdown(asked.session_id, journal)
+    journal = await context.sessions.stored.journal(asked.session_id)
+    text = context.presenters.conversations.markdown(asked.session_id, journal)
     if not text:
         raise AgentLsError("Nobody has said anything in this session yet.")
     return wire.SessionsExportResult(markdown=text)

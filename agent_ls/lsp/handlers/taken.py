@@ -8,21 +8,21 @@ from dataclasses import dataclass, field
 from agent_ls.domain import events as e
 from agent_ls.domain.usage import Usage
 from agent_ls.lsp import wire
-from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.editor_context import EditorContext
 
 _ENDS_WAITING = (e.ApprovalResolved, e.QuestionResolved, e.SessionResumed)
 """The time before these is the user's, or nobody's."""
 
 
-async def list_turns(edge: Edge, asked: wire.TurnsParams) -> wire.TurnsResult:
+async def list_turns(context: EditorContext, asked: wire.TurnsParams) -> wire.TurnsResult:
     """Return what each turn of a session that is over took, oldest first."""
-    journal = await edge.sessions.stored.journal(asked.session_id)
+    journal = await context.sessions.stored.journal(asked.session_id)
     return wire.TurnsResult(turns=taken(journal))
 
 
-async def window(edge: Edge, asked: wire.ContextParams) -> wire.ContextResult:
+async def window(context: EditorContext, asked: wire.ContextParams) -> wire.ContextResult:
     """Return what fills the model's window; nothing before the first turn."""
-    session = await edge.sessions.session(asked.session_id)
+    session = await context.sessions.session(asked.session_id)
     use = await session.window()
     if use is None:
         return wire.ContextResult(used_tokens=0, window_tokens=None, parts=[])

@@ -9,9 +9,9 @@ from agent_ls.domain.goals import goal_from, typed
 from agent_ls.loop.evidence.output_schema import check_schema
 from agent_ls.lsp import wire
 from agent_ls.lsp.conversation_page import is_conversation
-from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.diagnostics.prompts import comment_note
+from agent_ls.lsp.editor_context import EditorContext
 from agent_ls.lsp.handlers.parts import read_parts
-from agent_ls.lsp.marks.prompts import comment_note
 from agent_ls.session.session import Session
 
 _AROUND_LINES = 3
@@ -24,9 +24,9 @@ class PromptWords(wire.PromptParams):
     when_busy: Literal["steer", "follow_up"] = "follow_up"
 
 
-async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
+async def prompt(context: EditorContext, asked: wire.PromptParams) -> wire.PromptResult:
     """Start a turn, or queue the prompt while one runs."""
-    said, images, attachments = await read_parts(edge, asked)
+    said, images, attachments = await read_parts(context, asked)
     schema = asked.output_schema
     output_schema = None if schema is None else check_schema(schema, "outputSchema")
     if asked.goal is None:
@@ -35,21 +35,21 @@ async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
         text, goal = said, goal_from(asked.goal, name="goal")
     anchor, focus, note = None, None, ""
     if asked.editor_state:
-        anchor, focus = edge.attention.here(), edge.focus()
+        anchor, focus = context.lookup.here(), context.focus()
     place = asked.anchor
     # From a conversation the prompt is about the file that was used last.
     if place is not None and not is_conversation(place.uri):
-        edge.attention.touch(place.uri, place.line)
+        context.lookup.touch(place.uri, place.line)
         lines, around = (place.line, place.last_line), 0
         if place.is_comment:
-            text, note, lines = await _comment(edge, place)
+            text, note, lines = await _comment(context, place)
             around = _AROUND_LINES
-        anchor = edge.attention.anchor(place.uri, lines[0])
-        focus = edge.focus(place.uri, lines, around=around, problems=place.problems)
+        anchor = context.lookup.anchor(place.uri, lines[0])
+        focus = context.focus(place.uri, lines, around=around, problems=place.problems)
     if asked.session_id is None:
         # An unknown command must leave no empty session behind.
-        await edge.sessions.check_command(text)
-    session = await edge.sessions.session(asked.session_id)
+        await context.sessions.check_command(text)
+    session = await context.sessions.session(asked.session_id)
     turn_id = await session.submit(
         text,
         anchor=anchor,
@@ -64,9 +64,11 @@ async def prompt(edge: Edge, asked: wire.PromptParams) -> wire.PromptResult:
     return wire.PromptResult(session_id=session.id, turn_id=turn_id)
 
 
-async def change_prompt(edge: Edge, asked: wire.ChangePromptParams) -> wire.ChangePromptResult:
+async def change_prompt(
+    context: EditorContext, asked: wire.ChangePromptParams
+) -> wire.ChangePromptResult:
     """Change, move, send now or drop a prompt that waits."""
-    session = await edge.sessions.session(asked.session_id)
+    session = await context.sessions.session(asked.session_id)
     changed = await session.change_queued(
         asked.prompt_id,
         text=asked.text,
@@ -77,43 +79,45 @@ async def change_prompt(edge: Edge, asked: wire.ChangePromptParams) -> wire.Chan
     return wire.ChangePromptResult(changed=changed)
 
 
-async def steer(edge: Edge, asked: wire.SteerParams) -> wire.PromptResult:
+async def steer(context: EditorContext, asked: wire.SteerParams) -> wire.PromptResult:
     """Steer the running turn, or start one."""
     text, goal = typed(asked.text)
-    session = await edge.sessions.session(asked.session_id)
-    turn_id = await session.submit(text, goal=goal, focus=edge.focus(), when_busy="steer")
+    session = await context.sessions.session(asked.session_id)
+    turn_id = await session.submit(text, goal=goal, focus=context.focus(), when_busy="steer")
     return wire.PromptResult(session_id=session.id, turn_id=turn_id)
 
 
-async def stop(edge: Edge, asked: wire.CancelParams) -> wire.CancelResult:
+async def stop(context: EditorContext, asked: wire.CancelParams) -> wire.CancelResult:
     """Cancel the turn of a session, or all running turns."""
-    stopped = [await one.cancel("user") for one in await _meant(edge, asked.session_id)]
+    stopped = [await one.cancel("user") for one in await _meant(context, asked.session_id)]
     if not any(stopped):
-        edge.editor.confirm("Nothing is running.")
+        context.editor.confirm("Nothing is running.")
     return wire.CancelResult(cancelled=any(stopped))
 
 
-async def finish(edge: Edge, asked: wire.CancelParams) -> wire.CancelResult:
+async def finish(context: EditorContext, asked: wire.CancelParams) -> wire.CancelResult:
     """Let the turn of a session, or all running turns, finish in good order.
 
     Calls that have started complete, and the model reports what is done and what is not.
     """
-    ending = [await one.wrap_up("user") for one in await _meant(edge, asked.session_id)]
+    ending = [await one.wrap_up("user") for one in await _meant(context, asked.session_id)]
     if not any(ending):
-        edge.editor.confirm("Nothing is running.")
+        context.editor.confirm("Nothing is running.")
     return wire.CancelResult(cancelled=any(ending))
 
 
-async def compact(edge: Edge, asked: wire.CompactParams) -> wire.CompactResult:
+async def compact(context: EditorContext, asked: wire.CompactParams) -> wire.CompactResult:
     """Shorten the conversation of a session; a running turn goes on afterwards."""
-    session = await edge.sessions.session(asked.session_id)
+    session = await context.sessions.session(asked.session_id)
     await session.compact("user")
     return wire.CompactResult(session_id=session.id)
 
 
-async def list_commands(edge: Edge, asked: wire.CommandsListParams) -> wire.CommandsListResult:
+async def list_commands(
+    context: EditorContext, asked: wire.CommandsListParams
+) -> wire.CommandsListResult:
     """Return the custom commands of the user and of the trusted folders."""
-    found = await edge.sessions.commands()
+    found = await context.sessions.commands()
     rows = [
         wire.CommandRow(name=one.name, description=one.description, argument_hint=one.argument_hint)
         for one in found.commands.values()
@@ -121,22 +125,24 @@ async def list_commands(edge: Edge, asked: wire.CommandsListParams) -> wire.Comm
     return wire.CommandsListResult(commands=rows, problems=list(found.problems.values()))
 
 
-async def _meant(edge: Edge, session_id: str | None) -> list[Session]:
+async def _meant(context: EditorContext, session_id: str | None) -> list[Session]:
     """Return the named session, or all without an interrupted turn, which waits for a resume."""
     if session_id is not None:
-        return [await edge.sessions.session(session_id)]
-    return [one for one in edge.faces.sessions.values() if not one.is_cut_off]
+        return [await context.sessions.session(session_id)]
+    return [one for one in context.presenters.sessions.values() if not one.is_cut_off]
 
 
-async def _comment(edge: Edge, place: wire.AnchorParams) -> tuple[str, str, tuple[int, int]]:
+async def _comment(
+    context: EditorContext, place: wire.AnchorParams
+) -> tuple[str, str, tuple[int, int]]:
     """Return the prompt of the instruction comment nearest to a place, a note, and its lines."""
-    path, text = edge.attention.path(place.uri), edge.attention.text(place.uri)
+    path, text = context.lookup.path(place.uri), context.lookup.text(place.uri)
     if path is None:
         raise AgentLsError(
             "There is no instruction comment in a file of the workspace there. Save the text in "
             "the workspace first, or give agent-ls.prompt your words and its lines."
         )
-    comments = await edge.instructions.of(place.uri)
+    comments = await context.instructions.of(place.uri)
     found = min(comments, key=lambda one: abs(one.line - place.line), default=None)
     if found is None or text is None:
         raise AgentLsError(f"There is no instruction comment in {path} any more.")

@@ -17,7 +17,8 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.lsp import wire
-from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.diagnostics.review_choice import ReviewArgument
+from agent_ls.lsp.editor_context import EditorContext
 from agent_ls.lsp.handlers import (
     answers,
     code_action,
@@ -25,6 +26,7 @@ from agent_ls.lsp.handlers import (
     completion,
     conversation,
     diagnostics,
+    doctor_and_rules,
     editor_news,
     hover,
     models,
@@ -35,15 +37,13 @@ from agent_ls.lsp.handlers import (
     sent_prompts,
     session_list,
     sessions,
-    standing,
     taken,
     text_document_content,
     trust,
     turns,
 )
-from agent_ls.lsp.marks.review_choice import ReviewArgument
 
-Run = Callable[[Edge, Any], Awaitable[Any]]
+Run = Callable[[EditorContext, Any], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +162,10 @@ VERBS: Final = (
     Verb(wire.CompleteParams, completion.complete, method="agent/complete"),
     Verb(wire.ModelsParams, models.list_models, method="agent/models"),
     Verb(wire.AccessParams, models.access, method="agent/access", needs_store=False),
-    Verb(wire.Deciding, standing.doctor, "agent-ls.doctor", needs_store=False),
+    Verb(wire.Deciding, doctor_and_rules.doctor, "agent-ls.doctor", needs_store=False),
     Verb(
-        standing.RulesParams,
-        standing.rules,
+        doctor_and_rules.RulesParams,
+        doctor_and_rules.rules,
         "agent-ls.rules",
         ("change", "rule"),
         needs_store=False,

@@ -1,7 +1,7 @@
 """The Workspace port over the editor: open buffers first, then the disk.
 
 Owns the choice between buffer and disk; ``open_files`` knows which holds the newest text. Open
-documents change only through the editor (``buffer_edits``, ``saving``, ``taking_away``). All else
+documents change only through the editor (``buffer_edits``, ``saving``, ``closing_files``). All else
 is the disk workspace's part: roots, ignore rules, guarded writes.
 """
 
@@ -37,11 +37,11 @@ from agent_ls.lsp.connection.documents import (
 from agent_ls.lsp.connection.saved_texts import SavedTexts, as_bytes, digests_of, version_of
 from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.workspace.buffer_edits import BufferEdits
+from agent_ls.lsp.workspace.closing_files import ClosingFiles, why_it_stays
 from agent_ls.lsp.workspace.editor_names import EditorNames
 from agent_ls.lsp.workspace.editor_port import Editor
 from agent_ls.lsp.workspace.open_files import OpenFiles
 from agent_ls.lsp.workspace.saving import SaveFallback, Saving
-from agent_ls.lsp.workspace.taking_away import TakingAway, why_it_stays
 from agent_ls.workspace.disk_files import version as disk_version
 from agent_ls.workspace.disk_texts import decoded
 
@@ -69,7 +69,9 @@ class EditorWorkspace:
         self._buffers = BufferEdits(documents, editor)
         self._saving = Saving(self._open, editor, self._saved, save_fallback, self.note_step)
         self._names = EditorNames(documents, folders)
-        self._taking_away = TakingAway(self._open, documents, editor, self._saving, self._names.uri)
+        self._closing_files = ClosingFiles(
+            self._open, documents, editor, self._saving, self._names.uri
+        )
         self._followers: list[Callable[[Path], None]] = []
         """Called with each path that the user or the editor writes, creates, moves or deletes."""
         self._told_older: set[str] = set()
@@ -270,7 +272,7 @@ class EditorWorkspace:
             case CreateFile():
                 return await self._create_in_buffer(edit, document)
             case DeleteFile() | MoveFile():
-                return await self._taking_away.take_away(edit, document)
+                return await self._closing_files.take_away(edit, document)
 
     async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
         """Write bytes to a closed file; an open file is refused, to keep its buffer consistent."""
@@ -284,7 +286,7 @@ class EditorWorkspace:
 
     def is_own_move(self, place: Path, new_place: Path) -> bool:
         """Say whether the agent asked the editor for this move; true once per move."""
-        return self._taking_away.is_own_move(place, new_place)
+        return self._closing_files.is_own_move(place, new_place)
 
     async def save_dirty(self, *, can_show: bool = False) -> Unsaved:
         """Save all buffers; return what remains unsaved."""

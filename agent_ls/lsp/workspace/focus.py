@@ -14,7 +14,7 @@ from agent_ls.edits.lines import split_lines
 from agent_ls.edits.notebooks import notebook_or_none
 from agent_ls.lsp.connection.uris import is_unsaved
 from agent_ls.lsp.wire import EditorDiagnostic
-from agent_ls.lsp.workspace.attention import Attention
+from agent_ls.lsp.workspace.document_lookup import DocumentLookup
 from agent_ls.safety.excerpts import numbered, one_line
 from agent_ls.safety.text import visible_line
 
@@ -27,7 +27,7 @@ Reported = Mapping[str, Sequence[EditorDiagnostic]]
 
 
 def focus_of(
-    attention: Attention,
+    lookup: DocumentLookup,
     reported: Reported,
     uri: str | None = None,
     lines: tuple[int, int | None] | None = None,
@@ -40,11 +40,11 @@ def focus_of(
     ``around`` more lines on each side. No tool can read a buffer without a file, so of that the
     lines around the cursor are an excerpt, too.
     """
-    here = uri or attention.active()
-    path = "" if here is None else attention.path(here) or ""
-    others = [found for one in attention.recent() if (found := attention.path(one))]
-    text = attention.lines(here) or () if here is not None else ()
-    if here is not None and (cells := notebook_or_none(path, attention.text(here))) is not None:
+    here = uri or lookup.active()
+    path = "" if here is None else lookup.path(here) or ""
+    others = [found for one in lookup.recent() if (found := lookup.path(one))]
+    text = lookup.lines(here) or () if here is not None else ()
+    if here is not None and (cells := notebook_or_none(path, lookup.text(here))) is not None:
         # The model reads the cells, and knows their lines.
         text, lines = split_lines(cells.shown), lines and cells.shown_lines(*lines)
     has_no_file = here is not None and is_unsaved(here)
@@ -53,7 +53,7 @@ def focus_of(
     excerpt = ""
     if here is not None and first is not None and (span or has_no_file):
         shown = span or (max(0, first - _MAX_LINES // 2), first + _MAX_LINES // 2 - 1)
-        is_withheld = bool(path) and attention.is_secret(path)
+        is_withheld = bool(path) and lookup.is_secret(path)
         excerpt = _WITHHELD if is_withheld else _excerpt(text, *shown)
     return Focus(
         path=visible_line(path),
@@ -61,18 +61,18 @@ def focus_of(
         last_line=last,
         excerpt=excerpt,
         open_files=tuple(visible_line(one) for one in others if one != path)[:MAX_OPEN_FILES],
-        problems=_problems(attention, reported, path, span),
+        problems=_problems(lookup, reported, path, span),
     )
 
 
 def _problems(
-    attention: Attention, reported: Reported, here: str, span: tuple[int, int] | None
+    lookup: DocumentLookup, reported: Reported, here: str, span: tuple[int, int] | None
 ) -> tuple[Problem, ...]:
     """Return the problems on these lines; without ``span``, of all files, the active one first."""
     found: list[Problem] = []
-    paths = {uri: attention.path(uri) for uri in reported}
+    paths = {uri: lookup.path(uri) for uri in reported}
     for uri, path in sorted(paths.items(), key=lambda one: one[1] != here):
-        if path is None or (span is not None and path != here) or attention.is_secret(path):
+        if path is None or (span is not None and path != here) or lookup.is_secret(path):
             continue
         for one in reported[uri]:
             if one.severity in _TOLD if span is None else span[0] <= one.line <= span[1]:

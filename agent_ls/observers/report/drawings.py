@@ -161,7 +161,7 @@ def timeline(turn: TurnTrace, anchor: str) -> Drawing:
 
 
 def _lanes(turn: TurnTrace, anchor: str) -> list[_Lane]:
-    model, loop, person = _Lane("Model"), _Lane("Loop"), _Lane("You")
+    model, loop, user = _Lane("Model"), _Lane("Loop"), _Lane("You")
     tools: list[_Lane] = []
     # A tool that asks the user is waiting, not working.
     asking = {wait.asked_by for wait in turn.waits if wait.kind == "question"}
@@ -174,8 +174,8 @@ def _lanes(turn: TurnTrace, anchor: str) -> list[_Lane]:
     loop.bars += _of_loop(turn)
     for wait in turn.waits:
         words = f"Waited for you {duration(wait.duration_ms)}: {wait.title} → {wait.answer}"
-        person.bars.append(_Bar(wait, "wait", words, f"{anchor}d", is_work=False))
-    return [model, *tools, loop, person]
+        user.bars.append(_Bar(wait, "wait", words, f"{anchor}d", is_work=False))
+    return [model, *tools, loop, user]
 
 
 def _attempts(step: StepTrace, target: str) -> Iterator[_Bar]:

@@ -49,7 +49,7 @@ class ConfidenceOptions(Record):
     on_doubt: bool = True
     """Ask too, in every turn, when the model says that it is unsure."""
     threshold: float = Field(default=0.5, ge=0, le=1)
-    """Below it the person is asked whether the turn goes on; 0: confidence is never asked for."""
+    """Below it the user is asked whether the turn goes on; 0: confidence is never asked for."""
     shown_steps: int = Field(default=5, ge=1)
     """The last steps that are judged."""
     max_tokens: int = Field(default=200, ge=10)

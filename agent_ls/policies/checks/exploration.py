@@ -12,7 +12,7 @@ from agent_ls.domain.events import AdvisoryRaised, Answered, EditApplied, Event,
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CheckVerdict, Nudge, Proceed
-from agent_ls.loop.evidence.wishes import asks_for_change
+from agent_ls.loop.evidence.user_intent import asks_for_change
 from agent_ls.loop.state.view import TurnView
 
 _ALL_READ = (

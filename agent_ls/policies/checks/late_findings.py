@@ -26,7 +26,7 @@ class LateFindingsOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class LateFindings:
-    """Reports findings that came too late for an edit's result, to the model and the person.
+    """Reports findings that came too late for an edit's result, to the model and the user.
 
     Never waits for a checker. Checks the newest texts, because findings about older ones are stale.
     Source: seed 002 post-edit hooks.

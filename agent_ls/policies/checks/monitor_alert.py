@@ -19,7 +19,7 @@ from agent_ls.loop.state.view import TurnView
 
 @dataclass(frozen=True, slots=True)
 class MonitorAlert:
-    """Nudges the model at the monitor's first alert, and asks the person at the second.
+    """Nudges the model at the monitor's first alert, and asks the user at the second.
 
     Source: seed 004, dual monitoring.
     """

@@ -14,7 +14,7 @@ from agent_ls.domain.sentences import one_line
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Escalate, Proceed
 from agent_ls.loop.evidence.fingerprints import error_signature, fingerprint, paths_in
-from agent_ls.loop.evidence.news import Known, is_news
+from agent_ls.loop.evidence.progress_signals import Known, is_news
 from agent_ls.loop.state.view import TurnView
 
 _NOT_THE_MODELS = (ErrorKind.CANCELLED, ErrorKind.INTERRUPTED)
@@ -25,12 +25,12 @@ class SameErrorOptions(Record):
     """When the same error is once too often."""
 
     max_repeats: int = Field(default=3, ge=0)
-    """Steps in a row with the same error and no news before the person is asked; 0: never."""
+    """Steps in a row with the same error and no news before the user is asked; 0: never."""
 
 
 @dataclass(frozen=True, slots=True)
 class SameError:
-    """Asks the person whether to go on when several steps in a row bring the same error.
+    """Asks the user whether to go on when several steps in a row bring the same error.
 
     Errors are compared by their class and the call's paths, or by their words without numbers.
     Any news in between resets the count. ``loop/calls/denials.py`` counts denied calls.

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from agent_ls.domain.calls import ToolResult
 from agent_ls.loop.calls.tool_hooks import ask_after_tool
+from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
 from agent_ls.loop.hooks import Hooks
-from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.view import TurnView
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.events import EffectSimulated
-from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
+from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.view import TurnView
 
 _SIMULATED = (Effect.WRITE, Effect.EXECUTE)

@@ -14,8 +14,8 @@ from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import GoalChecked
 from agent_ls.domain.goals import Goal, Proof
+from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.view import TurnView
 
 _CD = re.compile(r"\s*cd\s+(\"[^\"$`\\]+\"|'[^']+'|[^\s\"'$`\\;&|<>()*?~]+)\s*&&\s*(.+)", re.DOTALL)

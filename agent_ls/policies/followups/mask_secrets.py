@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.record import Record, Trust
-from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
+from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.secrets import mask_slowly
 

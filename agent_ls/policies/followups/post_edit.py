@@ -11,10 +11,10 @@ from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.events import CommandChanged, EditIntended, RequestPrepared
 from agent_ls.domain.record import Record
 from agent_ls.loop.evidence.findings import check_changes, reported, told, untold
+from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.spelling import canonical
 from agent_ls.loop.state.view import TurnView
 

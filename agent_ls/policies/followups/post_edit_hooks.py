@@ -9,9 +9,9 @@ from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.loop.calls.applying import changed_by
+from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.ports.workspace import Unsaved, Workspace
-from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.text import cleaned, plain_output
 

@@ -9,16 +9,16 @@ from typing import ClassVar
 
 from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.events import ToolCallStarted
-from agent_ls.loop.ports.people import Rules
+from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
+from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.workspace import Root, Workspace
-from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.stale_grants import stale_grants, steers_commands
 
 
 @dataclass(frozen=True, slots=True)
 class RevokeGrants:
-    """Tells the person and other agents which grants ended, and which changed file ended them.
+    """Tells the user and other agents which grants ended, and which changed file ended them.
 
     The ``approval`` guard looks for ended grants itself and does not wait for this.
     """

@@ -15,9 +15,9 @@ from agent_ls.domain.findings import Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.domain.symbols import Fault
 from agent_ls.edits.notebooks import is_notebook
+from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.store import Blobs
-from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.view import TurnView
 
 _NEAR_LINES = 2

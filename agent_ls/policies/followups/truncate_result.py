@@ -9,8 +9,8 @@ from pydantic import Field
 
 from agent_ls.domain.calls import ToolKind, ToolResult
 from agent_ls.domain.record import Record
+from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
 from agent_ls.loop.ports.store import Blobs
-from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.compaction import CHARS_PER_TOKEN
 from agent_ls.loop.state.view import TurnView, text_tokens
 

@@ -31,7 +31,7 @@ class CompileOptions(Record):
 class Compile:
     """Accepts no answer while the turn's changes cause new errors or warnings.
 
-    Checks the texts as the person sees them, unsaved changes included. Ignores findings from before
+    Checks the texts as the user sees them, unsaved changes included. Ignores findings from before
     the turn first touched the file. Source: seed 000, type check gate.
     """
 

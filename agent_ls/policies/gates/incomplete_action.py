@@ -14,7 +14,7 @@ from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
 from agent_ls.loop.evidence.announcements import announced_action
-from agent_ls.loop.evidence.wishes import wants_no_action
+from agent_ls.loop.evidence.user_intent import wants_no_action
 from agent_ls.loop.state.view import TurnView
 
 
@@ -29,7 +29,7 @@ class IncompleteActionOptions(Record):
 class IncompleteAction:
     """Asks for the tool calls that an answer announced and did not make.
 
-    Passes if the person asked the model to wait or only to answer, silenced this gate, or if the
+    Passes if the user asked the model to wait or only to answer, silenced this gate, or if the
     step had no tools. Source: seed 000, incomplete action check.
     """
 

@@ -12,7 +12,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
-from agent_ls.loop.evidence.wishes import wants_no_action
+from agent_ls.loop.evidence.user_intent import wants_no_action
 from agent_ls.loop.state.view import TurnView
 
 _MAX_LISTED = 20
@@ -29,7 +29,7 @@ class OpenTasksOptions(Record):
 class OpenTasks:
     """Sends the model back to plan items that are neither completed nor blocked.
 
-    Passes in plan mode, when the person asked to wait or only to answer, and for a plan that an
+    Passes in plan mode, when the user asked to wait or only to answer, and for a plan that an
     earlier turn left over. Source: seed 000, open tasks gate.
     """
 

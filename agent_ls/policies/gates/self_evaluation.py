@@ -17,7 +17,7 @@ from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
 from agent_ls.edits.diff import diff_to_read
-from agent_ls.loop.evidence.wishes import wants_no_action
+from agent_ls.loop.evidence.user_intent import wants_no_action
 from agent_ls.loop.evidence.work_report import work_report
 from agent_ls.loop.ports.models import Adviser
 from agent_ls.loop.ports.store import Blobs

@@ -19,7 +19,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Deny, GateVerdict, Nudge, Pass
 from agent_ls.edits.diff import diff_to_read
 from agent_ls.loop.evidence.proofs import cut_off_commands, unproven
-from agent_ls.loop.evidence.wishes import wants_no_action
+from agent_ls.loop.evidence.user_intent import wants_no_action
 from agent_ls.loop.evidence.work_report import work_report
 from agent_ls.loop.ports.commands import GoalCommands
 from agent_ls.loop.ports.models import Adviser
@@ -55,7 +55,7 @@ class VerificationOptions(Record):
 class Verification:
     """Runs the goal's commands and lets a cheap model judge its other criteria.
 
-    Only in goal turns. Skips what is proven since the last change. The person wrote the commands,
+    Only in goal turns. Skips what is proven since the last change. The user wrote the commands,
     so they need no approval; a command that destroys a system never runs. A command that was cut
     off by the end of the process is left to the model. Source: seed 000 verification gate, seed 004
     acceptance criteria.

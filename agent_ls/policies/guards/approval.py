@@ -1,4 +1,4 @@
-"""Does the mode let the call run without asking, or has a person allowed it before?"""
+"""Does the mode let the call run without asking, or has a user allowed it before?"""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.rules import granted_rule
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
 from agent_ls.loop.calls.plans import is_as_approved
+from agent_ls.loop.extension_points import PlannedCall
+from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.commands import Boundary, Runner
-from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.commands import decide_call
 from agent_ls.safety.rule_matching import allowing, granted_hosts
@@ -55,7 +55,7 @@ class Approval:
                 # The guard ``plan_mode`` has stopped calls that are not part of an approved plan.
                 return await self._unless_free(planned, view, free=_JUDGED_LATER | {Effect.READ})
             case Mode.ASK_ALL:
-                # In this mode the person wants to see each call, so no grant counts.
+                # In this mode the user wants to see each call, so no grant counts.
                 return Ask(f"Mode ask-all: {_what(planned)}.", broad=False)
             case Mode.ASK:
                 return await self._unless_free(planned, view, free=_JUDGED_LATER | {Effect.READ})
@@ -69,7 +69,7 @@ class Approval:
                 assert_never(view.mode)
 
     async def _permitted(self, planned: PlannedCall, view: TurnView) -> str:
-        """Return what the person has allowed that covers this call; empty for nothing."""
+        """Return what the user has allowed that covers this call; empty for nothing."""
         grant, roots = planned.grant, self.workspace.roots
         if grant is not None and await self._holds(grant, view):
             return grant
@@ -87,7 +87,7 @@ class Approval:
         return await asyncio.to_thread(allowing, planned, self.workspace, held, is_held=is_held)
 
     async def _holds(self, grant: str, view: TurnView) -> bool:
-        """Say whether the person allowed this before, and no file that it may run changed since.
+        """Say whether the user allowed this before, and no file that it may run changed since.
 
         A grant for good holds only while its rule exists; another server may remove the rule.
         """
@@ -142,16 +142,16 @@ class Approval:
     async def _unless_granted(
         self, planned: PlannedCall, view: TurnView, needs: str
     ) -> GuardVerdict:
-        """Ask for what the call needs, unless the person allowed it before."""
+        """Ask for what the call needs, unless the user allowed it before."""
         if not needs:
             return Allow(consent="mode")
         grant = planned.grant
         is_free_to_plan = view.mode is not Mode.PLAN or planned.effect is Effect.READ
         if is_free_to_plan and (rule := await self._permitted(planned, view)):
             # A rule by pattern is about some of a command's programs; nobody has seen the rest.
-            return Allow(rule=rule, consent="person" if rule == grant else "mode")
+            return Allow(rule=rule, consent="user" if rule == grant else "mode")
         if await is_as_approved(planned, view):
-            return Allow(consent="person")
+            return Allow(consent="user")
         return Ask(f"Mode {view.mode}: {needs}", broad=grant is not None)
 
 

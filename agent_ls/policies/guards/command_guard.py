@@ -1,4 +1,4 @@
-"""Must the command never run, or must a person see it in every mode?"""
+"""Must the command never run, or must a user see it in every mode?"""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.commands import Runner
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.commands import decide_call
 
 
 @dataclass(frozen=True, slots=True)
 class CommandGuard:
-    """Denies catastrophic commands, and asks for those that a person must see each time.
+    """Denies catastrophic commands, and asks for those that a user must see each time.
 
     Applies in every mode, whatever was granted; ``approval`` decides on ordinary commands. Source:
     seed 002 blocked commands, seed 000 danger levels.

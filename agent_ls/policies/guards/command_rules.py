@@ -11,9 +11,9 @@ from agent_ls.domain.calls import Effect, is_server_tool
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.rules import PatternRule, parse_rule
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.commands import Runner
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.commands import COMMAND_TOOL, decide_call
 from agent_ls.safety.rule_matching import allowing

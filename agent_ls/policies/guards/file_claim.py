@@ -10,9 +10,9 @@ from pydantic import Field
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.agents import Claims
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.spelling import canonical
 from agent_ls.loop.state.view import TurnView
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from agent_ls.domain.events import RequestPrepared
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.offering import EDIT_FORMATS, is_left
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 
 

@@ -9,8 +9,8 @@ from typing import ClassVar, assert_never
 
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.workspace import Root, Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.control_files import judge_read, judge_write
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Defer, Deny, GuardVerdict
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.commands import Runner
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.commands import decide_call
 from agent_ls.safety.sandbox.beyond import beyond
@@ -23,7 +23,7 @@ _FREE = (Effect.READ, Effect.DELEGATE)
 class PlanMode:
     """Puts writes, and commands that do not merely read, into a proposed plan.
 
-    Calls of a plan that the person decided to run are allowed. Source: seed 000, plan mode.
+    Calls of a plan that the user decided to run are allowed. Source: seed 000, plan mode.
     """
 
     name: ClassVar[str] = "plan_mode"

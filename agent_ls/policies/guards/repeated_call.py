@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
 from agent_ls.loop.evidence.fingerprints import calls_in_vain, fingerprint
-from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.state.view import TurnView
 
 

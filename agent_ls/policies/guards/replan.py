@@ -12,10 +12,10 @@ from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.record import Record
 from agent_ls.domain.sentences import one_line, sentence
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
-from agent_ls.loop.evidence.news import is_transient
+from agent_ls.loop.evidence.progress_signals import is_transient
 from agent_ls.loop.evidence.retries import failures_in_vain, met_by
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 
 _SHOWN_CHARS = 300

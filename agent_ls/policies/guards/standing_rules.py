@@ -9,10 +9,10 @@ from typing import ClassVar
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.rules import PatternRule
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
+from agent_ls.loop.extension_points import PlannedCall
+from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.commands import Runner
-from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.rule_matching import objection
 

@@ -1,4 +1,4 @@
-"""Must a person see a call because the tool server behind it is not as they approved it?"""
+"""Must a user see a call because the tool server behind it is not as they approved it?"""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent_ls.domain.verdicts import Allow, Ask, GuardVerdict
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.tools import ToolSource
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 
 

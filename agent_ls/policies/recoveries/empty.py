@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Accept, Promote, Reask, RecoveryVerdict
-from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.state.view import TurnView
 
 

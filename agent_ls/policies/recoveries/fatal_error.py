@@ -9,7 +9,7 @@ from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Accept, Fail, RecoveryVerdict
-from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.state.view import TurnView
 
 _ADVICE: dict[ProviderFailure, str] = {
@@ -22,7 +22,7 @@ _ADVICE: dict[ProviderFailure, str] = {
     ProviderFailure.UNKNOWN_MODEL: "Set `model` to one that the provider has.",
     ProviderFailure.BAD_REQUEST: ("Take the option that it names out of the settings."),
 }
-"""Advice for the person, appended to the provider's message."""
+"""Advice for the user, appended to the provider's message."""
 
 
 _OPTIONS = ("temperature", "reasoning_effort", "max_tokens", "max_completion_tokens")

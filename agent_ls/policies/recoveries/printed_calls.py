@@ -18,9 +18,9 @@ from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Accept, Fail, Promote, Reask, RecoveryVerdict, TakeCalls
-from agent_ls.loop.evidence.wishes import asks_about_calls, wants_no_action
+from agent_ls.loop.evidence.user_intent import asks_about_calls, wants_no_action
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.printed.reading import Marked, read_marked, read_unmarked
-from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.state.view import TurnView
 
 _MAX_UNMARKED_CALLS = 25

@@ -17,9 +17,9 @@ from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Accept, Fail, Reask, RecoveryVerdict, TakeCalls
 from agent_ls.edits.printed_blocks import Blocks, Patch, printed_blocks
-from agent_ls.loop.evidence.wishes import asks_for_change, wants_no_action
+from agent_ls.loop.evidence.user_intent import asks_for_change, wants_no_action
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.state.view import TurnView
 
 
@@ -82,12 +82,12 @@ class PrintedEdits:
         if isinstance(edit, Patch):
             return "apply_patch", json.dumps({"patch": edit.source})
         if edit.is_creation and not await self.workspace.exists(edit.path):
-            content = edit.wishes[0].new + "\n"
+            content = edit.requests[0].new + "\n"
             return "write_file", json.dumps({"path": edit.path, "content": content})
         edits = [
-            {"old_string": wish.old, "new_string": wish.new}
-            | ({} if wish.line is None else {"line": wish.line})
-            for wish in edit.wishes
+            {"old_string": request.old, "new_string": request.new}
+            | ({} if request.line is None else {"line": request.line})
+            for request in edit.requests
         ]
         return "edit_file", json.dumps({"path": edit.path, "edits": edits})
 

@@ -10,7 +10,7 @@ from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Accept, Fail, RecoveryVerdict
-from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.state.view import TurnView
 
 _MAX_QUOTED_CHARS = 2_000

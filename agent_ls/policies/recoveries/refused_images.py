@@ -9,7 +9,7 @@ from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Accept, Fail, Reask, RecoveryVerdict
-from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.state.view import TurnView
 
 _INSTEAD = {

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Accept, Promote, Reask, RecoveryVerdict
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.printed.reading import without_calls
-from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.state.view import TurnView
 
 _NOTHING = "(The model only thought, and gave no answer.)"

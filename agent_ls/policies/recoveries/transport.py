@@ -16,8 +16,8 @@ from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Accept, Fail, RecoveryVerdict, Retry, SwitchModel
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.options import ModelOptions
-from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.state.view import TurnView
 
 _JITTER_STEPS = 1_000

@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Accept, Reask, RecoveryVerdict, StepFailed
-from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.extension_points import Attempt
 from agent_ls.loop.state.view import TurnView
 
 

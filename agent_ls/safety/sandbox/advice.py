@@ -1,4 +1,4 @@
-"""What a person can do to get a sandbox, or a better one."""
+"""What a user can do to get a sandbox, or a better one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def advice(system: Path = _SYSTEM) -> tuple[str, ...]:
 
 
 def banner(probed: Probed, told: Path) -> str:
-    """Return what a person is told when no sandbox works; empty if they know it already.
+    """Return what a user is told when no sandbox works; empty if they know it already.
 
     ``told`` is the file that remembers what was told.
     """

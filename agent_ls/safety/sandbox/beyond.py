@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.commands import Boundary
-from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.text import visible_line
 
 

@@ -73,7 +73,7 @@ class Wrapped:
     hints: tuple[str, ...] = ()
     """For the model, if the command fails on what is read-only."""
     notes: list[str] = field(default_factory=list[str])
-    """What to tell the model and the person about the command; complete after ``end``."""
+    """What to tell the model and the user about the command; complete after ``end``."""
 
     def refusal(self, output: str) -> str:
         """Return why the sandbox could not start the command, as its output says; or nothing."""
@@ -91,7 +91,7 @@ class Sandbox(Protocol):
     hint: ClassVar[str]
     """For the model, when a command was refused what it may well need; empty: nothing to say."""
     remains: ClassVar[str]
-    """What commands can do although they should not, for a person; empty: nothing known."""
+    """What commands can do although they should not, for a user; empty: nothing known."""
 
     def wrap(
         self,

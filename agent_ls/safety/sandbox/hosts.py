@@ -50,7 +50,7 @@ class HostGrant:
 
 
 def read_grant(text: str) -> HostGrant:
-    """Return the grant that a person wrote. Errors: ``ValueError`` says what is wrong."""
+    """Return the grant that a user wrote. Errors: ``ValueError`` says what is wrong."""
     found = _GRANT.fullmatch(text.strip())
     port = int(found["port"]) if found and found["port"] else None
     if found is None or (port is not None and not 0 < port < 2**16):

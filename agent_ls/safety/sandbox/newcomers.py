@@ -1,4 +1,4 @@
-"""Finds what commands made that other programs of the person act on, outside of every sandbox.
+"""Finds what commands made that other programs of the user act on, outside of every sandbox.
 
 That is a repository in any folder, an ``.envrc``, an editor's tasks and so on. It stays where it
 is, and waits for the user unless the user approved the command. What git makes by itself and runs
@@ -99,7 +99,7 @@ class Newcomers:
         return is_inside and self._known.isdisjoint((path, *path.parents))
 
     def end(self, *, has_gone_on: bool = False) -> list[str]:
-        """Look once no command runs. Return what to tell the model and the person, a line each."""
+        """Look once no command runs. Return what to tell the model and the user, a line each."""
         with self._lock:
             self._running -= 1
             self._going_on -= has_gone_on

@@ -67,7 +67,7 @@ class Probed:
 
     sandbox: Sandbox | None
     why: str = ""
-    """For a person: what was tried and how it failed; empty if one works, or none is wanted."""
+    """For a user: what was tried and how it failed; empty if one works, or none is wanted."""
     passed_over: str = ""
     """The same of better ones than the sandbox to use."""
 

@@ -1,4 +1,4 @@
-"""What a confined command sees besides the workspace: the system, and the person's toolchains."""
+"""What a confined command sees besides the workspace: the system, and the user's toolchains."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _copied_etc(place: Path, files: tuple[Path, ...], _changed: tuple[int, ...])
 
 
 def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the folders with the person's toolchains, as they are named.
+    """Return the folders with the user's toolchains, as they are named.
 
     These are the usual ones in the home folder, and those of the programs on PATH; also programs
     elsewhere in the home folder that links on PATH lead to.
@@ -123,7 +123,7 @@ def _toolchains(
 
 
 def git_files(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the person's own settings of git."""
+    """Return the user's own settings of git."""
     home = Path(environment.get("HOME", "/")).resolve()
     found = _existing([home / name for name in _FACTS["git"].split()], home)
     return tuple(one.resolve() for one in found)

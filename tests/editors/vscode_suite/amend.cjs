@@ -1,7 +1,7 @@
 // A waiting edit is changed in a diff editor, and a waiting command in a document of its own, then run.
 const path = require('node:path');
 const vscode = require('vscode');
-const { agent } = require('./person.cjs');
+const { agent } = require('./user.cjs');
 
 exports.run = async ({ step, until, screen }) => {
   const { panel, shows, say } = agent({ screen });

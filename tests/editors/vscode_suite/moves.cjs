@@ -1,9 +1,9 @@
-// Files that the person renames in a real VS Code's explorer, and files that change places: the
+// Files that the user renames in a real VS Code's explorer, and files that change places: the
 // review goes with them.
 const fs = require('node:fs');
 const path = require('node:path');
 const vscode = require('vscode');
-const { agent, choose } = require('./person.cjs');
+const { agent, choose } = require('./user.cjs');
 
 exports.run = async ({ step, until, screen }) => {
   const { panel, say } = agent({ until, screen });
@@ -17,7 +17,7 @@ exports.run = async ({ step, until, screen }) => {
   };
   const lenses = async (name) => (await vscode.commands.executeCommand('vscode.executeCodeLensProvider', place(name), 99))
     .map((one) => `${one.range.start.line}: ${one.command?.title}`);
-  /** Renames what is chosen in the explorer, as a person does. */
+  /** Renames what is chosen in the explorer, as a user does. */
   const rename = async (name, newName) => {
     await vscode.commands.executeCommand('revealInExplorer', place(name));
     await screen.wait({ selector: '.explorer-folders-view .monaco-list-row.focused', text: name });

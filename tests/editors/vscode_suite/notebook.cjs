@@ -1,9 +1,9 @@
 // A notebook that is open by its cells: an edit is asked for, lands in its cell as unsaved text, is
-// taken back there beside what the person typed, and the saved file keeps outputs and metadata.
+// taken back there beside what the user typed, and the saved file keeps outputs and metadata.
 const fs = require('node:fs/promises');
 const path = require('node:path');
 const vscode = require('vscode');
-const { agent } = require('./person.cjs');
+const { agent } = require('./user.cjs');
 
 exports.run = async ({ step, until, screen }) => {
   const { panel, shows, say } = agent({ screen });

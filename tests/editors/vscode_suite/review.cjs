@@ -2,7 +2,7 @@
 // the panel with its buttons and the editor's own diff.
 const path = require('node:path');
 const vscode = require('vscode');
-const { agent, choose } = require('./person.cjs');
+const { agent, choose } = require('./user.cjs');
 
 exports.run = async ({ step, until, screen }) => {
   const { panel, say } = agent({ until, screen });
@@ -20,7 +20,7 @@ exports.run = async ({ step, until, screen }) => {
     await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
   };
   const menu = async (...keys) => {
-    // The workbench closes a menu whose actions change while it opens; a person presses again.
+    // The workbench closes a menu whose actions change while it opens; a user presses again.
     const offered = { selector: '.action-widget', text: 'Agent: keep this change' };
     await screen.wait({ selector: '.editor-instance .monaco-editor.focused' });
     await screen.press({ keys: 'Control+.' });

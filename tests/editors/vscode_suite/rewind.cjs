@@ -2,7 +2,7 @@
 // fork, files go back when that was said, and the session that was left stays and is opened again.
 const path = require('node:path');
 const vscode = require('vscode');
-const { agent, choose } = require('./person.cjs');
+const { agent, choose } = require('./user.cjs');
 
 exports.run = async ({ step, until, screen }) => {
   const { panel, shows, say } = agent({ screen });

@@ -3,7 +3,7 @@ const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const vscode = require('vscode');
-const { agent, server } = require('./person.cjs');
+const { agent, server } = require('./user.cjs');
 
 const KEY = 'sk-ant-hush-4711';
 const MODEL = 'anthropic/claude-sonnet-4-5';

@@ -2,7 +2,7 @@
 // button and by code action, the checkers' findings, and an end that a reload of the panel survives.
 const path = require('node:path');
 const vscode = require('vscode');
-const { agent } = require('./person.cjs');
+const { agent } = require('./user.cjs');
 
 exports.run = async ({ step, until, screen }) => {
   const { panel, shows, say } = agent({ until, screen });

@@ -1,8 +1,8 @@
-// A person types in a real VS Code while the agent edits the same file: every letter stays, every
+// A user types in a real VS Code while the agent edits the same file: every letter stays, every
 // edit is made whole or not at all, and undoing them leaves what was typed.
 const path = require('node:path');
 const vscode = require('vscode');
-const { agent, choose } = require('./person.cjs');
+const { agent, choose } = require('./user.cjs');
 
 const EDITS = 10;
 const TYPED_AFTER = 4;

@@ -152,12 +152,12 @@ const FOLDS: Folds = {
       beforeTokens: update.beforeTokens,
       afterTokens: update.afterTokens,
     }),
-  // What was queued goes back to where the person writes.
+  // What was queued goes back to where the user writes.
   cancel_requested: (state) => withTurn({ ...state, queue: [] }, { isStopping: true }),
   turn_ended: (state, update) => ended(state, update),
 };
 
-/** A policy's name as a person reads it: `step_limit` is "Step limit". */
+/** A policy's name as a user reads it: `step_limit` is "Step limit". */
 export function words(name: string): string {
   const text = name.replaceAll(/[_-]+/g, " ").trim();
   return text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,4 +1,4 @@
-// What a session looks like to a person: the state that updates add up to.
+// What a session looks like to a user: the state that updates add up to.
 //
 // Owns shapes only; `reduce.ts` makes the states. Everything here is plain data and never changed
 // in place, so that the view can tell what is new by comparing references.
@@ -38,7 +38,7 @@ export interface State {
   turn: Turn | null;
   /** What was cut off and waits until the user lets it go on; without a turn only the queue waits. */
   cutOff: { turn: Turn | null } | null;
-  /** What waits for a person, oldest first. */
+  /** What waits for a user, oldest first. */
   approvals: readonly PermissionRequested[];
   questions: readonly QuestionAsked[];
   queue: readonly Queued[];
@@ -96,7 +96,7 @@ export interface Keyed {
   key: number;
 }
 
-/** What the person said. */
+/** What the user said. */
 export interface UserItem extends Keyed {
   kind: "user";
   text: string;
@@ -150,7 +150,7 @@ export interface CallItem extends Keyed {
   edits: readonly FileEdited[];
   /** Why it was refused or put off, in the guard's words. */
   refusal: string;
-  /** How a person decided, once one had to. */
+  /** How a user decided, once one had to. */
   answer: "allowed" | "rejected" | "amended" | "cancelled" | null;
   /** What the user said with it; may be empty. */
   note: string;

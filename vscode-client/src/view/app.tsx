@@ -1,4 +1,4 @@
-// The panel as a whole: what was said, what waits for the person, and where they write.
+// The panel as a whole: what was said, what waits for the user, and where they write.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { State } from "../fold/state";
 import type { ServerState } from "../messages";
@@ -208,7 +208,7 @@ function Welcome({ known: { isLoaded, refused, server } }: { known: Known }) {
   );
 }
 
-/** Says to a screen reader what a sighted person sees happen, and nothing that is over. */
+/** Says to a screen reader what a sighted user sees happen, and nothing that is over. */
 function Announcer({ session }: { session: State }) {
   const before = useRef(session);
   const [polite, setPolite] = useState("");

@@ -1,4 +1,4 @@
-// Numbers and texts as a person reads them in a narrow panel.
+// Numbers and texts as a user reads them in a narrow panel.
 import { words } from "../fold/reduce";
 import type { CallItem } from "../fold/state";
 import type { JsonValue, Mode, ModelRow } from "../wire";

@@ -1,4 +1,4 @@
-// Bringing files back to before a change or a turn: what it would come to, the person's yes, and what
+// Bringing files back to before a change or a turn: what it would come to, the user's yes, and what
 // came of it.
 import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
@@ -39,7 +39,7 @@ export interface Restoring {
   isOffered: boolean;
   isOpen: boolean;
   moment: Moment;
-  /** What is known since the person asked; null: nothing yet. */
+  /** What is known since the user asked; null: nothing yet. */
   restore: Restore | null;
   ask: () => void;
   confirm: () => void;
@@ -52,7 +52,7 @@ export function useRestoring(moment: Moment): Restoring {
   const { sessionId, turns, isBusy, restores } = useContext(RestoreContext);
   const [isOpen, setOpen] = useState(false);
   const told = restores[momentId(moment)];
-  /** What had been told before the person asked. */
+  /** What had been told before the user asked. */
   const [old, setOld] = useState(told);
   const send = (isTrial: boolean) => {
     setOld(told);
