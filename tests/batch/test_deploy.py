@@ -99,6 +99,19 @@ def test_no_deploy_file_holds_a_secret_and_each_is_explained(
         assert name in page
 
 
+def test_a_key_and_a_password_get_into_no_image_and_no_commit(
+    deploy: Path, repository: Path
+) -> None:
+    services = yaml.safe_load((deploy / "compose.yaml").read_text())
+    secret = services["secrets"]["postgres-password"]["file"].removeprefix("./")
+    folder = services["services"]["worker"]["volumes"][0].partition(":")[0].removeprefix("./")
+    for name in (".dockerignore", ".gitignore"):
+        ignored = {line.strip("/") for line in (repository / name).read_text().splitlines()}
+        assert {f"deploy/{secret}", f"deploy/{folder}"} <= ignored, name
+    before, _, _ = (deploy / "compose.yaml").read_text().partition("openssl")
+    assert "umask 077" in before
+
+
 def test_the_image_has_what_workers_need(deploy: Path) -> None:
     text = (deploy / "Dockerfile").read_text()
     assert "[batch,postgres]" in text
