@@ -71,10 +71,10 @@ async def attempt(host: Host, batch_id: str, task_id: str) -> Outcome:
 
     Errors: ``StoreError`` if the store cannot be reached.
     """
-    folder = worktree_of(host.place, batch_id, task_id)
     claim = await _claim(host.queue, batch_id, task_id)
     if not isinstance(claim, Claim):
         return claim
+    folder = worktree_of(host.place, batch_id, task_id, claim.row.plays)
     try:
         return await _Attempt(host, claim, folder).run()
     except _Broken as broken:

@@ -91,9 +91,13 @@ class Checkout:
         await asyncio.to_thread(_delete, self._data)
 
 
-def worktree_of(place: Path, batch_id: str, task_id: str) -> Path:
-    """Return where a task is worked on; its last part is the same on all hosts."""
-    return place / "worktrees" / f"{batch_id}-{task_id}"
+def worktree_of(place: Path, batch_id: str, task_id: str, plays: int = 0) -> Path:
+    """Return where a task is worked on; its last part is the same on all hosts.
+
+    A session is found by its folder, so a task that is played again has another one.
+    """
+    # No task's id has a plus sign.
+    return place / "worktrees" / f"{batch_id}-{task_id}{f'+{plays}' if plays else ''}"
 
 
 async def check_out(

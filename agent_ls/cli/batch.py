@@ -101,6 +101,8 @@ async def _resume(arguments: argparse.Namespace) -> int:
         async with _client(arguments, store) as client:
             if cap_usd := _positive("--cap-usd", arguments.cap_usd):
                 await queue.set_cap(found.batch_id, cap_usd)
+            if arguments.failed:
+                _tell(f"{await queue.replay(found.batch_id)} failed tasks begin anew")
             await queue.set_stopped(found.batch_id, is_stopped=False)
             return await _drive(arguments, queue, client, found.batch_id)
 

@@ -55,6 +55,7 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
     resume = actions.add_parser("resume", parents=[shared, where], help="go on with a batch")
     resume.add_argument("batch", help="its id, or the end of it")
     resume.add_argument("--cap-usd", type=float, metavar="USD", help="a new cap for all tasks")
+    resume.add_argument("--failed", action="store_true", help="begin failed tasks anew, too")
     status = actions.add_parser("status", parents=[shared], help="list batches, or one's tasks")
     status.add_argument("batch", nargs="?", help="its id, or the end of it")
     status.add_argument("--csv", action="store_true", help="print CSV")

@@ -23,10 +23,10 @@ from agent_ls.store.sql_store import SqlStore
 
 _CENT_PART = 1e-9
 """Sums of floating-point numbers may differ by less than this."""
-MAX_ATTEMPTS = 20
+MAX_DEATHS = 20
 """A task whose workers died as often probably kills them."""
 _DIED = json.dumps(
-    {"failure_reason": f"{MAX_ATTEMPTS} workers died while they ran it; it may be what kills them"}
+    {"failure_reason": f"{MAX_DEATHS} workers died while they ran it; it may be what kills them"}
 )
 
 
@@ -78,13 +78,15 @@ class TaskRow:
     lease_ms: int
     budget_usd: float
     cost_usd: float
-    """Of a running task: what its session has cost so far."""
+    """So far, with what it cost before it was played again."""
     folder_uri: str
     session_id: str
     base_commit: str
     started_ms: int
     finished_ms: int
     result: str
+    plays: int = 0
+    """How often it was put back after it had failed."""
 
 
 Refused = Literal["held", "finished", "stopped", "no money", "unknown"]
@@ -135,6 +137,10 @@ class BatchQueue:
     async def set_cap(self, batch_id: str, cap_usd: float) -> None:
         """Change what the whole batch may cost."""
         await self._store.run(lambda db: _change(db, batch_id, cap_usd=cap_usd))
+
+    async def replay(self, batch_id: str) -> int:
+        """Let failed tasks begin anew and return how many; what they have cost stays counted."""
+        return await self._store.run(lambda db: _replay(db, batch_id))
 
     async def claim(
         self,
@@ -224,20 +230,42 @@ def _tasks(db: sa.Connection, batch_id: str) -> list[TaskRow]:
     return [_row(row) for row in db.execute(query.order_by(batch_tasks.c.position))]
 
 
-def _with_costs() -> sa.Select[Any]:
+def _session_usd() -> sa.ColumnElement[float]:
+    """Return what a task's newest session has cost, of a query with ``_WITH_SESSIONS``."""
     table = batch_tasks.c
-    session = sa.and_(sessions_table.c.session_id == table.session_id, table.session_id != "")
-    return sa.select(
-        *(column for column in table if column.name not in ("patch", "cost_usd")),
-        # A finished task's own number stays although its session may be deleted.
-        sa.case(
-            (
+    # A finished task's own number stays although its session may be deleted.
+    return sa.case(
+        (
+            sa.and_(
                 table.state == TaskState.RUNNING,
-                sa.func.coalesce(sessions_table.c.cost_usd, table.cost_usd),
+                sa.func.coalesce(sessions_table.c.cost_usd, 0.0) > table.cost_usd,
             ),
-            else_=table.cost_usd,
-        ).label("cost_usd"),
-    ).select_from(batch_tasks.outerjoin(sessions_table, session))
+            sessions_table.c.cost_usd,
+        ),
+        else_=table.cost_usd,
+    )
+
+
+def _reserved_usd() -> sa.ColumnElement[float]:
+    """Return what one play of a task may cost: its budget, or more if it has exceeded that."""
+    budget_usd, session_usd = batch_tasks.c.budget_usd, _session_usd()
+    return sa.case((session_usd > budget_usd, session_usd), else_=budget_usd)
+
+
+_WITH_SESSIONS = batch_tasks.outerjoin(
+    sessions_table,
+    sa.and_(
+        sessions_table.c.session_id == batch_tasks.c.session_id, batch_tasks.c.session_id != ""
+    ),
+)
+
+
+def _with_costs() -> sa.Select[Any]:
+    return sa.select(
+        *(column for column in batch_tasks.c if column.name not in ("patch", "cost_usd")),
+        (batch_tasks.c.earlier_usd + _session_usd()).label("cost_usd"),
+        (batch_tasks.c.earlier_usd + _reserved_usd()).label("reserved_usd"),
+    ).select_from(_WITH_SESSIONS)
 
 
 def _row(row: Any) -> TaskRow:
@@ -256,6 +284,7 @@ def _row(row: Any) -> TaskRow:
         started_ms=row.started_ms,
         finished_ms=row.finished_ms,
         result=row.result,
+        plays=row.plays,
     )
 
 
@@ -279,6 +308,28 @@ def _change(db: sa.Connection, batch_id: str, **values: object) -> None:
         raise StoreError(f"there is no batch {batch_id}; `agent-ls batch status` lists them")
 
 
+def _replay(db: sa.Connection, batch_id: str) -> int:
+    table = batch_tasks.c
+    values = {
+        "state": TaskState.WAITING,
+        "plays": table.plays + 1,
+        "earlier_usd": table.earlier_usd + table.cost_usd,
+        "cost_usd": 0.0,
+        "deaths": 0,
+        "patch": None,
+        **dict.fromkeys(("session_id", "folder_uri", "base_commit", "result"), ""),
+        **dict.fromkeys(("started_ms", "finished_ms"), 0),
+    }
+    changed = db.execute(
+        sa.update(batch_tasks)
+        .where(table.batch_id == batch_id)
+        .where(table.state == TaskState.FAILED)
+        .values(values)
+        .returning(table.task_id)
+    )
+    return len(changed.all())
+
+
 def _claim(
     db: sa.Connection,
     batch_id: str,
@@ -300,17 +351,21 @@ def _claim(
     now = now_ms(db)
     if row.state == TaskState.RUNNING and row.lease_ms > now and row.owner != dead:
         return "held"
-    if row.attempt >= MAX_ATTEMPTS:
-        words = {"state": TaskState.FAILED, "result": _DIED, "finished_ms": now}
+    # Whoever stopped in order, or gave the task back, did not leave it running.
+    deaths = row.deaths + (row.state == TaskState.RUNNING)
+    if deaths >= MAX_DEATHS:
+        words = {"state": TaskState.FAILED, "result": _DIED, "finished_ms": now, "deaths": deaths}
+        words["cost_usd"] = row.cost_usd - row.earlier_usd
         db.execute(sa.update(batch_tasks).where(_is(batch_id, task_id)).values(words))
         return "finished"
     if batch.cap_usd is not None:
         others = _spent(db, batch_id, task_id)
-        if others + max(row.budget_usd, row.cost_usd) > batch.cap_usd + _CENT_PART:
+        if others + row.reserved_usd > batch.cap_usd + _CENT_PART:
             return "no money"
     values = {
         "state": TaskState.RUNNING,
         "attempt": row.attempt + 1,
+        "deaths": deaths,
         "owner": owner,
         "lease_ms": now + round(lease_s * 1000),
         "started_ms": row.started_ms or now,
@@ -322,8 +377,9 @@ def _claim(
 def _spent(db: sa.Connection, batch_id: str, without: str) -> float:
     """Return what the other tasks have cost, those that run counted with their reservation."""
     table = batch_tasks.c
-    spent = sa.case((table.state == TaskState.RUNNING, table.budget_usd), else_=table.cost_usd)
-    query = sa.select(sa.func.coalesce(sa.func.sum(spent), 0.0))
+    running = table.state == TaskState.RUNNING
+    spent = table.earlier_usd + sa.case((running, _reserved_usd()), else_=table.cost_usd)
+    query = sa.select(sa.func.coalesce(sa.func.sum(spent), 0.0)).select_from(_WITH_SESSIONS)
     return float(
         db.execute(
             query.where(table.batch_id == batch_id).where(table.task_id != without)

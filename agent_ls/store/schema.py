@@ -230,6 +230,11 @@ batch_tasks = sa.Table(
     # Where the newest attempt works, for finding its session; then the session itself.
     *_texts("folder_uri", "session_id", "base_commit"),
     *_counts("started_ms", "finished_ms"),
+    # Attempts that neither ended nor were given back.
+    *_counts("deaths"),
+    # How often the task was put back after it had failed, and what that had cost.
+    *_counts("plays"),
+    sa.Column("earlier_usd", sa.Double, nullable=False, server_default="0"),
     # What came of it, as JSON, and the changes as a patch of git.
     _text("result"),
     sa.Column("patch", sa.LargeBinary),

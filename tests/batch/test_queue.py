@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from agent_ls.domain.errors import StoreError
 from agent_ls.store.batch_queue import (
-    MAX_ATTEMPTS,
+    MAX_DEATHS,
     Batch,
     BatchQueue,
     Claim,
@@ -174,12 +174,72 @@ async def test_a_stopped_batch_gives_no_claims_and_ends_those_there_are(queue: B
 
 async def test_a_task_that_kills_its_workers_fails_at_last(queue: BatchQueue) -> None:
     await fill(queue, 1.0)
-    for _ in range(MAX_ATTEMPTS):
+    for _ in range(MAX_DEATHS):
         await taken(queue, lease_s=0)
     assert await take(queue) == "finished"
     (row,) = await queue.tasks(B)
     assert row.state == "failed"
     assert "workers died" in row.result
+
+
+async def test_giving_back_is_no_death(queue: BatchQueue) -> None:
+    await fill(queue, 1.0)
+    for _ in range(MAX_DEATHS + 1):
+        assert await queue.give_back(await taken(queue), cost_usd=0.1)
+    for _ in range(MAX_DEATHS):
+        await taken(queue, lease_s=0)
+    assert await take(queue) == "finished"
+
+
+async def cost(store: SqlStore, session_id: str, usd: float) -> None:
+    query = sa.text("INSERT INTO sessions (session_id, cost_usd) VALUES (:id, :usd)")
+    await store.run(lambda db: db.execute(query, {"id": session_id, "usd": usd}) and None)
+
+
+async def test_a_task_that_kills_its_workers_leaves_its_cost(
+    queue: BatchQueue, store: SqlStore
+) -> None:
+    await fill(queue, 0.5, 0.5, cap_usd=1.0)
+    await cost(store, "ses_1", 0.75)
+    claim = await taken(queue)
+    await queue.renew(claim, 0, session_id="ses_1")
+    for _ in range(MAX_DEATHS - 1):
+        await taken(queue, lease_s=0)
+    assert await take(queue) == "finished"
+    assert (await queue.tasks(B))[0].cost_usd == 0.75
+    assert await take(queue, "t1") == "no money"
+
+
+async def test_a_running_task_that_exceeded_its_budget_counts_in_full(
+    queue: BatchQueue, store: SqlStore
+) -> None:
+    await fill(queue, 0.5, 0.5, cap_usd=1.0)
+    await cost(store, "ses_1", 0.75)
+    await queue.renew(await taken(queue), 60, session_id="ses_1")
+    assert await take(queue, "t1") == "no money"
+    await queue.set_cap(B, 1.25)
+    assert isinstance(await take(queue, "t1"), Claim)
+
+
+async def test_failed_tasks_are_played_again_and_their_cost_stays(queue: BatchQueue) -> None:
+    await fill(queue, 0.5, 0.5, 0.5, cap_usd=1.0)
+    await done(queue, await taken(queue, "t1"), 0.125)
+    claim = await taken(queue)
+    await queue.note_checkout(claim, "file:///a", "c0ffee")
+    await queue.renew(claim, 60, session_id="ses_1")
+    await queue.finish(claim, TaskState.FAILED, '{"x": 1}', cost_usd=0.25, patch=b"p")
+    assert await queue.replay(B) == 1
+    row = (await queue.tasks(B))[0]
+    assert (row.state, row.cost_usd, row.plays) == ("waiting", 0.25, 1)
+    assert (row.session_id, row.folder_uri, row.base_commit, row.result) == ("", "", "", "")
+    assert await queue.patch(B, "t0") == b""
+    again = await taken(queue)
+    # Reserved are what it had cost and a whole budget, so 0.125 are left.
+    assert again.attempt == 2
+    assert await take(queue, "t2") == "no money"
+    assert await done(queue, again, 0.375)
+    assert (await queue.tasks(B))[0].cost_usd == 0.625
+    assert await queue.replay(B) == 0
 
 
 async def test_what_is_unknown_is_told(queue: BatchQueue) -> None:
