@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import shutil
 import socket
 import sys
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent_ls.assembly import held_confiner, open_disk_workspace
-from agent_ls.batch.checkouts import Checkout, check_out, existing, restore, worktree_of
+from agent_ls.batch.checkouts import Checkout, check_out, existing, lay_over, restore, worktree_of
 from agent_ls.batch.results import TaskResult
 from agent_ls.batch.tasks import BatchOptions, Task
 from agent_ls.domain.errors import StoreError, WorkspaceError
@@ -298,7 +297,7 @@ class _Attempt:
     async def _checked(self, checkout: Checkout, result: TaskResult) -> TaskResult:
         """Run the check, confined like the agent's commands."""
         if self._task.check_files:
-            await asyncio.to_thread(_lay_over, Path(self._task.check_files), checkout.folder)
+            await asyncio.to_thread(lay_over, Path(self._task.check_files), checkout.folder)
         settings = load_settings().settings
         workspace = open_disk_workspace([checkout.folder])
         async with held_confiner(settings, workspace) as builder:
@@ -333,9 +332,3 @@ async def _ended(guard: Program) -> None:
             await guard.wait()
             return
     await guard.end()
-
-
-def _lay_over(source: Path, folder: Path) -> None:
-    if not source.is_dir():
-        raise WorkspaceError(f"{source} is not a folder of this host")
-    shutil.copytree(source, folder, dirs_exist_ok=True, symlinks=True)

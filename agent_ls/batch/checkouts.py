@@ -18,9 +18,19 @@ from functools import partial
 from pathlib import Path
 
 from agent_ls.batch.git import FIXED_DATE, git
+from agent_ls.domain.edits import MoveFile
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.domain.events import EditApplied
-from agent_ls.loop.ports.store import Blobs
+from agent_ls.domain.events import (
+    ChildEnded,
+    ChildStarted,
+    CommandChanged,
+    CommandChangesLeftOut,
+    EditApplied,
+    EditIntended,
+)
+from agent_ls.domain.images import FileImage
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import TurnState
 from agent_ls.safety.paths import components_below
 
@@ -145,33 +155,128 @@ def bare_of(place: Path, repository: str) -> Path:
     return place / "repositories" / _name(repository)
 
 
-async def restore(checkout: Checkout, turn: TurnState, blobs: Blobs) -> None:
-    """Write into a fresh worktree what the session had changed on another host."""
-    modes = {
-        one.path: one.after_mode
-        for one in turn.events.of(EditApplied)
-        if one.after_mode is not None
-    }
-    for path, file in turn.touched.items():
-        data = await blobs.get_blob(file.after_blob) if file.after_blob else None
-        if file.after_blob and data is None:
-            raise WorkspaceError(f"the store no longer has the text of {path}")
-        await asyncio.to_thread(_put, checkout.folder, path, data, modes.get(path))
+def lay_over(source: Path, folder: Path) -> None:
+    """Copy a folder's files over those of a checkout, whatever a task put in their place.
+
+    Errors: ``WorkspaceError``, ``OSError``.
+    """
+    if not source.is_dir():
+        raise WorkspaceError(f"{source} is not a folder of this host")
+    for place, folders, files in os.walk(source):
+        below = folder / Path(place).relative_to(source)
+        for name in (*folders, *files):
+            # A copy would go through a link, or into a file that has another name outside.
+            if (below / name).is_symlink() or (below / name).is_file():
+                (below / name).unlink()
+    shutil.copytree(source, folder, dirs_exist_ok=True, symlinks=True)
+
+
+async def restore(checkout: Checkout, turn: TurnState, store: Store) -> None:
+    """Write into a fresh worktree what the session had changed on another host.
+
+    Errors: ``WorkspaceError`` if the store does not have all of it.
+    """
+    started = turn.events.of(ChildStarted)
+    over = {one.child_id for one in turn.events.of(ChildEnded)}
+    for one in started:
+        # The turn's own events have what an ended sub-agent wrote, but texts alone.
+        if one.child_id in over:
+            await _restore_child(checkout, one.child_id, store)
+    for path, (digest, mode) in _files_of(turn).items():
+        data = await store.get_blob(digest) if digest else None
+        if digest and data is None:
+            raise _Unkept(f"the store no longer has {path}")
+        await asyncio.to_thread(_put, checkout.folder, path, data, mode)
+    for one in started:
+        if one.child_id not in over:
+            await _restore_child(checkout, one.child_id, store)
+
+
+async def _restore_child(checkout: Checkout, session_id: str, store: Store) -> None:
+    child = fold_all(await store.load(session_id))
+    if child.turn is not None:
+        await restore(checkout, child.turn, store)
+
+
+class _Unkept(WorkspaceError):
+    """What a run left on another host is not in the store."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what}, so another machine cannot go on with this task; "
+            "`agent-ls batch resume --failed` begins it anew"
+        )
+
+
+def _files_of(turn: TurnState) -> dict[str, tuple[str | None, int | None]]:
+    """Return the digest and the mode of each file as the turn left it; no digest: it is gone.
+
+    Errors: ``WorkspaceError`` if the store was not given all of it.
+    """
+    for left in turn.events.of(CommandChangesLeftOut):
+        raise _Unkept(f"a command changed {left.left_files} files more than the store was given")
+    modes = _modes_of(turn)
+    found = {path: file.after_blob for path, file in turn.touched.items()}
+    for change in turn.events.of(CommandChanged):
+        if change.images is None:
+            # Not in the state if the text before is unknown.
+            found.setdefault(change.path, change.after_blob)
+    for path, image in _others_of(turn).items():
+        if image is not None and not (image.is_kept and image.digest):
+            raise _Unkept(f"the store was not given {path}, which is too large")
+        found[path] = image.digest if image is not None else None
+        if image is not None and image.mode is not None:
+            modes[path] = image.mode
+    return {path: (digest, modes.get(path)) for path, digest in found.items()}
+
+
+def _others_of(turn: TurnState) -> dict[str, FileImage | None]:
+    """Return what commands left last that is not in the state, as it is no text; None: gone."""
+    found = dict[str, FileImage | None]()
+    for stored in turn.events:
+        match stored.event:
+            case CommandChanged(images=(_, after), path=path):
+                found[path] = after
+            case CommandChanged(path=path) | EditApplied(status="applied", path=path):
+                found.pop(path, None)
+            case ChildEnded(files=files):
+                for file in files:
+                    found.pop(file.path, None)
+            case _:
+                pass
+    return found
+
+
+def _modes_of(turn: TurnState) -> dict[str, int]:
+    """Return the modes that texts got last; a text that was there keeps its mode when edited."""
+    found = dict[str, int]()
+    for stored in turn.events:
+        match stored.event:
+            case EditIntended(edit=MoveFile(new_path=path), before_mode=int(mode)):
+                found[path] = mode
+            case EditApplied(status="applied", path=path, after_mode=int(mode)):
+                found[path] = mode
+            case CommandChanged(path=path, after_mode=int(mode)):
+                found[path] = mode
+            case _:
+                pass
+    return found
 
 
 def _put(folder: Path, path: str, data: bytes | None, mode: int | None) -> None:
     place = folder / path
-    # Also by links: what the journal names was inside of the folder where it was changed.
-    real = place.parent.resolve() / place.name
+    # Also by links: what the journal names was inside of the folder where it was changed. A file
+    # behind a link was changed there, but the link itself was deleted.
+    real = place.parent.resolve() / place.name if data is None else place.resolve()
     if components_below(real, folder.resolve()) is None or ".." in Path(path).parts:
         raise WorkspaceError(f"{path} is not inside of the checkout")
     if data is None:
         place.unlink(missing_ok=True)
         return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(data)
+    real.parent.mkdir(parents=True, exist_ok=True)
+    real.write_bytes(data)
     if mode is not None:
-        place.chmod(mode)
+        real.chmod(mode)
 
 
 def _avoid(folder: Path, repository: str) -> tuple[Path, ...]:

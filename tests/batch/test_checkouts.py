@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.batch.checkouts import Checkout, check_out, existing, worktree_of
+from agent_ls.batch.checkouts import Checkout, check_out, existing, lay_over, worktree_of
 from agent_ls.domain.errors import WorkspaceError
 
 BATCH = "bat_1"
@@ -180,3 +180,33 @@ async def test_many_checkouts_of_one_repository_at_once(tmp_path: Path, shop: Pa
     found = await asyncio.gather(*(check_out(place, one, str(shop), "HEAD", "") for one in folders))
     assert all((one.folder / "old.txt").exists() for one in found)
     assert len({one.folder for one in found}) == 6
+
+
+def test_check_files_go_to_their_own_place_whatever_the_task_put_there(tmp_path: Path) -> None:
+    source, folder, outside = tmp_path / "check", tmp_path / "work", tmp_path / "outside"
+    for place in (source / "tests/deep", folder / "tests", outside):
+        place.mkdir(parents=True)
+    for name in ("top.txt", "tests/a.txt", "tests/hard.txt", "tests/deep/b.txt"):
+        (source / name).write_text("check\n")
+    for name in ("a.txt", "b.txt", "hard.txt"):
+        (outside / name).write_text("mine\n")
+    (folder / "top.txt").symlink_to(outside / "a.txt")
+    (folder / "tests/a.txt").symlink_to(outside / "new.txt")
+    (folder / "tests/hard.txt").hardlink_to(outside / "hard.txt")
+    (folder / "tests/deep").symlink_to(outside)
+    lay_over(source, folder)
+    assert {one.name: one.read_text() for one in outside.iterdir()} == {
+        "a.txt": "mine\n", "b.txt": "mine\n", "hard.txt": "mine\n",
+    }  # fmt: skip
+    for name in ("top.txt", "tests/a.txt", "tests/hard.txt", "tests/deep/b.txt"):
+        assert (folder / name).read_text() == "check\n"
+        assert not (folder / name).is_symlink()
+    # The whole folder may be a link, too.
+    (folder / "tests/deep/b.txt").unlink()
+    (folder / "tests/deep").rmdir()
+    (folder / "tests").rename(folder / "kept")
+    (folder / "tests").symlink_to(outside)
+    lay_over(source, folder)
+    assert (outside / "a.txt").read_text() == "mine\n"
+    with pytest.raises(WorkspaceError, match="not a folder"):
+        lay_over(tmp_path / "nowhere", folder)
