@@ -162,11 +162,12 @@ class _Attempt:
         if self._session_id != self._claim.row.session_id:
             # Before the folder of the earlier attempt, by which it was found, is forgotten.
             await self._queue.renew(self._claim, LEASE_S, session_id=self._session_id)
+        if self._session_id:
+            # The files and the journal are still those of the run that holds it.
+            await self._until_free()
         state = await self._state()
         checkout = await self._checked_out(state)
         if state is None or state.turn is None or state.turn.ended is None:
-            if state is not None:
-                await self._until_free()
             is_open = state is not None and state.turn is not None
             code = await self._agent(checkout, is_open=is_open)
             await self._find_session()
@@ -182,7 +183,10 @@ class _Attempt:
 
     async def _settle(self, checkout: Checkout, state: SessionState) -> Outcome:
         turn = result_of(state)
-        patch = await checkout.patch(self._branch)
+        # An earlier attempt may have laid the check's files over the agent's.
+        patch = await checkout.kept_patch()
+        if patch is None:
+            patch = await checkout.patch(self._branch)
         result = TaskResult.of_turn(turn, socket.gethostname())
         result = result.model_copy(update={"branch": self._branch if patch else ""})
         is_done = turn.success and not turn.refused

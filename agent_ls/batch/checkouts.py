@@ -53,6 +53,10 @@ class Checkout:
         return {"GIT_DIR": str(self._data), "GIT_WORK_TREE": str(self.folder)}
 
     @property
+    def _ended(self) -> str:
+        return f"refs/agent-ls-ended/{self.folder.name}"
+
+    @property
     def _data(self) -> Path:
         return self.bare / "worktrees" / self.folder.name
 
@@ -63,11 +67,21 @@ class Checkout:
         """
         tree = await self.tree()
         patch = await self.diff(tree)
+        message = f"{branch}\n".encode()
+        made = await self.git("commit-tree", tree, "-p", self.base_commit, data=message)
+        commit = made.decode().strip()
         if patch:
-            message = f"{branch}\n".encode()
-            made = await self.git("commit-tree", tree, "-p", self.base_commit, data=message)
-            await self.git("update-ref", f"refs/heads/{branch}", made.decode().strip())
+            await self.git("update-ref", f"refs/heads/{branch}", commit)
+        await self.git("update-ref", self._ended, commit)
         return patch
+
+    async def kept_patch(self) -> bytes | None:
+        """Return the patch that ``patch`` once returned on this host; None if it never did.
+
+        Since then a check may have changed the files.
+        """
+        found = await self.git("for-each-ref", "--format=%(tree)", self._ended)
+        return await self.diff(found.decode().strip()) if found.strip() else None
 
     async def tree(self) -> str:
         """Store the files as they are and return the id of their tree.

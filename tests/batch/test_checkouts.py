@@ -52,6 +52,20 @@ async def test_a_checkout_is_the_commit_and_its_changes_come_out_as_a_patch(
     assert not folder.exists()
 
 
+@pytest.mark.parametrize("is_changed", [True, False])
+async def test_a_patch_stays_as_it_was_whatever_a_check_writes(
+    tmp_path: Path, shop: Path, *, is_changed: bool
+) -> None:
+    checkout = await made(tmp_path / "host", str(shop))
+    assert await checkout.kept_patch() is None
+    if is_changed:
+        (checkout.folder / "new.txt").write_text("new\n")
+    patch = await checkout.patch("agent-ls/b/t")
+    (checkout.folder / "hidden_test.py").write_text("secret\n")
+    assert await checkout.kept_patch() == patch
+    assert bool(patch) is is_changed
+
+
 @pytest.mark.parametrize("ref", ["topic", "v1", "whole"])
 async def test_a_branch_a_tag_and_a_commit_can_be_named(
     tmp_path: Path, shop: Path, ref: str
