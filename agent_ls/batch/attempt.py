@@ -21,7 +21,8 @@ from agent_ls.assembly import held_confiner, open_disk_workspace
 from agent_ls.batch.checkouts import Checkout, check_out, existing, lay_over, restore, worktree_of
 from agent_ls.batch.results import TaskResult
 from agent_ls.batch.tasks import BatchOptions, Task
-from agent_ls.domain.errors import StoreError, WorkspaceError
+from agent_ls.domain.errors import AgentLsError, StoreError, WorkspaceError
+from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.loop.machine.results import result_of
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import SessionState
@@ -41,6 +42,10 @@ _GUARD = str(Path(__file__).with_name("guard.py"))
 _KEPT_LOG_CHARS = 600
 
 Outcome = Refused | Literal["settled", "given back", "lost"]
+
+
+class RunRefused(AgentLsError):
+    """A run could not begin on this host, such as without a key; the task was given back."""
 
 
 class _Broken(Exception):
@@ -68,7 +73,7 @@ class Host:
 async def attempt(host: Host, batch_id: str, task_id: str) -> Outcome:
     """Run a task if its claim is free; say what came of it.
 
-    Errors: ``StoreError`` if the store cannot be reached.
+    Errors: ``StoreError`` if the store cannot be reached, ``RunRefused``.
     """
     claim = await _claim(host.queue, batch_id, task_id)
     if not isinstance(claim, Claim):
@@ -172,6 +177,10 @@ class _Attempt:
             code = await self._agent(checkout, is_open=is_open)
             await self._find_session()
             state = await self._state()
+            has_ended = state is not None and state.turn is not None and state.turn.ended
+            if code == EXIT_CONFIGURATION and not has_ended:
+                # Such as without the model's key: here and now, but not for ever.
+                return await self._give_back(self._last_words(code))
             if state is None or state.turn is None:
                 words = self._last_words(code)
                 result = TaskResult(failure_reason=words, host=socket.gethostname())
@@ -204,15 +213,29 @@ class _Attempt:
         self, state: TaskState, result: TaskResult, cost_usd: float, patch: bytes
     ) -> Outcome:
         is_stored = await self._queue.finish(
-            self._claim, state, result.model_dump_json(), cost_usd=cost_usd, patch=patch
+            self._claim,
+            state,
+            result.model_dump_json(),
+            cost_usd=cost_usd,
+            patch=patch,
+            session_id=self._session_id,
         )
         return "settled" if is_stored else "lost"
 
-    async def _give_back(self) -> Outcome:
+    async def _give_back(self, why: str = "") -> Outcome:
+        """Give the claim back. Errors: ``RunRefused`` with ``why``, unless that is empty."""
         await self._find_session()
         state = await self._state()
         cost_usd = state.usage.cost_usd if state else 0.0
-        is_back = await self._queue.give_back(self._claim, cost_usd=cost_usd)
+        result = TaskResult(failure_reason=why, host=socket.gethostname())
+        is_back = await self._queue.give_back(
+            self._claim,
+            cost_usd=cost_usd,
+            session_id=self._session_id,
+            result=result.model_dump_json() if why else "",
+        )
+        if why and is_back:
+            raise RunRefused(f"task {self._task.id}: {why}")
         return "given back" if is_back else "lost"
 
     async def _find_session(self) -> None:

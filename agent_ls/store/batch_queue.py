@@ -178,15 +178,30 @@ class BatchQueue:
         return await self._store.run(lambda db: _write(db, claim, values))
 
     async def finish(
-        self, claim: Claim, state: TaskState, result: str, *, cost_usd: float, patch: bytes
+        self,
+        claim: Claim,
+        state: TaskState,
+        result: str,
+        *,
+        cost_usd: float,
+        patch: bytes,
+        session_id: str = "",
     ) -> bool:
         """Store what came of a task and free its money; False if the claim is lost."""
         values = {"state": state, "result": result, "cost_usd": cost_usd, "patch": patch}
+        values |= {"session_id": session_id} if session_id else {}
         return await self._store.run(lambda db: _finish(db, claim, values))
 
-    async def give_back(self, claim: Claim, *, cost_usd: float) -> bool:
-        """Put a task back into the queue, with what it has cost; False if the claim is lost."""
+    async def give_back(
+        self, claim: Claim, *, cost_usd: float, session_id: str = "", result: str = ""
+    ) -> bool:
+        """Put a task back into the queue, with what it has cost; False if the claim is lost.
+
+        ``result`` may say why, until the task ends.
+        """
         values = {"state": TaskState.WAITING, "cost_usd": cost_usd, "owner": "", "lease_ms": 0}
+        values |= {"session_id": session_id} if session_id else {}
+        values["result"] = result
         return await self._store.run(lambda db: _write(db, claim, values))
 
 
