@@ -163,6 +163,10 @@ class _Attempt:
             return await self._finish(TaskState.FAILED, result, cost_usd, b"")
 
     async def _worked(self) -> Outcome:
+        files = self._task.check_files
+        if files and not await asyncio.to_thread(Path(files).is_dir):
+            # Before the run, which would be for nothing.
+            raise WorkspaceError(f"{files}, the files of the check, is not a folder of this host")
         await self._find_session()
         if self._session_id != self._claim.row.session_id:
             # Before the folder of the earlier attempt, by which it was found, is forgotten.
@@ -200,7 +204,11 @@ class _Attempt:
         result = result.model_copy(update={"branch": self._branch if patch else ""})
         is_done = turn.success and not turn.refused
         if self._task.check:
-            result = await self._checked(checkout, result)
+            try:
+                result = await self._checked(checkout, result)
+            except (WorkspaceError, OSError) as error:
+                # The agent may have caused it, such as by a folder in a file's place.
+                result = result.with_broken_check(str(error))
             is_done = is_done and result.check == "passed"
         done = TaskState.DONE if is_done else TaskState.FAILED
         outcome = await self._finish(done, result, state.usage.cost_usd, patch)

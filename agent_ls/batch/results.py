@@ -64,6 +64,17 @@ class TaskResult(BaseModel):
             }
         )
 
+    def with_broken_check(self, why: str) -> TaskResult:
+        """Return the result when the check could not be run."""
+        words = f"the check could not be run: {why}"
+        return self.model_copy(
+            update={
+                "check": "failed",
+                "check_output": why,
+                "failure_reason": self.failure_reason or words,
+            }
+        )
+
 
 def _refused(turn: TurnResult) -> str:
     if not turn.refused:

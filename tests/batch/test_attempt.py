@@ -1,0 +1,144 @@
+"""Attempts at tasks with a real store and real git: what is kept when something is amiss."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_ls.batch.attempt import Host, RunRefused, attempt
+from agent_ls.batch.checkouts import check_out, worktree_of
+from agent_ls.batch.results import TaskResult
+from agent_ls.batch.tasks import BatchOptions, Task
+from agent_ls.domain import events as ev
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.store.batch_queue import Batch, BatchQueue, Claim, NewTask, TaskRow
+from agent_ls.store.sql_store import SqlStore
+from tests.batch.conftest import store as store
+
+B = "bat_1"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store of its own on a machine without settings, model or sandbox."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("AGENT_LS_SANDBOX", "off")
+    monkeypatch.setenv("AGENT_LS_STORE_URL", str(tmp_path / "store.db"))
+    for name in ("AGENT_LS_MODEL", "AGENT_LS_API_BASE", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return str(tmp_path / "store.db")
+
+
+@pytest.fixture
+def host(store: SqlStore, tmp_path: Path) -> Host:
+    return Host(store, tmp_path / "work")
+
+
+async def add(host: Host, shop: Path, **values: str) -> BatchQueue:
+    task = Task.model_validate({"id": "t", "repository": str(shop), "prompt": "x", **values})
+    batch = Batch(B, "b", False, 0, None, BatchOptions().model_dump_json())
+    await host.queue.add(batch, [NewTask("t", task.model_dump_json(), "[]", 1.0)])
+    return host.queue
+
+
+ENDED = ev.TurnEnded(
+    turn_id="trn_1",
+    stop=StopReason.COMPLETED,
+    status=TurnStatus.SUCCESS,
+    output="",
+    failure_reason="",
+)
+
+
+async def play(host: Host, *events: ev.Event) -> None:
+    """Store a session of the task, as a run in its checkout would have."""
+    folder = worktree_of(host.place, B, "t").as_uri()
+    begun: list[ev.Event] = [
+        ev.SessionCreated(session_id="ses_1", roots=(folder,), mode=Mode.AUTO, model="openai/a"),
+        ev.TurnStarted(turn_id="trn_1", prompt="x"),
+    ]
+    stored = [
+        ev.StoredEvent(session_id="ses_1", seq=seq, at_ms=1, event=event)
+        for seq, event in enumerate([*begun, *events], start=1)
+    ]
+    await host.store.append(stored, durable=True)
+
+
+async def written(host: Host, path: str) -> ev.CommandChanged:
+    blob = await host.store.put_blob(b"new\n")
+    return ev.CommandChanged(call_id="c", path=path, after_blob=blob)
+
+
+async def ended(queue: BatchQueue) -> tuple[TaskRow, TaskResult, bytes]:
+    (row,) = await queue.tasks(B)
+    result = TaskResult.model_validate_json(row.result)
+    return row, result, await queue.patch(B, "t")
+
+
+async def test_a_check_that_cannot_run_leaves_the_patch(
+    host: Host, shop: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "check").mkdir()
+    (tmp_path / "check/hidden").write_text("x")
+    queue = await add(host, shop, check="true", check_files=str(tmp_path / "check"))
+    # The agent has a folder where the check has a file.
+    await play(host, await written(host, "hidden/a.txt"), ENDED)
+    assert await attempt(host, B, "t") == "settled"
+    row, result, patch = await ended(queue)
+    assert (row.state, row.session_id, result.check) == ("failed", "ses_1", "failed")
+    assert "could not be run" in result.failure_reason
+    assert b"+new" in patch
+
+
+async def test_check_files_that_are_missing_are_told_before_the_run(host: Host, shop: Path) -> None:
+    queue = await add(host, shop, check="true", check_files="/nowhere/at/all")
+    assert await attempt(host, B, "t") == "settled"
+    row, result, _ = await ended(queue)
+    assert (row.state, row.session_id) == ("failed", "")
+    assert "/nowhere/at/all" in result.failure_reason
+
+
+async def test_a_worker_that_died_in_the_check_leaves_no_check_files_in_the_patch(
+    host: Host, shop: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "check").mkdir()
+    (tmp_path / "check/hidden.txt").write_text("secret\n")
+    queue = await add(host, shop, check="test -f hidden.txt", check_files=str(tmp_path / "check"))
+    await play(host, await written(host, "a.txt"), ENDED)
+    folder = worktree_of(host.place, B, "t")
+    claim = await queue.claim(B, "t", "dead", 0)
+    assert isinstance(claim, Claim)
+    checkout = await check_out(host.place, folder, str(shop), "HEAD", "")
+    await queue.note_checkout(claim, folder.as_uri(), checkout.base_commit)
+    (folder / "a.txt").write_text("new\n")
+    await checkout.patch(f"agent-ls/{B}/t")
+    (folder / "hidden.txt").write_text("secret\n")
+    assert await attempt(host, B, "t") == "settled"
+    row, result, patch = await ended(queue)
+    assert (row.state, row.attempt, result.check) == ("done", 2, "passed")
+    assert b"+new" in patch
+    assert b"secret" not in patch
+    assert not folder.exists()
+
+
+async def test_another_host_does_not_call_done_what_it_has_not_got(host: Host, shop: Path) -> None:
+    queue = await add(host, shop)
+    lost = ev.CommandChangesLeftOut(call_id="c", recorded_files=1, left_files=3, left_new_files=3)
+    # The turn is still open: its host died.
+    await play(host, lost)
+    assert await attempt(host, B, "t") == "settled"
+    row, result, _ = await ended(queue)
+    assert row.state == "failed"
+    assert "3 files more" in result.failure_reason
+
+
+async def test_a_run_without_a_model_is_put_back_with_its_words(host: Host, shop: Path) -> None:
+    queue = await add(host, shop)
+    with pytest.raises(RunRefused, match="model"):
+        await attempt(host, B, "t")
+    (row,) = await queue.tasks(B)
+    assert (row.state, row.owner) == ("waiting", "")
+    assert "model" in json.loads(row.result)["failure_reason"]
