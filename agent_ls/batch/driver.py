@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,10 +23,14 @@ from agent_ls.store.batch_queue import FINISHED, BatchQueue, TaskRow, TaskState
 _LOOK_S = 0.5
 _AGAIN_S = 2.0
 """After a refusal: how long to wait before the next try."""
+_AFTER_ERROR_S = 10.0
 _AWAY_S = 20.0
 """How long the scheduler may be away; what runs is resumed by ``agent-ls batch resume``."""
 _ERRORS_S = 300.0
 """How long workers may report nothing but errors, such as that the store is away."""
+
+_NO_WORKER_S = 10.0
+"""How long there may be no worker before the user is told."""
 
 End = Literal["finished", "no money", "stopped", "scheduler lost"]
 
@@ -60,6 +65,8 @@ class Driver:
         self._has_ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._seen_s = self._loop.time()
+        self._without_worker_s = 0.0
+        """Since when no worker was seen; infinite: one was, or the user was told."""
         self._failing_s = 0.0
         """When workers began to report nothing but errors; 0: they do not."""
 
@@ -76,9 +83,38 @@ class Driver:
             is_stopped = next(one.is_stopped for one in batches if one.batch_id == self._batch_id)
             if end := await self._end(left, is_stopped=is_stopped):
                 return end
-            if not is_stopped and self._is_connected:
+            if is_stopped:
+                await self._cancel(left)
+            elif self._is_connected:
                 self._submit(left)
+                await self._look_for_workers()
             await self._wait()
+
+    async def _cancel(self, left: Sequence[TaskRow]) -> None:
+        """Take back what waits for a worker: no worker might ever come for it."""
+        running = {task.task_id for task in left if task.state is TaskState.RUNNING}
+        waiting = [one for name, one in self._tries.running.items() if name not in running]
+        if waiting and self._is_connected:
+            await self._client.cancel(waiting)
+
+    async def _look_for_workers(self) -> None:
+        now_s = self._loop.time()
+        self._without_worker_s = self._without_worker_s or now_s
+        if now_s - self._without_worker_s < _NO_WORKER_S:
+            return
+        self._without_worker_s = math.inf
+        try:
+            found = await self._client.scheduler.identity()
+        except OSError:
+            # The scheduler went away; the end says so.
+            return
+        workers = found["workers"].values()
+        if any((one.get("resources") or {}).get(RESOURCE) for one in workers):
+            return
+        self._tell(
+            f"no worker offers the resource {RESOURCE!r}: start workers with "
+            f"`dask worker … --resources {RESOURCE}=1`; the batch waits for one"
+        )
 
     async def _end(self, left: Sequence[TaskRow], *, is_stopped: bool) -> End | None:
         """Say whether nothing more can come of it."""
@@ -135,29 +171,41 @@ class Driver:
             if outcome == "no money":
                 tries.without_money.add(name)
             elif outcome not in ("settled", "finished"):
-                tries.not_before_s[name] = self._loop.time() + _AGAIN_S
+                wait_s = _AFTER_ERROR_S if outcome == "error" else _AGAIN_S
+                tries.not_before_s[name] = self._loop.time() + wait_s
         if has_settled:
             # What it did not spend is free now.
             tries.without_money.clear()
 
     async def _outcome(self, future: Any) -> str:
         """Return what a worker said; a worker that died said nothing."""
+        if future.status == "error":
+            error = await future.exception()
+            # Dask's word for a worker that died.
+            if type(error).__name__ == "KilledWorker":
+                return "lost"
+            # Such as a worker without agent-ls, where the function cannot be read.
+            return self._failed(f"Dask could not run a task: {type(error).__name__}: {error}")
         if future.status != "finished":
             return "lost"
         answer = json.loads(await future.result())
         if "error" in answer:
             if answer["final"]:
                 raise SettingsError(answer["error"])
-            now_s = self._loop.time()
-            self._failing_s = self._failing_s or now_s
-            if now_s - self._failing_s >= _ERRORS_S:
-                raise SettingsError(f"for {_ERRORS_S:.0f} s no task got on: {answer['error']}")
-            if answer["error"] not in self._told:
-                self._told.add(answer["error"])
-                self._tell(answer["error"])
-            return "error"
+            return self._failed(answer["error"])
         self._failing_s = 0.0
         return answer["outcome"]
+
+    def _failed(self, words: str) -> Literal["error"]:
+        """Tell an error once. Errors: ``SettingsError`` if there was nothing else for long."""
+        now_s = self._loop.time()
+        self._failing_s = self._failing_s or now_s
+        if now_s - self._failing_s >= _ERRORS_S:
+            raise SettingsError(f"for {_ERRORS_S:.0f} s no task got on: {words}")
+        if words not in self._told:
+            self._told.add(words)
+            self._tell(words)
+        return "error"
 
     async def _wait(self) -> None:
         """Wait for a task's end, but not long: the store may say more."""
