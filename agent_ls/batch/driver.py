@@ -17,8 +17,8 @@ from typing import Any, Literal
 from agent_ls import __version__
 from agent_ls.batch.cluster import RESOURCE
 from agent_ls.batch.worker import run_task
-from agent_ls.domain.errors import SettingsError
-from agent_ls.store.batch_queue import FINISHED, BatchQueue, TaskRow, TaskState
+from agent_ls.domain.errors import SettingsError, StoreError
+from agent_ls.store.batch_queue import FINISHED, BatchQueue, Look, TaskRow, TaskState
 
 _LOOK_S = 0.5
 _AGAIN_S = 2.0
@@ -28,7 +28,7 @@ _AWAY_S = 20.0
 """How long the scheduler may be away; what runs is resumed by ``agent-ls batch resume``."""
 _ERRORS_S = 300.0
 """How long workers may report nothing but errors, such as that the store is away."""
-
+_STORE_AWAY_S = 60.0
 _NO_WORKER_S = 10.0
 """How long there may be no worker before the user is told."""
 
@@ -41,7 +41,6 @@ class _Tries:
 
     running: dict[str, Any] = field(default_factory=dict[str, Any])
     not_before_s: dict[str, float] = field(default_factory=dict[str, float])
-    without_money: set[str] = field(default_factory=set[str])
     count: int = 0
 
 
@@ -57,14 +56,21 @@ class Driver:
         show: Callable[[Sequence[TaskRow]], None],
         tell: Callable[[str], None],
     ) -> None:
-        """``show`` gets the tasks now and then, ``tell`` what the user should know."""
+        """``show`` gets the tasks now and then, ``tell`` what the user should know.
+
+        ``spec`` and ``result`` are read only of tasks that have ended since the last time.
+        """
         self._queue, self._client, self._batch_id = queue, client, batch_id
         self._show, self._tell = show, tell
         self._tries = _Tries()
         self._told: set[str] = set()
+        self._shown: set[str] = set()
+        """Finished tasks that ``show`` has got whole."""
         self._has_ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._seen_s = self._loop.time()
+        self._store_away_s = 0.0
+        """Since when the store is away; 0: it is not."""
         self._without_worker_s = 0.0
         """Since when no worker was seen; infinite: one was, or the user was told."""
         self._failing_s = 0.0
@@ -73,22 +79,51 @@ class Driver:
     async def run(self) -> End:
         """Run to the end. Errors: ``SettingsError`` if the workers cannot run it at all."""
         while True:
-            tasks = await self._queue.tasks(self._batch_id)
-            self._show(tasks)
+            look = await self._look()
+            if look is None:
+                await self._wait()
+                continue
             await self._collect()
-            left = [task for task in tasks if task.state not in FINISHED]
+            left = [task for task in look.tasks if task.state not in FINISHED]
             if not left:
                 return "finished"
-            batches = await self._queue.batches()
-            is_stopped = next(one.is_stopped for one in batches if one.batch_id == self._batch_id)
-            if end := await self._end(left, is_stopped=is_stopped):
+            affordable = look.affordable()
+            if end := self._end(look, left, affordable):
                 return end
-            if is_stopped:
+            if look.batch.is_stopped:
                 await self._cancel(left)
             elif self._is_connected:
-                self._submit(left)
+                self._submit([task for task in left if task.task_id in affordable])
                 await self._look_for_workers()
             await self._wait()
+
+    async def _look(self) -> Look | None:
+        """Read and show how far the batch is; None while the store is away.
+
+        Errors: ``StoreError`` if that lasts.
+        """
+        try:
+            look = await self._queue.look(self._batch_id)
+            ended = [
+                task.task_id
+                for task in look.tasks
+                if task.state in FINISHED and task.task_id not in self._shown
+            ]
+            # At the beginning there may be more of them than a query has room for.
+            only = ended if self._shown else ()
+            read = await self._queue.tasks(self._batch_id, only) if ended else []
+        except StoreError as error:
+            now_s = self._loop.time()
+            self._store_away_s = self._store_away_s or now_s
+            if now_s - self._store_away_s >= _STORE_AWAY_S:
+                raise
+            self._tell_once(f"{error}; it is tried again for {_STORE_AWAY_S:.0f} s")
+            return None
+        self._store_away_s = 0.0
+        self._shown.update(ended)
+        whole = {task.task_id: task for task in read}
+        self._show([whole.get(task.task_id, task) for task in look.tasks])
+        return look
 
     async def _cancel(self, left: Sequence[TaskRow]) -> None:
         """Take back what waits for a worker: no worker might ever come for it."""
@@ -116,7 +151,7 @@ class Driver:
             f"`dask worker … --resources {RESOURCE}=1`; the batch waits for one"
         )
 
-    async def _end(self, left: Sequence[TaskRow], *, is_stopped: bool) -> End | None:
+    def _end(self, look: Look, left: Sequence[TaskRow], affordable: set[str]) -> End | None:
         """Say whether nothing more can come of it."""
         now_s = self._loop.time()
         if self._is_connected:
@@ -125,21 +160,18 @@ class Driver:
             return "scheduler lost"
         if self._tries.running or not self._is_connected:
             return None
-        now_ms = await self._queue.now_ms()
-        if any(task.state is TaskState.RUNNING and task.lease_ms > now_ms for task in left):
+        if any(task.state is TaskState.RUNNING and task.lease_ms > look.now_ms for task in left):
             # A worker of an earlier driver may still be at it.
             return None
-        if is_stopped:
+        if look.batch.is_stopped:
             return "stopped"
-        return "no money" if {one.task_id for one in left} <= self._tries.without_money else None
+        return "no money" if affordable.isdisjoint(task.task_id for task in left) else None
 
     def _submit(self, left: Sequence[TaskRow]) -> None:
         tries, now_s = self._tries, self._loop.time()
         for task in left:
             name = task.task_id
-            if name in tries.running or name in tries.without_money:
-                continue
-            if now_s < tries.not_before_s.get(name, 0.0):
+            if name in tries.running or now_s < tries.not_before_s.get(name, 0.0):
                 continue
             tries.count += 1
             request = {"version": __version__, "batch": self._batch_id, "task": name}
@@ -161,21 +193,14 @@ class Driver:
 
     async def _collect(self) -> None:
         tries = self._tries
-        has_settled = False
         for name, future in list(tries.running.items()):
             if not future.done():
                 continue
             del tries.running[name]
             outcome = await self._outcome(future)
-            has_settled = has_settled or outcome in ("settled", "given back", "finished")
-            if outcome == "no money":
-                tries.without_money.add(name)
-            elif outcome not in ("settled", "finished"):
+            if outcome not in ("settled", "finished"):
                 wait_s = _AFTER_ERROR_S if outcome == "error" else _AGAIN_S
                 tries.not_before_s[name] = self._loop.time() + wait_s
-        if has_settled:
-            # What it did not spend is free now.
-            tries.without_money.clear()
 
     async def _outcome(self, future: Any) -> str:
         """Return what a worker said; a worker that died said nothing."""
@@ -202,10 +227,13 @@ class Driver:
         self._failing_s = self._failing_s or now_s
         if now_s - self._failing_s >= _ERRORS_S:
             raise SettingsError(f"for {_ERRORS_S:.0f} s no task got on: {words}")
+        self._tell_once(words)
+        return "error"
+
+    def _tell_once(self, words: str) -> None:
         if words not in self._told:
             self._told.add(words)
             self._tell(words)
-        return "error"
 
     async def _wait(self) -> None:
         """Wait for a task's end, but not long: the store may say more."""

@@ -8,6 +8,7 @@ nothing once another has taken over. What a running task may spend is reserved f
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -87,6 +88,35 @@ class TaskRow:
     result: str
     plays: int = 0
     """How often it was put back after it had failed."""
+    reserved_usd: float = 0.0
+    """What it counts for in the cap while it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A batch at one moment, without its tasks' texts."""
+
+    batch: Batch
+    tasks: list[TaskRow]
+    """In order; ``spec`` and ``result`` are empty."""
+    now_ms: int
+    """By the database's clock."""
+
+    def affordable(self) -> set[str]:
+        """Return which tasks the cap covers, each beside what the others cost or reserve now."""
+        cap_usd = self.batch.cap_usd
+        if cap_usd is None:
+            return {task.task_id for task in self.tasks}
+        spent = math.fsum(map(_counted_usd, self.tasks))
+        return {
+            task.task_id
+            for task in self.tasks
+            if spent - _counted_usd(task) + task.reserved_usd <= cap_usd + _CENT_PART
+        }
+
+
+def _counted_usd(task: TaskRow) -> float:
+    return task.reserved_usd if task.state is TaskState.RUNNING else task.cost_usd
 
 
 Refused = Literal["held", "finished", "stopped", "no money", "unknown"]
@@ -118,13 +148,13 @@ class BatchQueue:
         """Return all batches, newest first."""
         return await self._store.run(_batches, is_write=False)
 
-    async def tasks(self, batch_id: str) -> list[TaskRow]:
-        """Return a batch's tasks in order."""
-        return await self._store.run(lambda db: _tasks(db, batch_id), is_write=False)
+    async def tasks(self, batch_id: str, only: Sequence[str] = ()) -> list[TaskRow]:
+        """Return a batch's tasks in order, or of these names alone."""
+        return await self._store.run(lambda db: _tasks(db, batch_id, only), is_write=False)
 
-    async def now_ms(self) -> int:
-        """Return the time by the database's clock."""
-        return await self._store.run(now_ms, is_write=False)
+    async def look(self, batch_id: str) -> Look:
+        """Return how far a batch is, for those who ask again and again."""
+        return await self._store.run(lambda db: _look(db, batch_id), is_write=False)
 
     async def patch(self, batch_id: str, task_id: str) -> bytes:
         """Return a task's patch; empty if it changed nothing."""
@@ -240,9 +270,23 @@ def _batch(row: Any) -> Batch:
     return Batch(row.batch_id, row.name, is_stopped, row.created_ms, row.cap_usd, row.options)
 
 
-def _tasks(db: sa.Connection, batch_id: str) -> list[TaskRow]:
+def _tasks(db: sa.Connection, batch_id: str, only: Sequence[str]) -> list[TaskRow]:
     query = _with_costs().where(batch_tasks.c.batch_id == batch_id)
+    query = query.where(batch_tasks.c.task_id.in_(only)) if only else query
     return [_row(row) for row in db.execute(query.order_by(batch_tasks.c.position))]
+
+
+def _look(db: sa.Connection, batch_id: str) -> Look:
+    batch = db.execute(sa.select(batches).where(batches.c.batch_id == batch_id)).one_or_none()
+    if batch is None:
+        raise _unknown(batch_id)
+    query = _with_costs(is_brief=True).where(batch_tasks.c.batch_id == batch_id)
+    rows = db.execute(query.order_by(batch_tasks.c.position))
+    return Look(_batch(batch), [_row(row) for row in rows], now_ms(db))
+
+
+def _unknown(batch_id: str) -> StoreError:
+    return StoreError(f"there is no batch {batch_id}; `agent-ls batch status` lists them")
 
 
 def _session_usd() -> sa.ColumnElement[float]:
@@ -275,9 +319,12 @@ _WITH_SESSIONS = batch_tasks.outerjoin(
 )
 
 
-def _with_costs() -> sa.Select[Any]:
+def _with_costs(*, is_brief: bool = False) -> sa.Select[Any]:
+    texts = ("spec", "labels", "result") if is_brief else ()
+    without = ("patch", "cost_usd", *texts)
     return sa.select(
-        *(column for column in batch_tasks.c if column.name not in ("patch", "cost_usd")),
+        *(column for column in batch_tasks.c if column.name not in without),
+        *(sa.literal("").label(name) for name in texts),
         (batch_tasks.c.earlier_usd + _session_usd()).label("cost_usd"),
         (batch_tasks.c.earlier_usd + _reserved_usd()).label("reserved_usd"),
     ).select_from(_WITH_SESSIONS)
@@ -300,6 +347,7 @@ def _row(row: Any) -> TaskRow:
         finished_ms=row.finished_ms,
         result=row.result,
         plays=row.plays,
+        reserved_usd=row.reserved_usd,
     )
 
 
@@ -320,7 +368,7 @@ def _change(db: sa.Connection, batch_id: str, **values: object) -> None:
         .returning(batches.c.batch_id)
     )
     if changed.one_or_none() is None:
-        raise StoreError(f"there is no batch {batch_id}; `agent-ls batch status` lists them")
+        raise _unknown(batch_id)
 
 
 def _replay(db: sa.Connection, batch_id: str) -> int:

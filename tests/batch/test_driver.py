@@ -12,8 +12,8 @@ import pytest
 
 from agent_ls.batch import driver as module
 from agent_ls.batch.driver import Driver
-from agent_ls.domain.errors import SettingsError
-from agent_ls.store.batch_queue import Batch, BatchQueue, Claim, NewTask, TaskState
+from agent_ls.domain.errors import SettingsError, StoreError
+from agent_ls.store.batch_queue import Batch, BatchQueue, Claim, Look, NewTask, TaskRow, TaskState
 from agent_ls.store.sql_store import SqlStore
 from tests.batch.conftest import store as store
 from tests.support.commands import until
@@ -136,7 +136,7 @@ async def test_a_batch_without_a_worker_says_so_once_and_can_be_stopped(
     driver = Driver(queue, client, B, show=lambda _rows: None, tell=told.append)
     running = asyncio.create_task(driver.run())
     async with asyncio.timeout(60):
-        await until(lambda: told)
+        await until(lambda: bool(told))
         assert not running.done()
         await queue.set_stopped(B, is_stopped=True)
         assert await running == "stopped"
@@ -153,10 +153,88 @@ async def test_what_a_worker_has_begun_is_waited_for_after_a_stop(queue: BatchQu
     claim = await queue.claim(B, "t0", "worker", 60)
     assert isinstance(claim, Claim)
     async with asyncio.timeout(60):
-        await until(lambda: futures)
+        await until(lambda: bool(futures))
         await queue.set_stopped(B, is_stopped=True)
         await asyncio.sleep(0.1)
         assert (running.done(), client.cancelled) == (False, 0)
         await queue.finish(claim, TaskState.DONE, "{}", cost_usd=0, patch=b"")
         futures[0].end("finished", json.dumps({"outcome": "settled"}))
         assert await running == ("finished", [])
+
+
+async def test_money_that_another_drivers_task_leaves_is_used(queue: BatchQueue) -> None:
+    await fill(queue, 0.5, 0.5, cap_usd=0.6)
+    other = await queue.claim(B, "t0", "worker of another driver", 60)
+    assert isinstance(other, Claim)
+    ends: list[asyncio.Task[None]] = []
+
+    async def end(future: Future, task: str) -> None:
+        claim = await queue.claim(B, task, "worker", 60)
+        assert isinstance(claim, Claim)
+        await queue.finish(claim, TaskState.DONE, "{}", cost_usd=0.1, patch=b"")
+        future.end("finished", json.dumps({"outcome": "settled"}))
+
+    def play(future: Future, task: str) -> None:
+        if task == "t0":
+            future.end("finished", json.dumps({"outcome": "held"}))
+        else:
+            ends.append(asyncio.ensure_future(end(future, task)))
+
+    client = Client(play, {"agent": 1})
+    running = asyncio.create_task(drive(queue, client))
+    await until(lambda: len(client.tries) >= 3)
+    assert set(client.tries) == {"t0"}
+    await queue.finish(other, TaskState.DONE, "{}", cost_usd=0.1, patch=b"")
+    assert (await running)[0] == "finished"
+    assert client.tries.count("t1") == 1
+
+
+async def test_a_cap_that_covers_nothing_more_ends_the_batch(queue: BatchQueue) -> None:
+    await fill(queue, 0.5, 0.5, cap_usd=0.6)
+    claim = await queue.claim(B, "t0", "a", 60)
+    assert isinstance(claim, Claim)
+    await queue.finish(claim, TaskState.DONE, "{}", cost_usd=0.2, patch=b"")
+    client = Client(lambda _future, _task: None, {"agent": 1})
+    assert await drive(queue, client) == ("no money", [])
+    assert client.tries == []
+
+
+class Away(BatchQueue):
+    """A queue whose store is away at first."""
+
+    left = 3
+
+    async def look(self, batch_id: str) -> Look:
+        if self.left:
+            self.left -= 1
+            raise StoreError("the server went away")
+        return await super().look(batch_id)
+
+
+async def test_a_store_that_is_away_for_a_moment_ends_no_batch(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(BatchQueue(store), 0.5)
+    await stopping(BatchQueue(store))
+    client = Client(lambda _future, _task: None, {"agent": 1})
+    end, told = await drive(Away(store), client)
+    assert (end, len(told)) == ("stopped", 1)
+    assert "went away" in told[0]
+    monkeypatch.setattr(module, "_STORE_AWAY_S", 0.0)
+    with pytest.raises(StoreError, match="went away"):
+        await drive(Away(store), client)
+
+
+async def test_texts_are_read_only_of_what_has_ended(queue: BatchQueue) -> None:
+    await fill(queue, 0.5, 0.5)
+    claim = await queue.claim(B, "t1", "a", 60)
+    assert isinstance(claim, Claim)
+    await queue.finish(claim, TaskState.DONE, '{"steps": 3}', cost_usd=0.2, patch=b"")
+    await queue.set_stopped(B, is_stopped=True)
+    shown: list[Sequence[TaskRow]] = []
+    client = Client(lambda _future, _task: None, {"agent": 1})
+    driver = Driver(queue, client, B, show=shown.append, tell=lambda _words: None)
+    assert await driver.run() == "stopped"
+    waiting, done = shown[0]
+    assert (done.result, bool(done.spec)) == ('{"steps": 3}', True)
+    assert (waiting.state, waiting.result) == ("waiting", "")
