@@ -15,6 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+_HERE = ("--dashboard-address", "127.0.0.1:0")
+"""Dask's server has pages beside the dashboard, which are not for the network."""
+
 
 def options(words: argparse.Namespace) -> dict[str, Any]:
     """Return how the cluster is started."""
@@ -36,9 +39,13 @@ def options(words: argparse.Namespace) -> dict[str, Any]:
         "security": Security(tls_ca_file=str(tls / "ca.pem"), require_encryption=True, **files),
         # The nodes read the same files; without this, secrets would be copied into job scripts.
         "shared_temp_directory": str(tls),
-        "worker_extra_args": ["--resources", "agent=1", "--no-dashboard"],
+        "worker_extra_args": ["--resources", "agent=1", "--no-dashboard", *_HERE],
         "job_script_prologue": ["umask 077", f". {tls / 'environment'}"],
-        "scheduler_options": {"port": words.port, "dashboard": False},
+        "scheduler_options": {
+            "port": words.port,
+            "dashboard": False,
+            "dashboard_address": _HERE[1],
+        },
     }
 
 

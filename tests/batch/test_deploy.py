@@ -35,15 +35,15 @@ def _options(words: Sequence[str]) -> dict[str, Any]:
 def _check(words: Sequence[str]) -> None:
     found = _options(words)
     assert found["tls_ca_file"] == "/tls/ca.pem"
+    # Without it Dask's other pages, such as /info, are open on all addresses.
+    assert (found["dashboard"], found["dashboard_address"]) == (False, "127.0.0.1:0")
     assert (found["tls_cert"], found["tls_key"]) == ("/tls/ca.pem", "/tls/key.pem")
     if words[1] == "scheduler":
         assert str(found["host"]).startswith("tls://")
-        assert not found["dashboard"]
         return
     assert str(found["scheduler"]).startswith("tls://")
     assert found["resources"] == f"{RESOURCE}=1"
     assert str(found["memory_limit"]) == "0"
-    assert not found["dashboard"]
 
 
 @pytest.fixture
@@ -129,3 +129,5 @@ def test_slurm_workers_take_tasks_over_tls_alone(deploy: Path) -> None:
     assert found["protocol"] == "tls://"
     assert found["security"].require_encryption
     assert f"{RESOURCE}=1" in found["worker_extra_args"]
+    assert found["worker_extra_args"][-2:] == ["--dashboard-address", "127.0.0.1:0"]
+    assert found["scheduler_options"]["dashboard_address"] == "127.0.0.1:0"

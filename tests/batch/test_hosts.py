@@ -68,14 +68,16 @@ class Site:
     def scheduler(self) -> subprocess.Popen[bytes]:
         return self.start(
             self.hub, "scheduler", sys.executable, "-m", "dask", "scheduler",
-            "--host", f"tls://{HUB}", "--port", "8786", "--no-dashboard", *self._tls,
+            "--host", f"tls://{HUB}", "--port", "8786", "--no-dashboard",
+            "--dashboard-address", "127.0.0.1:0", *self._tls,
         )  # fmt: skip
 
     def worker(self, host: Host) -> subprocess.Popen[bytes]:
         return self.start(
             host, f"worker{host.number}", sys.executable, "-m", "dask", "worker",
             f"tls://{HUB}:8786", "--host", f"tls://{host.address}", "--nthreads", "1",
-            "--no-dashboard", "--memory-limit", "0", "--resources", "agent=1", *self._tls,
+            "--no-dashboard", "--dashboard-address", "127.0.0.1:0",
+            "--memory-limit", "0", "--resources", "agent=1", *self._tls,
         )  # fmt: skip
 
     def models(self, scenario: str) -> None:
