@@ -112,8 +112,12 @@ def read_tasks(path: Path) -> list[Task]:
 def variants(tasks: Sequence[Task], wanted: Sequence[tuple[str, Mapping[str, str]]]) -> list[Task]:
     """Return each task once for each variant, side by side in one batch.
 
-    A variant is a name with a model or settings that differ.
+    A variant is a name with a model or settings that differ. Errors: ``SettingsError``.
     """
+    names = [name for name, _ in wanted]
+    for name in names:
+        if names.count(name) > 1:
+            raise SettingsError(f"Two variants have the name {name!r}: give each its own.")
     return [_varied(task, name, values) for task in tasks for name, values in wanted]
 
 
@@ -132,9 +136,31 @@ def _varied(task: Task, name: str, values: Mapping[str, str]) -> Task:
 
 def _task(where: str, values: Mapping[str, Any]) -> Task:
     try:
-        return Task.model_validate(values)
+        task = Task.model_validate(values)
     except ValidationError as error:
         raise SettingsError(f"{where}: {mistakes_said(error)}.") from None
+    # Not the model's business, which also reads what older versions stored.
+    if _has_secret(task.repository):
+        raise SettingsError(
+            f"{where}: leave out the login before {without_login(task.repository)}, which would be "
+            "stored and shown: git's credential helpers and the workers' SSH keys are used."
+        )
+    if not _names_a_branch(task.id):
+        raise SettingsError(
+            f"{where}: git does not take the id {task.id!r} for a branch: leave out '..', and a "
+            "'.' or '.lock' at the end."
+        )
+    return task
+
+
+def _has_secret(repository: str) -> bool:
+    scheme, _, rest = repository.partition("://")
+    login = rest.partition("/")[0].rpartition("@")[0]
+    return ":" in login or (bool(login) and scheme in ("http", "https"))
+
+
+def _names_a_branch(task_id: str) -> bool:
+    return ".." not in task_id and not task_id.endswith((".", ".lock"))
 
 
 def _of_folder(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -181,8 +207,17 @@ def _is_url(text: str) -> bool:
     return "://" in text or ":" in front
 
 
+def without_login(repository: str) -> str:
+    """Return a repository without the user's name and the password in a URL."""
+    scheme, slashes, rest = repository.partition("://")
+    if not slashes:
+        return repository
+    front, slash, path = rest.partition("/")
+    return f"{scheme}://{front.rpartition('@')[2]}{slash}{path}"
+
+
 def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text("utf-8").split("\n"), start=1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from agent_ls.batch.tasks import without_login
 from agent_ls.cli.options import parse_sets, tell_problems
 from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import SettingsError
@@ -123,7 +124,7 @@ def _day(one: TurnCost) -> str:
 def _folder(one: TurnCost) -> str:
     """Return the folder; of a batch's task what it was checked out from."""
     if one.task:
-        return json.loads(one.task).get("repository") or _NONE
+        return without_login(json.loads(one.task).get("repository") or "") or _NONE
     uris: list[str] = json.loads(one.roots or "[]")
     return ", ".join(str(Path(unquote(urlsplit(uri).path))) for uri in uris) or _NONE
 

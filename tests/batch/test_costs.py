@@ -59,7 +59,7 @@ async def place_with_costs(store: SqlStore, place: str) -> str:
     await store.append(child, durable=True)
     await store.append(journal("ses_5", "ci", "/tmp/x", _DAY_2, "openai/a", 0.125), durable=True)
     queue = BatchQueue(store)
-    spec = json.dumps({"repository": "/srv/shop"})
+    spec = json.dumps({"repository": "https://token@example.com/shop"})
     await queue.add(
         Batch("bat_1", "b", False, 0, None, "{}"),
         [NewTask("t", spec, json.dumps(["nightly", "team a"]), 1.0)],
@@ -85,7 +85,10 @@ def told(place_with_costs: str, capsys: pytest.CaptureFixture[str]) -> Told:
     [
         ("day", {"2026-03-01": 1.0, "2026-03-02": 0.375}),
         ("user", {"ann": 1.0, "bob": 0.25, "ci": 0.125}),
-        ("folder", {"/srv/shop": 1.125, "/srv/some place": 0.25}),
+        (
+            "folder",
+            {"/srv/shop": 1.0, "/srv/some place": 0.25, "https://example.com/shop": 0.125},
+        ),
         ("label", {"(none)": 1.25, "nightly": 0.125, "team a": 0.125}),
         ("model", {"openai/a": 1.125, "openai/b": 0.75}),
     ],

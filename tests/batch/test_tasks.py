@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.batch.tasks import Task, read_tasks, variants
+from agent_ls.batch.tasks import Task, read_tasks, variants, without_login
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.modes import Mode
 
@@ -53,7 +53,15 @@ def test_the_three_kinds_of_files_say_the_same(tmp_path: Path, name: str, text: 
 
 
 @pytest.mark.parametrize(
-    "repository", ["https://example.com/a.git", "git@example.com:a/b.git", "ssh://host/a", ""]
+    "repository",
+    [
+        "https://example.com/a.git",
+        "git@example.com:a/b.git",
+        "ssh://host/a",
+        "",
+        "ssh://git@host/a",
+        "https://example.com/a@b.git",
+    ],
 )
 def test_an_address_stays_as_it_is(tmp_path: Path, repository: str) -> None:
     text = f'{{"id": "a", "prompt": "x", "repository": "{repository}"}}'
@@ -73,6 +81,9 @@ def test_an_address_stays_as_it_is(tmp_path: Path, repository: str) -> None:
         ("t.jsonl", '{"id": "../a", "prompt": "x"}', "letters, digits"),
         ("t.jsonl", '{"id": "a/b", "prompt": "x"}', "letters, digits"),
         ("t.jsonl", '{"id": "-rf", "prompt": "x"}', "letters, digits"),
+        ("t.jsonl", '{"id": "a..b", "prompt": "x"}', "for a branch"),
+        ("t.jsonl", '{"id": "x.lock", "prompt": "x"}', "for a branch"),
+        ("t.jsonl", '{"id": "x.", "prompt": "x"}', "for a branch"),
         ("t.jsonl", '{"id": "a", "prompt": "x", "promt": 1}', "promt: is not known"),
         ("t.jsonl", '{"id": "a", "prompt": "x", "budget_usd": 0}', "budget_usd"),
         ("t.jsonl", '{"id": "a", "prompt": "x", "budget_usd": NaN}', "budget_usd"),
@@ -81,6 +92,16 @@ def test_an_address_stays_as_it_is(tmp_path: Path, repository: str) -> None:
         ("t.jsonl", '{"id": "a", "prompt": "x", "settings": ["a"]}', "KEY=VALUE"),
         ("t.jsonl", '{"id": "a", "prompt": "x", "repository": "nowhere"}', "not a folder"),
         ("t.jsonl", '{"id": "a", "prompt": "x"}\n{"id": "A", "prompt": "y"}', "has the id 'A'"),
+        (
+            "t.jsonl",
+            '{"id": "a", "prompt": "x", "repository": "https://token@example.com/a.git"}',
+            "leave out the login before https://example.com/a.git",
+        ),
+        (
+            "t.jsonl",
+            '{"id": "a", "prompt": "x", "repository": "ssh://me:secret@example.com/a.git"}',
+            "leave out the login",
+        ),
         ("t.toml", 'id = "a"', "[[task]]"),
         ("t.toml", "task = [1]", "[[task]]"),
         ("t.toml", "=", "is no TOML"),
@@ -94,6 +115,17 @@ def test_a_mistake_is_told_with_its_place(tmp_path: Path, name: str, text: str, 
         read_tasks(_written(tmp_path, name, text))
     assert said in str(told.value)
     assert str(tmp_path) in str(told.value) or "is not a folder" in str(told.value)
+
+
+def test_a_separator_of_lines_in_a_prompt_ends_no_json(tmp_path: Path) -> None:
+    text = '{"id": "a", "prompt": "one\u2028two\x85three"}\r\n'
+    (task,) = read_tasks(_written(tmp_path, "t.jsonl", text))
+    assert task.prompt == "one\u2028two\x85three"
+
+
+def test_an_older_task_with_a_login_is_still_read() -> None:
+    spec = '{"id": "a", "prompt": "x", "repository": "https://token@example.com/a.git"}'
+    assert without_login(Task.model_validate_json(spec).repository) == "https://example.com/a.git"
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
@@ -125,6 +157,8 @@ def test_variants_stand_side_by_side_and_say_what_differs() -> None:
         "openai/own",
         ("k=1", "policies.step_limit.max_steps=9"),
     )
+    with pytest.raises(SettingsError, match="Two variants have the name 's'"):
+        variants([task], [("s", {"model": "x"}), ("l", {}), ("s", {"model": "y"})])
     with pytest.raises(SettingsError, match="variant a b"):
         variants([task], [("a b", {"model": "x"})])
 
