@@ -1,11 +1,12 @@
 """agent-ls as an agent of Harbor, the harness of Terminal-Bench. Needs Python 3.12 for Harbor.
 
+    make dist             # in a clone; a wheel of agent-ls for the containers
     pip install harbor
     export ANTHROPIC_API_KEY=…
     PYTHONPATH=deploy harbor run --agent harbor_agent:AgentLs \\
+        --agent-kwarg wheel=dist/agent_ls-VERSION-py3-none-any.whl \\
         --dataset terminal-bench@2.0 --model anthropic/NAME --n-concurrent 4
 
-`--agent-kwarg wheel=FILE` installs a wheel of this machine in the containers, and
 `--agent-kwarg settings='policies.step_limit.max_steps=80 …'` sets settings. See
 docs/many-machines.md.
 """
@@ -60,13 +61,16 @@ class AgentLs(BaseInstalledAgent):
 
     async def install(self, environment: BaseEnvironment) -> None:
         """Install agent-ls with a Python of its own, whatever the task's image has."""
+        if self._wheel is None or not self._wheel.is_file():
+            raise ValueError(
+                f"no wheel of agent-ls at {self._wheel or 'any place'}: run `make dist` in a clone "
+                "and give --agent-kwarg wheel=dist/agent_ls-VERSION-py3-none-any.whl"
+            )
         await self.ensure_system_dependencies(
             environment, ("curl", "bash", "git", "ca_certificates")
         )
-        what = f"agent-ls=={self._version}" if self._version else "agent-ls"
-        if self._wheel is not None:
-            what = f"/installed-agent/{self._wheel.name}"
-            await environment.upload_file(self._wheel, what)
+        what = f"/installed-agent/{self._wheel.name}"
+        await environment.upload_file(self._wheel, what)
         await self.exec_as_agent(
             environment,
             command=f"set -e; {_PATH}; "
@@ -114,6 +118,8 @@ class AgentLs(BaseInstalledAgent):
         """Return the variables that reach the model: agent-ls's own and the provider's key."""
         provider = (self.model_name or "").partition("/")[0].upper().replace("-", "_")
         names = {name for name in os.environ if name.startswith("AGENT_LS_")}
+        # Not a database with all sessions, and its password.
+        names = {name for name in names if not name.startswith("AGENT_LS_STORE")}
         names |= {"AGENT_LS_API_KEY", "AGENT_LS_API_BASE"}
         names |= {f"{provider}_API_KEY", f"{provider}_API_BASE"}
         return {name: value for name in names if (value := self._get_env(name))}

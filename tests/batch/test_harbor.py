@@ -92,6 +92,23 @@ async def test_a_task_of_harbor_is_run_and_reported(
     assert adapter.version()
 
 
+async def test_the_store_stays_here_and_a_wheel_is_asked_for(
+    repository: Path,
+    tmp_path: Path,
+    shop: Path,
+    home: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AGENT_LS_STORE_URL", "postgresql://agent:secret@db/agent")
+    monkeypatch.setenv("AGENT_LS_LOG_LEVEL", "debug")
+    adapter = agent(repository, tmp_path)
+    keys = adapter._keys()
+    assert keys["AGENT_LS_LOG_LEVEL"] == "debug"
+    assert "AGENT_LS_STORE_URL" not in keys
+    with pytest.raises(ValueError, match="make dist"):
+        await adapter.install(Here(shop, home))
+
+
 async def test_what_keeps_a_run_from_beginning_is_an_error_of_the_trial(
     repository: Path, tmp_path: Path, shop: Path, home: dict[str, str]
 ) -> None:
