@@ -6,12 +6,14 @@ import argparse
 import asyncio
 import contextlib
 import os
+import shlex
 import signal
 import sys
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from agent_ls.assembly import SystemClock
 from agent_ls.batch.cluster import (
@@ -38,14 +40,16 @@ from agent_ls.store.batch_queue import Batch, BatchQueue, TaskRow, TaskState
 from agent_ls.store.sql_store import SqlStore, open_store
 
 _FAILED: Final = 1
+_WHERE = ("store", "scheduler", "tls_ca", "tls_cert", "tls_key", "jobs")
 _MIN_NAMED_CHARS = 4
 _STORE_VARIABLE = "AGENT_LS_STORE_URL"
 _ENDS: Mapping[End, str] = {
     "finished": "",
-    "no money": "The cap does not cover the other tasks: `agent-ls batch resume {} --cap-usd USD` "
-    "goes on with a higher one.",
-    "stopped": "Stopped; `agent-ls batch resume {}` goes on.",
-    "scheduler lost": "The scheduler is gone; `agent-ls batch resume {}` goes on once it is back.",
+    "no money": "The cap does not cover the other tasks: "
+    "`agent-ls batch resume {batch} --cap-usd USD{where}` goes on with a higher one.",
+    "stopped": "Stopped; `agent-ls batch resume {batch}{where}` goes on.",
+    "scheduler lost": "The scheduler is gone. Start the scheduler and the workers again; then "
+    "`agent-ls batch resume {batch}{where}` goes on.",
 }
 
 
@@ -121,12 +125,31 @@ async def _drive(
         print_json(as_json(found, rows))
     else:
         sys.stdout.write(f"{headline(found, rows)}\n{table(variants_of(lines_of(found, rows)))}")
-    if words := _ENDS[end].format(batch_id):
+    if words := _ENDS[end].format(batch=batch_id, where=_given(arguments, _WHERE)):
         _tell(words)
     elif not (arguments.quiet or arguments.json):
-        _tell(f"`agent-ls batch report {batch_id}` writes a page, `batch patches {batch_id}` the "
-              "changes.")  # fmt: skip
+        named = batch_id + _given(arguments, ("store",))
+        _tell(f"`agent-ls batch report {named}` writes a page, `agent-ls batch patches {named}` "
+              "the changes.")  # fmt: skip
     return _code(end, rows)
+
+
+def _given(arguments: argparse.Namespace, names: Sequence[str]) -> str:
+    """Return the given options of these as words of a command line, without passwords."""
+    words: list[str] = []
+    for name in names:
+        if value := getattr(arguments, name):
+            shown = _without_password(value) if name == "store" else str(value)
+            words += [f"--{name.replace('_', '-')}", shlex.quote(shown)]
+    return "".join(f" {word}" for word in words)
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.password is None and "password" not in parts.query:
+        return url
+    _, _, host = parts.netloc.rpartition("@")
+    return f"{parts.scheme}://{parts.username or 'USER'}:PASSWORD@{host}{parts.path}"
 
 
 def _code(end: End, rows: list[TaskRow]) -> int:
