@@ -184,6 +184,8 @@ def _stopping_on_signals(queue: BatchQueue, batch_id: str) -> Any:
 
 
 async def _status(arguments: argparse.Namespace) -> int:
+    if arguments.csv and arguments.batch is None:
+        raise SettingsError("--csv prints the tasks of one batch: give its id.")
     async with _store(arguments) as store:
         queue = BatchQueue(store)
         if arguments.batch is None:

@@ -15,9 +15,10 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
     shared.add_argument(
         "--store", metavar="URL", help="where batches are kept; a postgresql:// URL"
     )
-    shared.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
-                        help="set one setting; may be given again")  # fmt: skip
-    shared.add_argument("--json", action="store_true", help="print JSON")
+    # Settings of tasks are those that the batch began with.
+    shared.set_defaults(set=[])
+    prints = argparse.ArgumentParser(add_help=False)
+    prints.add_argument("--json", action="store_true", help="print JSON")
     where = argparse.ArgumentParser(add_help=False)
     where.add_argument(
         "--scheduler", metavar="tls://HOST:PORT", default="",
@@ -34,7 +35,9 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(
         dest="action", metavar="ACTION", required=True, prog=parser.prog
     )
-    run = actions.add_parser("run", parents=[shared, where], help="run the tasks of a file")
+    run = actions.add_parser("run", parents=[shared, prints, where], help="run the tasks of a file")
+    run.add_argument("--set", metavar="KEY=VALUE", action="append", default=[],
+                     help="set one setting of all tasks; may be given again")  # fmt: skip
     run.add_argument("tasks", help="a file .jsonl, .toml or .csv, or a folder of tasks")
     run.add_argument("--name", default="", help="what lists show of it")
     run.add_argument(
@@ -52,13 +55,17 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
         help="run each task with this model or setting too, such as small:model=openai/x; "
         "may be given again, and the results are compared",
     )  # fmt: skip
-    resume = actions.add_parser("resume", parents=[shared, where], help="go on with a batch")
+    resume = actions.add_parser(
+        "resume", parents=[shared, prints, where], help="go on with a batch"
+    )
     resume.add_argument("batch", help="its id, or the end of it")
     resume.add_argument("--cap-usd", type=float, metavar="USD", help="a new cap for all tasks")
     resume.add_argument("--failed", action="store_true", help="begin failed tasks anew, too")
-    status = actions.add_parser("status", parents=[shared], help="list batches, or one's tasks")
+    status = actions.add_parser(
+        "status", parents=[shared, prints], help="list batches, or one's tasks"
+    )
     status.add_argument("batch", nargs="?", help="its id, or the end of it")
-    status.add_argument("--csv", action="store_true", help="print CSV")
+    status.add_argument("--csv", action="store_true", help="print CSV of one batch")
     stop = actions.add_parser("stop", parents=[shared], help="stop a batch; resume goes on with it")
     stop.add_argument("batch", help="its id, or the end of it")
     report = actions.add_parser("report", parents=[shared], help="write a page about a batch")

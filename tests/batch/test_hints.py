@@ -7,6 +7,7 @@ import argparse
 import pytest
 
 from agent_ls.cli.batch import _WHERE, _given  # pyright: ignore[reportPrivateUsage]
+from agent_ls.cli.main import main
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,25 @@ def test_the_options_that_were_given_are_shown_without_passwords(
 ) -> None:
     words = argparse.Namespace(**{**dict.fromkeys(_WHERE), **given})
     assert _given(words, _WHERE) == shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("stop", "abcd", "--json"),
+        ("report", "abcd", "--json"),
+        ("patches", "abcd", "--json"),
+        ("resume", "abcd", "--set", "mode=ask"),
+    ],
+)
+def test_options_that_would_do_nothing_are_none(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["batch", *words])
+    assert "unrecognized arguments" in capsys.readouterr().err
+
+
+def test_csv_is_of_one_batch(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["batch", "status", "--csv"]) == 3
+    assert "give its id" in capsys.readouterr().err

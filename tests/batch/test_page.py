@@ -66,6 +66,18 @@ def test_the_page_shows_each_task_and_runs_nothing() -> None:
     assert "of $2.00" in text
 
 
+def test_what_a_check_printed_is_shown_but_not_in_csv() -> None:
+    bad = row("a", TaskState.FAILED)
+    result = TaskResult(check="failed", check_output=f"1 failed\n{_EVIL}\n").model_dump_json()
+    task = TaskRow(**{**{name: getattr(bad, name) for name in bad.__slots__}, "result": result})
+    text = page(BATCH, [task])
+    assert '<pre class="output" tabindex="0">1 failed\n&lt;script&gt;' in text
+    assert "\u202e" not in text
+    assert as_json(BATCH, [task])["tasks"][0]["check_output"].startswith("1 failed")
+    assert "1 failed" not in as_csv(BATCH, [task])
+    assert "<pre" not in page(BATCH, ROWS)
+
+
 def test_an_empty_and_an_unstarted_batch_have_a_page() -> None:
     for rows in ([], [row("e", TaskState.WAITING)]):
         assert "<h1>" in page(BATCH, rows)
