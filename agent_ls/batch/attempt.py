@@ -22,6 +22,7 @@ from agent_ls.batch.checkouts import Checkout, check_out, existing, lay_over, re
 from agent_ls.batch.results import TaskResult
 from agent_ls.batch.tasks import BatchOptions, Task
 from agent_ls.domain.errors import AgentLsError, StoreError, WorkspaceError
+from agent_ls.domain.set_words import parse_sets
 from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.loop.machine.results import result_of
 from agent_ls.loop.state.folding import fold_all
@@ -333,7 +334,8 @@ class _Attempt:
         """Run the check, confined like the agent's commands."""
         if self._task.check_files:
             await asyncio.to_thread(lay_over, Path(self._task.check_files), checkout.folder)
-        settings = load_settings().settings
+        own = parse_sets((*self._options.settings, *self._task.settings))
+        settings = load_settings(command_line=own).settings
         workspace = open_disk_workspace([checkout.folder])
         async with held_confiner(settings, workspace) as builder:
             runner = ShellRunner(builder, is_wanted=settings.sandbox.use != "off")

@@ -27,11 +27,12 @@ from agent_ls.batch.progress import shown_progress
 from agent_ls.batch.queueing import DEFAULT_BUDGET_USD, enqueue
 from agent_ls.batch.summary import as_csv, as_json, headline, lines_of, table, variants_of
 from agent_ls.batch.tasks import BatchOptions, read_tasks, variants
-from agent_ls.cli.options import parse_sets, tell_problems
+from agent_ls.cli.options import tell_problems
 from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import SettingsError, StoreError
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.set_words import parse_sets
 from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_PARTIAL
 from agent_ls.observers.report.words import moment, money
 from agent_ls.safety.text import visible_line

@@ -15,9 +15,10 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from agent_ls.batch.tasks import without_login
-from agent_ls.cli.options import parse_sets, tell_problems
+from agent_ls.cli.options import tell_problems
 from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.set_words import parse_sets
 from agent_ls.observers.report.words import money, tokens
 from agent_ls.safety.text import visible_line
 from agent_ls.settings import load_settings, store_place

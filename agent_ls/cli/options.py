@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.set_words import parse_sets, put_setting
 from agent_ls.settings import LoadedSettings, load_settings
 
 _FLAGS = {
@@ -27,7 +28,7 @@ def command_line_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     tree = parse_sets(getattr(arguments, "set", []))
     for flag, keys in _FLAGS.items():
         if (value := getattr(arguments, flag, None)) is not None:
-            _put(tree, keys, value)
+            put_setting(tree, keys, value)
     return tree
 
 
@@ -68,27 +69,3 @@ def tell_problems(loaded: LoadedSettings) -> None:
         raise SettingsError("\nagent-ls: ".join(loaded.own_problems))
     for problem in loaded.problems:
         sys.stderr.write(f"agent-ls: {problem}\n")
-
-
-def parse_sets(words: list[str]) -> dict[str, Any]:
-    """Return ``KEY=VALUE`` words as a settings tree.
-
-    Errors: ``SettingsError`` for a word without ``=``.
-    """
-    tree: dict[str, Any] = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not equals or not key:
-            raise SettingsError(f"--set {word}: write it as KEY=VALUE, such as mode=auto")
-        _put(tree, tuple(key.strip().split(".")), value)
-    return tree
-
-
-def _put(tree: dict[str, Any], keys: tuple[str, ...], value: object) -> None:
-    place = tree
-    for key in keys[:-1]:
-        inner = place.setdefault(key, {})
-        if not isinstance(inner, dict):
-            raise SettingsError(f"--set {key}=… and {'.'.join(keys)}=… cannot both hold")
-        place = cast("dict[str, Any]", inner)
-    place[keys[-1]] = value

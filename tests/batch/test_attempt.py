@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agent_ls.batch import attempt as module
 from agent_ls.batch.attempt import Host, RunRefused, attempt
 from agent_ls.batch.checkouts import check_out, worktree_of
 from agent_ls.batch.results import TaskResult
@@ -14,6 +16,7 @@ from agent_ls.batch.tasks import BatchOptions, Task
 from agent_ls.domain import events as ev
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.settings import Settings
 from agent_ls.store.batch_queue import Batch, BatchQueue, Claim, NewTask, TaskRow
 from agent_ls.store.sql_store import SqlStore
 from tests.batch.conftest import store as store
@@ -37,7 +40,7 @@ def host(store: SqlStore, tmp_path: Path) -> Host:
     return Host(store, tmp_path / "work")
 
 
-async def add(host: Host, shop: Path, **values: str) -> BatchQueue:
+async def add(host: Host, shop: Path, **values: object) -> BatchQueue:
     task = Task.model_validate({"id": "t", "repository": str(shop), "prompt": "x", **values})
     batch = Batch(B, "b", False, 0, None, BatchOptions().model_dump_json())
     await host.queue.add(batch, [NewTask("t", task.model_dump_json(), "[]", 1.0)])
@@ -142,3 +145,21 @@ async def test_a_run_without_a_model_is_put_back_with_its_words(host: Host, shop
     (row,) = await queue.tasks(B)
     assert (row.state, row.owner) == ("waiting", "")
     assert "model" in json.loads(row.result)["failure_reason"]
+
+
+async def test_a_check_is_confined_as_the_tasks_settings_say(
+    host: Host, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    real = module.held_confiner
+
+    def held(settings: Settings, *more: Any) -> Any:
+        seen.append(settings.sandbox.use)
+        return real(settings, *more)
+
+    monkeypatch.setattr(module, "held_confiner", held)
+    monkeypatch.setenv("AGENT_LS_SANDBOX", "auto")
+    await add(host, shop, check="true", settings=["sandbox.use=off"])
+    await play(host, ENDED)
+    assert await attempt(host, B, "t") == "settled"
+    assert seen == ["off"]
