@@ -149,6 +149,27 @@ async def test_a_stopped_batch_goes_on_with_what_it_had_begun(
     assert await calls_of(env, first) == ["write_file"]
 
 
+async def test_a_batch_is_stopped_from_another_terminal(
+    home: dict[str, str], shop: Path, tmp_path: Path
+) -> None:
+    hang = WRITES.replace("[[answer]]\ntext", '[[answer]]\nhang = "before"\n\n[[answer]]\ntext')
+    tasks = tasks_file(tmp_path, 2)
+    async with scripted(hang, is_strict=False) as model:
+        env = {**home, "AGENT_LS_API_BASE": model.base_url}
+        async with command(env, "batch", "run", str(tasks), "--jobs", "1") as process:
+            await until(lambda: len(model.requests) >= 2)
+            async with queue_of(env) as queue:
+                (batch,) = await queue.batches()
+            stopped = await run(env, "batch", "stop", batch.batch_id[-6:])
+            assert (stopped.code, "batch resume" in stopped.err) == (0, True)
+            done = await ended(process)
+        assert done.code == 130, done.err
+        async with queue_of(env) as queue:
+            rows = await queue.tasks(batch.batch_id)
+    assert [row.state for row in rows] == ["waiting", "waiting"]
+    assert rows[0].session_id
+
+
 async def calls_of(env: Mapping[str, str], row: TaskRow) -> list[str]:
     """Return the tools that a task's session started, in order."""
     store = open_store(env["AGENT_LS_STORE_URL"])
