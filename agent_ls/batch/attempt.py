@@ -192,7 +192,7 @@ class _Attempt:
                 return await self._finish(TaskState.FAILED, result, 0.0, b"")
             if state.turn.ended is None:
                 # It was killed, such as for its memory; another attempt resumes it.
-                return await self._give_back()
+                return await self._give_back(is_death=True)
         return await self._settle(checkout, state)
 
     async def _settle(self, checkout: Checkout, state: SessionState) -> Outcome:
@@ -231,7 +231,7 @@ class _Attempt:
         )
         return "settled" if is_stored else "lost"
 
-    async def _give_back(self, why: str = "") -> Outcome:
+    async def _give_back(self, why: str = "", *, is_death: bool = False) -> Outcome:
         """Give the claim back. Errors: ``RunRefused`` with ``why``, unless that is empty."""
         await self._find_session()
         state = await self._state()
@@ -242,6 +242,7 @@ class _Attempt:
             cost_usd=cost_usd,
             session_id=self._session_id,
             result=result.model_dump_json() if why else "",
+            is_death=is_death,
         )
         if why and is_back:
             raise RunRefused(f"task {self._task.id}: {why}")

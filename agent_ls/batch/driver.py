@@ -87,6 +87,9 @@ class Driver:
             left = [task for task in look.tasks if task.state not in FINISHED]
             if not left:
                 return "finished"
+            if any(task.session_id for task in left if self._is_held(task, look)):
+                # A run goes on, so errors are not all there is.
+                self._failing_s = 0.0
             affordable = look.affordable()
             if end := self._end(look, left, affordable):
                 return end
@@ -160,12 +163,16 @@ class Driver:
             return "scheduler lost"
         if self._tries.running or not self._is_connected:
             return None
-        if any(task.state is TaskState.RUNNING and task.lease_ms > look.now_ms for task in left):
+        if any(self._is_held(task, look) for task in left):
             # A worker of an earlier driver may still be at it.
             return None
         if look.batch.is_stopped:
             return "stopped"
         return "no money" if affordable.isdisjoint(task.task_id for task in left) else None
+
+    @staticmethod
+    def _is_held(task: TaskRow, look: Look) -> bool:
+        return task.state is TaskState.RUNNING and task.lease_ms > look.now_ms
 
     def _submit(self, left: Sequence[TaskRow]) -> None:
         tries, now_s = self._tries, self._loop.time()

@@ -27,7 +27,10 @@ _CENT_PART = 1e-9
 MAX_DEATHS = 20
 """A task whose workers died as often probably kills them."""
 _DIED = json.dumps(
-    {"failure_reason": f"{MAX_DEATHS} workers died while they ran it; it may be what kills them"}
+    {
+        "failure_reason": f"{MAX_DEATHS} workers or runs were killed while they worked on it; it "
+        "may be what kills them"
+    }
 )
 
 
@@ -223,13 +226,25 @@ class BatchQueue:
         return await self._store.run(lambda db: _finish(db, claim, values))
 
     async def give_back(
-        self, claim: Claim, *, cost_usd: float, session_id: str = "", result: str = ""
+        self,
+        claim: Claim,
+        *,
+        cost_usd: float,
+        session_id: str = "",
+        result: str = "",
+        is_death: bool = False,
     ) -> bool:
         """Put a task back into the queue, with what it has cost; False if the claim is lost.
 
-        ``result`` may say why, until the task ends.
+        ``result`` may say why, until the task ends. ``is_death`` counts as a worker's death does.
         """
-        values = {"state": TaskState.WAITING, "cost_usd": cost_usd, "owner": "", "lease_ms": 0}
+        values: dict[str, Any] = {
+            "state": TaskState.WAITING,
+            "cost_usd": cost_usd,
+            "owner": "",
+            "lease_ms": 0,
+            "deaths": batch_tasks.c.deaths + is_death,
+        }
         values |= {"session_id": session_id} if session_id else {}
         values["result"] = result
         return await self._store.run(lambda db: _write(db, claim, values))

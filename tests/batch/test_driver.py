@@ -113,6 +113,30 @@ async def test_what_dask_could_not_run_is_told_and_ends_the_batch_at_last(
         await drive(queue, client)
 
 
+async def test_errors_of_one_worker_do_not_end_what_runs_on_another(
+    queue: BatchQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_ERRORS_S", 0.05)
+    await fill(queue, 1.0, 1.0)
+    claim = await queue.claim(B, "t0", "good worker", 60)
+    assert isinstance(claim, Claim)
+    await queue.renew(claim, 60, session_id="ses_1")
+    error = json.dumps({"error": "worker on bad: no key", "final": False})
+
+    def play(future: Future, task: str) -> None:
+        # The good worker's own try comes to its end later.
+        if task == "t1":
+            future.end("finished", error)
+
+    client = Client(play, {"agent": 1})
+    running = asyncio.create_task(drive(queue, client))
+    await until(lambda: client.tries.count("t1") > 20)
+    assert not running.done()
+    await queue.set_stopped(B, is_stopped=True)
+    await queue.give_back(claim, cost_usd=0)
+    assert await running == ("stopped", ["worker on bad: no key"])
+
+
 async def test_a_worker_that_died_is_no_error(queue: BatchQueue) -> None:
     await fill(queue, 1.0)
     stops: list[object] = []

@@ -179,7 +179,7 @@ async def test_a_task_that_kills_its_workers_fails_at_last(queue: BatchQueue) ->
     assert await take(queue) == "finished"
     (row,) = await queue.tasks(B)
     assert row.state == "failed"
-    assert "workers died" in row.result
+    assert "were killed" in row.result
 
 
 async def test_giving_back_is_no_death(queue: BatchQueue) -> None:
@@ -189,6 +189,26 @@ async def test_giving_back_is_no_death(queue: BatchQueue) -> None:
     for _ in range(MAX_DEATHS):
         await taken(queue, lease_s=0)
     assert await take(queue) == "finished"
+
+
+async def test_a_run_that_is_killed_again_and_again_fails_at_last(queue: BatchQueue) -> None:
+    await fill(queue, 1.0)
+    for _ in range(MAX_DEATHS):
+        assert await queue.give_back(await taken(queue), cost_usd=0.1, is_death=True)
+    assert await take(queue) == "finished"
+    (row,) = await queue.tasks(B)
+    assert (row.state, row.cost_usd) == ("failed", 0.1)
+
+
+async def test_what_a_claim_ends_with_names_its_session(queue: BatchQueue) -> None:
+    await fill(queue, 1.0)
+    await queue.give_back(await taken(queue), cost_usd=0, session_id="ses_1", result='{"a": 1}')
+    (row,) = await queue.tasks(B)
+    assert (row.session_id, row.result) == ("ses_1", '{"a": 1}')
+    claim = await taken(queue)
+    await queue.finish(claim, TaskState.DONE, "{}", cost_usd=0, patch=b"", session_id="ses_2")
+    (row,) = await queue.tasks(B)
+    assert (row.session_id, row.result) == ("ses_2", "{}")
 
 
 async def cost(store: SqlStore, session_id: str, usd: float) -> None:
