@@ -182,6 +182,9 @@ def lay_over(source: Path, folder: Path) -> None:
             # A copy would go through a link, or into a file that has another name outside.
             if (below / name).is_symlink() or (below / name).is_file():
                 (below / name).unlink()
+            elif name in files:
+                # Into a folder of this name, the file would be copied.
+                _delete(below / name)
     shutil.copytree(source, folder, dirs_exist_ok=True, symlinks=True)
 
 

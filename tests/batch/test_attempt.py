@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +86,9 @@ async def test_a_check_that_cannot_run_leaves_the_patch(
     host: Host, shop: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "check").mkdir()
-    (tmp_path / "check/hidden").write_text("x")
+    os.mkfifo(tmp_path / "check/pipe")
     queue = await add(host, shop, check="true", check_files=str(tmp_path / "check"))
-    # The agent has a folder where the check has a file.
-    await play(host, await written(host, "hidden/a.txt"), ENDED)
+    await play(host, await written(host, "a.txt"), ENDED)
     assert await attempt(host, B, "t") == "settled"
     row, result, patch = await ended(queue)
     assert (row.state, row.session_id, result.check) == ("failed", "ses_1", "failed")

@@ -215,6 +215,11 @@ def test_check_files_go_to_their_own_place_whatever_the_task_put_there(tmp_path:
     for name in ("top.txt", "tests/a.txt", "tests/hard.txt", "tests/deep/b.txt"):
         assert (folder / name).read_text() == "check\n"
         assert not (folder / name).is_symlink()
+    # There may be a folder in a file's place.
+    (folder / "top.txt").unlink()
+    (folder / "top.txt").mkdir()
+    lay_over(source, folder)
+    assert (folder / "top.txt").read_text() == "check\n"
     # The whole folder may be a link, too.
     (folder / "tests/deep/b.txt").unlink()
     (folder / "tests/deep").rmdir()
