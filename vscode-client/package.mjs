@@ -40,11 +40,14 @@ execFileSync(process.execPath, ["esbuild.mjs", "--production", `--outdir=${bundl
   cwd: here,
   stdio: "inherit",
 });
+for (const name of ["package.nls.json", "package.nls.de.json"]) put(name, read(name));
 put("package.json", JSON.stringify(manifest(), null, 2));
 put("README.md", readme());
 put("CHANGELOG.md", read("../CHANGELOG.md"));
 put("LICENSE", read("LICENSE"));
-cpSync(join(here, "media"), join(stage, "media"), { recursive: true });
+for (const name of ["l10n", "media"]) {
+  cpSync(join(here, name), join(stage, name), { recursive: true });
+}
 await createVSIX({
   cwd: stage,
   packagePath: out,

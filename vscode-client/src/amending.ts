@@ -38,7 +38,7 @@ export class Amending implements vscode.Disposable {
     const document = await vscode.workspace.openTextDocument({ content: text, language });
     this.#open.set(document.uri.toString(), waiting);
     if (now) {
-      const title = `${location?.path}: what the agent would write`;
+      const title = vscode.l10n.t("{0}: what the agent would write", location?.path ?? "");
       await vscode.commands.executeCommand("vscode.diff", now.uri, document.uri, title);
     } else {
       await vscode.window.showTextDocument(document);
@@ -62,7 +62,7 @@ export class Amending implements vscode.Disposable {
     const waiting = document && this.#open.get(document.uri.toString());
     if (!document || !waiting) {
       void vscode.window.showInformationMessage(
-        "Open what you want to change from an approval in the panel first.",
+        vscode.l10n.t("Open what you want to change from an approval in the panel first."),
       );
       return;
     }
@@ -70,7 +70,7 @@ export class Amending implements vscode.Disposable {
       const answer = { ...waiting, choice: "amend", text: document.getText() } as const;
       const { settled } = await this.#agent.request("agent/approval/resolve", answer);
       if (!settled) {
-        void vscode.window.showInformationMessage("This was already settled.");
+        void vscode.window.showInformationMessage(vscode.l10n.t("This was already settled."));
       }
     } catch (error) {
       // The document stays, with what the user wrote.

@@ -87,7 +87,9 @@ export async function chipOf(given: vscode.Uri): Promise<Chip> {
     given.scheme === "vscode-remote" ? given.with({ scheme: "file", authority: "" }) : given;
   const title = vscode.workspace.asRelativePath(uri);
   if (!vscode.workspace.getWorkspaceFolder(uri)) {
-    throw new Error(`${uri.path} is not in this window's folders, so the agent cannot read it.`);
+    throw new Error(
+      vscode.l10n.t("{0} is not in this window's folders, so the agent cannot read it.", uri.path),
+    );
   }
   const { type } = await vscode.workspace.fs.stat(uri);
   const isFolder = (type & vscode.FileType.Directory) !== 0;
@@ -115,9 +117,12 @@ export function selectionChip(editor: vscode.TextEditor): Chip | null {
 export function problemsChip(uri: vscode.Uri, found: readonly vscode.Diagnostic[]): Chip {
   const title = vscode.workspace.asRelativePath(uri);
   const first = found[0]?.range.start.line;
-  const count = found.length === 1 ? "1 problem" : `${found.length} problems`;
   const place = placeName(title, found.length === 1 ? first : undefined);
-  return chip("diagnostics", `${place}, ${count}`, found.map((one) => one.message).join("\n"), {
+  const name =
+    found.length === 1
+      ? vscode.l10n.t("{0}, 1 problem", place)
+      : vscode.l10n.t("{0}, {1} problems", place, found.length);
+  return chip("diagnostics", name, found.map((one) => one.message).join("\n"), {
     type: "diagnostics",
     uri: uri.toString(),
     diagnostics: found.map(toWire),
@@ -158,14 +163,23 @@ export async function terminalChip(): Promise<Chip> {
   } finally {
     await vscode.env.clipboard.writeText(before);
   }
-  if (!text.trim()) throw new Error("Select something in the terminal first.");
+  if (!text.trim()) throw new Error(vscode.l10n.t("Select something in the terminal first."));
   const name = vscode.window.activeTerminal?.name ?? "";
-  return chip("terminal", name || "terminal", text.slice(0, 500), { type: "terminal", text, name });
+  return chip("terminal", name || vscode.l10n.t("terminal"), text.slice(0, 500), {
+    type: "terminal",
+    text,
+    name,
+  });
 }
 
-export const CHANGES: Chip = chip("changes", "changes", "What git shows as not committed", {
-  type: "changes",
-});
+export const CHANGES: Chip = chip(
+  "changes",
+  vscode.l10n.t("changes"),
+  vscode.l10n.t("What git shows as not committed"),
+  {
+    type: "changes",
+  },
+);
 
 function chip(kind: ChipKind, name: string, title: string, part: PromptPart): Chip {
   return { kind, name, title, part };
@@ -187,7 +201,9 @@ export class Images {
       if (imageId === undefined) return part;
       const data = this.#data.get(imageId);
       if (data === undefined) {
-        throw new Error(`The picture ${name} was lost with the window's reload. Paste it again.`);
+        throw new Error(
+          vscode.l10n.t("The picture {0} was lost with the window's reload. Paste it again.", name),
+        );
       }
       return { type: "image", data, name };
     });

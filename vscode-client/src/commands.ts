@@ -49,7 +49,7 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     return approvals.find((one) => one.approvalId === panel.shownId) ?? approvals[0];
   };
   const resolve = (choice: ApprovalChoice, approvalId = asked()?.approvalId, note = "") => {
-    if (!approvalId) throw new Error("Nothing waits for your permission.");
+    if (!approvalId) throw new Error(vscode.l10n.t("Nothing waits for your permission."));
     const params = { sessionId: sessionId(), approvalId, choice, note };
     return server.request("agent/approval/resolve", params);
   };
@@ -86,8 +86,8 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     reject: async () => {
       const request = asked();
       const note = await vscode.window.showInputBox({
-        title: `Reject: ${request?.title ?? ""}`,
-        prompt: "Say why, or what to do instead (may stay empty)",
+        title: vscode.l10n.t("Reject: {0}", request?.title ?? ""),
+        prompt: vscode.l10n.t("Say why, or what to do instead (may stay empty)"),
       });
       if (note !== undefined) await resolve("reject_once", request?.approvalId, note);
     },
@@ -132,8 +132,11 @@ async function openSettings(): Promise<void> {
 
 async function changeRules(change: "add" | "remove", example: string): Promise<void> {
   const rule = await vscode.window.showInputBox({
-    title: change === "add" ? "Add a rule" : "Remove a rule, by its number or text",
-    prompt: `For example: ${example}`,
+    title:
+      change === "add"
+        ? vscode.l10n.t("Add a rule")
+        : vscode.l10n.t("Remove a rule, by its number or text"),
+    prompt: vscode.l10n.t("For example: {0}", example),
   });
   if (rule) await vscode.commands.executeCommand("agent-ls.rules", { change, rule });
 }
@@ -153,8 +156,10 @@ async function pickSession({ server, conversation }: Parts): Promise<void> {
     return { label: `$(${icon}) ${name(row)}`, description: detail(row, live, origin), row };
   });
   const picked = await vscode.window.showQuickPick(items, {
-    title: "Sessions of this workspace",
-    placeHolder: items.length ? "Go on with…" : "There is no session yet",
+    title: vscode.l10n.t("Sessions of this workspace"),
+    placeHolder: items.length
+      ? vscode.l10n.t("Go on with…")
+      : vscode.l10n.t("There is no session yet"),
     matchOnDescription: true,
   });
   if (!picked || picked.row.sessionId === conversation.sessionId) return;
@@ -169,7 +174,7 @@ async function pickMode({ conversation }: Parts): Promise<void> {
     mode,
   }));
   const picked = await vscode.window.showQuickPick(items, {
-    title: "How much may the agent do without asking?",
+    title: vscode.l10n.t("How much may the agent do without asking?"),
   });
   if (picked) await conversation.configure({ mode: picked.mode.id });
 }
@@ -182,9 +187,11 @@ async function trustFolders(conversation: Conversation): Promise<void> {
   const uris = roots.map(({ uri }) => uri);
   const offers = await Promise.all(uris.map((uri) => conversation.trust(uri)));
   const detail = offers.flatMap(({ folders }) => folders.map(described)).join("\n\n");
-  const trust = "Trust";
+  const trust = vscode.l10n.t("Trust");
   const answer = await vscode.window.showWarningMessage(
-    roots.length === 1 ? "Trust this folder?" : "Trust these folders?",
+    roots.length === 1
+      ? vscode.l10n.t("Trust this folder?")
+      : vscode.l10n.t("Trust these folders?"),
     { modal: true, detail },
     trust,
   );
@@ -194,9 +201,11 @@ async function trustFolders(conversation: Conversation): Promise<void> {
 }
 
 function described({ uri, switchesOn, staysOff }: TrustOffer): string {
-  const on = switchesOn.length ? switchesOn : ["nothing that is there now"];
-  const off = staysOff.length ? ["These stay off:", ...staysOff] : [];
-  return [`${vscode.Uri.parse(uri).fsPath} would switch on:`, ...on, ...off].join("\n");
+  const on = switchesOn.length ? switchesOn : [vscode.l10n.t("nothing that is there now")];
+  const off = staysOff.length ? [vscode.l10n.t("These stay off:"), ...staysOff] : [];
+  return [vscode.l10n.t("{0} would switch on:", vscode.Uri.parse(uri).fsPath), ...on, ...off].join(
+    "\n",
+  );
 }
 
 /** Choose the session's model and effort; the first model that can work is kept for all windows. */

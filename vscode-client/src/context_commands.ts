@@ -25,13 +25,17 @@ export function contextCommands(panel: Panel): Record<string, Run> {
       const found = isActive(uri) ? problemsHere() : [];
       const problems = found.length ? found : problemsOf(uri);
       const wrong = problems.length ? [problemsChip(uri, problems)] : [];
-      const words = problems.length === 1 ? "Fix this problem." : "Fix these problems.";
-      const text = problems.length ? words : "Find what is wrong here and fix it.";
+      const words =
+        problems.length === 1
+          ? vscode.l10n.t("Fix this problem.")
+          : vscode.l10n.t("Fix these problems.");
+      const text = problems.length ? words : vscode.l10n.t("Find what is wrong here and fix it.");
       return panel.ask(text, [...wrong, ...(await place(uri))]);
     },
-    explain: async (given) => panel.ask("Explain this code.", await place(target(given))),
+    explain: async (given) =>
+      panel.ask(vscode.l10n.t("Explain this code."), await place(target(given))),
     writeTests: async (given) =>
-      panel.ask("Write tests for this code.", await place(target(given))),
+      panel.ask(vscode.l10n.t("Write tests for this code."), await place(target(given))),
   };
 }
 
@@ -46,7 +50,7 @@ async function chosen(given: unknown, more: unknown): Promise<Chip[]> {
 function target(given: unknown): vscode.Uri {
   if (isUri(given)) return given;
   const uri = vscode.window.activeTextEditor?.document.uri;
-  if (!uri) throw new Error("Open a file first.");
+  if (!uri) throw new Error(vscode.l10n.t("Open a file first."));
   return uri;
 }
 
@@ -73,23 +77,26 @@ async function pick(panel: Panel): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const problems = editor ? problemsOf(editor.document.uri) : [];
   const choices: Choice[] = [
-    { label: "$(files) Files and folders…", chips: pickFiles },
-    { label: "$(git-compare) Uncommitted changes", chips: () => Promise.resolve([CHANGES]) },
+    { label: `$(files) ${vscode.l10n.t("Files and folders…")}`, chips: pickFiles },
     {
-      label: "$(terminal) Selection of the terminal",
+      label: `$(git-compare) ${vscode.l10n.t("Uncommitted changes")}`,
+      chips: () => Promise.resolve([CHANGES]),
+    },
+    {
+      label: `$(terminal) ${vscode.l10n.t("Selection of the terminal")}`,
       chips: async () => [await terminalChip()],
     },
   ];
   if (editor && problems.length) {
     const name = vscode.workspace.asRelativePath(editor.document.uri);
     choices.push({
-      label: `$(warning) Problems of ${name}`,
+      label: `$(warning) ${vscode.l10n.t("Problems of {0}", name)}`,
       chips: () => Promise.resolve([problemsChip(editor.document.uri, problems)]),
     });
   }
   const picked = await vscode.window.showQuickPick(choices, {
-    title: "Attach to the prompt",
-    placeHolder: "In the prompt, @ names files and # symbols",
+    title: vscode.l10n.t("Attach to the prompt"),
+    placeHolder: vscode.l10n.t("In the prompt, @ names files and # symbols"),
   });
   if (picked) await panel.attach(await picked.chips());
 }
@@ -99,8 +106,8 @@ async function pickFiles(): Promise<Chip[]> {
   const uris = await vscode.window.showOpenDialog({
     canSelectMany: true,
     ...(folder && { defaultUri: folder }),
-    openLabel: "Attach",
-    title: "Files of the workspace to attach",
+    openLabel: vscode.l10n.t("Attach"),
+    title: vscode.l10n.t("Files of the workspace to attach"),
   });
   return Promise.all((uris ?? []).map(chipOf));
 }

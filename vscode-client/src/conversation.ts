@@ -206,7 +206,9 @@ export class Conversation implements vscode.Disposable {
       try {
         await this.#resume(sessionId, isCrash);
       } catch (error) {
-        void vscode.window.showWarningMessage(`The session cannot go on: ${message(error)}`);
+        void vscode.window.showWarningMessage(
+          vscode.l10n.t("The session cannot go on: {0}", message(error)),
+        );
       }
     }
     if (this.#isWanted) await this.refresh();

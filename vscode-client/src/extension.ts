@@ -10,6 +10,7 @@ import { watchFirstUse } from "./first_use";
 import { InlineReview } from "./inline";
 import { installedPython } from "./install";
 import { Keys } from "./keys";
+import { speak } from "./l10n";
 import { Panel } from "./panel";
 import { Review } from "./review";
 import { Server } from "./server";
@@ -24,6 +25,8 @@ let server: Server | null = null;
 
 /** Called by the editor once per window; the server starts when it is used for the first time. */
 export function activate(context: vscode.ExtensionContext): void {
+  const { bundle } = vscode.l10n;
+  if (bundle) speak(bundle, vscode.env.language);
   const root = join(context.globalStorageUri.fsPath, "server");
   const keys = new Keys(context.secrets, (words) => started.log.error(words));
   const started = new Server(answerSaving, {

@@ -39,7 +39,7 @@ export class InlineReview implements vscode.Disposable {
 
   constructor(review: Review) {
     this.#review = review;
-    this.#item.name = "Agent: Changes";
+    this.#item.name = vscode.l10n.t("Agent: Changes");
     this.#item.command = "agent-ls.nextChange";
     this.#listeners = [
       review.onChange(() => this.#show()),
@@ -79,10 +79,18 @@ export class InlineReview implements vscode.Disposable {
       return;
     }
     const at = hunks.findIndex((one) => isAt(one, editor.selection.active.line));
-    const many = hunks.length === 1 ? "1 change" : `${hunks.length} changes`;
-    this.#item.text = at < 0 ? `$(diff) ${many}` : `$(diff) ${at + 1} of ${hunks.length}`;
-    this.#item.tooltip = "Changes of the agent in this file. Click for the next one.";
-    this.#item.accessibilityInformation = { label: `Agent: ${many} to review in this file` };
+    const count = hunks.length;
+    const many = count === 1 ? vscode.l10n.t("1 change") : vscode.l10n.t("{0} changes", count);
+    const words = at < 0 ? many : vscode.l10n.t("{0} of {1}", at + 1, count);
+    this.#item.text = `$(diff) ${words}`;
+    this.#item.tooltip = vscode.l10n.t(
+      "Changes of the agent in this file. Click for the next one.",
+    );
+    const label =
+      count === 1
+        ? vscode.l10n.t("Agent: 1 change to review in this file")
+        : vscode.l10n.t("Agent: {0} changes to review in this file", count);
+    this.#item.accessibilityInformation = { label };
     this.#item.show();
   }
 }
@@ -100,7 +108,8 @@ export function marksOf(
     .filter(({ removedLines }) => removedLines > 0)
     .map(({ line, removedLines }) => {
       const at = Math.min(line, last);
-      const words = removedLines === 1 ? "1 line" : `${removedLines} lines`;
+      const words =
+        removedLines === 1 ? vscode.l10n.t("1 line") : vscode.l10n.t("{0} lines", removedLines);
       return {
         range: new vscode.Range(at, 0, at, 0),
         renderOptions: {

@@ -7,6 +7,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promise
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { explain, InstallError } from "./install_errors";
+import { t } from "./l10n";
 import { findProgram } from "./launch";
 
 export { InstallError } from "./install_errors";
@@ -81,7 +82,7 @@ export async function install(options: InstallOptions): Promise<Installation> {
     const version = (await run(python, ["-I", "-c", VERSION])).trim();
     await writeFile(join(root, "current.new"), JSON.stringify({ folder: name, version }));
     await rename(join(root, "current.new"), join(root, "current.json"));
-    onLine(`Installed version ${version}`);
+    onLine(t("Installed version {0}", version));
     await removeOthers(root, [name, before]);
     return { python, version };
   } catch (error) {
@@ -109,8 +110,10 @@ async function findPython(variables: Variables, signal: AbortSignal): Promise<st
     if (major) newest ||= `${major}.${minor}`;
   }
   throw new InstallError(
-    newest ? `Python ${newest} is too old for the agent server.` : "There is no Python here.",
-    "Install Python 3.11 or newer, or uv, which brings its own. Then try again.",
+    newest
+      ? t("Python {0} is too old for the agent server.", newest)
+      : t("There is no Python here."),
+    t("Install Python 3.11 or newer, or uv, which brings its own. Then try again."),
   );
 }
 
@@ -127,8 +130,10 @@ export function sourceOf(named: string, variables: Variables): string {
   const isAddress = /^(git\+)?[a-z]+:\/\//.test(from) || /^git\+[\w.-]+@/.test(from);
   if (isName || isAddress || isAbsolute(from)) return from;
   throw new InstallError(
-    `The setting \`agent-ls.installFrom\` is \`${from}\`, which is no package, path or address.`,
-    "Give a package's name, the whole path of a wheel or a clone, or the address of a git repository.",
+    t("The setting `agent-ls.installFrom` is `{0}`, which is no package, path or address.", from),
+    t(
+      "Give a package's name, the whole path of a wheel or a clone, or the address of a git repository.",
+    ),
   );
 }
 
@@ -246,7 +251,7 @@ function ended(
     }
     child.once("error", (error) => {
       finish();
-      fail(new InstallError(`It could not be started: ${error.message}.`, "Try again."));
+      fail(new InstallError(t("It could not be started: {0}.", error.message), t("Try again.")));
     });
     child.once("close", (code) => {
       finish();

@@ -3,6 +3,7 @@
 // They reach the server as variables of its environment, when it starts. A key that is stored here
 // counts more than one in the editor's own environment: it was given later, and to us.
 import type { SecretStorage } from "vscode";
+import { t } from "./l10n";
 import { message } from "./words";
 
 /** All keys are one secret, by the names of their variables: the storage lists nothing. */
@@ -34,10 +35,10 @@ export class Keys {
 
   /** Errors: an `Error` for a key that is none, a variable that is none, or a storage that fails. */
   async store(variable: string, key: string): Promise<void> {
-    if (!KEY_VARIABLE.test(variable)) throw new Error(`${variable} holds no key.`);
+    if (!KEY_VARIABLE.test(variable)) throw new Error(t("{0} holds no key.", variable));
     const given = key.trim();
-    if (!given) throw new Error("The key is empty.");
-    if (/\s/.test(given)) throw new Error("A key has no space inside: copy it once more.");
+    if (!given) throw new Error(t("The key is empty."));
+    if (/\s/.test(given)) throw new Error(t("A key has no space inside: copy it once more."));
     await this.#secrets.store(SECRET, JSON.stringify({ ...(await this.all()), [variable]: given }));
   }
 

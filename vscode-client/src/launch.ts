@@ -7,6 +7,7 @@ import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
+import { t } from "./l10n";
 
 export interface Launch {
   command: string;
@@ -61,8 +62,8 @@ export async function findServer(
   const python = await findProgram("python3", variables);
   if (python && !(await probe(python))) return { command: python, args: PYTHON_ARGS, from: "path" };
   throw new NoServerError(
-    "The agent server is not installed on this machine.",
-    "Install it here, or pick an interpreter that has it.",
+    t("The agent server is not installed on this machine."),
+    t("Install it here, or pick an interpreter that has it."),
   );
 }
 
@@ -70,8 +71,8 @@ export async function findServer(
 async function installedHere(python: string): Promise<Launch> {
   if (await existing(python)) return { command: python, args: PYTHON_ARGS, from: "private" };
   throw new NoServerError(
-    "The Python that the agent server was installed with is gone.",
-    "Install the server again.",
+    t("The Python that the agent server was installed with is gone."),
+    t("Install the server again."),
   );
 }
 
@@ -83,8 +84,11 @@ async function commanded(
   const command = await findProgram(wanted, variables);
   if (command) return { command, args, from: "setting" };
   throw new NoServerError(
-    `The setting \`agent-ls.serverCommand\` names \`${wanted}\`, which is no program on this machine.`,
-    "Correct the setting, or empty it so that agent-ls is looked for.",
+    t(
+      "The setting `agent-ls.serverCommand` names `{0}`, which is no program on this machine.",
+      wanted,
+    ),
+    t("Correct the setting, or empty it so that agent-ls is looked for."),
     true,
   );
 }
@@ -96,16 +100,19 @@ async function interpreted(
   const command = await findProgram(wanted, variables);
   if (!command) {
     throw new NoServerError(
-      `The setting \`agent-ls.python\` names \`${wanted}\`, which is no program on this machine.`,
-      "Correct the setting, or empty it so that agent-ls is looked for.",
+      t("The setting `agent-ls.python` names `{0}`, which is no program on this machine.", wanted),
+      t("Correct the setting, or empty it so that agent-ls is looked for."),
       true,
     );
   }
   const complaint = await probe(command);
   if (complaint) {
     throw new NoServerError(
-      `The interpreter of the setting \`agent-ls.python\` cannot start agent-ls: ${complaint}`,
-      `Install agent-ls into it with \`${wanted} -m pip install .\` in a clone of its repository (Python 3.11 or newer), or correct the setting.`,
+      t("The interpreter of the setting `agent-ls.python` cannot start agent-ls: {0}", complaint),
+      t(
+        "Install agent-ls into it with `{0} -m pip install .` in a clone of its repository (Python 3.11 or newer), or correct the setting.",
+        wanted,
+      ),
       true,
     );
   }

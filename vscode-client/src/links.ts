@@ -14,7 +14,7 @@ export async function openPlace(address: string, line: number | null): Promise<v
     await vscode.window.showTextDocument(uri, { preview: true, ...selection });
   } catch {
     void vscode.window.showWarningMessage(
-      `${vscode.workspace.asRelativePath(uri)} cannot be shown.`,
+      vscode.l10n.t("{0} cannot be shown.", vscode.workspace.asRelativePath(uri)),
     );
   }
 }
@@ -26,7 +26,7 @@ export async function follow(href: string): Promise<void> {
   const place = await inWorkspace(path);
   if (!place) {
     return void vscode.window.showWarningMessage(
-      `This link leads nowhere in the workspace: ${href}`,
+      vscode.l10n.t("This link leads nowhere in the workspace: {0}", href),
     );
   }
   const line = /^L(\d+)/.exec(fragment)?.[1];
@@ -35,9 +35,9 @@ export async function follow(href: string): Promise<void> {
 
 async function visit(href: string): Promise<void> {
   const uri = vscode.Uri.parse(href, true);
-  const open = "Open";
+  const open = vscode.l10n.t("Open");
   const answer = await vscode.window.showWarningMessage(
-    "Open this link from the agent's answer?",
+    vscode.l10n.t("Open this link from the agent's answer?"),
     { modal: true, detail: uri.toString(true) },
     open,
   );

@@ -22,8 +22,8 @@ interface Item extends vscode.QuickPickItem {
  */
 export async function chooseModel(agent: Agent, current: string): Promise<ChosenModel | undefined> {
   const pick = vscode.window.createQuickPick<Item>();
-  pick.title = "The model";
-  pick.placeholder = "Type a part of its name, or a whole name that is not listed";
+  pick.title = vscode.l10n.t("The model");
+  pick.placeholder = vscode.l10n.t("Type a part of its name, or a whole name that is not listed");
   pick.matchOnDescription = true;
   pick.ignoreFocusOut = true;
   pick.busy = true;
@@ -44,7 +44,9 @@ export async function chooseModel(agent: Agent, current: string): Promise<Chosen
       if (chosen && !pick.value) pick.activeItems = [chosen];
     })
     .catch(() => {
-      pick.placeholder = "The list could not be read: type a name, such as openai/gpt-5";
+      pick.placeholder = vscode.l10n.t(
+        "The list could not be read: type a name, such as openai/gpt-5",
+      );
     })
     .finally(() => {
       pick.busy = false;
@@ -68,18 +70,23 @@ export async function chooseEffort(
   current: string,
 ): Promise<string | undefined> {
   const items = ["", ...efforts].map((effort) => ({
-    label: `${effort === current ? "$(check) " : ""}${effort || "As the settings say"}`,
+    label: `${effort === current ? "$(check) " : ""}${effort || vscode.l10n.t("As the settings say")}`,
     effort,
   }));
   const picked = await vscode.window.showQuickPick(items, {
-    title: `How much ${model} thinks before it answers`,
-    placeHolder: "More takes longer and costs more",
+    title: vscode.l10n.t("How much {0} thinks before it answers", model),
+    placeHolder: vscode.l10n.t("More takes longer and costs more"),
   });
   return picked?.effort;
 }
 
 function asTyped(name: string): Item {
-  return { label: name, description: "as you typed it", alwaysShow: true, model: name };
+  return {
+    label: name,
+    description: vscode.l10n.t("as you typed it"),
+    alwaysShow: true,
+    model: name,
+  };
 }
 
 const MAKERS = ["anthropic", "openai", "gemini"];
@@ -92,11 +99,11 @@ function itemsOf({ models, providers }: ModelsResult, current: string): Item[] {
   others.sort((one, other) => rank(one) - rank(other));
   return [
     ...group(
-      "Ready to use",
+      vscode.l10n.t("Ready to use"),
       able.filter((row) => ready.has(providerOf(row))),
       current,
     ),
-    ...group("Needs a key or a sign-in", others, current),
+    ...group(vscode.l10n.t("Needs a key or a sign-in"), others, current),
   ];
 }
 
@@ -126,8 +133,8 @@ function factsOf(row: ModelRow): string {
   const facts = [
     row.windowTokens ? count(row.windowTokens) : "",
     prices(row),
-    row.takesImages ? "images" : "",
-    row.efforts?.length ? `effort ${row.efforts.join(", ")}` : "",
+    row.takesImages ? vscode.l10n.t("images") : "",
+    row.efforts?.length ? vscode.l10n.t("effort {0}", row.efforts.join(", ")) : "",
   ];
   return facts.filter(Boolean).join(" · ");
 }

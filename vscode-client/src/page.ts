@@ -1,15 +1,19 @@
 // The panel's document: nothing but our own script and style, and no way out.
 
+import type { Texts } from "./l10n";
+
 export interface PageParts {
   script: string;
   style: string;
   /** Where the webview may load our files from. */
   source: string;
   nonce: string;
+  /** The texts in the user's language, and which that is; absent: English. */
+  l10n?: { language: string; texts: Texts };
 }
 
 /** The HTML of the panel; loads nothing that is not part of the extension. */
-export function page({ script, style, source, nonce }: PageParts): string {
+export function page({ script, style, source, nonce, l10n }: PageParts): string {
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -17,8 +21,9 @@ export function page({ script, style, source, nonce }: PageParts): string {
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
+  const texts = l10n ? ` data-texts="${escaped(JSON.stringify(l10n.texts))}"` : "";
   return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${escaped(l10n?.language ?? "en")}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
@@ -27,8 +32,13 @@ export function page({ script, style, source, nonce }: PageParts): string {
 <title>Agent</title>
 </head>
 <body>
-<div id="root"></div>
+<div id="root"${texts}></div>
 <script nonce="${nonce}" src="${script}"></script>
 </body>
 </html>`;
+}
+
+/** A text as the value of an attribute. */
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }

@@ -82,7 +82,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       conversation.onSnapshot((snapshot) => this.#post({ type: "snapshot", snapshot })),
       conversation.onUpdates((params) => this.#post({ type: "updates", params })),
       conversation.onReturned(({ sessionId, texts }) => {
-        const problem = "Stopped before it was read.";
+        const problem = vscode.l10n.t("Stopped before it was read.");
         const unsent = (text: string) =>
           ({ type: "unsent", sessionId, text, problem, chips: this.#sent.of(text) }) as const;
         this.#deliver(...texts.map(unsent));
@@ -121,11 +121,13 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     });
     const file = (name: string) =>
       view.webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
+    const { bundle } = vscode.l10n;
     view.webview.html = page({
       script: file("panel.js"),
       style: file("panel.css"),
       source: view.webview.cspSource,
       nonce: randomBytes(16).toString("base64"),
+      ...(bundle && { l10n: { language: vscode.env.language, texts: bundle } }),
     });
     this.#describe();
     this.#visible.fire(view.visible);
@@ -221,9 +223,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     const all = countWaiting(lives);
     const elsewhere = all - (lives.get(state.sessionId)?.waiting.size ?? 0);
     const count = this.#view.visible ? elsewhere : all;
-    const tooltip = count === 1 ? "The agent waits for you" : `${count} things wait for you`;
+    const tooltip =
+      count === 1
+        ? vscode.l10n.t("The agent waits for you")
+        : vscode.l10n.t("{0} things wait for you", count);
     this.#view.badge = count ? { value: count, tooltip } : undefined;
-    const waits = elsewhere ? [`${elsewhere} waiting in other sessions`] : [];
+    const waits = elsewhere ? [vscode.l10n.t("{0} waiting in other sessions", elsewhere)] : [];
     this.#view.description = [title(state), ...waits].filter(Boolean).join(" · ");
   }
 
@@ -338,7 +343,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   async #changeQueued(change: QueuedChange): Promise<void> {
     const { sessionId } = this.#conversation;
     const { text } = change;
-    let problem = "It was sent before you changed it.";
+    let problem = vscode.l10n.t("It was sent before you changed it.");
     try {
       if ((await this.#agent.request("agent/prompt/change", { sessionId, ...change })).changed)
         return;
@@ -430,7 +435,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   async #settle(id: string, ask: () => Promise<{ settled: boolean }>): Promise<void> {
     try {
       const { settled } = await ask();
-      if (!settled) this.#post({ type: "unsettled", id, problem: "This was already settled." });
+      const problem = vscode.l10n.t("This was already settled.");
+      if (!settled) this.#post({ type: "unsettled", id, problem });
     } catch (error) {
       this.#post({ type: "unsettled", id, problem: message(error) });
     }

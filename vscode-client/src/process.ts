@@ -1,13 +1,14 @@
 // One process of the server: its start, its last words, and its certain end.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { homedir } from "node:os";
+import { t } from "./l10n";
 import type { Launch } from "./launch";
 
 const KEPT_LINES = 8;
 
 export class ServerProcess {
   readonly child: ChildProcessWithoutNullStreams;
-  /** Resolves when it has ended and all it said has been read: how it ended, in words. */
+  /** Resolves when it has ended and all it said has been read: a sentence that says how. */
   readonly ended: Promise<string>;
   #said: string[] = [];
   #rest = "";
@@ -40,7 +41,11 @@ export class ServerProcess {
     this.child = child;
     this.ended = new Promise((done) => {
       child.once("close", (code, signal) =>
-        done(signal ? `with signal ${signal}` : `with exit code ${code}`),
+        done(
+          signal
+            ? t("The agent server ended with signal {0}.", signal)
+            : t("The agent server ended with exit code {0}.", String(code)),
+        ),
       );
     });
     // A pipe that breaks is noticed as a closed connection; as an event it would end the host.
@@ -62,7 +67,7 @@ export class ServerProcess {
     });
   }
 
-  /** How it ended, in words; null when it still runs after the limit. */
+  /** How it ended, in a sentence; null when it still runs after the limit. */
   async end(limitMs: number): Promise<string | null> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((done) => {

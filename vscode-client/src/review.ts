@@ -99,7 +99,7 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
   async compare(path: string, uri: string | null, wanted: string | null): Promise<void> {
     const now = uri === null ? this.#document(`now/${path}`, null) : vscode.Uri.parse(uri);
     const other = this.#document(`wanted/${path}`, wanted);
-    const title = `${path} (as it is ↔ without the agent's change)`;
+    const title = vscode.l10n.t("{0} (as it is ↔ without the agent's change)", path);
     await vscode.commands.executeCommand("vscode.diff", now, other, title);
   }
 
@@ -108,12 +108,13 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
     const sides = await this.#agent.request("agent/review/diff", { sessionId, turnId, path });
     const before = this.#document(`${turnId}/before/${path}`, sides.before);
     const after = this.#after(turnId, path, sides);
-    await vscode.commands.executeCommand("vscode.diff", before, after, `${path} (the agent's)`);
+    const title = vscode.l10n.t("{0} (the agent's)", path);
+    await vscode.commands.executeCommand("vscode.diff", before, after, title);
   }
 
   /** Show everything that a turn changed in one diff editor; by default the last turn. */
   async diffTurn(turn = this.#turns.at(-1)): Promise<void> {
-    if (!turn) throw new Error("The agent has changed no file yet.");
+    if (!turn) throw new Error(vscode.l10n.t("The agent has changed no file yet."));
     const { sessionId, turnId } = turn;
     const files = await Promise.all(
       turn.files.map(async ({ location: { path } }) => {
@@ -130,7 +131,11 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
       const after = sides.after === null ? undefined : this.#after(turnId, path, sides);
       return [sides.uri === null ? name : vscode.Uri.parse(sides.uri), before, after];
     });
-    await vscode.commands.executeCommand("vscode.changes", `Agent: ${turn.prompt}`, rows);
+    await vscode.commands.executeCommand(
+      "vscode.changes",
+      vscode.l10n.t("Agent: {0}", turn.prompt),
+      rows,
+    );
   }
 
   /** Show the lines that the change at the cursor took away, inset below it. */
@@ -139,7 +144,8 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
     if (!editor) return;
     const { line } = editor.selection.active;
     const hunk = this.openIn(editor.document.uri).find((one) => isAt(one, line));
-    if (!hunk?.removedLines) throw new Error("No line of this change was taken away.");
+    if (!hunk?.removedLines)
+      throw new Error(vscode.l10n.t("No line of this change was taken away."));
     const { turns } = await this.#agent.request("agent/review/list", {
       sessionId: null,
       withText: true,

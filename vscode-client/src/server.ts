@@ -130,7 +130,7 @@ export class Server implements Agent, vscode.Disposable {
   ): Promise<AgentRequests[M]["result"]> {
     const client = this.#client;
     if (!client || this.#state.is !== "running") {
-      throw new Error("The agent server does not run.");
+      throw new Error(vscode.l10n.t("The agent server does not run."));
     }
     for (let tries = 1; ; tries++) {
       try {
@@ -269,7 +269,7 @@ export class Server implements Agent, vscode.Disposable {
           this.#become({ is: "starting" });
           return { action: CloseAction.Restart, handled: true };
         }
-        void this.#fail(new Error("The agent server ended unexpectedly."));
+        void this.#fail(new Error(vscode.l10n.t("The agent server ended unexpectedly.")));
         return { action: CloseAction.DoNotRestart, handled: true };
       },
     };
@@ -292,10 +292,10 @@ export class Server implements Agent, vscode.Disposable {
     const process = this.#process;
     const how = await process?.end(END_LIMIT_MS);
     const words = process?.lastWords;
-    const problem = how ? `The agent server ended ${how}.` : message(error);
+    const problem = how ?? message(error);
     return [
-      words ? `${problem} Its last words: ${words}` : problem,
-      "The log says more. Restart the server when the cause is gone.",
+      words ? vscode.l10n.t("{0} Its last words: {1}", problem, words) : problem,
+      vscode.l10n.t("The log says more. Restart the server when the cause is gone."),
     ];
   }
 }

@@ -1,10 +1,11 @@
 // How a session is told in one line of a list: its name, state, age and cost.
 import type { Live } from "./fold/live";
+import { language, t } from "./l10n";
 import type { SessionRow } from "./wire";
 
 /** What a row is called. */
 export function name(row: SessionRow): string {
-  const title = row.title || "Untitled";
+  const title = row.title || t("Untitled");
   return row.agent ? `${row.agent}: ${title}` : title;
 }
 
@@ -19,11 +20,11 @@ export function detail(
   origin?: SessionRow,
   now = Date.now(),
 ): string {
-  const from = origin ? `from “${name(origin)}”` : "fork";
+  const from = origin ? t("from “{0}”", name(origin)) : t("fork");
   const parts = [
     state(row, live) || ago(row.updatedMs, now),
     row.cost.amount ? `$${row.cost.amount.toFixed(2)}` : "",
-    row.isDryRun ? "dry run" : "",
+    row.isDryRun ? t("dry run") : "",
     row.forkedFrom ? from : "",
   ];
   return parts.filter(Boolean).join(" · ");
@@ -31,9 +32,9 @@ export function detail(
 
 function state(row: SessionRow, live: Live | undefined): string {
   const waiting = live?.waiting.size ?? 0;
-  if (waiting) return waiting === 1 ? "waits for you" : `${waiting} wait for you`;
-  if (live?.isRunning) return "works";
-  return row.isInterrupted ? "was cut off" : "";
+  if (waiting) return waiting === 1 ? t("waits for you") : t("{0} wait for you", waiting);
+  if (live?.isRunning) return t("works");
+  return row.isInterrupted ? t("was cut off") : "";
 }
 
 /** The name of a row's picture. */
@@ -55,9 +56,9 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 
 function ago(atMs: number, now: number): string {
   const past = atMs - now;
-  const format = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  const format = new Intl.RelativeTimeFormat(language(), { numeric: "auto" });
   for (const [unit, length] of UNITS) {
     if (Math.abs(past) >= length) return format.format(Math.round(past / length), unit);
   }
-  return "just now";
+  return t("just now");
 }

@@ -23,6 +23,13 @@ const CHANGING: ReadonlySet<Update["sessionUpdate"]> = new Set<Update["sessionUp
 
 const GROUPS = ["Waiting", "Running", "Recent", "Other folders", "Archived"] as const;
 type Group = (typeof GROUPS)[number];
+const GROUP_NAMES: Record<Group, string> = {
+  Waiting: vscode.l10n.t("Waiting"),
+  Running: vscode.l10n.t("Running"),
+  Recent: vscode.l10n.t("Recent"),
+  "Other folders": vscode.l10n.t("Other folders"),
+  Archived: vscode.l10n.t("Archived"),
+};
 
 /** A turn of a session, with the sub-agents that it started. */
 interface Turn {
@@ -107,8 +114,12 @@ export class Sessions implements vscode.TreeDataProvider<Node>, vscode.Disposabl
         const { sessions } = await this.#list({ query, everywhere: true, withArchived: true });
         if (query !== this.#query) return;
         this.#rows = sessions;
-        const count = sessions.length === 1 ? "1 session" : `${sessions.length} sessions`;
-        this.#view.message = query ? `“${query}” is in ${count}` : "";
+        const count = sessions.length;
+        const found =
+          count === 1
+            ? vscode.l10n.t("“{0}” is in 1 session", query)
+            : vscode.l10n.t("“{0}” is in {1} sessions", query, count);
+        this.#view.message = query ? found : "";
       } catch (error) {
         this.#view.message = message(error);
       }
@@ -137,7 +148,7 @@ export class Sessions implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   #groupItem(group: Group): vscode.TreeItem {
     const isOpen = this.#query !== "" || !CLOSED_AT_FIRST.includes(group);
     const { Expanded, Collapsed } = vscode.TreeItemCollapsibleState;
-    const item = new vscode.TreeItem(group, isOpen ? Expanded : Collapsed);
+    const item = new vscode.TreeItem(GROUP_NAMES[group], isOpen ? Expanded : Collapsed);
     // Another id while something is searched for: the editor keeps what was open by the id.
     item.id = this.#query ? `${group} found` : group;
     item.description = `${this.#of(group).length}`;
@@ -150,16 +161,19 @@ export class Sessions implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     const live = this.#conversation.lives.get(row.sessionId);
     const isShown = row.sessionId === this.#conversation.sessionId;
     const origin = this.#rows.find((one) => one.sessionId === row.forkedFrom);
-    const words = isElsewhere(row) ? "in another window" : detail(row, live, origin);
+    const words = isElsewhere(row) ? vscode.l10n.t("in another window") : detail(row, live, origin);
     item.id = row.sessionId;
     item.description = words;
     item.iconPath = new vscode.ThemeIcon(iconOf(row, live, isShown));
-    const waiting = [...(live?.waiting.values() ?? [])].map((one) => `Waits for you: ${one}`);
+    const waiting = [...(live?.waiting.values() ?? [])].map((one) =>
+      vscode.l10n.t("Waits for you: {0}", one),
+    );
     item.tooltip = [name(row), words, ...waiting, row.found].filter(Boolean).join("\n");
     item.contextValue = row.agent ? "subAgent" : row.isArchived ? "archived" : "session";
-    const label = `${name(row)}, ${words}${isShown ? ", shown now" : ""}`;
-    item.accessibilityInformation = { label };
-    item.command = { command: "agent-ls.openSession", title: "Open", arguments: [row] };
+    const label = [name(row), words, isShown ? vscode.l10n.t("shown now") : ""];
+    item.accessibilityInformation = { label: label.filter(Boolean).join(", ") };
+    const title = vscode.l10n.t("Open");
+    item.command = { command: "agent-ls.openSession", title, arguments: [row] };
     return item;
   }
 
@@ -190,7 +204,7 @@ export class Sessions implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     const { sessionId } = this.#conversation;
     const { sessions } = await this.#list({ withArchived: true });
     const row = sessions.find((one) => one.sessionId === sessionId);
-    if (!row) throw new Error("Nothing has been said in this session yet.");
+    if (!row) throw new Error(vscode.l10n.t("Nothing has been said in this session yet."));
     return row;
   }
 
@@ -200,7 +214,7 @@ export class Sessions implements vscode.TreeDataProvider<Node>, vscode.Disposabl
       await this.#conversation.open(row.sessionId);
     } catch (error) {
       if (!isHeld(error)) throw error;
-      throw new Error(`“${name(row)}” is open in another window.`);
+      throw new Error(vscode.l10n.t("“{0}” is open in another window.", name(row)));
     }
     await vscode.commands.executeCommand("agent-ls.openPanel");
   }
@@ -214,9 +228,9 @@ export class Sessions implements vscode.TreeDataProvider<Node>, vscode.Disposabl
 
   async #rename(row: SessionRow): Promise<void> {
     const title = await vscode.window.showInputBox({
-      title: "Rename the session",
+      title: vscode.l10n.t("Rename the session"),
       value: name(row),
-      validateInput: (text) => (text.trim() ? undefined : "A session needs a name"),
+      validateInput: (text) => (text.trim() ? undefined : vscode.l10n.t("A session needs a name")),
     });
     if (title === undefined) return;
     await this.#agent.request("agent/sessions/rename", { sessionId: row.sessionId, title });
@@ -236,13 +250,18 @@ export class Sessions implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   }
 
   async #delete(row: SessionRow): Promise<void> {
-    const agents = row.subAgents ? ", those of its sub-agents" : "";
-    const yes = "Delete";
+    const yes = vscode.l10n.t("Delete");
     const answer = await vscode.window.showWarningMessage(
-      `Delete “${name(row)}” for good?`,
+      vscode.l10n.t("Delete “{0}” for good?", name(row)),
       {
         modal: true,
-        detail: `Its conversation${agents} and what is needed to undo its changes are removed. Your files stay as they are. This cannot be undone.`,
+        detail: row.subAgents
+          ? vscode.l10n.t(
+              "Its conversation, those of its sub-agents and what is needed to undo its changes are removed. Your files stay as they are. This cannot be undone.",
+            )
+          : vscode.l10n.t(
+              "Its conversation and what is needed to undo its changes are removed. Your files stay as they are. This cannot be undone.",
+            ),
       },
       yes,
     );
@@ -267,8 +286,8 @@ export class Sessions implements vscode.TreeDataProvider<Node>, vscode.Disposabl
 
   async #search(): Promise<void> {
     const query = await vscode.window.showInputBox({
-      title: "Search in sessions",
-      prompt: "Words of titles, prompts and answers; all must be there",
+      title: vscode.l10n.t("Search in sessions"),
+      prompt: vscode.l10n.t("Words of titles, prompts and answers; all must be there"),
       value: this.#query,
     });
     if (query === undefined) return;
@@ -309,7 +328,10 @@ export function underTurns(
 function turnItem({ sessionId, turnId, prompt, agents }: Turn): vscode.TreeItem {
   const item = new vscode.TreeItem(prompt, vscode.TreeItemCollapsibleState.Expanded);
   item.id = `${sessionId} ${turnId}`;
-  item.description = agents.length === 1 ? "1 sub-agent" : `${agents.length} sub-agents`;
+  item.description =
+    agents.length === 1
+      ? vscode.l10n.t("1 sub-agent")
+      : vscode.l10n.t("{0} sub-agents", agents.length);
   item.iconPath = new vscode.ThemeIcon("comment");
   item.contextValue = "turn";
   return item;
@@ -319,7 +341,9 @@ function turnItem({ sessionId, turnId, prompt, agents }: Turn): vscode.TreeItem 
 async function openFolders(row: SessionRow): Promise<void> {
   const [folder, ...others] = row.roots;
   if (!folder || others.length) {
-    throw new Error(`“${name(row)}” belongs to other folders: open them in a window first.`);
+    throw new Error(
+      vscode.l10n.t("“{0}” belongs to other folders: open them in a window first.", name(row)),
+    );
   }
   const uri = vscode.Uri.parse(folder);
   await vscode.commands.executeCommand("vscode.openFolder", uri, { forceNewWindow: true });

@@ -127,7 +127,7 @@ export class Setup implements SetupHost, vscode.Disposable {
       await this.#parts.keys.store(variable, key);
     } catch (error) {
       await this.#look();
-      this.#problem("key", `The key was not kept: ${message(error)}`);
+      this.#problem("key", vscode.l10n.t("The key was not kept: {0}", message(error)));
       return;
     }
     this.#problem("key");
@@ -235,6 +235,6 @@ function untrusted(config: ConfigResult | null): string[] {
 }
 
 function failure(error: unknown, lines: readonly string[]): InstallState {
-  const advice = error instanceof InstallError ? error.advice : "Try again.";
+  const advice = error instanceof InstallError ? error.advice : vscode.l10n.t("Try again.");
   return { is: "failed", problem: message(error), advice, lines };
 }

@@ -13,7 +13,7 @@ const TOOL_FOLDERS = [
   "~/.local/share/pipx/venvs/agent-ls/bin/python",
   "~/.local/pipx/venvs/agent-ls/bin/python",
 ];
-const BROWSE = "Browse…";
+const BROWSE = vscode.l10n.t("Browse…");
 
 export function setupCommands(parts: Parts): Record<string, () => unknown> {
   return {
@@ -40,8 +40,11 @@ async function pickInterpreter(): Promise<void> {
   const able = found.filter((one) => one.version);
   const items = able.map(({ label, version }) => ({ label, description: `agent-ls ${version}` }));
   const picked = await vscode.window.showQuickPick(
-    [...items, { label: BROWSE, description: "a Python 3.11 or newer that has agent-ls" }],
-    { title: "The interpreter that runs the agent server", ignoreFocusOut: true },
+    [
+      ...items,
+      { label: BROWSE, description: vscode.l10n.t("a Python 3.11 or newer that has agent-ls") },
+    ],
+    { title: vscode.l10n.t("The interpreter that runs the agent server"), ignoreFocusOut: true },
   );
   const path = picked?.label === BROWSE ? await browse() : picked?.label;
   if (!path) return;
@@ -55,8 +58,8 @@ async function pickInterpreter(): Promise<void> {
 
 async function browse(): Promise<string | undefined> {
   const found = await vscode.window.showOpenDialog({
-    title: "The interpreter that runs the agent server",
-    openLabel: "Use",
+    title: vscode.l10n.t("The interpreter that runs the agent server"),
+    openLabel: vscode.l10n.t("Use"),
   });
   return found?.[0]?.fsPath;
 }
@@ -68,12 +71,17 @@ async function changeKey(parts: Parts): Promise<void> {
   const { keyVariable, provider, signIn: account } = access.provider;
   if (account) return signInAt(parts, account);
   if (!keyVariable) {
-    void vscode.window.showInformationMessage(`Models of ${provider} take no key.`);
+    void vscode.window.showInformationMessage(
+      vscode.l10n.t("Models of {0} take no key.", provider),
+    );
     return;
   }
   const key = await vscode.window.showInputBox({
-    title: `The key for ${provider}`,
-    prompt: `Kept in the editor's secret storage, and given to the server as ${keyVariable}`,
+    title: vscode.l10n.t("The key for {0}", provider),
+    prompt: vscode.l10n.t(
+      "Kept in the editor's secret storage, and given to the server as {0}",
+      keyVariable,
+    ),
     password: true,
     ignoreFocusOut: true,
   });
@@ -96,12 +104,12 @@ async function accessOf({ server, conversation }: Parts): Promise<AccessResult |
 async function forgetKeys({ keys, server }: Parts): Promise<void> {
   const names = Object.keys(await keys.all());
   if (!names.length) {
-    void vscode.window.showInformationMessage("No key is kept here.");
+    void vscode.window.showInformationMessage(vscode.l10n.t("No key is kept here."));
     return;
   }
-  const forget = "Forget";
-  const words = `Forget ${names.join(", ")}?`;
-  const detail = "They are deleted from the editor's secret storage.";
+  const forget = vscode.l10n.t("Forget");
+  const words = vscode.l10n.t("Forget {0}?", names.join(", "));
+  const detail = vscode.l10n.t("They are deleted from the editor's secret storage.");
   const answer = await vscode.window.showWarningMessage(words, { modal: true, detail }, forget);
   if (answer !== forget) return;
   await keys.forget();
@@ -116,17 +124,22 @@ async function signIn(parts: Parts): Promise<void> {
   const { accounts } = await server.request("agent/access", { model });
   const items = accounts.map((account) => ({
     label: account.title,
-    description: `needs ${account.plan}`,
+    description: vscode.l10n.t("needs {0}", account.plan),
     account,
   }));
-  const picked = await vscode.window.showQuickPick(items, { title: "Sign in instead of a key" });
+  const picked = await vscode.window.showQuickPick(items, {
+    title: vscode.l10n.t("Sign in instead of a key"),
+  });
   if (picked) await signInAt(parts, picked.account.name, picked.account);
 }
 
 async function signInAt(parts: Parts, name: string, account?: AccountRow): Promise<void> {
   const { server, setup, conversation } = parts;
   if (!server.launch) return;
-  const closed = await inTerminal(`Sign in: ${name}`, loginLine(server.launch, name));
+  const closed = await inTerminal(
+    vscode.l10n.t("Sign in: {0}", name),
+    loginLine(server.launch, name),
+  );
   if (closed !== 0) return;
   const model = conversation.choices?.model ?? "";
   if (!account || model.startsWith(`${account.provider}/`)) return setup.lookAgain();
@@ -140,24 +153,25 @@ async function signInAt(parts: Parts, name: string, account?: AccountRow): Promi
  */
 export function loginLine({ command, args }: Launch, account: string): string[] {
   const at = args.indexOf("serve");
-  if (at < 0) throw new Error(`Run \`agent-ls login ${account}\` in a terminal.`);
+  if (at < 0) throw new Error(vscode.l10n.t("Run `agent-ls login {0}` in a terminal.", account));
   return [command, ...args.slice(0, at), "login", account];
 }
 
 /** Run a command line in a terminal that stays until the user has read it; its exit code. */
 function inTerminal(name: string, line: readonly string[]): Promise<number | undefined> {
-  // No shell reads the words: they are its arguments.
-  const script = '"$@"; code=$?; printf "\\nPress Enter to close. "; read -r _; exit $code';
+  // No shell reads the words: they are its arguments, and the last to be printed its name.
+  const script = '"$@"; code=$?; printf "\\n%s " "$0"; read -r _; exit $code';
+  const closing = vscode.l10n.t("Press Enter to close.");
   const terminal = vscode.window.createTerminal(
     process.platform === "win32"
       ? { name, shellPath: line[0] ?? "", shellArgs: line.slice(1) }
-      : { name, shellPath: "/bin/sh", shellArgs: ["-c", script, "sh", ...line] },
+      : { name, shellPath: "/bin/sh", shellArgs: ["-c", script, closing, ...line] },
   );
   terminal.show();
   return new Promise((done) => {
-    const closing = vscode.window.onDidCloseTerminal((closed) => {
+    const listener = vscode.window.onDidCloseTerminal((closed) => {
       if (closed !== terminal) return;
-      closing.dispose();
+      listener.dispose();
       done(closed.exitStatus?.code);
     });
   });

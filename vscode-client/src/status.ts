@@ -88,16 +88,24 @@ export function describe(
   switch (server.is) {
     case "failed": {
       if (server.missing) {
-        return { text: "$(sparkle) Agent", tooltip: "Set the agent up", colour: null };
+        return {
+          text: "$(sparkle) Agent",
+          tooltip: vscode.l10n.t("Set the agent up"),
+          colour: null,
+        };
       }
       const tooltip = `${server.problem}\n${server.advice}`;
       return { text: "$(error) Agent", tooltip, colour: "statusBarItem.errorBackground" };
     }
     case "starting":
-      return { text: "$(circle-outline) Agent", tooltip: "The agent starts", colour: null };
+      return {
+        text: "$(circle-outline) Agent",
+        tooltip: vscode.l10n.t("The agent starts"),
+        colour: null,
+      };
     case "stopped":
       // It starts when it is used.
-      return { text: "$(sparkle) Agent", tooltip: "Open the agent", colour: null };
+      return { text: "$(sparkle) Agent", tooltip: vscode.l10n.t("Open the agent"), colour: null };
     case "running":
       return describeSessions(state, lives, seen);
   }
@@ -108,24 +116,34 @@ function describeSessions(state: State, lives: Lives, seen: string | null): Show
   const unseen = [...lives].filter(([id]) => id !== seen);
   const waiting = unseen.flatMap(([, one]) => [...one.waiting.values()]);
   if (waiting.length) {
-    const many = `$(bell-dot) ${waiting.length} wait for you`;
+    const words =
+      waiting.length === 1
+        ? vscode.l10n.t("Agent waits for you")
+        : vscode.l10n.t("{0} wait for you", waiting.length);
     return {
-      text: waiting.length === 1 ? "$(bell-dot) Agent waits for you" : many,
-      tooltip: ["The agent waits for your answer:", ...waiting].join("\n"),
+      text: `$(bell-dot) ${words}`,
+      tooltip: [vscode.l10n.t("The agent waits for your answer:"), ...waiting].join("\n"),
       colour: "statusBarItem.warningBackground",
     };
   }
-  const choices = `${state.model || "no model chosen"} · ${state.mode}`;
+  const choices = `${state.model || vscode.l10n.t("no model chosen")} · ${state.mode}`;
   const running = countRunning(lives);
   if (running) {
-    const step = state.turn?.step ? `, step ${state.turn.step}` : "";
-    const who = running === 1 ? `The agent works${step}` : `${running} sessions work`;
+    const step = state.turn?.step;
+    const one = step
+      ? vscode.l10n.t("The agent works, step {0}", step)
+      : vscode.l10n.t("The agent works");
+    const who = running === 1 ? one : vscode.l10n.t("{0} sessions work", running);
     const text = running === 1 ? "$(loading~spin) Agent" : `$(loading~spin) Agent ${running}`;
     return { text, tooltip: `${who} · ${choices}`, colour: null };
   }
   if (state.cutOff) {
-    const tooltip = `The agent was cut off in: ${title(state)}`;
+    const tooltip = vscode.l10n.t("The agent was cut off in: {0}", title(state));
     return { text: "$(debug-continue) Agent", tooltip, colour: null };
   }
-  return { text: "$(sparkle) Agent", tooltip: `Open the agent · ${choices}`, colour: null };
+  return {
+    text: "$(sparkle) Agent",
+    tooltip: `${vscode.l10n.t("Open the agent")} · ${choices}`,
+    colour: null,
+  };
 }

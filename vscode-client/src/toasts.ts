@@ -4,7 +4,7 @@ import type { Conversation } from "./conversation";
 import type { State } from "./fold/state";
 import type { Visible } from "./status";
 
-const SHOW = "Show";
+const SHOW = vscode.l10n.t("Show");
 
 export class Toasts implements vscode.Disposable {
   readonly #panel: Visible;
@@ -41,10 +41,11 @@ export function news(before: State, now: State): string | null {
   ]);
   const [approval] = now.approvals;
   if (approval && !known.has(approval.approvalId)) {
-    return `The agent waits for you: ${approval.title}`;
+    return vscode.l10n.t("The agent waits for you: {0}", approval.title);
   }
   const [question] = now.questions;
-  if (question && !known.has(question.questionId)) return `The agent asks: ${question.text}`;
+  if (question && !known.has(question.questionId))
+    return vscode.l10n.t("The agent asks: {0}", question.text);
   return before.sessionId === now.sessionId ? failure(before, now) : null;
 }
 
@@ -52,5 +53,5 @@ function failure(before: State, { items }: State): string | null {
   const last = items.at(-1);
   if (last?.kind !== "end" || last.key < before.nextKey) return null;
   const isFine = last.status === "success" || last.status === "cancelled";
-  return isFine ? null : `The agent stopped: ${last.title}`;
+  return isFine ? null : vscode.l10n.t("The agent stopped: {0}", last.title);
 }

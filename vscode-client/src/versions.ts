@@ -1,4 +1,5 @@
 // Whether this extension and the server that runs understand each other.
+import { t } from "./l10n";
 import { PROTOCOL_VERSION } from "./wire";
 
 export interface Versions {
@@ -15,12 +16,24 @@ export interface Versions {
  */
 export function misfit(extension: string, { server, protocol }: Versions): string {
   if (protocol === PROTOCOL_VERSION && !server) return "";
-  const words = `Extension ${extension} and server ${server || "of an unknown version"} do not fit`;
   const other = compare(server, extension);
   const isServerOld =
     protocol === PROTOCOL_VERSION ? other < 0 : (protocol ?? 0) < PROTOCOL_VERSION;
   if (protocol === PROTOCOL_VERSION && other === 0) return "";
-  return `${words}: update the ${isServerOld ? "server" : "extension"}.`;
+  if (!server) {
+    return isServerOld
+      ? t(
+          "Extension {0} and server of an unknown version do not fit: update the server.",
+          extension,
+        )
+      : t(
+          "Extension {0} and server of an unknown version do not fit: update the extension.",
+          extension,
+        );
+  }
+  return isServerOld
+    ? t("Extension {0} and server {1} do not fit: update the server.", extension, server)
+    : t("Extension {0} and server {1} do not fit: update the extension.", extension, server);
 }
 
 /** Below zero when the first version is older in its first two numbers; zero when they are equal. */

@@ -18,6 +18,14 @@ export class EventEmitter<T> {
 
 const nothing = { dispose: () => undefined };
 
+export const env = { language: "en" };
+/** English, as where no bundle was loaded. */
+export const l10n = {
+  bundle: undefined as Record<string, string> | undefined,
+  t: (text: string, ...values: unknown[]) =>
+    text.replace(/\{(\d+)\}/g, (hole, at: string) => String(values[Number(at)] ?? hole)),
+};
+
 export class Disposable {
   constructor(readonly dispose: () => void) {}
 }

@@ -6,7 +6,16 @@ import { PANEL_COMMANDS } from "../src/messages";
 import { page } from "../src/page";
 
 const folder = join(import.meta.dirname, "..");
-const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+const english = JSON.parse(readFileSync(join(folder, "package.nls.json"), "utf8")) as Texts;
+const manifest = JSON.parse(
+  readFileSync(join(folder, "package.json"), "utf8"),
+  (_key, value: unknown) =>
+    typeof value === "string"
+      ? value.replace(/^%(.+)%$/, (_, key: string) => english[key] ?? "")
+      : value,
+) as Manifest;
+
+type Texts = Record<string, string>;
 
 interface Manifest {
   version: string;
@@ -26,6 +35,17 @@ test("the document allows nothing but our script and our style", () => {
   expect(html).not.toMatch(/unsafe|https?:/);
 });
 
+test("only where the editor speaks another language the document has its texts", () => {
+  const parts = { script: "s.js", style: "s.css", source: "vscode-webview:", nonce: "n0nce" };
+  expect(page(parts)).toContain('<html lang="en">');
+  expect(page(parts)).toContain('<div id="root"></div>');
+  const html = page({ ...parts, l10n: { language: "de", texts: { '"a"': "<b> & „c“" } } });
+  expect(html).toContain('<html lang="de">');
+  expect(html).toContain(
+    'data-texts="{&quot;\\&quot;a\\&quot;&quot;:&quot;&lt;b> &amp; „c“&quot;}"',
+  );
+});
+
 test("every button of the panel runs a command that exists", () => {
   const commands = manifest.contributes.commands.map((one) => one.command);
   for (const name of PANEL_COMMANDS) expect(commands).toContain(`agent-ls.${name}`);
@@ -39,7 +59,10 @@ test("the walkthrough's links run commands that exist, and its pages are there",
     for (const [, command] of description.matchAll(/\(command:([^)]+)\)/g)) {
       expect(commands).toContain(command);
     }
-    expect(readFileSync(join(folder, media.markdown), "utf8")).toMatch(/^## /);
+    // VS Code looks for the German page beside the English one.
+    for (const name of [media.markdown, media.markdown.replace(/md$/, "nls.de.md")]) {
+      expect(readFileSync(join(folder, name), "utf8")).toMatch(/^## /);
+    }
   }
 });
 

@@ -1,4 +1,5 @@
 // Tool calls, from the first word of them to their result.
+import { t } from "../l10n";
 import type { JsonValue, ToolCallProgress } from "../wire";
 import { add, type Of, replace, type Unkeyed } from "./items";
 import type { CallItem, State } from "./state";
@@ -89,8 +90,8 @@ export function progressed(call: CallItem, update: ToolCallProgress): CallItem {
 
 function badExit(output: JsonValue): string {
   const { exit_code: code, end } = (output ?? {}) as Record<string, unknown>;
-  if (typeof code === "number" && code !== 0) return `exit code ${code}`;
-  return end === "killed" ? "killed" : "";
+  if (typeof code === "number" && code !== 0) return t("exit code {0}", code);
+  return end === "killed" ? t("killed") : "";
 }
 
 /** The call after it printed something. */

@@ -1,4 +1,5 @@
 // A plan of calls that the user was asked about: what was answered, and what became of each step.
+import { t } from "../l10n";
 import type { PlanStep } from "../wire";
 import { replace } from "./items";
 import type { AskedItem, AskedStep, CallItem, State, StepMark } from "./state";
@@ -6,15 +7,15 @@ import type { AskedItem, AskedStep, CallItem, State, StepMark } from "./state";
 /** What the user's answer to a plan does, in words; any other text is given as it is. */
 export function words(answer: string, count: number): string {
   const said = answer.trim().toLowerCase();
-  if (YES.has(said)) return `Run ${every(count)}`;
-  if (said === EACH) return "Ask before each step";
-  if (NO.has(said)) return "Run nothing";
+  if (YES.has(said)) return every(count);
+  if (said === EACH) return t("Ask before each step");
+  if (NO.has(said)) return t("Run nothing");
   const numbers = chosen(said, count);
   if (!numbers) return answer;
-  const last = numbers.at(-1);
+  const last = numbers.at(-1) ?? 0;
   const others = numbers.slice(0, -1);
-  if (!others.length) return `Run step ${last}`;
-  return `Run steps ${others.join(", ")} and ${last}`;
+  if (!others.length) return t("Run step {0}", last);
+  return t("Run steps {0} and {1}", others.join(", "), last);
 }
 
 // The server's words for answers: agent_ls/loop/calls/plans.py.
@@ -24,8 +25,8 @@ const EACH = "one by one";
 const NUMBERS = /^\d+(?:\s*-\s*\d+)?(?:[\s,;]+\d+(?:\s*-\s*\d+)?)*$/;
 
 function every(count: number): string {
-  if (count === 1) return "the step";
-  return count === 2 ? "both steps" : `all ${count} steps`;
+  if (count === 1) return t("Run the step");
+  return count === 2 ? t("Run both steps") : t("Run all {0} steps", count);
 }
 
 /** The numbers of the steps that the answer names; null when it names none. */

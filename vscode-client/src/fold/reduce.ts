@@ -2,6 +2,7 @@
 //
 // A snapshot and the live stream go through the same functions, so a panel that was reloaded shows
 // what one that was open all the time shows.
+import { t } from "../l10n";
 import type { SnapshotResult, Update, UpdateParams } from "../wire";
 import { answered, chunk, closed, discarded } from "./answers";
 import { called, callOf, onCall, printed, progressed } from "./calls";
@@ -85,7 +86,7 @@ const FOLDS: Folds = {
       kind: "notice",
       id: "",
       level: "info",
-      text: `${words(update.origin)} is switched off`,
+      text: t("{0} is switched off", words(update.origin)),
       title: "",
     }),
   prompt_queued: (state, update) => ({

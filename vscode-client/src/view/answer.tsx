@@ -2,6 +2,7 @@
 import { memo } from "preact/compat";
 import { useRef } from "preact/hooks";
 import type { AnswerItem } from "../fold/state";
+import { t } from "../l10n";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { Icon } from "./icons";
@@ -23,7 +24,7 @@ export function Markdown({ text }: { text: string }) {
     const button = target.closest("button.copy");
     if (!button) return;
     post({ type: "copy", text: button.closest(".code")?.querySelector("code")?.textContent ?? "" });
-    button.textContent = "Copied";
+    button.textContent = t("Copied");
   };
   return (
     // It listens for the links and buttons within, which come as HTML.
@@ -71,7 +72,7 @@ function Thought({ name, text, isLive }: { name: string; text: string; isLive: b
       summary={
         <>
           <Icon name="lightbulb" />
-          <span class="verb">{isLive ? "Thinking" : "Thought"}</span>
+          <span class="verb">{isLive ? t("Thinking") : t("Thought")}</span>
           {isLive && <span class="what fading">{last}</span>}
         </>
       }

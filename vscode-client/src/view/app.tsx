@@ -1,13 +1,14 @@
 // The panel as a whole: what was said, what waits for the user, and where they write.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { State } from "../fold/state";
+import { plural, t } from "../l10n";
 import type { ServerState } from "../messages";
 import type { ConfigResult } from "../wire";
 import { Changes } from "./changes";
 import { Composer } from "./composer";
 import { DraftsContext, PostContext, TakenContext, usePost } from "./context";
 import { Disclosure } from "./disclosure";
-import { plain, plural } from "./format";
+import { around, localized, plain } from "./format";
 import { TranscriptsContext } from "./entry";
 import { Icon } from "./icons";
 import { useKept } from "./kept";
@@ -102,21 +103,21 @@ function Banner({ server, config }: { server: ServerState; config: ConfigResult 
             class="primary"
             onClick={() => post({ type: "run", command: "restartServer" })}
           >
-            Restart
+            {t("Restart")}
           </button>
           <button
             type="button"
             class="secondary"
             onClick={() => post({ type: "run", command: "openSettings" })}
           >
-            Settings
+            {t("Settings")}
           </button>
           <button
             type="button"
             class="secondary"
             onClick={() => post({ type: "run", command: "showLog" })}
           >
-            Log
+            {t("Log")}
           </button>
         </div>
       </div>
@@ -125,14 +126,14 @@ function Banner({ server, config }: { server: ServerState; config: ConfigResult 
   if (server.is === "stopped") {
     return (
       <div class="banner">
-        <p class="dim">The agent server does not run.</p>
+        <p class="dim">{t("The agent server does not run.")}</p>
         <div class="buttons">
           <button
             type="button"
             class="primary"
             onClick={() => post({ type: "run", command: "restartServer" })}
           >
-            Start
+            {t("Start")}
           </button>
         </div>
       </div>
@@ -151,7 +152,7 @@ function Banner({ server, config }: { server: ServerState; config: ConfigResult 
               class="primary"
               onClick={() => post({ type: "run", command: "installServer" })}
             >
-              Update the server
+              {t("Update the server")}
             </button>
           </div>
         )}
@@ -165,7 +166,13 @@ function Banner({ server, config }: { server: ServerState; config: ConfigResult 
         summary={
           <>
             <Icon name="warning" class="warning" />
-            <span class="verb">{plural(config.problems.length, "problem")} in the settings</span>
+            <span class="verb">
+              {plural(
+                config.problems.length,
+                "{0} problem in the settings",
+                "{0} problems in the settings",
+              )}
+            </span>
           </>
         }
       >
@@ -181,7 +188,7 @@ function Welcome({ known: { isLoaded, refused, server } }: { known: Known }) {
     <div class="welcome">
       {isComing && !refused && (
         <p class="coming dim" role="status">
-          <Icon name="loading" /> The agent starts
+          <Icon name="loading" /> {t("The agent starts")}
         </p>
       )}
       {refused && (
@@ -193,14 +200,16 @@ function Welcome({ known: { isLoaded, refused, server } }: { known: Known }) {
       {isLoaded && !refused && (
         <>
           <Icon name="mark" />
-          <h1>What shall we change?</h1>
+          <h1>{t("What shall we change?")}</h1>
           <ul>
-            <li>Ask here, or select code and run “Agent: Ask…”.</li>
+            <li>{t("Ask here, or select code and run “Agent: Ask…”.")}</li>
             <li>
-              Write a comment such as <code># agent: add type hints</code> in any file and use its
-              light bulb.
+              {around(
+                t("Write a comment such as {0} in any file and use its light bulb."),
+                <code># agent: add type hints</code>,
+              )}
             </li>
-            <li>Edits land in your open files. Undo works as always.</li>
+            <li>{t("Edits land in your open files. Undo works as always.")}</li>
           </ul>
         </>
       )}
@@ -219,7 +228,7 @@ function Announcer({ session }: { session: State }) {
     // A turn may begin and end between two drawings.
     const ended = session.items.findLast((one) => one.kind === "end");
     if (ended && ended.key >= was.nextKey) setPolite(ending(session));
-    else if (session.turn && session.turn.id !== was.turn?.id) setPolite("The agent works");
+    else if (session.turn && session.turn.id !== was.turn?.id) setPolite(t("The agent works"));
   }, [session]);
   return (
     <>
@@ -235,8 +244,8 @@ function Announcer({ session }: { session: State }) {
 
 /** What waits for the user first; nothing once it is answered. */
 function waiting({ approvals: [approval], questions: [question] }: State): string {
-  if (approval) return `Approval needed: ${approval.title}`;
-  return question ? `The agent asks: ${plainText(question.text)}` : "";
+  if (approval) return t("Approval needed: {0}", approval.title);
+  return question ? t("The agent asks: {0}", plainText(question.text)) : "";
 }
 
 const MAX_ANNOUNCED = 1_000;
@@ -249,6 +258,6 @@ function ending({ items }: State): string {
   );
   const answer = mine.findLast((one) => one.kind === "answer");
   const said = end.output || (answer?.kind === "answer" ? answer.kept : "");
-  const words = [`The agent has ended: ${end.title}.`, end.reason, plainText(said)];
+  const words = [t("The agent has ended: {0}.", localized(end.title)), end.reason, plainText(said)];
   return words.filter(Boolean).join(" ").slice(0, MAX_ANNOUNCED);
 }

@@ -1,9 +1,10 @@
 // Asks the user whether one call may run, and shows exactly what would happen.
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { t } from "../l10n";
 import type { ApprovalChoice, PermissionRequested } from "../wire";
 import { useKeptText, usePost } from "./context";
 import { answerName } from "./drafts";
-import { visibleJson } from "./format";
+import { localized, visibleJson } from "./format";
 import { Icon, KIND_ICONS } from "./icons";
 import { AllowButton, End, Payload, ReadFirst, useReading } from "./payload";
 import type { Failure } from "./store";
@@ -48,7 +49,7 @@ export function Approval({ request, sessionId, isHidden, failure, amendHere, onR
     <section
       class="card approval"
       hidden={isHidden}
-      aria-label={`Approval needed: ${request.title}`}
+      aria-label={t("Approval needed: {0}", request.title)}
     >
       <header>
         <Icon name={KIND_ICONS[request.kind]} />
@@ -58,7 +59,7 @@ export function Approval({ request, sessionId, isHidden, failure, amendHere, onR
             type="button"
             class="tool"
             aria-pressed={isAmending}
-            title={isAmending ? "Back to what was asked" : "Change it before it runs"}
+            title={isAmending ? t("Back to what was asked") : t("Change it before it runs")}
             disabled={isSent}
             onClick={() => {
               if (isAmending) setAmending(false);
@@ -66,7 +67,7 @@ export function Approval({ request, sessionId, isHidden, failure, amendHere, onR
             }}
           >
             <Icon name="edit" />
-            <span class="sr">Change it before it runs</span>
+            <span class="sr">{t("Change it before it runs")}</span>
           </button>
         )}
       </header>
@@ -75,7 +76,7 @@ export function Approval({ request, sessionId, isHidden, failure, amendHere, onR
         <Payload
           text={request.payload}
           kind={request.kind}
-          label="Exactly what would happen"
+          label={t("Exactly what would happen")}
           onSeen={reading.onSeen(0)}
         />
       )}
@@ -98,7 +99,7 @@ export function Approval({ request, sessionId, isHidden, failure, amendHere, onR
 
 /** What is asked; a command stands below it in full. */
 function heading({ tool, title }: PermissionRequested): string {
-  return tool === "run_command" ? "Run this command?" : title;
+  return tool === "run_command" ? t("Run this command?") : title;
 }
 
 interface Words {
@@ -134,7 +135,7 @@ function Allowing({ request, isSent, answer, unread }: AllowingProps) {
       disabled={isSent}
       onClick={() => answer(option.optionId)}
     >
-      {option.name}
+      {localized(option.name)}
     </AllowButton>
   ));
   return (
@@ -145,18 +146,18 @@ function Allowing({ request, isSent, answer, unread }: AllowingProps) {
           <button
             type="button"
             class="secondary more"
-            title="Allow more than this one call"
+            title={t("Allow more than this one call")}
             aria-expanded={isOpen}
             aria-controls={isOpen ? listId : undefined}
             onClick={() => setOpen(!isOpen)}
           >
-            Allow…
+            {t("Allow…")}
             <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
           </button>
         )}
       </div>
       {isOpen && (
-        <div class="buttons choices" id={listId} role="group" aria-label="Allow more">
+        <div class="buttons choices" id={listId} role="group" aria-label={t("Allow more")}>
           {broader}
         </div>
       )}
@@ -179,12 +180,12 @@ function Rejecting({ request, sessionId, isSent, answer }: AnswerProps) {
       <input
         type="text"
         value={note}
-        aria-label="Why not, or what to do instead"
-        placeholder="Why not?"
+        aria-label={t("Why not, or what to do instead")}
+        placeholder={t("Why not?")}
         onInput={(event) => setNote(event.currentTarget.value)}
       />
       <button type="submit" class="secondary" disabled={isSent}>
-        {reject.name}
+        {localized(reject.name)}
       </button>
     </form>
   );
@@ -209,13 +210,13 @@ function Amend({ draft, onInput, isSent, answer }: AmendProps) {
   }, [draft]);
   return (
     <>
-      <div class="payload amending" role="region" aria-label="The arguments to change">
+      <div class="payload amending" role="region" aria-label={t("The arguments to change")}>
         <textarea
           class="amend"
           ref={area}
           rows={draft.split("\n").length}
           spellcheck={false}
-          aria-label="The call's arguments as JSON"
+          aria-label={t("The call's arguments as JSON")}
           aria-invalid={!isJson(draft)}
           value={draft}
           onInput={(event) => onInput(event.currentTarget.value)}
@@ -230,7 +231,7 @@ function Amend({ draft, onInput, isSent, answer }: AmendProps) {
           disabled={isSent || !isJson(draft)}
           onClick={() => answer("amend", { argumentsJson: draft })}
         >
-          Run with these
+          {t("Run with these")}
         </AllowButton>
       </div>
     </>

@@ -1,9 +1,9 @@
 // What is pasted or dropped into the panel: pictures with their bytes, files by their names.
+import { t } from "../l10n";
 import type { Chip } from "../messages";
 
 export const MAX_IMAGE_BYTES = 20_000_000;
 const KINDS = /^image\/(?:png|jpeg|gif|webp)$/;
-const HOW = "Drag files from the Explorer, and hold Shift while you drop them.";
 
 /** What a paste or a drop holds. */
 export interface Transferred {
@@ -37,8 +37,13 @@ function sorted(files: readonly File[], uris: readonly string[]): Transferred {
   const large = files.filter((one) => KINDS.test(one.type) && one.size > MAX_IMAGE_BYTES);
   const others = files.filter((one) => !KINDS.test(one.type));
   const problems = [
-    ...large.map((one) => `${one.name} is larger than 20 MB.`),
-    ...others.map((one) => `${one.name} comes without its place. ${HOW}`),
+    ...large.map((one) => t("{0} is larger than 20 MB.", one.name)),
+    ...others.map((one) =>
+      t(
+        "{0} comes without its place. Drag files from the Explorer, and hold Shift while you drop them.",
+        one.name,
+      ),
+    ),
   ];
   return { images, uris, problem: problems.join(" ") };
 }
@@ -48,7 +53,7 @@ export function readImage(file: File): Promise<string> {
   return new Promise((done, fail) => {
     const reader = new FileReader();
     reader.onload = () => done(typeof reader.result === "string" ? reader.result : "");
-    reader.onerror = () => fail(new Error(`${file.name} cannot be read.`));
+    reader.onerror = () => fail(new Error(t("{0} cannot be read.", file.name)));
     reader.readAsDataURL(file);
   });
 }

@@ -1,10 +1,20 @@
 // One tool call: a line while nobody asks for more, live output while it runs.
 import { memo } from "preact/compat";
 import type { CallItem } from "../fold/state";
+import { t } from "../l10n";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { FileName } from "./file_name";
-import { callInput, callWords, duration, firstLine, lastLines, printed, visible } from "./format";
+import {
+  callInput,
+  callWords,
+  duration,
+  firstLine,
+  lastLines,
+  localized,
+  printed,
+  visible,
+} from "./format";
 import { Icon, type IconName, KIND_ICONS } from "./icons";
 import { Words } from "./payload";
 import { RestoreAnswer, RestoreButton, useRestoring } from "./restore";
@@ -80,7 +90,7 @@ export function Facts({ item }: { item: CallItem }) {
       <Stat edits={item.edits} />
       {item.answer && <span class="sr">{ANSWER_WORDS[item.answer]}</span>}
       {item.badExit && <span class="bad-exit">{item.badExit}</span>}
-      {item.notRun && <span>{item.notRun}</span>}
+      {item.notRun && <span>{localized(item.notRun)}</span>}
       {isLong && <span>{duration(item.durationMs ?? 0)}</span>}
       {!item.notRun && <span class="sr">{STATUS_WORDS[item.status]}</span>}
     </span>
@@ -88,15 +98,15 @@ export function Facts({ item }: { item: CallItem }) {
 }
 
 const STATUS_WORDS: Record<CallItem["status"], string> = {
-  pending: "waiting",
-  in_progress: "running",
-  completed: "done",
-  failed: "failed",
+  pending: t("waiting"),
+  in_progress: t("running"),
+  completed: t("done"),
+  failed: t("failed"),
 };
 
 const ANSWER_WORDS: Record<NonNullable<CallItem["answer"]>, string> = {
-  allowed: "You allowed it",
-  amended: "You allowed it with changes",
+  allowed: t("You allowed it"),
+  amended: t("You allowed it with changes"),
   rejected: "",
   cancelled: "",
 };
@@ -137,7 +147,8 @@ export function Stat({
 
 /** Why it did not do what it should, in one line. */
 function complaint(item: CallItem): string {
-  if (item.answer === "rejected") return item.note ? `You said no: ${item.note}` : "You said no";
+  if (item.answer === "rejected")
+    return item.note ? t("You said no: {0}", item.note) : t("You said no");
   if (item.status !== "failed") return "";
   return firstLine(item.refusal || item.result || "");
 }
@@ -162,8 +173,8 @@ export function Details({ item }: { item: CallItem }) {
             </button>
           ),
       )}
-      {input && <Text label="Arguments" text={input} />}
-      {output.trim() && <Text label="Result" text={output} />}
+      {input && <Text label={t("Arguments")} text={input} />}
+      {output.trim() && <Text label={t("Result")} text={output} />}
     </>
   );
 }

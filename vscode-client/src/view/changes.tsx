@@ -1,10 +1,11 @@
 // What the agent changed and nobody has decided about: one line, and the changes on demand.
+import { plural, t } from "../l10n";
 import type { ReviewFile, ReviewFileResult, ReviewHunk, ReviewTurn } from "../wire";
 import { Stat } from "./call";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { FileName } from "./file_name";
-import { plural, sentence } from "./format";
+import { sentence } from "./format";
 import { Icon } from "./icons";
 import { BothVersions } from "./restore";
 
@@ -33,8 +34,8 @@ export function Changes({ turns, decided, lastTurn }: Props) {
         summary={
           <>
             <Icon name="checklist" />
-            <span class="verb">{plural(changes.length, "change")}</span>
-            <span class="what">in {plural(files.size, "file")}</span>
+            <span class="verb">{plural(changes.length, "{0} change", "{0} changes")}</span>
+            <span class="what">{plural(files.size, "in {0} file", "in {0} files")}</span>
           </>
         }
       >
@@ -70,18 +71,18 @@ function Turn({ turn, files, left }: TurnProps) {
         <button
           type="button"
           class="secondary"
-          aria-label="Keep All in this turn"
+          aria-label={t("Keep All in this turn")}
           onClick={() => decide("keep")}
         >
-          Keep All
+          {t("Keep All")}
         </button>
         <button
           type="button"
           class="secondary"
-          aria-label="Undo All in this turn"
+          aria-label={t("Undo All in this turn")}
           onClick={() => decide("undo")}
         >
-          Undo All
+          {t("Undo All")}
         </button>
       </div>
       <ul>
@@ -100,8 +101,11 @@ function Turn({ turn, files, left }: TurnProps) {
         <p class="left">
           <Icon name="warning" class="warning" />
           <span>
-            Commands changed {plural(turn.leftFiles, "more file")} that cannot be reviewed or
-            undone.
+            {plural(
+              turn.leftFiles,
+              "Commands changed {0} more file that cannot be reviewed or undone.",
+              "Commands changed {0} more files that cannot be reviewed or undone.",
+            )}
           </span>
         </p>
       )}
@@ -133,12 +137,12 @@ function File({ file, turn, left }: FileProps) {
         <button
           type="button"
           class="change"
-          title="Show the changes side by side"
+          title={t("Show the changes side by side")}
           onClick={() => post({ type: "diff", sessionId, turnId, path })}
         >
           <FileName path={path} />
           {isOne && <span class="kind">{hunks.map(kindWords)}</span>}
-          <span class="sr">: show the changes side by side</span>
+          <span class="sr">{t(": show the changes side by side")}</span>
         </button>
         <Stat edits={hunks} />
         <Buttons of={path} onKeep={() => decide("keep")} onUndo={() => decide("undo")} />
@@ -161,21 +165,24 @@ function File({ file, turn, left }: FileProps) {
                 disabled={!uri}
                 onClick={() => uri && post({ type: "open", uri, line: one.line })}
               >
-                <span class="sr">{one.kind === "text" ? "Go to line " : "Go to "}</span>
+                <span class="sr">{one.kind === "text" ? t("Go to line ") : t("Go to ")}</span>
                 <span class="line-number">{one.kind === "text" && one.line + 1}</span>
-                <span class="sr"> of {path}: </span>
+                <span class="sr">{t(" of {0}: ", path)}</span>
                 <span class={one.kind === "text" ? "sample" : "kind"}>
                   {one.kind === "text" ? one.title : kindWords(one)}
                 </span>
               </button>
               {one.isChangedSince && (
-                <span class="since" title="You changed these lines since: an undo is a conflict">
+                <span
+                  class="since"
+                  title={t("You changed these lines since: an undo is a conflict")}
+                >
                   <Icon name="warning" class="warning" />
-                  <span class="sr">changed since</span>
+                  <span class="sr">{t("changed since")}</span>
                 </span>
               )}
               <Buttons
-                of={`${hunkName(one)} of ${path}`}
+                of={t("{0} of {1}", hunkName(one), path)}
                 onKeep={() => decide("keep", one.ids)}
                 onUndo={() => decide("undo", one.ids)}
               />
@@ -203,29 +210,41 @@ function joined(hunks: readonly ReviewHunk[]): (ReviewHunk & { ids: string[] })[
 }
 
 function hunkName({ kind, line }: ReviewHunk): string {
-  return kind === "text" ? `line ${line + 1}` : KINDS[kind];
+  return kind === "text" ? t("line {0}", line + 1) : KINDS[kind];
 }
 
 function kindWords({ kind, title }: ReviewHunk): string {
   if (kind === "opaque") return title;
-  return kind === "moved" ? `moved from ${title}` : KINDS[kind];
+  return kind === "moved" ? t("moved from {0}", title) : KINDS[kind];
 }
 
 const KINDS: Record<ReviewHunk["kind"], string> = {
-  text: "changed",
-  created: "new",
-  deleted: "deleted",
-  moved: "moved",
-  opaque: "whole file",
+  text: t("changed"),
+  created: t("new"),
+  deleted: t("deleted"),
+  moved: t("moved"),
+  opaque: t("whole file"),
 };
 
 function Buttons({ of, onKeep, onUndo }: { of: string; onKeep: () => void; onUndo: () => void }) {
   return (
     <>
-      <button type="button" class="tool" title="Keep" aria-label={`Keep ${of}`} onClick={onKeep}>
+      <button
+        type="button"
+        class="tool"
+        title={t("Keep")}
+        aria-label={t("Keep {0}", of)}
+        onClick={onKeep}
+      >
         <Icon name="check" />
       </button>
-      <button type="button" class="tool" title="Undo" aria-label={`Undo ${of}`} onClick={onUndo}>
+      <button
+        type="button"
+        class="tool"
+        title={t("Undo")}
+        aria-label={t("Undo {0}", of)}
+        onClick={onUndo}
+      >
         <Icon name="discard" />
       </button>
     </>
@@ -240,14 +259,14 @@ function Undone({ turn: { sessionId, turnId, files } }: { turn: ReviewTurn }) {
   return (
     <div class="line note undone">
       <Icon name="discard" />
-      <span class="words">{plural(count, "change")} undone</span>
+      <span class="words">{plural(count, "{0} change undone", "{0} changes undone")}</span>
       <button
         type="button"
         class="place"
-        aria-label="Redo what was undone"
+        aria-label={t("Redo what was undone")}
         onClick={() => post({ type: "decide", asked: { decision: "redo", sessionId, turnId } })}
       >
-        Redo
+        {t("Redo")}
       </button>
     </div>
   );

@@ -1,4 +1,5 @@
 // What goes with the next prompt, above the field; and what went with one, in the transcript.
+import { t } from "../l10n";
 import type { Chip, Here, HereChoice } from "../messages";
 import type { AttachmentInfo, ImageInfo } from "../wire";
 import { usePost } from "./context";
@@ -24,7 +25,7 @@ export function Chips({ problem, ...shown }: Props) {
     <>
       {problem && (
         <p class="problem" role="alert">
-          Not attached: {problem}
+          {t("Not attached: {0}", problem)}
         </p>
       )}
       <List {...shown} />
@@ -35,7 +36,7 @@ export function Chips({ problem, ...shown }: Props) {
 function List({ here, choice, onChoice, chips, onRemove }: Omit<Props, "problem">) {
   const post = usePost();
   return (
-    <ul class="chips" aria-label="Goes with the prompt">
+    <ul class="chips" aria-label={t("Goes with the prompt")}>
       {here && <HereChip here={here} choice={effective(choice, here)} onChoice={onChoice} />}
       {chips.map((one) => (
         <li key={`${one.imageId ?? ""}${JSON.stringify(one.part)}`} class="chip">
@@ -50,11 +51,11 @@ function List({ here, choice, onChoice, chips, onRemove }: Omit<Props, "problem"
         <button
           type="button"
           class="chip add"
-          title="Attach files, problems, changes… (or write @ or #)"
+          title={t("Attach files, problems, changes… (or write @ or #)")}
           onClick={() => post({ type: "run", command: "attach" })}
         >
           <Icon name="add" />
-          <span class="name">add</span>
+          <span class="name">{t("add")}</span>
         </button>
       </li>
     </ul>
@@ -75,23 +76,25 @@ function HereChip({ here, choice, onChoice }: HereProps) {
         <button
           type="button"
           class="chip off"
-          title={`${here.title} does not go along. Click to send where you are in the editor.`}
+          title={t("{0} does not go along. Click to send where you are in the editor.", here.title)}
           onClick={() => onChoice("selection")}
         >
           <Icon name="circleSlash" />
           <span class="name">{here.name}</span>
-          <span class="sr">is not sent: send it</span>
+          <span class="sr">{t("is not sent: send it")}</span>
         </button>
       </li>
     );
   }
   const isSelection = choice === "selection";
   const name = isSelection ? (here.selection ?? here.name) : here.name;
-  const what = isSelection ? "The selected lines" : "The name of the active file, and your line";
+  const title = isSelection
+    ? t("The selected lines: {0}", here.title)
+    : t("The name of the active file, and your line: {0}", here.title);
   return (
     <li class="chip here">
       <Icon name={isSelection ? "listSelection" : "file"} />
-      <span class="name" title={`${what}: ${here.title}`}>
+      <span class="name" title={title}>
         {name}
       </span>
       <Remove name={name} onClick={() => onChoice(isSelection ? "file" : "none")} />
@@ -101,7 +104,7 @@ function HereChip({ here, choice, onChoice }: HereProps) {
 
 function Remove({ name, onClick }: { name: string; onClick: () => void }) {
   return (
-    <button type="button" class="remove" aria-label={`Remove ${name}`} onClick={onClick}>
+    <button type="button" class="remove" aria-label={t("Remove {0}", name)} onClick={onClick}>
       <Icon name="close" />
     </button>
   );
@@ -117,7 +120,7 @@ export function SentChips({ attachments, images }: SentProps) {
   const post = usePost();
   if (!attachments.length && !images.length) return null;
   return (
-    <ul class="chips sent" aria-label="Went with the prompt">
+    <ul class="chips sent" aria-label={t("Went with the prompt")}>
       {attachments.map(({ kind, name, note, location }, index) => {
         const uri = location?.uri;
         const title = [location?.path ?? name, note].filter(Boolean).join(": ");

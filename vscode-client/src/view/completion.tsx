@@ -3,6 +3,7 @@
 // The field is a combobox while the list is open, and keeps the focus; the list is a listbox.
 import type { RefObject, TextareaHTMLAttributes } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { t } from "../l10n";
 import type { Chip } from "../messages";
 import type { CompleteResult, CompletionRow } from "../wire";
 import { usePost } from "./context";
@@ -112,7 +113,7 @@ export function useCompletion({ box, completed, onText, onChip }: Wanted): Compl
     <>
       {isOpen && <List id={id} rows={rows} chosen={chosen} onPick={pick} />}
       <span class="sr" role="status">
-        {isOpen && (rows.length ? `${rows.length} found` : "Files are being read")}
+        {isOpen && (rows.length ? t("{0} found", rows.length) : t("Files are being read"))}
       </span>
     </>
   );
@@ -132,7 +133,7 @@ function chipOf({ kind, label, detail, part }: CompletionRow): Chip {
   return {
     kind: part.type,
     name: isSymbol ? label : name + (kind === "folder" ? "/" : ""),
-    title: isSymbol ? `${label} in ${detail}` : label,
+    title: isSymbol ? t("{0} in {1}", label, detail) : label,
     part,
   };
 }
@@ -158,7 +159,7 @@ function List({ id, rows, chosen, onPick }: ListProps) {
   }, [chosen, rows]);
   return (
     <div class="completion">
-      <div id={id} ref={list} class="rows" role="listbox" aria-label="To complete the prompt">
+      <div id={id} ref={list} class="rows" role="listbox" aria-label={t("To complete the prompt")}>
         {rows.map((row, index) => (
           // The keys are the field's, which keeps the focus.
           // eslint-disable-next-line jsx-a11y/click-events-have-key-events
@@ -177,7 +178,7 @@ function List({ id, rows, chosen, onPick }: ListProps) {
           </div>
         ))}
       </div>
-      {!rows.length && <p class="dim">Files are being read…</p>}
+      {!rows.length && <p class="dim">{t("Files are being read…")}</p>}
     </div>
   );
 }

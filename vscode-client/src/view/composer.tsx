@@ -2,13 +2,14 @@
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { State } from "../fold/state";
+import { t } from "../l10n";
 import type { ConfigResult } from "../wire";
 import { Chips } from "./chips";
 import { usePost } from "./context";
 import { type Drafts, drafted, keyOf, unsentOf } from "./drafts";
 import { useExtras } from "./extras";
 import { Field, type WhenBusy } from "./field";
-import { modelName, modeName } from "./format";
+import { localized, modelName, modeName } from "./format";
 import { Icon, MODE_ICONS } from "./icons";
 import { useStopping } from "./stopping";
 import { blocked } from "./needs";
@@ -108,12 +109,12 @@ export function Composer({ known, keep }: Props) {
               <button
                 type="button"
                 class="round send"
-                title={isBusy ? "Steer (Enter)" : "Send (Enter)"}
+                title={isBusy ? t("Steer (Enter)") : t("Send (Enter)")}
                 disabled={!draft.trim()}
                 onClick={() => send("steer")}
               >
                 <Icon name="arrowUp" />
-                <span class="sr">{isBusy ? "Steer" : "Send"}</span>
+                <span class="sr">{isBusy ? t("Steer") : t("Send")}</span>
               </button>
             )}
           </div>
@@ -172,8 +173,8 @@ function StopButton({ isStopping, onStop, onKey }: StopProps) {
     <button
       type="button"
       class="round stop"
-      title="Stop (Escape twice in the empty prompt)"
-      aria-label="Stop"
+      title={t("Stop (Escape twice in the empty prompt)")}
+      aria-label={t("Stop")}
       disabled={isStopping}
       onClick={onStop}
       onKeyDown={(event) => {
@@ -195,20 +196,20 @@ function Choices({ session, config }: { session: State; config: ConfigResult | n
       <button
         type="button"
         class="choice"
-        title={mode?.description ?? "How much the agent may do without asking"}
+        title={mode?.description ?? t("How much the agent may do without asking")}
         onClick={() => post({ type: "run", command: "pickMode" })}
       >
         <Icon name={MODE_ICONS[session.mode]} />
-        <span class="sr">Mode: </span>
-        <span class="name">{mode?.name ?? modeName(session.mode)}</span>
+        <span class="sr">{t("Mode: ")}</span>
+        <span class="name">{mode ? localized(mode.name) : modeName(session.mode)}</span>
       </button>
       <button
         type="button"
         class="choice model"
-        title={session.model || "No model is chosen"}
+        title={session.model || t("No model is chosen")}
         onClick={() => post({ type: "run", command: "pickModel" })}
       >
-        <span class="sr">Model: </span>
+        <span class="sr">{t("Model: ")}</span>
         <span class="name">
           {[modelName(session.model), session.effort].filter(Boolean).join(" · ")}
         </span>
@@ -217,11 +218,11 @@ function Choices({ session, config }: { session: State; config: ConfigResult | n
         <button
           type="button"
           class="choice"
-          title="The agent runs nothing that this folder brings. Click to trust it."
+          title={t("The agent runs nothing that this folder brings. Click to trust it.")}
           onClick={() => post({ type: "run", command: "trustFolders" })}
         >
           <Icon name="restricted" />
-          <span class="sr">Not trusted</span>
+          <span class="sr">{t("Not trusted")}</span>
         </button>
       )}
     </>

@@ -1,6 +1,6 @@
 // Where a turn was cut off, and the button that lets it go on: nothing is spent before that.
+import { plural, t } from "../l10n";
 import { usePost } from "./context";
-import { plural } from "./format";
 import { Icon } from "./icons";
 
 /** `lost` says of how many calls nobody knows what came of them. */
@@ -10,11 +10,16 @@ export function CutOff({ lost }: { lost: number }) {
     <div class="cut-off" role="status">
       <Icon name="history" />
       <span class="words">
-        The window closed here
-        {lost > 0 && `; what came of ${plural(lost, "call")} is unknown`}
+        {lost > 0
+          ? plural(
+              lost,
+              "The window closed here; what came of {0} call is unknown",
+              "The window closed here; what came of {0} calls is unknown",
+            )
+          : t("The window closed here")}
       </span>
       <button type="button" class="primary" onClick={() => post({ type: "continue" })}>
-        Continue
+        {t("Continue")}
       </button>
     </div>
   );

@@ -2,6 +2,7 @@
 //
 // Pure: each function returns the drafts after one thing has happened.
 import type { State } from "../fold/state";
+import { t } from "../l10n";
 import type { Chip, HereChoice } from "../messages";
 import type { Update } from "../wire";
 import { withChips } from "./attach";
@@ -137,7 +138,7 @@ export function answerName(sessionId: string, id: string, field: string): string
   return JSON.stringify([sessionId, id, field]);
 }
 
-const SETTLED = "It was settled before you sent this.";
+const SETTLED = t("It was settled before you sent this.");
 
 /**
  * The drafts after some approvals and questions were settled, as these updates say.

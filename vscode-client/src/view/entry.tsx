@@ -3,6 +3,7 @@ import { memo } from "preact/compat";
 import { useContext, useEffect } from "preact/hooks";
 import { createContext } from "preact";
 import type { CallItem, Item, UserItem } from "../fold/state";
+import { t } from "../l10n";
 import type { SubAgentUpdate } from "../wire";
 import { Answer } from "./answer";
 import { Call, Details, Facts } from "./call";
@@ -66,7 +67,7 @@ const Group = memo(
             <>
               <Icon name={isRunning ? "loading" : "search"} />
               <span class="verb">{groupWords(calls)}</span>
-              {isRunning && <span class="sr">running</span>}
+              {isRunning && <span class="sr">{t("running")}</span>}
             </>
           }
         >
@@ -108,11 +109,11 @@ function User({ item }: { item: UserItem }) {
   const text = withoutMentions(item.text, item.images);
   return (
     <div class={item.isSteer ? "user steer" : "user"}>
-      <span class="sr">You said:</span>
+      <span class="sr">{t("You said:")}</span>
       <div class="with-tools">
         <div class="said">{text}</div>
         <RewindButtons rewinding={exclusive} of={text} />
-        <RestoreButton restoring={restoring} of={`the turn “${text}”`} />
+        <RestoreButton restoring={restoring} of={t("the turn “{0}”", text)} />
       </div>
       <SentChips attachments={item.attachments} images={item.images} />
       {anchor && (
@@ -173,7 +174,7 @@ function Work({ item, agent: { agentSessionId, kind, status } }: WorkProps) {
     // A sub-agent's updates do not come by themselves: its end is worth another look.
     post({ type: "transcript", sessionId: agentSessionId });
   }, [agentSessionId, status, item.output.length >> 12]);
-  if (!told) return <p class="dim">Loading what it did</p>;
+  if (!told) return <p class="dim">{t("Loading what it did")}</p>;
   if (told.is === "failed") {
     return (
       <>
@@ -183,7 +184,7 @@ function Work({ item, agent: { agentSessionId, kind, status } }: WorkProps) {
     );
   }
   return (
-    <div class="work" role="region" tabIndex={0} aria-label={`What the sub-agent ${kind} did`}>
+    <div class="work" role="region" tabIndex={0} aria-label={t("What the sub-agent {0} did", kind)}>
       <RestoreContext.Provider value={NOWHERE}>
         {rowsOf(told.items).map((row) => (
           <div key={row.name} class="entry">

@@ -2,6 +2,7 @@
 import type { RefObject, TextareaHTMLAttributes } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import type { Queued } from "../fold/state";
+import { t } from "../l10n";
 
 const MAX_HEIGHT_PX = 240;
 
@@ -44,9 +45,9 @@ export function Field({ box, draft, isBusy, blocked, onInput, onSend, onKey, ext
       ref={box}
       rows={1}
       value={draft}
-      aria-label={isBusy ? "Steer the agent" : "Ask the agent"}
+      aria-label={isBusy ? t("Steer the agent") : t("Ask the agent")}
       placeholder={
-        blocked || (isBusy ? "Steer, or Alt+Enter: later" : "Ask, or say what to change")
+        blocked || (isBusy ? t("Steer, or Alt+Enter: later") : t("Ask, or say what to change"))
       }
       {...extra.attributes}
       onInput={(event) => {

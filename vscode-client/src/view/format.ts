@@ -1,6 +1,7 @@
 // Numbers and texts as a user reads them in a narrow panel.
 import { words } from "../fold/reduce";
 import type { CallItem } from "../fold/state";
+import { t } from "../l10n";
 import type { JsonValue, Mode, ModelRow } from "../wire";
 
 /** 950, 12.3k, 1.2M. */
@@ -40,7 +41,7 @@ export function duration(ms: number): string {
 /** What a call does and to what: `Read` and `src/app.py`. */
 export function callWords({ tool, title }: Pick<CallItem, "tool" | "title">): [string, string] {
   // The panel is narrow, and what follows shows that it is a file or a command.
-  const verb = words(tool.replace(/_(file|command|dir)$/, ""));
+  const verb = localized(words(tool.replace(/_(file|command|dir)$/, "")));
   if (title === tool) return [verb, ""];
   if (tool && title.startsWith(`${tool} `)) return [verb, title.slice(tool.length + 1)];
   return [title, ""];
@@ -57,15 +58,15 @@ export function callInput(input: JsonValue): string {
 
 /** A model's name without its provider. */
 export function modelName(model: string): string {
-  return model.split("/").at(-1) || "Choose a model";
+  return model.split("/").at(-1) || t("Choose a model");
 }
 
 const MODE_NAMES: Record<Mode, string> = {
-  plan: "Plan",
-  "ask-all": "Ask for everything",
-  ask: "Ask",
-  "accept-edits": "Accept edits",
-  auto: "Auto",
+  plan: t("Plan"),
+  "ask-all": t("Ask for everything"),
+  ask: t("Ask"),
+  "accept-edits": t("Accept edits"),
+  auto: t("Auto"),
 };
 
 export function modeName(mode: Mode): string {
@@ -82,9 +83,37 @@ export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-/** `1 step`, `2 steps`. */
-export function plural(value: number, one: string, many = `${one}s`): string {
-  return `${value} ${value === 1 ? one : many}`;
+/** A text in whose place of `{0}` something that is no text stands. */
+export function around<T>(text: string, what: T): (string | T)[] {
+  return text.split("{0}").flatMap((part, index) => (index ? [what, part] : [part]));
+}
+
+/** What the server says in the same few words each time: modes, choices, common tools, ends. */
+const KNOWN: ReadonlyMap<string, string> = new Map([
+  ["Allow once", t("Allow once")],
+  ["Reject", t("Reject")],
+  ["Plan", t("Plan")],
+  ["Ask for everything", t("Ask for everything")],
+  ["Ask", t("Ask")],
+  ["Accept edits", t("Accept edits")],
+  ["Auto", t("Auto")],
+  ["Read", t("Read")],
+  ["Edit", t("Edit")],
+  ["Write", t("Write")],
+  ["Delete", t("Delete")],
+  ["Move", t("Move")],
+  ["List", t("List")],
+  ["Run", t("Run")],
+  ["skipped", t("skipped")],
+  ["queued", t("queued")],
+  ["dry run", t("dry run")],
+  ["Done", t("Done")],
+  ["Stopped", t("Stopped")],
+]);
+
+/** Words of the server in the user's language; those that are not known stay as they are. */
+export function localized(said: string): string {
+  return KNOWN.get(said) ?? said;
 }
 
 // Characters that hide or reorder what surrounds them, line ends and tabs left out.

@@ -1,4 +1,6 @@
 // The panel's start: listens to the extension, draws at most once per frame, keeps what must outlive it.
+// First, so that all that follows speaks the user's language from its beginning.
+import "./language";
 import { render } from "preact";
 import type { FromPanel, ToPanel } from "../messages";
 import { App } from "./app";

@@ -21,6 +21,7 @@ import typescript from "highlight.js/lib/languages/typescript";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 import MarkdownIt from "markdown-it";
+import { t } from "../l10n";
 
 const LANGUAGES = {
   bash,
@@ -56,7 +57,7 @@ rules.link_open = (tokens, index) => {
 rules.image = (tokens, index) => {
   const token = tokens[index];
   const href = escapeHtml(String(token?.attrGet("src") ?? ""));
-  const words = escapeHtml(token?.content || "picture");
+  const words = escapeHtml(token?.content || t("picture"));
   return `<a role="link" tabindex="0" data-href="${href}" title="${href}">${words}</a>`;
 };
 rules.fence = (tokens, index) => {
@@ -71,7 +72,7 @@ function codeBlock(text: string, language: string): string {
   const inner = isKnown
     ? hljs.highlight(text, { language, ignoreIllegals: true }).value
     : escapeHtml(text);
-  return `<div class="code"><div class="code-head"><span>${escapeHtml(language)}</span><button type="button" class="copy">Copy</button></div><pre tabindex="0"><code>${inner}</code></pre></div>`;
+  return `<div class="code"><div class="code-head"><span>${escapeHtml(language)}</span><button type="button" class="copy">${escapeHtml(t("Copy"))}</button></div><pre tabindex="0"><code>${inner}</code></pre></div>`;
 }
 
 const ALLOWED = {

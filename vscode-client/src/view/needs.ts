@@ -1,4 +1,5 @@
 // What the agent needs before it can work, in the order in which the set-up brings it.
+import { t } from "../l10n";
 import type { ServerState, SetupState } from "../messages";
 import type { ConfigResult, TrustOffer } from "../wire";
 
@@ -36,14 +37,14 @@ export function undecided(setup: SetupState | null): readonly TrustOffer[] {
 }
 
 const WORDS: Record<Need, string> = {
-  server: "Install the server first",
-  model: "Choose a model first",
-  key: "Give the key first",
+  server: t("Install the server first"),
+  model: t("Choose a model first"),
+  key: t("Give the key first"),
 };
 
 /** What to do before a prompt makes sense; empty when nothing is missing. */
 export function blocked(known: Known): string {
   const need = firstNeed(known);
-  if (need === "key" && known.setup?.access?.provider.signIn) return "Sign in first";
+  if (need === "key" && known.setup?.access?.provider.signIn) return t("Sign in first");
   return need ? WORDS[need] : "";
 }

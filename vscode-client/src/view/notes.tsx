@@ -10,11 +10,12 @@ import type {
   NudgeItem,
   ResumedItem,
 } from "../fold/state";
+import { plural, t } from "../l10n";
 import type { FoundProblem } from "../wire";
 import { Markdown } from "./answer";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
-import { count, firstLine, plural } from "./format";
+import { count, firstLine } from "./format";
 import { Icon, type IconName } from "./icons";
 import { Planned } from "./planned";
 import { nameOf } from "./rows";
@@ -42,7 +43,7 @@ export function Nudge({ item }: { item: NudgeItem }) {
       summary={
         <>
           <Icon name="refresh" />
-          <span class="verb">Told the model</span>
+          <span class="verb">{t("Told the model")}</span>
           <span class="what">{firstLine(item.text)}</span>
         </>
       }
@@ -65,7 +66,7 @@ export function Gate({ item }: { item: GateItem }) {
       summary={
         <>
           <Icon name="warning" class="warning" />
-          <span class="verb">{item.isNudged ? "Not accepted yet" : "Not accepted"}</span>
+          <span class="verb">{item.isNudged ? t("Not accepted yet") : t("Not accepted")}</span>
           <span class="what">{firstLine(item.text)}</span>
         </>
       }
@@ -107,7 +108,11 @@ export function Notice({ item }: { item: NoticeItem }) {
 export function Compacted({ item }: { item: CompactedItem }) {
   return (
     <Line icon="fold">
-      Shortened the conversation from {count(item.beforeTokens)} to {count(item.afterTokens)} tokens
+      {t(
+        "Shortened the conversation from {0} to {1} tokens",
+        count(item.beforeTokens),
+        count(item.afterTokens),
+      )}
     </Line>
   );
 }
@@ -116,8 +121,13 @@ export function Resumed({ item }: { item: ResumedItem }) {
   const lost = item.interrupted.length;
   return (
     <Line icon="history">
-      Went on after the server had ended
-      {lost > 0 && `; what came of ${plural(lost, "call")} is unknown`}
+      {lost > 0
+        ? plural(
+            lost,
+            "Went on after the server had ended; what came of {0} call is unknown",
+            "Went on after the server had ended; what came of {0} calls is unknown",
+          )
+        : t("Went on after the server had ended")}
     </Line>
   );
 }
@@ -129,7 +139,7 @@ export function Asked({ item }: { item: AskedItem }) {
       <Line icon="question">
         <Markdown text={item.text} />
       </Line>
-      <div class="reply">{item.answer || "Nobody answered"}</div>
+      <div class="reply">{item.answer || t("Nobody answered")}</div>
     </div>
   );
 }
@@ -138,10 +148,14 @@ export function Findings({ item }: { item: FindingsItem }) {
   const post = usePost();
   const { findings, problems } = item;
   if (!findings.length && !problems.length && item.unanswered.length) {
-    return <Line icon="search">{`Still checking: ${item.unanswered.join(", ")}`}</Line>;
+    return <Line icon="search">{t("Still checking: {0}", item.unanswered.join(", "))}</Line>;
   }
   if (!findings.length && !problems.length) {
-    return <Line icon="pass" class="good">{`Checks pass: ${item.paths.join(", ")}`}</Line>;
+    return (
+      <Line icon="pass" class="good">
+        {t("Checks pass: {0}", item.paths.join(", "))}
+      </Line>
+    );
   }
   const checkers = [...new Set(findings.map((one) => one.checker))].join(", ");
   return (
@@ -152,7 +166,9 @@ export function Findings({ item }: { item: FindingsItem }) {
         <>
           <Icon name="error" class={findings.length ? "failed" : "warning"} />
           <span class="verb">
-            {findings.length ? plural(findings.length, "problem") : "A check could not run"}
+            {findings.length
+              ? plural(findings.length, "{0} problem", "{0} problems")
+              : t("A check could not run")}
           </span>
           <span class="what">{checkers || problems[0]}</span>
         </>

@@ -1,6 +1,7 @@
 // How a turn ended: a line when it went well, else one card with what to do next.
 import { useContext } from "preact/hooks";
 import type { ChangedFile, EndItem, NextAction } from "../fold/state";
+import { plural, t } from "../l10n";
 import type { PanelCommand } from "../messages";
 import type { TurnTaken } from "../wire";
 import { Markdown } from "./answer";
@@ -8,7 +9,7 @@ import { Stat } from "./call";
 import { TakenContext, usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { FileName } from "./file_name";
-import { count, duration, money, plural } from "./format";
+import { count, duration, localized, money } from "./format";
 import { Icon } from "./icons";
 import { nameOf } from "./rows";
 
@@ -37,7 +38,11 @@ function Facts({ item }: { item: EndItem }) {
   const spent = taken ? used(taken) : [money(item.cost)];
   // A turn that ended with its first request made no step.
   if (steps <= 1 && !spent.some(Boolean)) return null;
-  const words = [steps && plural(steps, "step"), taken && duration(taken.durationMs), ...spent];
+  const words = [
+    steps && plural(steps, "{0} step", "{0} steps"),
+    taken && duration(taken.durationMs),
+    ...spent,
+  ];
   return (
     <span class="facts" title={taken && detail(taken)}>
       {words.filter(Boolean).join(" · ")}
@@ -55,7 +60,12 @@ function tokens({ tokens: { inputTokens, outputTokens } }: TurnTaken): number {
 }
 
 function detail({ tokens: { inputTokens, cacheReadTokens, outputTokens } }: TurnTaken): string {
-  return `Tokens: ${count(inputTokens)} in (${count(cacheReadTokens)} from cache), ${count(outputTokens)} out`;
+  return t(
+    "Tokens: {0} in ({1} from cache), {2} out",
+    count(inputTokens),
+    count(cacheReadTokens),
+    count(outputTokens),
+  );
 }
 
 function Line({ item }: { item: EndItem }) {
@@ -64,7 +74,7 @@ function Line({ item }: { item: EndItem }) {
     <>
       <div class="line note">
         <Icon name={isDone ? "pass" : "circleSlash"} class={isDone ? "good" : ""} />
-        <span class="verb">{item.title}</span>
+        <span class="verb">{localized(item.title)}</span>
         <Facts item={item} />
       </div>
       {item.reason && item.reason !== `${item.title}.` && <div class="reason">{item.reason}</div>}
@@ -82,14 +92,14 @@ const COMMANDS: Partial<Record<NextAction, PanelCommand>> = {
 };
 
 const NAMES: Record<NextAction, string> = {
-  retry: "Retry",
-  go_on: "Go on",
-  change_key: "Change key",
-  sign_in: "Sign in",
-  choose_model: "Model",
-  new_session: "New session",
-  open_settings: "Settings",
-  show_log: "Log",
+  retry: t("Retry"),
+  go_on: t("Go on"),
+  change_key: t("Change key"),
+  sign_in: t("Sign in"),
+  choose_model: t("Model"),
+  new_session: t("New session"),
+  open_settings: t("Settings"),
+  show_log: t("Log"),
 };
 
 /** What went wrong in a few words, what to press next, and the reason on demand. */
@@ -103,7 +113,7 @@ function Card({ item, isLast }: { item: EndItem; isLast: boolean }) {
       return;
     }
     if (action === "retry") post({ type: "again", turnId: item.turnId });
-    else post({ type: "prompt", text: "Go on.", whenBusy: "steer" });
+    else post({ type: "prompt", text: t("Go on."), whenBusy: "steer" });
   };
   // What it asks the user must be seen.
   const isAsking = item.status === "escalated";
@@ -126,7 +136,7 @@ function Card({ item, isLast }: { item: EndItem; isLast: boolean }) {
             </button>
           ))}
         {item.reason && (
-          <Disclosure class="reasons" name={nameOf(item)} isOpen={isAsking} summary="Why">
+          <Disclosure class="reasons" name={nameOf(item)} isOpen={isAsking} summary={t("Why")}>
             {() => <div class="reason">{item.reason}</div>}
           </Disclosure>
         )}
@@ -139,7 +149,7 @@ function Card({ item, isLast }: { item: EndItem; isLast: boolean }) {
 function Files({ files }: { files: readonly ChangedFile[] }) {
   const post = usePost();
   return (
-    <div class="files" role="group" aria-label="Changed files">
+    <div class="files" role="group" aria-label={t("Changed files")}>
       {files.map(({ location: { path, uri }, added, removed }) => (
         <button
           key={path}

@@ -1,8 +1,9 @@
 // Exactly what a call would do or did: a command, or a diff line by line; and whether it was seen.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../l10n";
 import type { ToolKind } from "../wire";
-import { plural, visible } from "./format";
+import { visible } from "./format";
 import { Icon } from "./icons";
 
 interface Props {
@@ -118,7 +119,9 @@ export function ReadFirst({ unread, id }: GateProps) {
       onClick={(event) => lead(event.currentTarget.closest(".card"))}
     >
       <Icon name="chevronDown" />
-      Read to the end first{unread > 1 && `: ${plural(unread, "step")} not seen yet`}
+      {unread > 1
+        ? t("Read to the end first: {0} steps not seen yet", unread)
+        : t("Read to the end first")}
     </button>
   );
 }

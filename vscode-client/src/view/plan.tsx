@@ -1,4 +1,5 @@
 // The agent's plan: one line that says how far it is, and the whole on demand.
+import { t } from "../l10n";
 import type { PlanEntry, PlanStatus } from "../wire";
 import { Disclosure } from "./disclosure";
 import { Icon, type IconName } from "./icons";
@@ -11,10 +12,10 @@ const ICONS: Record<PlanStatus, IconName> = {
 };
 
 const WORDS: Record<PlanStatus, string> = {
-  pending: "to do",
-  in_progress: "in progress",
-  completed: "done",
-  blocked: "blocked",
+  pending: t("to do"),
+  in_progress: t("in progress"),
+  completed: t("done"),
+  blocked: t("blocked"),
 };
 
 export function Plan({ entries }: { entries: readonly PlanEntry[] }) {
@@ -29,10 +30,8 @@ export function Plan({ entries }: { entries: readonly PlanEntry[] }) {
       summary={
         <>
           <Icon name="checklist" />
-          <span class="verb">
-            Plan {done}/{entries.length}
-          </span>
-          <span class="what">{current?.content ?? "all done"}</span>
+          <span class="verb">{t("Plan {0}/{1}", done, entries.length)}</span>
+          <span class="what">{current?.content ?? t("all done")}</span>
         </>
       }
     >

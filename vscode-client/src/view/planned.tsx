@@ -1,8 +1,9 @@
 // A plan that was answered: its steps as they were shown, and which of them ran.
 import { words } from "../fold/plans";
 import type { AskedItem, AskedStep, StepMark } from "../fold/state";
+import { plural, t } from "../l10n";
 import { Disclosure } from "./disclosure";
-import { plural, visible } from "./format";
+import { visible } from "./format";
 import { Icon, type IconName, KIND_ICONS } from "./icons";
 import { Payload } from "./payload";
 
@@ -16,21 +17,21 @@ const MARKS: Record<StepMark, [IconName, string]> = {
 };
 
 const MARK_WORDS: Record<StepMark, string> = {
-  chosen: "to run",
-  running: "running",
-  ran: "ran",
-  failed: "failed",
-  "did not run": "did not run",
-  "left out": "not chosen",
+  chosen: t("to run"),
+  running: t("running"),
+  ran: t("ran"),
+  failed: t("failed"),
+  "did not run": t("did not run"),
+  "left out": t("not chosen"),
 };
 
 export function Planned({ item: { steps, answer } }: { item: AskedItem }) {
-  const many = plural(steps.length, "step");
+  const heading = plural(steps.length, "Plan of {0} step", "Plan of {0} steps");
   return (
-    <section class="card question planned" aria-label={`Plan of ${many}`}>
+    <section class="card question planned" aria-label={heading}>
       <header>
         <Icon name="checklist" />
-        <h2>Plan of {many}</h2>
+        <h2>{heading}</h2>
       </header>
       <ol class="steps">
         {steps.map((step, index) => (
@@ -38,7 +39,7 @@ export function Planned({ item: { steps, answer } }: { item: AskedItem }) {
         ))}
       </ol>
       <p class="reply">
-        <span class="sr">You answered: </span>
+        <span class="sr">{t("You answered: ")}</span>
         {words(answer, steps.length)}
       </p>
     </section>
@@ -65,7 +66,7 @@ function Step({ step, number }: { step: AskedStep; number: number }) {
           <Payload
             text={step.payload}
             kind={step.kind}
-            label={`Exactly what step ${number} does`}
+            label={t("Exactly what step {0} does", number)}
           />
         )}
       </Disclosure>

@@ -1,11 +1,12 @@
 // Asks the user what only the user can answer: a question, or which steps of a plan may run.
 import { useEffect, useId, useState } from "preact/hooks";
 import { words as planWords } from "../fold/plans";
+import { plural, t } from "../l10n";
 import type { PlanStep, QuestionAsked } from "../wire";
 import { Markdown } from "./answer";
 import { useKeptText, usePost } from "./context";
 import { answerName } from "./drafts";
-import { plural, visible } from "./format";
+import { visible } from "./format";
 import { Icon, KIND_ICONS } from "./icons";
 import { AllowButton, Payload, ReadFirst, useReading } from "./payload";
 import type { Failure } from "./store";
@@ -33,7 +34,7 @@ export function Question({ asked, sessionId, isHidden, failure }: Props) {
     <section
       class={isPlan ? "card question planned" : "card question"}
       hidden={isHidden}
-      aria-label="The agent asks"
+      aria-label={t("The agent asks")}
     >
       <header>
         <Icon name={words.icon} />
@@ -98,17 +99,22 @@ function Options({ options, isSent, answer }: OptionsProps) {
   );
 }
 
-const WORDS = { icon: "question", field: "Your answer", send: "Answer", look: "primary" } as const;
+const WORDS = {
+  icon: "question",
+  field: t("Your answer"),
+  send: t("Answer"),
+  look: "primary",
+} as const;
 const PLAN_WORDS = {
   icon: "checklist",
-  field: "What to plan instead",
-  send: "Plan anew",
+  field: t("What to plan instead"),
+  send: t("Plan anew"),
   look: "secondary",
 } as const;
 
 function placeholder({ steps, options }: QuestionAsked): string {
-  if (steps.length) return "What instead?";
-  return options.length ? "Other answer" : "Your answer";
+  if (steps.length) return t("What instead?");
+  return options.length ? t("Other answer") : t("Your answer");
 }
 
 interface StepsProps {
@@ -131,10 +137,9 @@ function Steps({ steps, isSent, answer }: StepsProps) {
     else now.add(number);
     setLeft(now);
   };
-  const many = plural(steps.length, "step");
   return (
     <>
-      <ol class="steps" tabIndex={0} aria-label={many}>
+      <ol class="steps" tabIndex={0} aria-label={plural(steps.length, "{0} step", "{0} steps")}>
         {steps.map((step, index) => (
           <li key={index}>
             <label>
@@ -152,10 +157,12 @@ function Steps({ steps, isSent, answer }: StepsProps) {
             <Payload
               text={step.payload}
               kind={step.kind}
-              label={`Exactly what step ${index + 1} does`}
+              label={t("Exactly what step {0} does", index + 1)}
               onSeen={reading.onSeen(index + 1)}
             />
-            {step.isAskedAgain && <p class="dim">Long: it asks again by itself before it runs.</p>}
+            {step.isAskedAgain && (
+              <p class="dim">{t("Long: it asks again by itself before it runs.")}</p>
+            )}
           </li>
         ))}
       </ol>
@@ -167,7 +174,9 @@ function Steps({ steps, isSent, answer }: StepsProps) {
           disabled={isSent || !chosen.length}
           onClick={() => answer(run)}
         >
-          {chosen.length === steps.length ? `Run ${many}` : `Run ${chosen.length} of ${many}`}
+          {chosen.length === steps.length
+            ? plural(steps.length, "Run {0} step", "Run {0} steps")
+            : t("Run {0} of {1} steps", chosen.length, steps.length)}
         </AllowButton>
         {["one by one", "none"].map((words) => (
           <button

@@ -1,6 +1,7 @@
 // The prompts that wait in the server: each can be changed, moved, sent now and dropped.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Queued } from "../fold/state";
+import { t } from "../l10n";
 import type { QueuedChange } from "../messages";
 import { usePost } from "./context";
 import { Tool } from "./unsent";
@@ -25,7 +26,7 @@ export function Queue({ queue, onGone }: Props) {
   }, [queue]);
   if (!queue.length) return null;
   return (
-    <ul ref={list} class="queue" aria-label="Waiting to be said">
+    <ul ref={list} class="queue" aria-label={t("Waiting to be said")}>
       {queue.map((row, index) => (
         <Row
           key={row.id || index}
@@ -81,7 +82,7 @@ function Row({ row, number, previous, next, onMove, onGone }: RowProps) {
   }
   return (
     <li data-prompt={promptId}>
-      <span class="dim">{isSteer ? "with the next step" : "afterwards"}</span>
+      <span class="dim">{isSteer ? t("with the next step") : t("afterwards")}</span>
       <span class="what" title={text}>
         {text}
       </span>
@@ -89,20 +90,20 @@ function Row({ row, number, previous, next, onMove, onGone }: RowProps) {
         <span class="row-tools">
           <Tool
             icon="edit"
-            name={`Edit waiting prompt ${number}`}
+            name={t("Edit waiting prompt {0}", number)}
             class="edit"
             onClick={() => setDraft(text)}
           />
           <Tool
             icon="chevronUp"
-            name={`Move waiting prompt ${number} up`}
+            name={t("Move waiting prompt {0} up", number)}
             class="up"
             isOff={!previous}
             onClick={() => move(previous && previous.id, ".up")}
           />
           <Tool
             icon="chevronDown"
-            name={`Move waiting prompt ${number} down`}
+            name={t("Move waiting prompt {0} down", number)}
             class="down"
             isOff={next === null}
             onClick={() => move(next, ".down")}
@@ -110,14 +111,14 @@ function Row({ row, number, previous, next, onMove, onGone }: RowProps) {
           {!isSteer && (
             <Tool
               icon="arrowUp"
-              name={`Send waiting prompt ${number} with the next step`}
+              name={t("Send waiting prompt {0} with the next step", number)}
               class="now"
               onClick={() => change({ whenBusy: "steer" })}
             />
           )}
           <Tool
             icon="trash"
-            name={`Drop waiting prompt ${number}`}
+            name={t("Drop waiting prompt {0}", number)}
             class="drop"
             onClick={() => {
               change({ isDropped: true });
@@ -147,7 +148,7 @@ function Edited({ number, draft, onText, onSave, onLeave }: EditedProps) {
         ref={area}
         rows={Math.min(MAX_ROWS, draft.split("\n").length)}
         value={draft}
-        aria-label={`Waiting prompt ${number}`}
+        aria-label={t("Waiting prompt {0}", number)}
         onInput={({ currentTarget: { value } }) => onText(value)}
         onKeyDown={(event) => {
           if (event.isComposing) return;
@@ -161,10 +162,10 @@ function Edited({ number, draft, onText, onSave, onLeave }: EditedProps) {
       />
       <div class="row-tools">
         <button type="button" class="secondary" onClick={onLeave}>
-          Cancel
+          {t("Cancel")}
         </button>
         <button type="button" disabled={!draft.trim()} onClick={onSave}>
-          Save
+          {t("Save")}
         </button>
       </div>
     </li>

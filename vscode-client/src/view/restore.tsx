@@ -3,10 +3,10 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { Item, Moment } from "../fold/state";
+import { plural, t } from "../l10n";
 import { momentId, type Restore } from "../messages";
 import type { ReviewFileResult, ReviewTurn } from "../wire";
 import { usePost } from "./context";
-import { plural } from "./format";
 import { Icon } from "./icons";
 import type { NotRewound } from "./store";
 
@@ -94,11 +94,15 @@ export function RestoreButton({ restoring, of }: { restoring: Restoring; of: str
       type="button"
       class="tool restore"
       aria-expanded={isOpen}
-      title={`Restore files to before this ${noun(moment)}`}
+      title={
+        isTurn(moment)
+          ? t("Restore files to before this turn")
+          : t("Restore files to before this change")
+      }
       onClick={isOpen ? close : ask}
     >
       <Icon name="discard" />
-      <span class="sr">{`Restore files to before ${of}`}</span>
+      <span class="sr">{t("Restore files to before {0}", of)}</span>
     </button>
   );
 }
@@ -110,7 +114,13 @@ export function RestoreAnswer(props: { restoring: Restoring; isRestored: boolean
     return <Answer restoring={restoring} restore={restoring.restore} />;
   }
   if (!isRestored) return null;
-  return <p class="restored">Files were restored to before this {noun(restoring.moment)}</p>;
+  return (
+    <p class="restored">
+      {isTurn(restoring.moment)
+        ? t("Files were restored to before this turn")
+        : t("Files were restored to before this change")}
+    </p>
+  );
 }
 
 function Answer({ restoring, restore }: { restoring: Restoring; restore: Restore }) {
@@ -146,12 +156,12 @@ function Answer({ restoring, restore }: { restoring: Restoring; restore: Restore
         {isAsking && (
           <button type="button" class="primary" onClick={confirm}>
             {stays.length
-              ? `Restore the Other${goes.length > 1 ? ` ${goes.length}` : ""}`
-              : "Restore"}
+              ? plural(goes.length, "Restore the Other", "Restore the Other {0}")
+              : t("Restore")}
           </button>
         )}
         <button type="button" class="secondary" onClick={close}>
-          {isAsking ? "Cancel" : "Close"}
+          {isAsking ? t("Cancel") : t("Close")}
         </button>
       </div>
     </section>
@@ -178,7 +188,7 @@ export function Fate({ file, isDone }: { file: ReviewFileResult; isDone: boolean
 }
 
 function left(reason: string, isDone: boolean): string {
-  const words = `${isDone ? "was left" : "stays"} as it is`;
+  const words = isDone ? t("was left as it is") : t("stays as it is");
   return reason ? `${words}: ${reason}` : words;
 }
 
@@ -194,35 +204,61 @@ export function BothVersions({ file: { location, conflict } }: { file: ReviewFil
       class="place"
       onClick={() => post({ type: "compare", path, uri, wanted: conflict.wanted })}
     >
-      Show both versions
+      {t("Show both versions")}
     </button>
   );
 }
 
 /** What a restore does to a file, before and after. */
 const FATES: Record<NonNullable<ReviewFileResult["edit"]>, [string, string]> = {
-  change: ["goes back", "went back"],
-  create: ["comes back", "came back"],
-  delete: ["is deleted", "was deleted"],
-  move: ["moves back", "moved back"],
+  change: [t("goes back"), t("went back")],
+  create: [t("comes back"), t("came back")],
+  delete: [t("is deleted"), t("was deleted")],
+  move: [t("moves back"), t("moved back")],
 };
 
 function heading(restore: Restore, goes: readonly ReviewFileResult[], moment: Moment): string {
-  const before = `before this ${noun(moment)}`;
-  if (restore.is === "failed") return "Nothing was restored";
-  if (!restore.files.length) return `All files are as they were ${before}`;
-  if (!goes.length) return `No file can be restored to ${before}`;
-  const count = plural(goes.length, "file");
-  if (restore.is === "foreseen") return `Restore ${count} to ${before}?`;
-  return `${count} restored to ${before}`;
+  if (restore.is === "failed") return t("Nothing was restored");
+  const count = goes.length;
+  if (isTurn(moment)) {
+    if (!restore.files.length) return t("All files are as they were before this turn");
+    if (!count) return t("No file can be restored to before this turn");
+    return restore.is === "foreseen"
+      ? plural(
+          count,
+          "Restore {0} file to before this turn?",
+          "Restore {0} files to before this turn?",
+        )
+      : plural(
+          count,
+          "{0} file restored to before this turn",
+          "{0} files restored to before this turn",
+        );
+  }
+  if (!restore.files.length) return t("All files are as they were before this change");
+  if (!count) return t("No file can be restored to before this change");
+  return restore.is === "foreseen"
+    ? plural(
+        count,
+        "Restore {0} file to before this change?",
+        "Restore {0} files to before this change?",
+      )
+    : plural(
+        count,
+        "{0} file restored to before this change",
+        "{0} files restored to before this change",
+      );
 }
 
-function consequences({ toolCallId }: Moment): string {
-  return toolCallId === null
-    ? "This takes back what the agent changed in this turn and after it. What you typed stays."
-    : "This takes back the change and all that the agent changed after it. What you typed stays. It cannot be redone.";
+function consequences(moment: Moment): string {
+  return isTurn(moment)
+    ? t("This takes back what the agent changed in this turn and after it. What you typed stays.")
+    : t(
+        "This takes back the change and all that the agent changed after it. What you typed stays. It cannot be redone.",
+      );
 }
 
-function noun({ toolCallId }: Moment): string {
-  return toolCallId === null ? "turn" : "change";
+/** Says whether it is before a whole turn, and not before one change of it. */
+function isTurn({ toolCallId }: Moment): boolean {
+  return toolCallId === null;
 }

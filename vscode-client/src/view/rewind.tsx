@@ -1,10 +1,11 @@
 // Going back to before a prompt, to change it or to try it again: what that comes to, and the user's yes.
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { Item } from "../fold/state";
+import { plural, t } from "../l10n";
 import type { Restore } from "../messages";
 import type { ReviewTurn } from "../wire";
 import { usePost } from "./context";
-import { firstLine, plural } from "./format";
+import { firstLine } from "./format";
 import { Icon, type IconName } from "./icons";
 import { Fate, RestoreContext } from "./restore";
 import type { Known } from "./store";
@@ -94,13 +95,13 @@ function firstChanged(
 const TOOLS: Record<Then, { icon: IconName; title: string; name: (words: string) => string }> = {
   edit: {
     icon: "edit",
-    title: "Edit this prompt and send it again",
-    name: (words) => `Edit the prompt “${words}”`,
+    title: t("Edit this prompt and send it again"),
+    name: (words) => t("Edit the prompt “{0}”", words),
   },
   retry: {
     icon: "refresh",
-    title: "Try this prompt again",
-    name: (words) => `Try the prompt “${words}” again`,
+    title: t("Try this prompt again"),
+    name: (words) => t("Try the prompt “{0}” again", words),
   },
 };
 
@@ -148,7 +149,7 @@ function Card({ rewinding, then }: { rewinding: Rewinding; then: Then }) {
     box.current?.focus();
     box.current?.scrollIntoView({ block: "nearest" });
   }, [then, isBusy]);
-  const heading = then === "edit" ? "Edit this prompt" : "Try this prompt again";
+  const heading = then === "edit" ? t("Edit this prompt") : t("Try this prompt again");
   return (
     // It has the focus when it opens, and Escape leaves it from any of its buttons.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
@@ -173,12 +174,13 @@ function Card({ rewinding, then }: { rewinding: Rewinding; then: Then }) {
       {isBusy ? (
         <>
           <p class="dim">
-            The agent still works. Stop it first: what it did stays in this session, and its files
-            can go back.
+            {t(
+              "The agent still works. Stop it first: what it did stays in this session, and its files can go back.",
+            )}
           </p>
           <div class="buttons">
             <button type="button" class="primary" onClick={stop}>
-              Stop
+              {t("Stop")}
             </button>
             <Cancel onClick={close} />
           </div>
@@ -193,7 +195,7 @@ function Card({ rewinding, then }: { rewinding: Rewinding; then: Then }) {
 function Cancel({ onClick }: { onClick: () => void }) {
   return (
     <button type="button" class="secondary" onClick={onClick}>
-      Cancel
+      {t("Cancel")}
     </button>
   );
 }
@@ -211,10 +213,11 @@ function Choice({ rewinding, then }: { rewinding: Rewinding; then: Then }) {
   return (
     <>
       <p class="dim">
-        The conversation goes on from before it, as a new session. This one stays in the list of
-        sessions, whole.
+        {t(
+          "The conversation goes on from before it, as a new session. This one stays in the list of sessions, whole.",
+        )}
       </p>
-      {isLooking && <p class="dim">Looking at the files</p>}
+      {isLooking && <p class="dim">{t("Looking at the files")}</p>}
       {files && <Files files={files} isWanted={wantsFiles} onWanted={setWantsFiles} />}
       <div class="buttons">
         <button
@@ -223,7 +226,7 @@ function Choice({ rewinding, then }: { rewinding: Rewinding; then: Then }) {
           aria-disabled={isLooking}
           onClick={() => begin(false)}
         >
-          {then === "edit" ? "Edit" : "Try Again"}
+          {then === "edit" ? t("Edit") : t("Try Again")}
         </button>
         {then === "retry" && (
           <button
@@ -232,7 +235,7 @@ function Choice({ rewinding, then }: { rewinding: Rewinding; then: Then }) {
             aria-disabled={isLooking}
             onClick={() => begin(true)}
           >
-            With Another Model…
+            {t("With Another Model…")}
           </button>
         )}
         <Cancel onClick={close} />
@@ -249,7 +252,8 @@ interface FilesProps {
 
 /** What would become of each file. */
 function Files({ files, isWanted, onWanted }: FilesProps) {
-  if (files.is === "failed") return <p class="problem">No file goes back: {files.problem}</p>;
+  if (files.is === "failed")
+    return <p class="problem">{t("No file goes back: {0}", files.problem)}</p>;
   const goes = files.files.filter((one) => one.status === "done");
   const stays = files.files.filter((one) => one.status !== "done");
   return (
@@ -261,7 +265,13 @@ function Files({ files, isWanted, onWanted }: FilesProps) {
             checked={isWanted}
             onChange={(event) => onWanted(event.currentTarget.checked)}
           />
-          <span>Bring {plural(goes.length, "file")} back too. What you typed stays.</span>
+          <span>
+            {plural(
+              goes.length,
+              "Bring {0} file back too. What you typed stays.",
+              "Bring {0} files back too. What you typed stays.",
+            )}
+          </span>
         </label>
       )}
       {files.files.length > 0 && (
@@ -291,18 +301,23 @@ export function Origin({ origin: { sessionId, title }, onClose }: OriginProps) {
   return (
     <div class="origin">
       <Icon name="history" />
-      <span class="what" role="status" title={`“${title}” is as it was`}>
-        From “{title}”
+      <span class="what" role="status" title={t("“{0}” is as it was", title)}>
+        {t("From “{0}”", title)}
       </span>
       <button
         type="button"
         class="secondary"
         onClick={() => post({ type: "openSession", sessionId })}
       >
-        Open
+        {t("Open")}
         <span class="sr"> “{title}”</span>
       </button>
-      <button type="button" class="tool" aria-label="Hide where this comes from" onClick={onClose}>
+      <button
+        type="button"
+        class="tool"
+        aria-label={t("Hide where this comes from")}
+        onClick={onClose}
+      >
         <Icon name="close" />
       </button>
     </div>

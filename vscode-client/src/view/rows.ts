@@ -1,6 +1,6 @@
 // The rows of a transcript: its items, with reads and searches that follow each other in one row.
 import type { CallItem, Item } from "../fold/state";
-import { plural } from "./format";
+import { plural } from "../l10n";
 
 export type Row = OneRow | GroupRow;
 
@@ -95,11 +95,17 @@ export function groupWords(calls: readonly CallItem[]): string {
     const what = READ[tool] ? title.slice(tool.length) : id;
     (seen[noun] ??= new Set()).add(what);
   }
-  const counted = (noun: string, many?: string) =>
-    seen[noun] ? [plural(seen[noun].size, noun, many)] : [];
-  const read = [...counted("file"), ...counted("folder")];
-  const rest = [...counted("search", "searches"), ...counted("look-up")];
-  return [...read.map((one, index) => (index ? one : `Read ${one}`)), ...rest].join(", ");
+  const { file, folder, search, "look-up": lookUp } = seen;
+  const folders = folder?.size ?? 0;
+  return [
+    file && plural(file.size, "Read {0} file", "Read {0} files"),
+    folder && !file && plural(folders, "Read {0} folder", "Read {0} folders"),
+    folder && file && plural(folders, "{0} folder", "{0} folders"),
+    search && plural(search.size, "{0} search", "{0} searches"),
+    lookUp && plural(lookUp.size, "{0} look-up", "{0} look-ups"),
+  ]
+    .filter(Boolean)
+    .join(", ");
 }
 
 /** Says whether a row is one line, which stands closer to the lines around it. */

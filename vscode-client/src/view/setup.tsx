@@ -1,11 +1,12 @@
 // What is missing before the agent can work: four steps, each with what does it.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { t } from "../l10n";
 import type { InstallState, ServerState, SetupAction } from "../messages";
 import type { AccessResult } from "../wire";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
-import { count, modelName, plain, prices, printed } from "./format";
+import { around, count, modelName, plain, prices, printed } from "./format";
 import { Icon } from "./icons";
 import { firstNeed, undecided } from "./needs";
 import { InstallOutput } from "./setup_output";
@@ -27,21 +28,21 @@ export function Setup({ known, onLeave }: Props) {
   const at = (isDone: boolean, isCurrent: boolean): StepState =>
     isDone ? "done" : isCurrent ? "current" : "later";
   return (
-    <section class="setup" aria-label="Set up">
+    <section class="setup" aria-label={t("Set up")}>
       <h1>
-        Set up <span class="dim">4 steps, 1 min</span>
+        {t("Set up")} <span class="dim">{t("4 steps, 1 min")}</span>
       </h1>
       <ol>
-        <Step name="Server" state={at(isUp && need !== "server", !isUp || need === "server")}>
+        <Step name={t("Server")} state={at(isUp && need !== "server", !isUp || need === "server")}>
           <ServerStep known={known} />
         </Step>
-        <Step name="Model" state={at(hasModel, isUp)}>
+        <Step name={t("Model")} state={at(hasModel, isUp)}>
           <ModelStep known={known} />
         </Step>
-        <Step name="Key" state={at(hasKey, hasModel)}>
+        <Step name={t("Key")} state={at(hasKey, hasModel)}>
           <KeyStep known={known} />
         </Step>
-        <Step name="Trust" state={at(isTrusted(known), hasKey)}>
+        <Step name={t("Trust")} state={at(isTrusted(known), hasKey)}>
           <TrustStep known={known} onLeave={onLeave} />
         </Step>
       </ol>
@@ -64,7 +65,7 @@ function Step({ name, state, children }: StepProps) {
       <Icon name={MARKS[state]} class={LOOKS[state]} />
       <h2>
         {name}
-        {state === "done" && <span class="sr">, done</span>}
+        {state === "done" && <span class="sr">{t(", done")}</span>}
       </h2>
       <div class="what">{children}</div>
     </li>
@@ -87,7 +88,7 @@ function ServerStep({ known: { server, setup } }: { known: Known }) {
     case "stopped":
       return (
         <p class="dim" role="status">
-          <Icon name="loading" /> starts
+          <Icon name="loading" /> {t("starts")}
         </p>
       );
   }
@@ -100,8 +101,8 @@ function WrongSetting({ server }: { server: Failed }) {
     <>
       <Problem text={server.problem} advice={server.advice} />
       <div class="buttons">
-        <Run command="openSettings" look="primary" words="Settings" />
-        <Run command="pickInterpreter" words="Pick an interpreter…" />
+        <Run command="openSettings" look="primary" words={t("Settings")} />
+        <Run command="pickInterpreter" words={t("Pick an interpreter…")} />
       </div>
     </>
   );
@@ -113,12 +114,13 @@ function NoServer({ server, install }: { server: Failed; install: InstallState }
       <>
         <p>{plain(server.problem)}</p>
         <p class="dim">
-          Install puts it into an environment of its own, with uv or pip: about 300 MB from your
-          package index.
+          {t(
+            "Install puts it into an environment of its own, with uv or pip: about 300 MB from your package index.",
+          )}
         </p>
         <div class="buttons">
-          <Run command="installServer" look="primary" words="Install" />
-          <Run command="pickInterpreter" words="Pick an interpreter…" />
+          <Run command="installServer" look="primary" words={t("Install")} />
+          <Run command="pickInterpreter" words={t("Pick an interpreter…")} />
         </div>
       </>
     );
@@ -127,12 +129,12 @@ function NoServer({ server, install }: { server: Failed; install: InstallState }
     <>
       <Problem text={install.problem} advice={install.advice} />
       <div class="buttons">
-        <Run command="installServer" look="primary" words="Try again" />
-        <Run command="pickInterpreter" words="Pick an interpreter…" />
-        <Run command="openSettings" words="Settings" />
+        <Run command="installServer" look="primary" words={t("Try again")} />
+        <Run command="pickInterpreter" words={t("Pick an interpreter…")} />
+        <Run command="openSettings" words={t("Settings")} />
       </div>
       {install.lines.length > 0 && (
-        <Disclosure summary={<span class="verb">Output</span>}>
+        <Disclosure summary={<span class="verb">{t("Output")}</span>}>
           {() => <pre class="install">{printed(install.lines.join("\n"))}</pre>}
         </Disclosure>
       )}
@@ -150,7 +152,7 @@ function ModelStep({ known: { server, config, setup, refused } }: { known: Known
         {config.problems.map((text) => (
           <Problem key={text} text={text} />
         ))}
-        <Run command="pickModel" look="primary" words="Choose…" />
+        <Run command="pickModel" look="primary" words={t("Choose…")} />
       </>
     );
   }
@@ -161,7 +163,7 @@ function ModelStep({ known: { server, config, setup, refused } }: { known: Known
       command="pickModel"
       look="choice"
       words={[modelName(config.model), ...facts].filter(Boolean).join(" · ")}
-      title={`${config.model}: choose another`}
+      title={t("{0}: choose another", config.model)}
       isList
     />
   );
@@ -170,10 +172,10 @@ function ModelStep({ known: { server, config, setup, refused } }: { known: Known
 function KeyStep({ known: { server, config, setup } }: { known: Known }) {
   if (server.is !== "running" || !config?.model || !setup?.isLooked) return null;
   const { access } = setup;
-  if (!access) return <p class="dim">not checked</p>;
+  if (!access) return <p class="dim">{t("not checked")}</p>;
   if (access.problem) return <MissingKey access={access} problem={setup.problems.key} />;
   const isAccount = access.provider.signIn !== null;
-  return <p class="dim">{isAccount ? "signed in" : "found, or none is needed"}</p>;
+  return <p class="dim">{isAccount ? t("signed in") : t("found, or none is needed")}</p>;
 }
 
 interface MissingProps {
@@ -193,7 +195,7 @@ function MissingKey({ access, problem }: MissingProps) {
         <Run
           command="signIn"
           look={signIn ? "primary" : "secondary"}
-          words={signIn ? "Sign in…" : "Or sign in…"}
+          words={signIn ? t("Sign in…") : t("Or sign in…")}
         />
       </div>
     </>
@@ -217,15 +219,18 @@ function KeyForm({ provider, variable }: { provider: string; variable: string })
         value={key}
         autocomplete="off"
         spellcheck={false}
-        aria-label={`Key for ${provider}`}
-        placeholder={`Key for ${provider}`}
+        aria-label={t("Key for {0}", provider)}
+        placeholder={t("Key for {0}", provider)}
         onInput={(event) => setKey(event.currentTarget.value)}
       />
       <button type="submit" class="primary" disabled={!key.trim()}>
-        Save
+        {t("Save")}
       </button>
       <p class="dim">
-        Kept in the editor’s secret storage. The server gets it as <code>{variable}</code>.
+        {around(
+          t("Kept in the editor’s secret storage. The server gets it as {0}."),
+          <code>{variable}</code>,
+        )}
       </p>
     </form>
   );
@@ -239,14 +244,14 @@ function isTrusted({ server, config }: Known): boolean {
 function TrustStep({ known, onLeave }: Props) {
   const { setup, server } = known;
   if (server.is !== "running" || !setup?.offers) return null;
-  if (isTrusted(known)) return <p class="dim">this folder is trusted</p>;
+  if (isTrusted(known)) return <p class="dim">{t("this folder is trusted")}</p>;
   const lines = undecided(setup).flatMap((one) => one.switchesOn);
-  if (!lines.length) return <p class="dim">switches on: nothing</p>;
+  if (!lines.length) return <p class="dim">{t("switches on: nothing")}</p>;
   const isNow = firstNeed(known) === null;
   return (
     <>
       {setup.problems.trust && <Problem text={setup.problems.trust} />}
-      <p class={isNow ? "" : "dim"}>switches on:</p>
+      <p class={isNow ? "" : "dim"}>{t("switches on:")}</p>
       <ul class={isNow ? "" : "dim"}>
         {lines.map((line) => (
           <li key={line}>{plain(line)}</li>
@@ -262,10 +267,10 @@ function TrustButtons({ onLeave }: { onLeave: () => void }) {
   return (
     <div class="buttons">
       <button type="button" class="primary" onClick={() => act({ do: "trust" })}>
-        Trust
+        {t("Trust")}
       </button>
       <button type="button" class="secondary" onClick={onLeave}>
-        Not now
+        {t("Not now")}
       </button>
     </div>
   );

@@ -1,5 +1,6 @@
 // What an installation says while it runs, the newest line in sight.
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { t } from "../l10n";
 import { usePost } from "./context";
 import { printed } from "./format";
 import { Icon } from "./icons";
@@ -13,10 +14,10 @@ export function InstallOutput({ lines }: { lines: readonly string[] }) {
   return (
     <>
       <p role="status">
-        <Icon name="loading" /> is being installed
+        <Icon name="loading" /> {t("is being installed")}
       </p>
       {/* A region that scrolls is reached with the keyboard. */}
-      <pre ref={box} class="install" tabIndex={0} aria-label="Output of the installation">
+      <pre ref={box} class="install" tabIndex={0} aria-label={t("Output of the installation")}>
         {printed(lines.join("\n"))}
       </pre>
       <div class="buttons">
@@ -25,7 +26,7 @@ export function InstallOutput({ lines }: { lines: readonly string[] }) {
           class="secondary"
           onClick={() => post({ type: "setup", action: { do: "cancelInstall" } })}
         >
-          Cancel
+          {t("Cancel")}
         </button>
       </div>
     </>

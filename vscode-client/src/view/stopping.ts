@@ -1,5 +1,6 @@
 // Escape stops a turn only from an empty prompt, and only at its second press.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../l10n";
 
 export interface Stopping {
   /** What the last Escape came to; empty when there is nothing to say. */
@@ -10,8 +11,8 @@ export interface Stopping {
   calm: () => void;
 }
 
-const AGAIN = "Esc again stops the agent";
-const NOT_EMPTY = "Esc stops the agent only from an empty prompt";
+const AGAIN = t("Esc again stops the agent");
+const NOT_EMPTY = t("Esc stops the agent only from an empty prompt");
 
 /** Tell what an Escape does. `turnId` is null while nothing can be stopped. */
 export function useStopping(

@@ -2,9 +2,9 @@
 import type { VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { State } from "../fold/state";
+import { t } from "../l10n";
 import { CutOff } from "./cut_off";
 import { Entry } from "./entry";
-import { plural } from "./format";
 import { Icon } from "./icons";
 import { type Spot, usePlace } from "./place";
 import { isLine, type Row, rowsOf } from "./rows";
@@ -40,7 +40,7 @@ export function Transcript({ session }: { session: State }) {
         class="transcript"
         ref={box}
         role="log"
-        aria-label="Conversation"
+        aria-label={t("Conversation")}
         aria-live="off"
         tabIndex={0}
         data-end={isAtEnd}
@@ -51,9 +51,9 @@ export function Transcript({ session }: { session: State }) {
         {turn && <Activity session={session} />}
       </div>
       {!isAtEnd && (
-        <button type="button" class="to-end" onClick={toEnd} title="To the end">
+        <button type="button" class="to-end" onClick={toEnd} title={t("To the end")}>
           <Icon name="chevronDown" />
-          <span class="sr">To the end of the conversation</span>
+          <span class="sr">{t("To the end of the conversation")}</span>
         </button>
       )}
     </div>
@@ -183,23 +183,23 @@ function Activity({ session }: { session: State }) {
 /** What goes on right now, in a few words. */
 export function activity({ turn, items }: State): string {
   if (!turn) return "";
-  if (turn.isStopping) return "Stopping";
+  if (turn.isStopping) return t("Stopping");
   switch (turn.phase) {
     case "check":
     case "prepare":
     case "call":
-      return "Thinking";
+      return t("Thinking");
     case "compact":
-      return "Shortening the conversation";
+      return t("Shortening the conversation");
     case "act": {
       const mine = items.slice(items.findLastIndex((one) => one.key < turn.firstKey) + 1);
       const running = mine.filter((one) => one.kind === "call" && one.status === "in_progress");
-      return running.length > 1 ? `Running ${plural(running.length, "call")}` : "Working";
+      return running.length > 1 ? t("Running {0} calls", running.length) : t("Working");
     }
     case "judge":
-      return "Checking the result";
+      return t("Checking the result");
     case "close":
     case "done":
-      return "Finishing";
+      return t("Finishing");
   }
 }

@@ -1,10 +1,10 @@
 // The prompts that were not sent: each can be changed, moved, sent and dropped.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { plural, t } from "../l10n";
 import type { HereChoice } from "../messages";
 import { usePost } from "./context";
 import { moved, reworded, taken, type Unsent } from "./drafts";
 import type { WhenBusy } from "./field";
-import { plural } from "./format";
 import { Icon, type IconName } from "./icons";
 import type { Keep } from "./store";
 
@@ -48,7 +48,9 @@ export function UnsentPrompts({ rows, isBusy, keep, here, onGone }: Props) {
     mover.current = `[data-row="${row.id}"] ${control}`;
     keep((drafts) => moved(drafts, row.id, other.id));
   };
-  const words = rows.length ? `${plural(rows.length, "prompt")} not sent` : "";
+  const words = rows.length
+    ? plural(rows.length, "{0} prompt not sent", "{0} prompts not sent")
+    : "";
   return (
     <>
       <p class="sr" role="status">
@@ -100,7 +102,7 @@ function Row({ row, number, isLast, isBusy, onText, onSend, onMove, onDrop }: Ro
       <textarea
         rows={Math.min(MAX_ROWS, text.split("\n").length)}
         value={text}
-        aria-label={`Prompt ${number} that was not sent`}
+        aria-label={t("Prompt {0} that was not sent", number)}
         aria-describedby={problemId}
         onInput={({ currentTarget: { value } }) => {
           setText(value);
@@ -121,28 +123,28 @@ function Row({ row, number, isLast, isBusy, onText, onSend, onMove, onDrop }: Ro
         </span>
         <Tool
           icon="chevronUp"
-          name={`Move prompt ${number} up`}
+          name={t("Move prompt {0} up", number)}
           class="up"
           isOff={number === 1}
           onClick={() => onMove(-1, ".up")}
         />
         <Tool
           icon="chevronDown"
-          name={`Move prompt ${number} down`}
+          name={t("Move prompt {0} down", number)}
           class="down"
           isOff={isLast}
           onClick={() => onMove(1, ".down")}
         />
-        <Tool icon="trash" name={`Drop prompt ${number}`} class="drop" onClick={onDrop} />
+        <Tool icon="trash" name={t("Drop prompt {0}", number)} class="drop" onClick={onDrop} />
         <button
           type="button"
           class="secondary"
-          title={isBusy ? "Send with the next step; with Alt afterwards" : "Send"}
+          title={isBusy ? t("Send with the next step; with Alt afterwards") : t("Send")}
           disabled={!text.trim()}
           onClick={(event) => onSend(text, event.altKey ? "follow_up" : "steer")}
         >
-          Send
-          <span class="sr"> prompt {number}</span>
+          {t("Send")}
+          <span class="sr">{t(" prompt {0}", number)}</span>
         </button>
       </div>
     </li>

@@ -1,5 +1,6 @@
 // How full the model's window is and what the session has cost; on demand, what fills it.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../l10n";
 import type { ContextResult, UsageUpdate } from "../wire";
 import { usePost } from "./context";
 import { count, money } from "./format";
@@ -21,11 +22,19 @@ export function Usage({ usage, context }: Props) {
   if (!usage) return null;
   const { used, size, cost, total } = usage;
   const share = size ? Math.min(1, used / size) : null;
-  const of = size ? ` of ${count(size)}` : "";
   const details = [
-    `Context: ${count(used)}${of} tokens`,
-    `Session: ${count(total.inputTokens)} in (${count(total.cacheReadTokens)} from cache), ${count(total.outputTokens)} out`,
-    `Cost: ${money(cost.amount) || "nothing, or unknown for this model"}`,
+    size
+      ? t("Context: {0} of {1} tokens", count(used), count(size))
+      : t("Context: {0} tokens", count(used)),
+    t(
+      "Session: {0} in ({1} from cache), {2} out",
+      count(total.inputTokens),
+      count(total.cacheReadTokens),
+      count(total.outputTokens),
+    ),
+    cost.amount > 0
+      ? t("Cost: {0}", money(cost.amount))
+      : t("Cost: nothing, or unknown for this model"),
   ];
   const percent = share === null ? count(used) : `${Math.round(share * 100)} %`;
   const seen = [percent, money(cost.amount)].filter(Boolean);
@@ -46,7 +55,7 @@ export function Usage({ usage, context }: Props) {
         type="button"
         class="choice usage"
         title={details.join("\n")}
-        aria-label={`${seen.join(" ")}: what fills the window`}
+        aria-label={t("{0}: what fills the window", seen.join(" "))}
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
       >
@@ -60,12 +69,12 @@ export function Usage({ usage, context }: Props) {
 }
 
 const NAMES: Record<ContextResult["parts"][number]["kind"], string> = {
-  system: "System",
-  rules: "Rules",
-  tools: "Tools",
-  files: "Files read",
-  results: "Results of calls",
-  history: "Prompts, answers",
+  system: t("System"),
+  rules: t("Rules"),
+  tools: t("Tools"),
+  files: t("Files read"),
+  results: t("Results of calls"),
+  history: t("Prompts, answers"),
 };
 
 interface PopoverProps {
@@ -88,15 +97,15 @@ function Popover({ details, known, onClose, onCompact }: PopoverProps) {
       class="card popover"
       role="group"
       tabIndex={-1}
-      aria-label="What fills the window"
+      aria-label={t("What fills the window")}
       onKeyDown={(event) => {
         if (event.key !== "Escape") return;
         event.stopPropagation();
         onClose();
       }}
     >
-      <h2>What fills the window</h2>
-      {!known && <p class="dim">Counting</p>}
+      <h2>{t("What fills the window")}</h2>
+      {!known && <p class="dim">{t("Counting")}</p>}
       {known?.problem && <p class="problem">{known.problem}</p>}
       {context && (
         <table>
@@ -116,13 +125,13 @@ function Popover({ details, known, onClose, onCompact }: PopoverProps) {
         </table>
       )}
       <p class="dim">{details.join("\n")}</p>
-      <p class="dim">The conversation is shortened by itself before the window is full.</p>
+      <p class="dim">{t("The conversation is shortened by itself before the window is full.")}</p>
       <div class="buttons">
-        <button type="button" onClick={onCompact} title="Replace what is older by a summary">
-          Compact
+        <button type="button" onClick={onCompact} title={t("Replace what is older by a summary")}>
+          {t("Compact")}
         </button>
         <button type="button" class="secondary" onClick={onClose}>
-          Close
+          {t("Close")}
         </button>
       </div>
     </section>

@@ -1,5 +1,6 @@
 // What waits for the user: approvals and questions in one list, one of them shown at a time.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../l10n";
 import { Approval } from "./approval";
 import { usePost } from "./context";
 import { Icon } from "./icons";
@@ -39,21 +40,19 @@ export function Waiting({ known: { session, unsettled, attend, amendHere } }: { 
   }, [attend, ids.join(), index]);
   if (id === null) return null;
   return (
-    <section class="waiting" ref={list} aria-label="Needs you">
+    <section class="waiting" ref={list} aria-label={t("Needs you")}>
       {ids.length > 1 && (
         <div class="needs-you">
-          <span>
-            Needs you {index + 1}/{ids.length}
-          </span>
+          <span>{t("Needs you {0}/{1}", index + 1, ids.length)}</span>
           <Turn
             to="chevronLeft"
-            name="Look at the previous one"
+            name={t("Look at the previous one")}
             isOff={index === 0}
             onClick={() => show(index - 1)}
           />
           <Turn
             to="chevronRight"
-            name="Look at the next one"
+            name={t("Look at the next one")}
             isOff={index === ids.length - 1}
             onClick={() => show(index + 1)}
           />
