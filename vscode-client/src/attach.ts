@@ -176,9 +176,7 @@ export const CHANGES: Chip = chip(
   "changes",
   vscode.l10n.t("changes"),
   vscode.l10n.t("What git shows as not committed"),
-  {
-    type: "changes",
-  },
+  { type: "changes" },
 );
 
 function chip(kind: ChipKind, name: string, title: string, part: PromptPart): Chip {

@@ -1,5 +1,4 @@
 // The panel's document: nothing but our own script and style, and no way out.
-
 import type { Texts } from "./l10n";
 
 export interface PageParts {

@@ -119,6 +119,8 @@ test("nothing that the manifest shows is left untranslated", () => {
 
 /** Attributes whose words are seen or heard; of components, too. */
 const SPOKEN = /^(title|aria-label|placeholder|alt|label|words|summary)$/;
+/** Components that speak their `name`; an icon has one that nobody reads. */
+const NAMED = /^(Tool|Turn|Step)$/;
 const hasWords = (text: string) => /\p{L}{2}/u.test(text);
 
 /** The texts that an expression may come to without a call: what is read or drawn as it is. */
@@ -139,7 +141,10 @@ test("nothing that the panel shows is left untranslated", () => {
     if (ts.isJsxText(node)) return [node.text];
     if (ts.isJsxAttribute(node)) {
       const value = node.initializer;
-      if (!value || !SPOKEN.test(node.name.getText())) return [];
+      const name = node.name.getText();
+      const isNamed = name === "name" && NAMED.test(node.parent.parent.tagName.getText());
+      const isSpoken = isNamed || SPOKEN.test(name);
+      if (!value || !isSpoken) return [];
       if (ts.isJsxExpression(value)) return value.expression ? bare(value.expression) : [];
       return bare(value);
     }
