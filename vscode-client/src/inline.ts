@@ -79,20 +79,26 @@ export class InlineReview implements vscode.Disposable {
       return;
     }
     const at = hunks.findIndex((one) => isAt(one, editor.selection.active.line));
-    const count = hunks.length;
-    const many = count === 1 ? vscode.l10n.t("1 change") : vscode.l10n.t("{0} changes", count);
-    const words = at < 0 ? many : vscode.l10n.t("{0} of {1}", at + 1, count);
+    const total = countChanges(hunks);
+    const many = total === 1 ? vscode.l10n.t("1 change") : vscode.l10n.t("{0} changes", total);
+    const place = countChanges(hunks.slice(0, at + 1));
+    const words = at < 0 ? many : vscode.l10n.t("{0} of {1}", place, total);
     this.#item.text = `$(diff) ${words}`;
     this.#item.tooltip = vscode.l10n.t(
       "Changes of the agent in this file. Click for the next one.",
     );
     const label =
-      count === 1
+      total === 1
         ? vscode.l10n.t("Agent: 1 change to review in this file")
-        : vscode.l10n.t("Agent: {0} changes to review in this file", count);
+        : vscode.l10n.t("Agent: {0} changes to review in this file", total);
     this.#item.accessibilityInformation = { label };
     this.#item.show();
   }
+}
+
+/** As the panel counts: what only a blank line parts is one change. */
+function countChanges(hunks: readonly ReviewHunk[]): number {
+  return hunks.filter((one) => !one.continues).length;
 }
 
 /** What is drawn for these changes in a document with so many lines. */

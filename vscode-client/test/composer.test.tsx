@@ -4,6 +4,7 @@ import { act } from "preact/test-utils";
 import { expect, test } from "vitest";
 import type { ToPanel } from "../src/messages";
 import { restored } from "../src/view/drafts";
+import type { Update } from "../src/wire";
 import { all, begin, check, click, draw, forget, hear, kept, known } from "./drawn";
 import { press, root, said, texts, told, type } from "./drawn";
 import { snapshot, story, until } from "./golden";
@@ -69,6 +70,86 @@ test("an Enter that ends a composed character does not send", async () => {
 test("what waits to be said is shown", async () => {
   await check(...told(until("fix_prices", "prompt_queued")));
   expect(texts(".queue li")).toEqual(["with the next stepAlso mention it in the changelog."]);
+});
+
+// While something waits for the user.
+
+const asking = () => told(until("stopped_and_failed", "question"));
+const placeholder = () => composer()?.placeholder;
+const answer = (text: string) => ({ type: "answer", questionId: "qst_1", text });
+const resolved = (text: string): ToPanel => ({
+  type: "updates",
+  params: {
+    sessionId: known.session.sessionId,
+    seq: known.session.seq + 1,
+    updates: [{ sessionUpdate: "question_resolved", questionId: "qst_1", text, by: "user" }],
+  },
+});
+
+test("words typed while a question waits answer it", async () => {
+  await check(...asking());
+  expect(placeholder()).toBe("Answer, or Alt+Enter: later");
+  await type(composer(), "only the tests ");
+  expect(root.querySelector<HTMLElement>(".send")?.title).toBe("Answer (Enter)");
+  await press(composer(), "Enter");
+  expect([said, typed()]).toEqual([[answer("only the tests")], ""]);
+  await check(resolved("only the tests"));
+  expect([rows(), kept().answers]).toEqual([[], {}]);
+});
+
+test("Alt+Enter leaves a question alone", async () => {
+  await check(...asking());
+  await type(composer(), "then commit");
+  await press(composer(), "Enter", { altKey: true });
+  expect(said).toEqual([prompt("then commit", "follow_up")]);
+});
+
+test("words begun before a question came do not answer it", async () => {
+  const params = until("stopped_and_failed", "question");
+  await check(...told(params.slice(0, -1)));
+  await type(composer(), "also the cha");
+  await check(...told(params).slice(-1));
+  await type(composer(), "also the changelog");
+  await press(composer(), "Enter");
+  expect(said).toEqual([prompt("also the changelog")]);
+  await type(composer(), "both");
+  await press(composer(), "Enter");
+  expect(said.slice(1)).toEqual([answer("both")]);
+});
+
+test("an answer that did not arrive stands in the card, and one before it is not lost", async () => {
+  await check(...asking());
+  const field = () => root.querySelector<HTMLInputElement>(".question input");
+  await type(field(), "half");
+  await type(composer(), "both");
+  await press(composer(), "Enter");
+  await check({ type: "unsettled", id: "qst_1", problem: "The server does not run." });
+  expect([field()?.value, rows()]).toEqual(["both", ["half"]]);
+  await check(resolved("formatting"));
+  expect(rows()).toEqual(["half", "both"]);
+});
+
+test("while an approval waits the prompt says so, and its words decide nothing", async () => {
+  await check(...told(until("fix_prices", "permission_request")));
+  expect(placeholder()).toBe("Answer above first; words here wait");
+  await type(composer(), "no");
+  await press(composer(), "Enter");
+  expect(said).toEqual([prompt("no")]);
+});
+
+test("of two questions the prompt answers none", async () => {
+  await check(...asking());
+  const [one] = known.session.questions;
+  const updates = [{ ...one, sessionUpdate: "question" as const, questionId: "qst_2" }];
+  const { sessionId, seq } = known.session;
+  await check({
+    type: "updates",
+    params: { sessionId, seq: seq + 1, updates: updates as Update[] },
+  });
+  expect(placeholder()).toBe("Answer above first; words here wait");
+  await type(composer(), "both");
+  await press(composer(), "Enter");
+  expect(said).toEqual([prompt("both")]);
 });
 
 // Drafts.

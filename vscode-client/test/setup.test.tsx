@@ -29,7 +29,7 @@ const LATER = "setting later";
 
 test.each([
   ["no server", [NOW, LATER, LATER, LATER], "Install the server first"],
-  ["a wrong setting", [NOW, LATER, LATER, LATER], "Install the server first"],
+  ["a wrong setting", [NOW, LATER, LATER, LATER], "Correct the setting first"],
   ["installing", [NOW, LATER, LATER, LATER], "Install the server first"],
   ["not installed", [NOW, LATER, LATER, LATER], "Install the server first"],
   ["no model", [DONE, NOW, LATER, LATER], "Choose a model first"],
@@ -43,6 +43,19 @@ test.each([
   expect(root.querySelectorAll('[aria-current="step"]')).toHaveLength(1);
   expect(placeholder()).toBe(words);
   expect(root.querySelectorAll(".banner, .welcome, .transcript, .card")).toHaveLength(0);
+});
+
+test("a step with a problem has the mark of one", async () => {
+  for (const [name, isWrong] of [
+    ["a wrong setting", true],
+    ["not installed", true],
+    ["a bad key", true],
+    ["no server", false],
+    ["no key", false],
+  ] as const) {
+    await check(...state(name));
+    expect(root.querySelector(".setting.current > .icon.failed") !== null).toBe(isWrong);
+  }
 });
 
 test("when all is there the page is gone", async () => {
@@ -166,7 +179,8 @@ test("an account has a sign-in instead of a key", async () => {
 test("trust says what it switches on, and may be left for later", async () => {
   await check(...state("trust"), { type: "snapshot", snapshot: snapshot([]) });
   expect(text(".setting:last-child")).toContain("MCP server docs: npx docs-server");
-  await click("Trust");
+  expect(text(".setting:last-child")).toContain("Trust the folder “shop”?");
+  await click("Trust this folder");
   expect(said).toEqual([{ type: "setup", action: { do: "trust" } }]);
   await click("Not now");
   expect(root.querySelector(".setup")).toBeNull();

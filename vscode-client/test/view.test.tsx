@@ -184,7 +184,7 @@ test("a call opens to its arguments and its result", async () => {
 
 test("the plan says how far it is and opens to the whole", async () => {
   await check(...told(until("fix_prices", "permission_request", 2)));
-  expect(texts(".plan .verb")).toEqual(["Plan 2/3"]);
+  expect(texts(".plan .verb")).toEqual(["To do 2/3"]);
   await act(() => (root.querySelector(".plan .line") as HTMLElement).click());
   expect(texts(".plan li")).toEqual([
     "Use Decimal in prices.pydone",
@@ -233,14 +233,14 @@ test("an error is one card with what to do, and the reason on demand", async () 
   expect(texts(".outcome.failed .next button").map((one) => one.trim())).toEqual([
     "Change key",
     "Retry",
-    "Model",
+    "Other model",
     "Why",
   ]);
   expect(texts(".outcome.failed .reason")).toEqual([]);
   await act(() => root.querySelector<HTMLElement>(".outcome.failed .reasons .line")?.click());
   await click("Change key");
   await click("Retry");
-  await click("Model");
+  await click("Other model");
   expect(texts(".outcome.failed .reason")[0]).toContain("openai does not accept the key");
   expect(said).toEqual([
     { type: "run", command: "changeKey" },
@@ -249,6 +249,35 @@ test("an error is one card with what to do, and the reason on demand", async () 
   ]);
   // Of an earlier end there is nothing left to decide.
   expect(texts(".outcome.partial .next button")).toEqual(["Why"]);
+});
+
+test("a turn that the user stopped can go on, while nothing follows it", async () => {
+  const stopped = (turnId: string): UpdateParams => ({
+    sessionId: "ses_01",
+    seq: 1,
+    updates: [
+      { sessionUpdate: "turn_started", turnId, anchor: null },
+      {
+        sessionUpdate: "turn_ended",
+        turnId,
+        stopReason: "cancelled",
+        status: "cancelled",
+        output: "",
+        failureReason: "",
+        openTasks: [],
+        title: "Stopped",
+        failure: null,
+        actions: [],
+      },
+    ],
+  });
+  await check(running, {
+    type: "snapshot",
+    snapshot: snapshot([stopped("trn_1"), stopped("trn_2")]),
+  });
+  expect(texts(".end button")).toEqual(["Go on"]);
+  await click("Go on");
+  expect(said).toEqual([{ type: "prompt", text: "Go on.", whenBusy: "steer" }]);
 });
 
 test("every next step that a server may offer has a button that does something", async () => {
@@ -272,9 +301,9 @@ test("the words of a rejection stand at the call", async () => {
 
 test("a sub-agent is told by kind and task, and opens to what it did", async () => {
   await check(...told(until("refused_and_delegated", "turn_ended")));
-  expect(texts(".sub-agent .verb")).toEqual(["explore"]);
+  expect(texts(".sub-agent .verb")).toEqual(["Agent: explore"]);
   expect(texts(".sub-agent .what")).toEqual(["“Find the uses of round_price.”"]);
-  expect(texts(".sub-agent .facts")[0]).toContain("6.2 s");
+  expect(texts(".sub-agent .facts")[0]).toMatch(/^\d+ steps?6\.2 s/);
   await act(() => root.querySelector<HTMLElement>(".sub-agent .line")?.click());
   expect(said).toEqual([{ type: "transcript", sessionId: "ses_02" }]);
   expect(texts(".work")).toEqual([]);
@@ -484,7 +513,10 @@ test("how many files a command changed beyond the review is said with its turn",
 });
 
 test("what was undone of the last turn can be done again", async () => {
-  await reviewed(file("a.py", [hunk("7.0", 2, { state: "undone" })]));
+  const undone = { state: "undone" } as const;
+  // What only a blank line parts is one change here, too.
+  const next = { ...undone, continues: true };
+  await reviewed(file("a.py", [hunk("7.0", 2, undone), hunk("7.1", 4, next)]));
   expect(all(".changes")).toEqual([]);
   expect(texts(".undone .words")).toEqual(["1 change undone"]);
   await click("Redo what was undone");
@@ -559,11 +591,11 @@ test("a restore says first what it comes to, and is done after a yes", async () 
     "Restore 2 files to before this change?",
     "a.py goes back",
     "new.py is deleted",
-    "Restore",
+    "Restore 2 files",
     "Cancel",
   ]);
   expect(document.activeElement?.getAttribute("aria-label")).toBe(restored()[0]);
-  await click("Restore");
+  await click("Restore 2 files");
   expect(said[1]).toEqual({ ...asked, isTrial: false });
   await check(came("done", GOES));
   expect(restored()).toEqual([

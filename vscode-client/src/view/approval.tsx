@@ -149,7 +149,9 @@ function Allowing({ request, isSent, answer, unread }: AllowingProps) {
             title={t("Allow more than this one call")}
             aria-expanded={isOpen}
             aria-controls={isOpen ? listId : undefined}
-            onClick={() => setOpen(!isOpen)}
+            aria-disabled={unread !== null}
+            aria-describedby={unread ?? undefined}
+            onClick={() => unread === null && setOpen(!isOpen)}
           >
             {t("Allow…")}
             <Icon name={isOpen ? "chevronDown" : "chevronRight"} />

@@ -1,7 +1,7 @@
 // One tool call: a line while nobody asks for more, live output while it runs.
 import { memo } from "preact/compat";
 import type { CallItem } from "../fold/state";
-import { t } from "../l10n";
+import { plural, t } from "../l10n";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { FileName } from "./file_name";
@@ -82,8 +82,8 @@ function commandOf({ tool, input }: CallItem): string | null {
   return typeof command === "string" ? visible(command.trim()) : null;
 }
 
-/** What is known of a call at the end of its line. */
-export function Facts({ item }: { item: CallItem }) {
+/** What is known of a call at the end of its line; `steps` are those of a sub-agent. */
+export function Facts({ item, steps = 0 }: { item: CallItem; steps?: number }) {
   const isLong = (item.durationMs ?? 0) >= 100;
   return (
     <span class="facts">
@@ -91,6 +91,7 @@ export function Facts({ item }: { item: CallItem }) {
       {item.answer && <span class="sr">{ANSWER_WORDS[item.answer]}</span>}
       {item.badExit && <span class="bad-exit">{item.badExit}</span>}
       {item.notRun && <span>{localized(item.notRun)}</span>}
+      {steps > 0 && <span>{plural(steps, "{0} step", "{0} steps")}</span>}
       {isLong && <span>{duration(item.durationMs ?? 0)}</span>}
       {!item.notRun && <span class="sr">{STATUS_WORDS[item.status]}</span>}
     </span>

@@ -254,7 +254,7 @@ function Buttons({ of, onKeep, onUndo }: { of: string; onKeep: () => void; onUnd
 /** What was undone of the last turn, and the way to have it again. */
 function Undone({ turn: { sessionId, turnId, files } }: { turn: ReviewTurn }) {
   const post = usePost();
-  const count = files.flatMap((one) => those(one, "undone")).length;
+  const count = files.flatMap((one) => joined(those(one, "undone"))).length;
   if (!count) return null;
   return (
     <div class="line note undone">

@@ -3,12 +3,12 @@ import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { State } from "../fold/state";
 import { t } from "../l10n";
-import type { ConfigResult } from "../wire";
+import type { ConfigResult, QuestionAsked } from "../wire";
 import { Chips } from "./chips";
 import { usePost } from "./context";
-import { type Drafts, drafted, keyOf, unsentOf } from "./drafts";
+import { answered, type Drafts, drafted, keyOf, unsentOf } from "./drafts";
 import { useExtras } from "./extras";
-import { Field, type WhenBusy } from "./field";
+import { Field, type Waits, type WhenBusy } from "./field";
 import { localized, modelName, modeName } from "./format";
 import { Icon, MODE_ICONS } from "./icons";
 import { useStopping } from "./stopping";
@@ -17,6 +17,12 @@ import { Queue } from "./queue";
 import type { Keep, Known } from "./store";
 import { UnsentPrompts } from "./unsent";
 import { Usage } from "./usage";
+
+const SEND = {
+  answer: { name: t("Answer"), title: t("Answer (Enter)") },
+  steer: { name: t("Steer"), title: t("Steer (Enter)") },
+  prompt: { name: t("Send"), title: t("Send (Enter)") },
+} as const;
 
 /** A blank line, between two texts that are for the same prompt. */
 const BETWEEN = "\n\n";
@@ -35,6 +41,11 @@ export function Composer({ known, keep }: Props) {
     keep,
   });
   const isBusy = session.turn !== null;
+  const answering = useAnswering(session, draft);
+  const input = (text: string) => {
+    answering.note();
+    write(text);
+  };
   useEffect(() => {
     if (!compose.times) return;
     const area = box.current;
@@ -42,7 +53,7 @@ export function Composer({ known, keep }: Props) {
       // The field knows what was typed a moment ago; the cursor stays where the user writes.
       const between = area.value && !/\s$/.test(compose.text) ? BETWEEN : "";
       area.setRangeText(compose.text + between, 0, 0, "preserve");
-      write(area.value);
+      input(area.value);
     }
     area?.focus();
   }, [compose]);
@@ -54,9 +65,15 @@ export function Composer({ known, keep }: Props) {
     area.value = "";
     write("");
     completion.close();
+    const questionId = answering.meant();
+    if (whenBusy === "steer" && questionId !== null) {
+      keep((now) => answered(now, session.sessionId, questionId, text));
+      post({ type: "answer", questionId, text });
+      return;
+    }
     post({ type: "prompt", text, whenBusy, ...attaching.take() });
   };
-  const { attaching, completion, field } = useExtras({ known, keep, box, onText: write });
+  const { attaching, completion, field } = useExtras({ known, keep, box, onText: input });
   const stop = () => {
     post({ type: "stop" });
     // The button that was pressed goes away.
@@ -67,6 +84,7 @@ export function Composer({ known, keep }: Props) {
     () => !box.current?.value.trim(),
     stop,
   );
+  const sending = SEND[answering.isAnswer ? "answer" : isBusy ? "steer" : "prompt"];
   return (
     <>
       <UnsentPrompts
@@ -89,7 +107,8 @@ export function Composer({ known, keep }: Props) {
             draft={draft}
             isBusy={isBusy}
             blocked={blocked(known)}
-            onInput={write}
+            waits={answering.waits}
+            onInput={input}
             onSend={send}
             onKey={stopping.onKey}
             extra={field}
@@ -109,12 +128,12 @@ export function Composer({ known, keep }: Props) {
               <button
                 type="button"
                 class="round send"
-                title={isBusy ? t("Steer (Enter)") : t("Send (Enter)")}
+                title={sending.title}
                 disabled={!draft.trim()}
                 onClick={() => send("steer")}
               >
                 <Icon name="arrowUp" />
-                <span class="sr">{isBusy ? t("Steer") : t("Send")}</span>
+                <span class="sr">{sending.name}</span>
               </button>
             )}
           </div>
@@ -122,6 +141,48 @@ export function Composer({ known, keep }: Props) {
       </div>
     </>
   );
+}
+
+interface Answering {
+  waits: Waits | null;
+  /** Enter answers, if the draft stays as it is or is begun now. */
+  isAnswer: boolean;
+  /** Called before each change of the draft. */
+  note: () => void;
+  /** The id of the question that the draft was begun for and that still waits alone; else null. */
+  meant: () => string | null;
+}
+
+/** Tell what waits for the user, and whether the draft is an answer to it. */
+function useAnswering(session: State, draft: string): Answering {
+  const { sessionId } = session;
+  const question = onlyQuestion(session);
+  const questionId = question?.questionId ?? null;
+  /** What the draft was begun for: words from before a question do not answer it. */
+  const begun = useRef({ sessionId, questionId });
+  const meant = () => {
+    const isHere = begun.current.sessionId === sessionId;
+    return isHere && begun.current.questionId === questionId ? questionId : null;
+  };
+  return {
+    waits: waits(session, question),
+    isAnswer: questionId !== null && (!draft.trim() || meant() !== null),
+    note: () => {
+      if (!draft.trim()) begun.current = { sessionId, questionId };
+    },
+    meant,
+  };
+}
+
+/** The question that words in the prompt answer; null: none waits, or not it alone. */
+function onlyQuestion({ approvals, questions }: State): QuestionAsked | null {
+  const [question, another] = questions;
+  return question && !another && !approvals.length ? question : null;
+}
+
+function waits({ approvals, questions }: State, question: QuestionAsked | null): Waits | null {
+  if (question) return question.steps.length ? "plan" : "question";
+  return approvals.length || questions.length ? "other" : null;
 }
 
 interface Place {
@@ -217,12 +278,12 @@ function Choices({ session, config }: { session: State; config: ConfigResult | n
       {isRestricted && (
         <button
           type="button"
-          class="choice"
+          class="choice untrusted"
           title={t("The agent runs nothing that this folder brings. Click to trust it.")}
           onClick={() => post({ type: "run", command: "trustFolders" })}
         >
           <Icon name="restricted" />
-          <span class="sr">{t("Not trusted")}</span>
+          <span class="name">{t("Not trusted")}</span>
         </button>
       )}
     </>

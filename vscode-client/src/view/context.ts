@@ -1,5 +1,5 @@
 import { createContext } from "preact";
-import { useContext, useState } from "preact/hooks";
+import { useContext, useEffect, useState } from "preact/hooks";
 import { answering, type Drafts, NO_DRAFTS } from "./drafts";
 import type { Keep, Post, Taken } from "./store";
 
@@ -20,7 +20,10 @@ export const DraftsContext = createContext<{ drafts: Drafts; keep: Keep }>({
 /** The text of an answer's field, which is kept while it is not sent, and how to change it. */
 export function useKeptText(name: string): [string, (text: string) => void] {
   const { drafts, keep } = useContext(DraftsContext);
-  const [text, setText] = useState(drafts.answers[name] ?? "");
+  const written = drafts.answers[name] ?? "";
+  const [text, setText] = useState(written);
+  // The prompt may have answered.
+  useEffect(() => setText(written), [written]);
   return [
     text,
     (now) => {

@@ -138,6 +138,18 @@ export function answerName(sessionId: string, id: string, field: string): string
   return JSON.stringify([sessionId, id, field]);
 }
 
+/**
+ * The drafts after a question was answered in other words than those of its field.
+ *
+ * The answer stands in the field until it counts; what stood there becomes an unsent prompt.
+ */
+export function answered(drafts: Drafts, session: string, id: string, text: string): Drafts {
+  const name = answerName(session, id, "answer");
+  const before = drafts.answers[name] ?? "";
+  const others = before.trim() ? unsent(drafts, session, before, SETTLED) : drafts;
+  return answering(others, name, text);
+}
+
 const SETTLED = t("It was settled before you sent this.");
 
 /**

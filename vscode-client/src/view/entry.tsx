@@ -152,11 +152,11 @@ function SubAgent({ item, agent }: { item: CallItem; agent: SubAgentUpdate }) {
         summary={(isOpen) => (
           <>
             <Icon name={icon} class={look} />
-            <span class="verb">{agent.kind}</span>
+            <span class="verb">{t("Agent: {0}", agent.kind)}</span>
             <span class={isOpen ? "what whole" : "what"} title={agent.task}>
               “{isOpen ? agent.task : firstLine(agent.task)}”
             </span>
-            <Facts item={item} />
+            <Facts item={item} steps={agent.steps} />
           </>
         )}
       >

@@ -8,12 +8,22 @@ const MAX_HEIGHT_PX = 240;
 
 export type WhenBusy = Queued["whenBusy"];
 
+/** What waits for the user: a question or a plan that words in the prompt answer, or anything else. */
+export type Waits = "question" | "plan" | "other";
+
+const WAITS: Record<Waits, { label: string; placeholder: string }> = {
+  question: { label: t("Answer the agent"), placeholder: t("Answer, or Alt+Enter: later") },
+  plan: { label: t("What to plan instead"), placeholder: t("What instead? Alt+Enter: later") },
+  other: { label: t("Steer the agent"), placeholder: t("Answer above first; words here wait") },
+};
+
 interface FieldProps {
   box: RefObject<HTMLTextAreaElement | null>;
   draft: string;
   isBusy: boolean;
   /** What to do before a prompt makes sense; empty when nothing is missing. */
   blocked: string;
+  waits: Waits | null;
   onInput: (text: string) => void;
   onSend: (whenBusy: WhenBusy) => void;
   /** Every key but those of a composed character and of a chord. */
@@ -33,7 +43,9 @@ export interface FieldExtra {
 }
 
 /** The text area of the prompt, as high as its text up to a limit. */
-export function Field({ box, draft, isBusy, blocked, onInput, onSend, onKey, extra }: FieldProps) {
+export function Field(props: FieldProps) {
+  const { box, draft, isBusy, blocked, waits, onInput, onSend, onKey, extra } = props;
+  const waiting = waits && WAITS[waits];
   useLayoutEffect(() => {
     const area = box.current;
     if (!area) return;
@@ -45,9 +57,11 @@ export function Field({ box, draft, isBusy, blocked, onInput, onSend, onKey, ext
       ref={box}
       rows={1}
       value={draft}
-      aria-label={isBusy ? t("Steer the agent") : t("Ask the agent")}
+      aria-label={waiting?.label ?? (isBusy ? t("Steer the agent") : t("Ask the agent"))}
       placeholder={
-        blocked || (isBusy ? t("Steer, or Alt+Enter: later") : t("Ask, or say what to change"))
+        blocked ||
+        (waiting?.placeholder ??
+          (isBusy ? t("Steer, or Alt+Enter: later") : t("Ask, or say what to change")))
       }
       {...extra.attributes}
       onInput={(event) => {

@@ -23,6 +23,11 @@ function isMissing(server: ServerState): boolean {
   return server.is === "failed" && server.missing !== undefined;
 }
 
+/** Whether the server is not found because a setting names something else. */
+export function isWrong(server: ServerState): boolean {
+  return server.is === "failed" && server.missing === "setting";
+}
+
 /** Whether nothing is missing, which is known, and no folder waits to be trusted. */
 export function isSetUp(known: Known): boolean {
   const { server, config, setup } = known;
@@ -45,6 +50,7 @@ const WORDS: Record<Need, string> = {
 /** What to do before a prompt makes sense; empty when nothing is missing. */
 export function blocked(known: Known): string {
   const need = firstNeed(known);
+  if (isWrong(known.server)) return t("Correct the setting first");
   if (need === "key" && known.setup?.access?.provider.signIn) return t("Sign in first");
   return need ? WORDS[need] : "";
 }

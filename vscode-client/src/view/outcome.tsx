@@ -18,7 +18,7 @@ export function End({ item, isLast }: { item: EndItem; isLast: boolean }) {
   return (
     <div class={`end ${item.status}`}>
       {item.output && <Markdown text={item.output} />}
-      {isFine ? <Line item={item} /> : <Card item={item} isLast={isLast} />}
+      {isFine ? <Line item={item} isLast={isLast} /> : <Card item={item} isLast={isLast} />}
       {item.openTasks.length > 0 && (
         <ul class="open-tasks">
           {item.openTasks.map((task) => (
@@ -68,19 +68,27 @@ function detail({ tokens: { inputTokens, cacheReadTokens, outputTokens } }: Turn
   );
 }
 
-function Line({ item }: { item: EndItem }) {
+function Line({ item, isLast }: { item: EndItem; isLast: boolean }) {
+  const post = usePost();
   const isDone = item.status === "success";
   return (
     <>
       <div class="line note">
         <Icon name={isDone ? "pass" : "circleSlash"} class={isDone ? "good" : ""} />
         <span class="verb">{localized(item.title)}</span>
+        {!isDone && isLast && (
+          <button type="button" class="secondary" onClick={() => post(GO_ON)}>
+            {NAMES.go_on}
+          </button>
+        )}
         <Facts item={item} />
       </div>
       {item.reason && item.reason !== `${item.title}.` && <div class="reason">{item.reason}</div>}
     </>
   );
 }
+
+const GO_ON = { type: "prompt", text: t("Go on."), whenBusy: "steer" } as const;
 
 const COMMANDS: Partial<Record<NextAction, PanelCommand>> = {
   change_key: "changeKey",
@@ -96,9 +104,9 @@ const NAMES: Record<NextAction, string> = {
   go_on: t("Go on"),
   change_key: t("Change key"),
   sign_in: t("Sign in"),
-  choose_model: t("Model"),
+  choose_model: t("Other model"),
   new_session: t("New session"),
-  open_settings: t("Settings"),
+  open_settings: t("Open settings"),
   show_log: t("Log"),
 };
 
@@ -113,7 +121,7 @@ function Card({ item, isLast }: { item: EndItem; isLast: boolean }) {
       return;
     }
     if (action === "retry") post({ type: "again", turnId: item.turnId });
-    else post({ type: "prompt", text: t("Go on."), whenBusy: "steer" });
+    else post(GO_ON);
   };
   // What it asks the user must be seen.
   const isAsking = item.status === "escalated";

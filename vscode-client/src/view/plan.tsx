@@ -30,7 +30,7 @@ export function Plan({ entries }: { entries: readonly PlanEntry[] }) {
       summary={
         <>
           <Icon name="checklist" />
-          <span class="verb">{t("Plan {0}/{1}", done, entries.length)}</span>
+          <span class="verb">{t("To do {0}/{1}", done, entries.length)}</span>
           <span class="what">{current?.content ?? t("all done")}</span>
         </>
       }

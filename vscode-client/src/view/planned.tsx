@@ -39,7 +39,7 @@ export function Planned({ item: { steps, answer } }: { item: AskedItem }) {
         ))}
       </ol>
       <p class="reply">
-        <span class="sr">{t("You answered: ")}</span>
+        <span class="dim">{t("You answered: ")}</span>
         {words(answer, steps.length)}
       </p>
     </section>

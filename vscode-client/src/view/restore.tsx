@@ -101,7 +101,7 @@ export function RestoreButton({ restoring, of }: { restoring: Restoring; of: str
       }
       onClick={isOpen ? close : ask}
     >
-      <Icon name="discard" />
+      <Icon name="history" />
       <span class="sr">{t("Restore files to before {0}", of)}</span>
     </button>
   );
@@ -157,7 +157,7 @@ function Answer({ restoring, restore }: { restoring: Restoring; restore: Restore
           <button type="button" class="primary" onClick={confirm}>
             {stays.length
               ? plural(goes.length, "Restore the Other", "Restore the Other {0}")
-              : t("Restore")}
+              : plural(goes.length, "Restore {0} file", "Restore {0} files")}
           </button>
         )}
         <button type="button" class="secondary" onClick={close}>
@@ -173,7 +173,7 @@ export function Fate({ file, isDone }: { file: ReviewFileResult; isDone: boolean
   const { location, status, edit, reason } = file;
   const { path } = location;
   const isLeft = status !== "done";
-  const icon = isLeft ? "warning" : isDone ? "check" : "discard";
+  const icon = isLeft ? "warning" : isDone ? "check" : "history";
   const fate = edit ? FATES[edit][isDone ? 1 : 0] : "";
   return (
     <li class={isLeft ? "left" : ""}>
@@ -254,7 +254,7 @@ function consequences(moment: Moment): string {
   return isTurn(moment)
     ? t("This takes back what the agent changed in this turn and after it. What you typed stays.")
     : t(
-        "This takes back the change and all that the agent changed after it. What you typed stays. It cannot be redone.",
+        "This takes back the change and all that the agent changed after it. What you typed stays. This restore cannot be redone.",
       );
 }
 

@@ -3,12 +3,12 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { t } from "../l10n";
 import type { InstallState, ServerState, SetupAction } from "../messages";
-import type { AccessResult } from "../wire";
+import type { AccessResult, ConfigResult, TrustOffer } from "../wire";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
-import { around, count, modelName, plain, prices, printed } from "./format";
+import { around, count, modelName, plain, prices, printed, visible } from "./format";
 import { Icon } from "./icons";
-import { firstNeed, undecided } from "./needs";
+import { firstNeed, isWrong, type Need, undecided } from "./needs";
 import { InstallOutput } from "./setup_output";
 import type { Known } from "./store";
 
@@ -25,6 +25,7 @@ export function Setup({ known, onLeave }: Props) {
   const isUp = known.server.is === "running";
   const hasModel = isUp && Boolean(known.config?.model);
   const hasKey = hasModel && need === null && Boolean(known.setup?.isLooked);
+  const failed = failedStep(known);
   const at = (isDone: boolean, isCurrent: boolean): StepState =>
     isDone ? "done" : isCurrent ? "current" : "later";
   return (
@@ -33,16 +34,24 @@ export function Setup({ known, onLeave }: Props) {
         {t("Set up")} <span class="dim">{t("4 steps, 1 min")}</span>
       </h1>
       <ol>
-        <Step name={t("Server")} state={at(isUp && need !== "server", !isUp || need === "server")}>
+        <Step
+          name={t("Server")}
+          state={at(isUp && need !== "server", !isUp || need === "server")}
+          isFailed={failed === "server"}
+        >
           <ServerStep known={known} />
         </Step>
-        <Step name={t("Model")} state={at(hasModel, isUp)}>
+        <Step name={t("Model")} state={at(hasModel, isUp)} isFailed={failed === "model"}>
           <ModelStep known={known} />
         </Step>
-        <Step name={t("Key")} state={at(hasKey, hasModel)}>
+        <Step name={t("Key")} state={at(hasKey, hasModel)} isFailed={failed === "key"}>
           <KeyStep known={known} />
         </Step>
-        <Step name={t("Trust")} state={at(isTrusted(known), hasKey)}>
+        <Step
+          name={t("Trust")}
+          state={at(isTrusted(known), hasKey)}
+          isFailed={Boolean(known.setup?.problems.trust)}
+        >
           <TrustStep known={known} onLeave={onLeave} />
         </Step>
       </ol>
@@ -53,16 +62,39 @@ export function Setup({ known, onLeave }: Props) {
 interface StepProps {
   name: string;
   state: StepState;
+  /** What was tried for it did not work, or something about it is wrong. */
+  isFailed: boolean;
   children: ComponentChildren;
 }
 
 const MARKS = { done: "pass", current: "circleFilled", later: "circle" } as const;
 const LOOKS = { done: "good", current: "now", later: "" } as const;
 
-function Step({ name, state, children }: StepProps) {
+/** The step that shows a problem, of those that something can be missing in. */
+function failedStep({ server, config, setup }: Known): Need | null {
+  switch (server.is) {
+    case "failed":
+      return isWrong(server) || setup?.install.is === "failed" ? "server" : null;
+    case "running":
+      if (config && !config.model) return config.problems.length ? "model" : null;
+      return isKeyRefused(setup) ? "key" : null;
+    case "starting":
+    case "stopped":
+      return null;
+  }
+}
+
+/** Whether there is a key, or was one, that cannot be used. */
+function isKeyRefused(setup: Known["setup"]): boolean {
+  const access = setup?.access;
+  return Boolean(setup?.problems.key) || Boolean(access?.problem && !access.isMissing);
+}
+
+function Step({ name, state, isFailed, children }: StepProps) {
+  const hasError = state === "current" && isFailed;
   return (
     <li class={`setting ${state}`} aria-current={state === "current" ? "step" : undefined}>
-      <Icon name={MARKS[state]} class={LOOKS[state]} />
+      <Icon name={hasError ? "error" : MARKS[state]} class={hasError ? "failed" : LOOKS[state]} />
       <h2>
         {name}
         {state === "done" && <span class="sr">{t(", done")}</span>}
@@ -174,8 +206,10 @@ function KeyStep({ known: { server, config, setup } }: { known: Known }) {
   const { access } = setup;
   if (!access) return <p class="dim">{t("not checked")}</p>;
   if (access.problem) return <MissingKey access={access} problem={setup.problems.key} />;
-  const isAccount = access.provider.signIn !== null;
-  return <p class="dim">{isAccount ? t("signed in") : t("found, or none is needed")}</p>;
+  const { signIn, keyVariable } = access.provider;
+  if (signIn) return <p class="dim">{t("signed in")}</p>;
+  // A server of one's own may need none although its provider does.
+  return <p class="dim">{keyVariable ? t("nothing is missing") : t("none is needed")}</p>;
 }
 
 interface MissingProps {
@@ -186,6 +220,7 @@ interface MissingProps {
 
 function MissingKey({ access, problem }: MissingProps) {
   const { signIn, keyVariable, provider } = access.provider;
+  const hasOther = !access.accounts.some((one) => one.provider === provider);
   const words = problem ?? (access.isMissing ? "" : access.problem);
   return (
     <>
@@ -195,7 +230,13 @@ function MissingKey({ access, problem }: MissingProps) {
         <Run
           command="signIn"
           look={signIn ? "primary" : "secondary"}
-          words={signIn ? t("Sign in…") : t("Or sign in…")}
+          words={
+            signIn
+              ? t("Sign in…")
+              : hasOther
+                ? t("Use an account of another provider…")
+                : t("Or sign in…")
+          }
         />
       </div>
     </>
@@ -242,32 +283,41 @@ function isTrusted({ server, config }: Known): boolean {
 }
 
 function TrustStep({ known, onLeave }: Props) {
-  const { setup, server } = known;
+  const { config, setup, server } = known;
   if (server.is !== "running" || !setup?.offers) return null;
   if (isTrusted(known)) return <p class="dim">{t("this folder is trusted")}</p>;
-  const lines = undecided(setup).flatMap((one) => one.switchesOn);
+  const offers = undecided(setup);
+  const lines = offers.flatMap((one) => one.switchesOn);
   if (!lines.length) return <p class="dim">{t("switches on: nothing")}</p>;
   const isNow = firstNeed(known) === null;
   return (
     <>
       {setup.problems.trust && <Problem text={setup.problems.trust} />}
-      <p class={isNow ? "" : "dim"}>{t("switches on:")}</p>
+      <p class={isNow ? "" : "dim"}>{trustQuestion(offers, config)}</p>
       <ul class={isNow ? "" : "dim"}>
         {lines.map((line) => (
           <li key={line}>{plain(line)}</li>
         ))}
       </ul>
-      {isNow && <TrustButtons onLeave={onLeave} />}
+      {isNow && <TrustButtons isOne={offers.length === 1} onLeave={onLeave} />}
     </>
   );
 }
 
-function TrustButtons({ onLeave }: { onLeave: () => void }) {
+function trustQuestion(offers: readonly TrustOffer[], config: ConfigResult | null): string {
+  const nameOf = (uri: string) => config?.roots.find((one) => one.uri === uri)?.name ?? uri;
+  const names = offers.map(({ uri }) => `“${visible(nameOf(uri))}”`).join(", ");
+  return offers.length === 1
+    ? t("Trust the folder {0}? The agent then uses or runs:", names)
+    : t("Trust the folders {0}? The agent then uses or runs:", names);
+}
+
+function TrustButtons({ isOne, onLeave }: { isOne: boolean; onLeave: () => void }) {
   const act = useAct();
   return (
     <div class="buttons">
       <button type="button" class="primary" onClick={() => act({ do: "trust" })}>
-        {t("Trust")}
+        {isOne ? t("Trust this folder") : t("Trust these folders")}
       </button>
       <button type="button" class="secondary" onClick={onLeave}>
         {t("Not now")}
