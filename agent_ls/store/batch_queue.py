@@ -243,7 +243,7 @@ class BatchQueue:
             "cost_usd": cost_usd,
             "owner": "",
             "lease_ms": 0,
-            "deaths": batch_tasks.c.deaths + is_death,
+            "deaths": batch_tasks.c.deaths + int(is_death),
         }
         values |= {"session_id": session_id} if session_id else {}
         values["result"] = result
